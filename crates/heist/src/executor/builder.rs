@@ -1,0 +1,106 @@
+//! Setting the configuration field by field.
+
+use super::config::{ExecutorConfig, OnPanic};
+use super::context::WorkerCtx;
+use super::error::{RunError, StartError};
+use super::pool::Executor;
+use super::run::{RunOutput, run_traced};
+use crate::cancel::CancelToken;
+use crate::trace::{NoTrace, Tracer};
+use std::time::Duration;
+
+/// Builds an [`Executor`] or does one run. See [`ExecutorConfig`] for what each setting means.
+///
+/// ```
+/// let executor = heist::Executor::builder()
+///     .workers(4)
+///     .on_panic(heist::OnPanic::Isolate)
+///     .build(|_worker| (), |task: u32, _ctx| assert_ne!(task, 13))?;
+/// # executor.join();
+/// # Ok::<(), heist::StartError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ExecutorBuilder<H = NoTrace> {
+    config: ExecutorConfig,
+    tracer: H,
+}
+
+/// Declares one setter per field, so that none is forgotten.
+macro_rules! setters {
+    ($($field:ident: $type:ty),* $(,)?) => {
+        $(#[doc = concat!("Sets [`ExecutorConfig::", stringify!($field), "`].")]
+        pub fn $field(mut self, $field: $type) -> Self {
+            self.config.$field = $field;
+            self
+        })*
+    };
+}
+
+impl ExecutorBuilder<NoTrace> {
+    /// Starts from a configuration.
+    pub fn new(config: ExecutorConfig) -> Self {
+        Self { config, tracer: NoTrace }
+    }
+}
+
+impl<H: Tracer> ExecutorBuilder<H> {
+    setters! {
+        workers: usize,
+        seed: u64,
+        steal_tries: u32,
+        spin_iters: u32,
+        pin_threads: bool,
+        stealing: bool,
+        steal_batch: usize,
+        injector_batch: usize,
+        on_panic: OnPanic,
+        park_backstop: Option<Duration>,
+        stack_size: Option<usize>,
+        cancel: CancelToken,
+    }
+
+    /// Sets [`ExecutorConfig::thread_name`].
+    pub fn thread_name(mut self, name: impl Into<String>) -> Self {
+        self.config.thread_name = name.into();
+        self
+    }
+
+    /// Lets `tracer` watch every worker, for example a [`crate::trace::ChromeTrace`].
+    pub fn trace<G: Tracer>(self, tracer: G) -> ExecutorBuilder<G> {
+        ExecutorBuilder { config: self.config, tracer }
+    }
+
+    /// Starts the executor. See [`Executor::new`].
+    ///
+    /// # Errors
+    /// The configuration names an impossible value, or the system refuses a thread.
+    pub fn build<T, S, I, R>(self, scratch_init: I, runner: R) -> Result<Executor<T>, StartError>
+    where
+        T: Send + 'static,
+        S: 'static,
+        I: Fn(usize) -> S + Send + Sync + 'static,
+        R: Fn(T, &mut WorkerCtx<'_, T, S>) + Send + Sync + 'static,
+    {
+        Executor::start(&self.config, self.tracer, scratch_init, runner)
+    }
+
+    /// Does one run over borrowed data. See [`crate::run`].
+    ///
+    /// # Errors
+    /// As [`crate::run`].
+    pub fn run<T, S, I, R>(
+        self,
+        roots: impl IntoIterator<Item = T>,
+        scratch_init: I,
+        runner: R,
+    ) -> Result<RunOutput<S>, RunError>
+    where
+        T: Send,
+        S: Send,
+        I: Fn(usize) -> S + Sync,
+        R: Fn(T, &mut WorkerCtx<'_, T, S>) + Sync,
+    {
+        run_traced(&self.config, &self.tracer, roots, &scratch_init, &runner)
+    }
+}

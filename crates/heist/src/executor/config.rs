@@ -1,0 +1,150 @@
+//! What the user can set.
+
+use super::error::ConfigError;
+use crate::affinity;
+use crate::cancel::CancelToken;
+use std::time::Duration;
+
+/// What happens when a task panics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnPanic {
+    /// The first panic stops the pool: nothing more is accepted, what is queued is dropped, and `join`
+    /// rethrows it.
+    #[default]
+    Abort,
+    /// The panic ends its task alone. It is counted and reported, the worker's scratch is rebuilt, and the
+    /// run goes on.
+    Isolate,
+}
+
+/// How an executor is set up. Every field has a default; [`crate::Executor::builder`] sets them one by one.
+#[derive(Clone, Debug)]
+pub struct ExecutorConfig {
+    /// How many worker threads. Default: the CPUs that this process may really use (its affinity mask and
+    /// cgroup quota respected).
+    pub workers: usize,
+    /// Seed of the workers' random numbers, which pick whom to steal from. Default 0x853c49e6748fea9b.
+    pub seed: u64,
+    /// Rounds over all other workers that one search makes. Default 4.
+    pub steal_tries: u32,
+    /// How often a worker without work looks again before it parks. Default 200; it stops after 20 µs in any
+    /// case.
+    pub spin_iters: u32,
+    /// Whether each worker is pinned to one of the allowed cores. Default off.
+    pub pin_threads: bool,
+    /// Whether workers steal from each other. Default on. Off, a spawned task stays with its worker.
+    pub stealing: bool,
+    /// How many tasks one steal takes at most (it takes half of the victim's). Default 128.
+    pub steal_batch: usize,
+    /// How many tasks a worker takes from the injector at a time, at most. Default 64.
+    pub injector_batch: usize,
+    /// What happens when a task panics. Default [`OnPanic::Abort`].
+    pub on_panic: OnPanic,
+    /// A worker that slept this long looks for work although nobody woke it. Default off: no wake-up is ever
+    /// lost, and an idle pool makes no system call. For those who insist; `backstop_rescues` in the metrics
+    /// counts how often it found something.
+    pub park_backstop: Option<Duration>,
+    /// Threads are called this, a dash and their number. Default `heist`.
+    pub thread_name: String,
+    /// Stack size of the worker threads. Default: the platform's.
+    pub stack_size: Option<usize>,
+    /// Cancels the pool from outside: queued tasks are dropped, running ones can ask.
+    pub cancel: CancelToken,
+}
+
+/// More threads than any machine has cores; beyond it a typing mistake is likelier than a plan.
+const WORKERS_MAX: usize = 4096;
+
+impl Default for ExecutorConfig {
+    fn default() -> Self {
+        Self {
+            workers: affinity::usable_parallelism(),
+            seed: 0x853c_49e6_748f_ea9b,
+            steal_tries: 4,
+            spin_iters: 200,
+            pin_threads: false,
+            stealing: true,
+            steal_batch: 128,
+            injector_batch: 64,
+            on_panic: OnPanic::default(),
+            park_backstop: None,
+            thread_name: "heist".to_owned(),
+            stack_size: None,
+            cancel: CancelToken::new(),
+        }
+    }
+}
+
+impl ExecutorConfig {
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// Names the first field that cannot be used, and why.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let problem = |field, problem: &str| Err(ConfigError::new(field, problem));
+        if self.workers == 0 {
+            return problem("workers", "must be at least 1");
+        }
+        if self.workers > WORKERS_MAX {
+            return Err(ConfigError::new(
+                "workers",
+                format!("must be at most {WORKERS_MAX}, but is {}", self.workers),
+            ));
+        }
+        if self.stealing && self.steal_tries == 0 {
+            return problem(
+                "steal_tries",
+                "must be at least 1; to turn stealing off, set `stealing`",
+            );
+        }
+        if self.steal_batch == 0 {
+            return problem("steal_batch", "must be at least 1");
+        }
+        if self.injector_batch == 0 {
+            return problem("injector_batch", "must be at least 1");
+        }
+        if self.park_backstop == Some(Duration::ZERO) {
+            return problem("park_backstop", "must be longer than zero; `None` turns it off");
+        }
+        if self.thread_name.contains('\0') {
+            return problem("thread_name", "must not contain a NUL character");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Change = fn(&mut ExecutorConfig);
+
+    #[test]
+    fn each_unusable_value_is_an_error_that_names_its_field() {
+        let cases: [(&str, Change); 7] = [
+            ("workers", |config| config.workers = 0),
+            ("workers", |config| config.workers = 4097),
+            ("steal_tries", |config| config.steal_tries = 0),
+            ("steal_batch", |config| config.steal_batch = 0),
+            ("injector_batch", |config| config.injector_batch = 0),
+            ("park_backstop", |config| config.park_backstop = Some(Duration::ZERO)),
+            ("thread_name", |config| config.thread_name = "a\0b".to_owned()),
+        ];
+        for (field, change) in cases {
+            let mut config = ExecutorConfig::default();
+            change(&mut config);
+            let error = config.validate().expect_err(field);
+            assert_eq!(error.field(), field);
+            assert!(error.to_string().contains(field), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_and_the_limits_are_usable() {
+        ExecutorConfig::default().validate().unwrap();
+        ExecutorConfig { workers: 4096, ..Default::default() }.validate().unwrap();
+        ExecutorConfig { stealing: false, steal_tries: 0, ..Default::default() }
+            .validate()
+            .unwrap();
+    }
+}

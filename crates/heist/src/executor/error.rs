@@ -1,0 +1,244 @@
+//! What can go wrong, as types.
+
+use std::any::Any;
+use std::error::Error;
+use std::{fmt, io};
+
+/// A field of the configuration that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    field: &'static str,
+    problem: String,
+}
+
+impl ConfigError {
+    pub(super) fn new(field: &'static str, problem: impl Into<String>) -> Self {
+        Self { field, problem: problem.into() }
+    }
+
+    /// The field's name.
+    pub fn field(&self) -> &'static str {
+        self.field
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "executor configuration: `{}` {}", self.field, self.problem)
+    }
+}
+
+impl Error for ConfigError {}
+
+/// Why an executor could not be started.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The configuration cannot be used.
+    Config(ConfigError),
+    /// The system refused a worker thread. Those already started were ended again.
+    Thread {
+        /// The worker that could not be started.
+        worker: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Thread { worker, source } => write!(
+                f,
+                "could not start the thread of worker {worker}: {source}; use fewer workers or raise the \
+                 limit on threads"
+            ),
+        }
+    }
+}
+
+impl Error for StartError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Config(_) => None,
+            Self::Thread { source, .. } => Some(source),
+        }
+    }
+}
+
+impl From<ConfigError> for StartError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+/// Why a task was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SpawnErrorKind {
+    /// `join` was called: what is queued will still be run.
+    Closed,
+    /// The executor was shut down.
+    ShutDown,
+    /// The executor's `CancelToken` was cancelled.
+    Cancelled,
+    /// A task panicked and stopped the executor.
+    Panicked,
+}
+
+impl fmt::Display for SpawnErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Closed => "the executor is being joined and takes no more tasks",
+            Self::ShutDown => "the executor was shut down",
+            Self::Cancelled => "the executor was cancelled",
+            Self::Panicked => "a task panicked and stopped the executor",
+        })
+    }
+}
+
+/// A refused task, or batch of tasks, and the reason.
+pub struct SpawnError<T> {
+    kind: SpawnErrorKind,
+    refused: T,
+}
+
+impl<T> SpawnError<T> {
+    pub(super) fn new(kind: SpawnErrorKind, refused: T) -> Self {
+        Self { kind, refused }
+    }
+
+    /// Why it was refused.
+    pub fn kind(&self) -> SpawnErrorKind {
+        self.kind
+    }
+
+    /// What was refused, unharmed.
+    pub fn into_inner(self) -> T {
+        self.refused
+    }
+}
+
+// By hand, so that `T` need not be `Debug`.
+impl<T> fmt::Debug for SpawnError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpawnError").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Display for SpawnError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task refused: {}", self.kind)
+    }
+}
+
+impl<T> Error for SpawnError<T> {}
+
+/// A panic that a task ended with, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskPanic {
+    /// The worker that ran the task.
+    pub worker: usize,
+    /// The panic's message, if it was a string, as it nearly always is.
+    pub message: String,
+}
+
+impl TaskPanic {
+    pub(super) fn new(worker: usize, payload: &(dyn Any + Send)) -> Self {
+        let message = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "a panic whose payload is not text".to_owned());
+        Self { worker, message }
+    }
+}
+
+impl fmt::Display for TaskPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a task panicked on worker {}: {}", self.worker, self.message)
+    }
+}
+
+/// Why [`crate::run`] has no output.
+#[non_exhaustive]
+pub enum RunError {
+    /// It could not be started. No task was run.
+    Start(StartError),
+    /// A task (or the making of a scratch value) panicked and stopped the run.
+    Panicked {
+        /// The panic as text.
+        panic: TaskPanic,
+        /// Its payload, for [`std::panic::resume_unwind`].
+        payload: Box<dyn Any + Send>,
+    },
+}
+
+impl fmt::Debug for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(error) => f.debug_tuple("Start").field(error).finish(),
+            Self::Panicked { panic, .. } => {
+                f.debug_struct("Panicked").field("panic", panic).finish_non_exhaustive()
+            }
+        }
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(error) => error.fmt(f),
+            Self::Panicked { panic, .. } => panic.fmt(f),
+        }
+    }
+}
+
+impl Error for RunError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Start(error) => error.source(),
+            Self::Panicked { .. } => None,
+        }
+    }
+}
+
+impl From<StartError> for RunError {
+    fn from(error: StartError) -> Self {
+        Self::Start(error)
+    }
+}
+
+/// The executor had not finished in time. It goes on; [`JoinTimeout::into_executor`] gives it back.
+#[cfg(not(heist_loom))]
+pub struct JoinTimeout<T: Send + 'static>(super::Executor<T>);
+
+#[cfg(not(heist_loom))]
+impl<T: Send + 'static> JoinTimeout<T> {
+    pub(super) fn new(executor: super::Executor<T>) -> Self {
+        Self(executor)
+    }
+
+    /// The executor: its intake is closed, its tasks go on. Join it again, or shut it down.
+    pub fn into_executor(self) -> super::Executor<T> {
+        self.0
+    }
+}
+
+#[cfg(not(heist_loom))]
+impl<T: Send + 'static> fmt::Debug for JoinTimeout<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JoinTimeout")
+    }
+}
+
+#[cfg(not(heist_loom))]
+impl<T: Send + 'static> fmt::Display for JoinTimeout<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the executor's tasks did not finish in time")
+    }
+}
+
+#[cfg(not(heist_loom))]
+impl<T: Send + 'static> Error for JoinTimeout<T> {}

@@ -1,0 +1,77 @@
+//! The producers' end.
+
+use super::error::{SpawnError, TaskPanic};
+use super::shared::Shared;
+use crate::metrics::MetricsSnapshot;
+use crate::sync::Arc;
+
+/// Spawns tasks from any thread. Cheap to clone; outlives its executor without harm.
+pub struct ExecutorHandle<T> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T> Clone for ExecutorHandle<T> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<T> std::fmt::Debug for ExecutorHandle<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExecutorHandle")
+            .field("accepting", &self.is_accepting())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T> ExecutorHandle<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
+        Self { shared }
+    }
+
+    /// Spawns a task, and wakes a worker for it if none is looking for work already.
+    ///
+    /// # Errors
+    /// The executor takes no more tasks; the error says why and gives the task back.
+    pub fn spawn(&self, task: T) -> Result<(), SpawnError<T>> {
+        self.shared.spawn(task)
+    }
+
+    /// Spawns all of the tasks or none, in one step and with one lock: much cheaper than one by one.
+    ///
+    /// # Errors
+    /// The executor takes no more tasks; the error says why and gives all of them back.
+    pub fn spawn_batch(&self, mut tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
+        self.shared.spawn_all(&mut tasks).map_err(|kind| SpawnError::new(kind, tasks))
+    }
+
+    /// Like [`ExecutorHandle::spawn_batch`], but empties the caller's vector and leaves him its memory for
+    /// the next batch. When refused, `tasks` is as it was.
+    ///
+    /// # Errors
+    /// The executor takes no more tasks; the error says why.
+    pub fn spawn_drain(&self, tasks: &mut Vec<T>) -> Result<(), SpawnError<()>> {
+        self.shared.spawn_all(tasks).map_err(|kind| SpawnError::new(kind, ()))
+    }
+
+    /// Whether tasks are still taken. The answer may be out of date by the time it is read.
+    pub fn is_accepting(&self) -> bool {
+        self.shared.is_accepting()
+    }
+
+    /// Takes no more tasks and drops those that are queued; running ones end by themselves, sooner if they
+    /// ask [`crate::WorkerCtx::is_cancelled`]. Does not wait.
+    pub fn shutdown(&self) {
+        self.shared.shut_down();
+    }
+
+    /// The pool's metrics so far.
+    pub fn metrics(&self) -> MetricsSnapshot {
+        self.shared.metrics_snapshot()
+    }
+
+    /// The panics of tasks so far: all are counted in the metrics, the first 1,000 kept here.
+    pub fn panics(&self) -> Vec<TaskPanic> {
+        self.shared.panic_reports()
+    }
+}

@@ -1,0 +1,117 @@
+//! A worker's sense of time: when the injector is due, and which tasks are timed.
+//!
+//! The clock is read once per injector interval (and once more to time one task of it), not per task: reading
+//! it costs more than a small task does.
+
+use crate::policy::InjectorInterval;
+
+#[derive(Debug)]
+enum Sample {
+    None,
+    NextTask,
+    Since(u64),
+}
+
+/// Counts ticks and times samples. Time is passed in.
+#[derive(Debug)]
+pub(super) struct Pace {
+    interval: InjectorInterval,
+    ticks_left: u32,
+    tasks: u32,
+    /// When the tasks of this interval began; `None` after an idle spell, which must not count as task time.
+    since_ns: Option<u64>,
+    sample: Sample,
+}
+
+impl Pace {
+    pub(super) fn new() -> Self {
+        Self {
+            interval: InjectorInterval::default(),
+            ticks_left: 1,
+            tasks: 0,
+            since_ns: None,
+            sample: Sample::None,
+        }
+    }
+
+    /// Counts a tick; says whether the interval is over.
+    #[inline]
+    pub(super) fn tick(&mut self, now_ns: impl FnOnce() -> u64) -> bool {
+        self.ticks_left -= 1;
+        if self.ticks_left == 0 {
+            self.next_interval(now_ns());
+            return true;
+        }
+        false
+    }
+
+    #[cold]
+    fn next_interval(&mut self, now_ns: u64) {
+        if let Some(since_ns) = self.since_ns {
+            self.interval.update(now_ns.wrapping_sub(since_ns) as i64, self.tasks);
+        }
+        self.since_ns = Some(now_ns);
+        self.tasks = 0;
+        self.ticks_left = self.interval.ticks();
+        self.sample = Sample::NextTask;
+    }
+
+    /// The worker has run dry: the time until its next task is nobody's task time.
+    pub(super) fn pause(&mut self) {
+        self.since_ns = None;
+    }
+
+    #[inline]
+    pub(super) fn begin_task(&mut self, now_ns: impl FnOnce() -> u64) {
+        self.tasks = self.tasks.wrapping_add(1);
+        if matches!(self.sample, Sample::NextTask) {
+            self.sample = Sample::Since(now_ns());
+        }
+    }
+
+    /// How long the task took, if it was one of those that are timed.
+    #[inline]
+    pub(super) fn end_task(&mut self, now_ns: impl FnOnce() -> u64) -> Option<u64> {
+        let Sample::Since(since_ns) = self.sample else { return None };
+        self.sample = Sample::None;
+        Some(now_ns().saturating_sub(since_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_follows_the_task_time_but_not_the_idle_time() {
+        let mut pace = Pace::new();
+        let mut now_ns = 0;
+        let mut looks = 0;
+        // 1 µs tasks, with a second of idleness after every hundredth.
+        for task in 1..=100_000 {
+            looks += u32::from(pace.tick(|| now_ns));
+            pace.begin_task(|| now_ns);
+            now_ns += 1_000;
+            pace.end_task(|| now_ns);
+            if task % 100 == 0 {
+                pace.pause();
+                now_ns += 1_000_000_000;
+            }
+        }
+        // Intervals with a pause in them are not measured, so it takes its time to get from 20 to 255.
+        assert_eq!(pace.interval.ticks(), 255);
+        assert!((392..700).contains(&looks), "{looks} looks");
+    }
+
+    #[test]
+    fn one_task_of_each_interval_is_timed() {
+        let mut pace = Pace::new();
+        let timed = (0..100).filter(|_| {
+            pace.tick(|| 0);
+            pace.begin_task(|| 5);
+            pace.end_task(|| 47).inspect(|took_ns| assert_eq!(*took_ns, 42)).is_some()
+        });
+        // No time passes between the looks, so the interval soon grows from 20 to 255.
+        assert!((1..=5).contains(&timed.count()));
+    }
+}

@@ -1,0 +1,224 @@
+//! `Executor<T>`: the owner of the worker threads.
+
+use super::builder::ExecutorBuilder;
+use super::config::ExecutorConfig;
+use super::context::WorkerCtx;
+use super::error::{JoinTimeout, SpawnError, StartError};
+use super::handle::ExecutorHandle;
+use super::shared::Shared;
+use super::thread::ThreadPlan;
+use crate::metrics::MetricsSnapshot;
+use crate::sync::{Arc, Mutex};
+use crate::trace::{NoTrace, Tracer};
+use crate::worker_id::{self, PoolId};
+use std::convert::Infallible;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A pool of worker threads that run tasks of one type.
+///
+/// Dropping it shuts it down and waits for the running tasks (on one of its own workers it only shuts down).
+/// To have everything run to the end, [`Executor::join`] it.
+///
+/// ```
+/// use heist::{Executor, ExecutorConfig};
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use std::sync::Arc;
+///
+/// let total = Arc::new(AtomicU64::new(0));
+/// let sum = Arc::clone(&total);
+/// let executor = Executor::new(
+///     ExecutorConfig::default(),
+///     |_worker| (),
+///     move |task: u64, ctx| {
+///         sum.fetch_add(task, Ordering::Relaxed);
+///         if task > 1 {
+///             ctx.spawn_local(task / 2);
+///         }
+///     },
+/// )?;
+/// executor.spawn_external_batch(vec![8, 100])?;
+/// let metrics = executor.join();
+/// assert_eq!(total.load(Ordering::Relaxed), (8 + 4 + 2 + 1) + (100 + 50 + 25 + 12 + 6 + 3 + 1));
+/// assert_eq!(metrics.tasks_run(), 11);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Executor<T: Send + 'static> {
+    shared: Arc<Shared<T>>,
+    pool: PoolId,
+    threads: Vec<JoinHandle<()>>,
+    /// Every thread holds a sender until its last line, so this disconnects when all have ended.
+    all_ended: Mutex<Receiver<Infallible>>,
+}
+
+impl<T: Send + 'static> std::fmt::Debug for Executor<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Executor").field("shared", &self.shared).finish_non_exhaustive()
+    }
+}
+
+impl Executor<()> {
+    /// Sets the fields of the configuration one by one.
+    pub fn builder() -> ExecutorBuilder<NoTrace> {
+        ExecutorBuilder::new(ExecutorConfig::default())
+    }
+}
+
+impl<T: Send + 'static> Executor<T> {
+    /// Starts the workers. Each makes its scratch with `scratch_init` (given the worker's id), and hands every
+    /// task to `runner`.
+    ///
+    /// # Errors
+    /// The configuration names an impossible value, or the system refuses a thread.
+    pub fn new<S, I, R>(
+        config: ExecutorConfig,
+        scratch_init: I,
+        runner: R,
+    ) -> Result<Self, StartError>
+    where
+        S: 'static,
+        I: Fn(usize) -> S + Send + Sync + 'static,
+        R: Fn(T, &mut WorkerCtx<'_, T, S>) + Send + Sync + 'static,
+    {
+        ExecutorBuilder::new(config).build(scratch_init, runner)
+    }
+
+    pub(super) fn start<S, I, R>(
+        config: &ExecutorConfig,
+        tracer: impl Tracer,
+        scratch_init: I,
+        runner: R,
+    ) -> Result<Self, StartError>
+    where
+        S: 'static,
+        I: Fn(usize) -> S + Send + Sync + 'static,
+        R: Fn(T, &mut WorkerCtx<'_, T, S>) + Send + Sync + 'static,
+    {
+        config.validate()?;
+        let (shared, workers) = Shared::new(config);
+        let (running, all_ended) = channel();
+        let pool = PoolId::next();
+        let mut executor =
+            Self { shared, pool, threads: Vec::new(), all_ended: Mutex::new(all_ended) };
+        let work = Arc::new((ThreadPlan::new(pool, config), tracer, scratch_init, runner));
+        for worker in workers {
+            let id = worker.id;
+            let builder = work.0.builder(id);
+            let work = Arc::clone(&work);
+            let running = running.clone();
+            let thread = builder.spawn(move || {
+                let (plan, tracer, scratch_init, runner) = &*work;
+                let scratch = plan.work(worker, scratch_init, runner, tracer);
+                drop_contained(scratch);
+                drop(running);
+            });
+            match thread {
+                Ok(thread) => executor.threads.push(thread),
+                Err(source) => {
+                    // Dropping the executor would wait for workers that do not exist to go quiet.
+                    executor.shared.finish();
+                    return Err(StartError::Thread { worker: id, source });
+                }
+            }
+        }
+        Ok(executor)
+    }
+
+    /// A handle for other threads to spawn through.
+    pub fn handle(&self) -> ExecutorHandle<T> {
+        ExecutorHandle::new(Arc::clone(&self.shared))
+    }
+
+    /// Spawns a task. The same as [`ExecutorHandle::spawn`].
+    ///
+    /// # Errors
+    /// The executor takes no more tasks; the error says why and gives the task back.
+    pub fn spawn_external(&self, task: T) -> Result<(), SpawnError<T>> {
+        self.shared.spawn(task)
+    }
+
+    /// Spawns all of the tasks or none. The same as [`ExecutorHandle::spawn_batch`].
+    ///
+    /// # Errors
+    /// The executor takes no more tasks; the error says why and gives all of them back.
+    pub fn spawn_external_batch(&self, tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
+        self.handle().spawn_batch(tasks)
+    }
+
+    /// Takes no more tasks and drops those that are queued. Does not wait; see
+    /// [`ExecutorHandle::shutdown`].
+    pub fn shutdown(&self) {
+        self.shared.shut_down();
+    }
+
+    /// The pool's metrics so far.
+    pub fn metrics(&self) -> MetricsSnapshot {
+        self.shared.metrics_snapshot()
+    }
+
+    /// Takes no more tasks, waits until every task has ended and every thread is gone, and returns the final
+    /// metrics.
+    ///
+    /// Called on one of the pool's own workers it cannot wait for itself: it then closes the pool, lets it
+    /// run out on its own, and returns the metrics so far.
+    ///
+    /// # Panics
+    /// Rethrows the panic of the task that stopped the pool, with [`crate::OnPanic::Abort`].
+    pub fn join(mut self) -> MetricsSnapshot {
+        self.shared.close();
+        self.wait();
+        if let Some((_, payload)) = self.shared.take_fatal_panic() {
+            resume_unwind(payload);
+        }
+        self.shared.metrics_snapshot()
+    }
+
+    /// [`Executor::join`], for at most `timeout`.
+    ///
+    /// # Errors
+    /// The tasks did not end in time. The error gives the executor back; its intake stays closed.
+    ///
+    /// # Panics
+    /// As [`Executor::join`].
+    pub fn join_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, JoinTimeout<T>> {
+        self.shared.close();
+        let ended = match self.all_ended.lock().recv_timeout(timeout) {
+            Ok(never) => match never {},
+            Err(RecvTimeoutError::Disconnected) => true,
+            Err(RecvTimeoutError::Timeout) => false,
+        };
+        if ended { Ok(self.join()) } else { Err(JoinTimeout::new(self)) }
+    }
+
+    /// Waits for the threads, or lets them go if this is one of them.
+    fn wait(&mut self) {
+        let threads = std::mem::take(&mut self.threads);
+        if worker_id::is_worker_of(self.pool) {
+            return;
+        }
+        for thread in threads {
+            // The threads contain every panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<T: Send + 'static> Drop for Executor<T> {
+    fn drop(&mut self) {
+        if !self.threads.is_empty() {
+            self.shared.shut_down();
+            self.wait();
+        }
+    }
+}
+
+/// Drops a worker's last scratch. A panic in there has nobody left to tell but the panic hook, which has
+/// spoken already.
+fn drop_contained<S>(scratch: S) {
+    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(scratch)));
+    if let Err(payload) = dropped {
+        std::mem::forget(payload);
+    }
+}

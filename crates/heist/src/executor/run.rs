@@ -1,0 +1,112 @@
+//! One run over borrowed data.
+
+use super::builder::ExecutorBuilder;
+use super::config::ExecutorConfig;
+use super::context::WorkerCtx;
+use super::error::{RunError, StartError, TaskPanic};
+use super::shared::Shared;
+use super::thread::ThreadPlan;
+use crate::metrics::MetricsSnapshot;
+use crate::trace::Tracer;
+use crate::worker_id::PoolId;
+
+/// What a run came to.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RunOutput<S> {
+    /// Every worker's scratch, in the order of their ids.
+    pub scratch: Vec<S>,
+    /// The run's metrics.
+    pub metrics: MetricsSnapshot,
+    /// Whether the run was cancelled. Tasks that were dropped for it are counted in the metrics.
+    pub cancelled: bool,
+    /// The panics of tasks, with [`crate::OnPanic::Isolate`]: the first 1,000.
+    pub panics: Vec<TaskPanic>,
+}
+
+/// Runs `roots` and everything that they spawn, and hands back every worker's scratch.
+///
+/// Nothing needs to be `'static`: tasks, scratch and closures may borrow from the caller, because the run has
+/// ended when this returns. The workers are threads of this run alone; for many small runs start one
+/// [`crate::Executor`] instead.
+///
+/// ```
+/// let words = ["to", "be", "or", "not", "to", "be"];
+/// let output = heist::run(
+///     heist::ExecutorConfig::default(),
+///     words.chunks(2),
+///     |_worker| 0,
+///     |chunk, ctx| *ctx.scratch += chunk.iter().map(|word| word.len()).sum::<usize>(),
+/// )?;
+/// assert_eq!(output.scratch.iter().sum::<usize>(), 13);
+/// # Ok::<(), heist::RunError>(())
+/// ```
+///
+/// # Errors
+/// The configuration names an impossible value; the system refuses a thread; or a task panicked and
+/// [`ExecutorConfig::on_panic`] is [`crate::OnPanic::Abort`].
+pub fn run<T, S, I, R>(
+    config: ExecutorConfig,
+    roots: impl IntoIterator<Item = T>,
+    scratch_init: I,
+    runner: R,
+) -> Result<RunOutput<S>, RunError>
+where
+    T: Send,
+    S: Send,
+    I: Fn(usize) -> S + Sync,
+    R: Fn(T, &mut WorkerCtx<'_, T, S>) + Sync,
+{
+    ExecutorBuilder::new(config).run(roots, scratch_init, runner)
+}
+
+pub(super) fn run_traced<T, S, I, R>(
+    config: &ExecutorConfig,
+    tracer: &impl Tracer,
+    roots: impl IntoIterator<Item = T>,
+    scratch_init: &I,
+    runner: &R,
+) -> Result<RunOutput<S>, RunError>
+where
+    T: Send,
+    S: Send,
+    I: Fn(usize) -> S + Sync,
+    R: Fn(T, &mut WorkerCtx<'_, T, S>) + Sync,
+{
+    config.validate().map_err(StartError::from)?;
+    let (shared, workers) = Shared::new(config);
+    // A run that is cancelled before it begins refuses its roots; it is then simply a cancelled run.
+    let _ = shared.spawn_all(&mut roots.into_iter().collect());
+    shared.close();
+
+    let plan = ThreadPlan::new(PoolId::next(), config);
+    let scratch = std::thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(config.workers);
+        for worker in workers {
+            let (id, plan) = (worker.id, &plan);
+            let thread = plan
+                .builder(id)
+                .spawn_scoped(scope, move || plan.work(worker, scratch_init, runner, tracer));
+            match thread {
+                Ok(thread) => threads.push(thread),
+                Err(source) => {
+                    // The scope waits for the threads that did start; without this they would wait for ever.
+                    shared.finish();
+                    return Err(StartError::Thread { worker: id, source });
+                }
+            }
+        }
+        // The threads contain every panic; a worker without scratch has stopped the run with its own.
+        Ok(threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect())
+    })?;
+
+    if let Some((panic, payload)) = shared.take_fatal_panic() {
+        return Err(RunError::Panicked { panic, payload });
+    }
+    Ok(RunOutput {
+        scratch,
+        metrics: shared.metrics_snapshot(),
+        cancelled: shared.was_cancelled(),
+        panics: shared.panic_reports(),
+    })
+}

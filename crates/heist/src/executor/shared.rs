@@ -1,0 +1,269 @@
+//! What all workers and handles of a pool reach, and how a pool is closed, stopped and finished.
+
+use super::config::{ExecutorConfig, OnPanic};
+use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
+use super::worker::Worker;
+use crate::cancel::CancelToken;
+use crate::idle::Idle;
+use crate::intake::Intake;
+use crate::metrics::{MetricsSnapshot, PoolMetrics};
+use crate::queue::{Injector, LocalQueue, Stealer};
+use crate::sync::plant::{Plant, planted};
+use crate::sync::{Arc, AtomicU8, Clock, Mutex, Ordering};
+use crate::termination::Termination;
+use std::any::Any;
+use std::time::Duration;
+
+/// How many panics an isolating pool remembers by text. All are counted.
+const PANICS_KEPT: usize = 1_000;
+
+/// How far a pool has come towards its end. It only ever grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+enum Stage {
+    Running = 0,
+    /// Nothing more comes in; what is queued is still run.
+    Draining = 1,
+    /// From here on what is queued is dropped.
+    ShutDown = 2,
+    Cancelled = 3,
+    Panicked = 4,
+}
+
+impl Stage {
+    fn refusal(stage: u8) -> SpawnErrorKind {
+        match stage {
+            stage if stage == Self::ShutDown as u8 => SpawnErrorKind::ShutDown,
+            stage if stage == Self::Cancelled as u8 => SpawnErrorKind::Cancelled,
+            stage if stage == Self::Panicked as u8 => SpawnErrorKind::Panicked,
+            _ => SpawnErrorKind::Closed,
+        }
+    }
+}
+
+/// The panics of a pool's tasks.
+#[derive(Default)]
+pub(super) struct Panics {
+    /// The payload of the panic that stopped the pool.
+    pub(super) fatal: Option<(TaskPanic, Box<dyn Any + Send>)>,
+    /// The first ones that did not.
+    isolated: Vec<TaskPanic>,
+}
+
+/// A pool's shared state.
+pub struct Shared<T> {
+    pub(super) injector: Injector<T>,
+    pub(super) stealers: Box<[Stealer<T>]>,
+    pub(super) intake: Intake,
+    pub(super) idle: Idle,
+    pub(super) termination: Termination,
+    pub(super) metrics: PoolMetrics,
+    pub(super) clock: Clock,
+    pub(super) steal_rounds: u32,
+    pub(super) steal_batch: usize,
+    pub(super) injector_batch: usize,
+    pub(super) park_backstop: Option<Duration>,
+    on_panic: OnPanic,
+    stage: AtomicU8,
+    cancel: CancelToken,
+    panics: Mutex<Panics>,
+}
+
+impl<T> std::fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("workers", &self.stealers.len()).finish_non_exhaustive()
+    }
+}
+
+impl<T> Shared<T> {
+    /// The shared state of a pool and its workers, none of them started. `config` must be valid.
+    pub fn new(config: &ExecutorConfig) -> (Arc<Self>, Vec<Worker<T>>) {
+        let (idle, parkers) = Idle::new(config.workers);
+        let (termination, ledgers) = Termination::new(config.workers);
+        let locals: Vec<_> = (0..config.workers).map(|_| LocalQueue::new()).collect();
+        let shared = Arc::new(Self {
+            injector: Injector::new(),
+            stealers: locals.iter().map(LocalQueue::stealer).collect(),
+            intake: Intake::new(),
+            idle,
+            termination,
+            metrics: PoolMetrics::new(config.workers),
+            clock: Clock::start(),
+            steal_rounds: if config.stealing { config.steal_tries } else { 0 },
+            steal_batch: config.steal_batch,
+            // Without stealing, a batch would lock tasks to one worker while others sleep.
+            injector_batch: if config.stealing { config.injector_batch } else { 1 },
+            park_backstop: config.park_backstop,
+            on_panic: config.on_panic,
+            stage: AtomicU8::new(Stage::Running as u8),
+            cancel: config.cancel.clone(),
+            panics: Mutex::new(Panics::default()),
+        });
+        let workers = locals
+            .into_iter()
+            .zip(parkers)
+            .zip(ledgers)
+            .enumerate()
+            .map(|(id, ((local, parker), ledger))| {
+                Worker::new(id, Arc::clone(&shared), local, parker, ledger, config.seed)
+            })
+            .collect();
+        (shared, workers)
+    }
+
+    /// Whether any queue that an idle worker could take from is non-empty.
+    pub(super) fn any_work(&self) -> bool {
+        !self.injector.is_empty()
+            || (self.steal_rounds > 0 && self.stealers.iter().any(|stealer| !stealer.is_empty()))
+    }
+
+    /// Whether tasks are taken from outside.
+    pub fn is_accepting(&self) -> bool {
+        self.intake.is_accepting() && !self.cancel.is_cancelled()
+    }
+
+    /// Takes a task from outside.
+    ///
+    /// # Errors
+    /// Gives the task back if the pool is closed.
+    pub fn spawn(&self, task: T) -> Result<(), SpawnError<T>> {
+        if !self.accept(1) {
+            return Err(SpawnError::new(self.refusal(), task));
+        }
+        self.injector.push(task, || self.clock.now_ns());
+        self.metrics.add_wakes_sent_outside(self.idle.notify_pushed(1));
+        Ok(())
+    }
+
+    /// Takes all tasks from outside, or none, and leaves `tasks` empty or as it was.
+    pub(super) fn spawn_all(&self, tasks: &mut Vec<T>) -> Result<(), SpawnErrorKind> {
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        let count = tasks.len();
+        if !self.accept(count as u64) {
+            return Err(self.refusal());
+        }
+        self.injector.push_batch(tasks, || self.clock.now_ns());
+        self.metrics.add_wakes_sent_outside(self.idle.notify_pushed(count));
+        Ok(())
+    }
+
+    fn accept(&self, count: u64) -> bool {
+        if self.cancel.is_cancelled() {
+            self.stop(Stage::Cancelled);
+            return false;
+        }
+        self.intake.try_accept(count)
+    }
+
+    fn refusal(&self) -> SpawnErrorKind {
+        Stage::refusal(self.stage.load(Ordering::Acquire))
+    }
+
+    /// Nothing more comes in; what is queued is still run.
+    pub fn close(&self) {
+        self.stop(Stage::Draining);
+    }
+
+    /// Nothing more comes in, and what is queued is dropped.
+    pub fn shut_down(&self) {
+        self.stop(Stage::ShutDown);
+    }
+
+    fn stop(&self, stage: Stage) {
+        // The stage first, so that whoever is refused finds the reason.
+        self.stage.fetch_max(stage as u8, Ordering::AcqRel);
+        if stage == Stage::Panicked && planted(Plant::IntakeOpenOnPanic) {
+            return;
+        }
+        self.intake.close();
+        if self.termination.closer_finds_done(&self.intake) {
+            self.finish();
+        }
+    }
+
+    /// Everything is done (or nothing was begun): sends every worker home.
+    pub(super) fn finish(&self) {
+        self.termination.set_done();
+        self.idle.wake_all_for_exit();
+    }
+
+    /// Whether tasks are to be dropped instead of run. Notices a cancellation, and closes the intake for it.
+    #[inline]
+    pub(super) fn must_drop(&self) -> bool {
+        if self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 {
+            return true;
+        }
+        let cancelled = self.cancel.is_cancelled();
+        if cancelled {
+            self.stop(Stage::Cancelled);
+        }
+        cancelled
+    }
+
+    /// Whether running tasks should come to an end.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 || self.cancel.is_cancelled()
+    }
+
+    pub(super) fn was_cancelled(&self) -> bool {
+        self.stage.load(Ordering::Acquire) == Stage::Cancelled as u8
+    }
+
+    pub(super) fn has_panicked(&self) -> bool {
+        self.stage.load(Ordering::Acquire) == Stage::Panicked as u8
+    }
+
+    /// A task has panicked. Returns the payload if it is nobody's any more.
+    pub(super) fn task_panicked(
+        &self,
+        worker: usize,
+        payload: Box<dyn Any + Send>,
+    ) -> Option<Box<dyn Any + Send>> {
+        match self.on_panic {
+            OnPanic::Abort => self.abort(worker, payload),
+            OnPanic::Isolate => {
+                let mut panics = self.panics.lock();
+                if panics.isolated.len() < PANICS_KEPT {
+                    panics.isolated.push(TaskPanic::new(worker, &*payload));
+                }
+                Some(payload)
+            }
+        }
+    }
+
+    /// Stops the pool for a panic. The first payload is kept for `join`; a later one is returned.
+    pub(super) fn abort(
+        &self,
+        worker: usize,
+        payload: Box<dyn Any + Send>,
+    ) -> Option<Box<dyn Any + Send>> {
+        let surplus = {
+            let mut panics = self.panics.lock();
+            if panics.fatal.is_none() {
+                panics.fatal = Some((TaskPanic::new(worker, &*payload), payload));
+                None
+            } else {
+                Some(payload)
+            }
+        };
+        self.stop(Stage::Panicked);
+        surplus
+    }
+
+    pub(super) fn take_fatal_panic(&self) -> Option<(TaskPanic, Box<dyn Any + Send>)> {
+        self.panics.lock().fatal.take()
+    }
+
+    /// The panics so far, the fatal one first.
+    pub(super) fn panic_reports(&self) -> Vec<TaskPanic> {
+        let panics = self.panics.lock();
+        panics.fatal.iter().map(|(panic, _)| panic).chain(&panics.isolated).cloned().collect()
+    }
+
+    /// All counters, added up.
+    pub fn metrics_snapshot(&self) -> MetricsSnapshot {
+        self.metrics.snapshot(self.injector.len())
+    }
+}

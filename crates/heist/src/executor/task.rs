@@ -1,0 +1,95 @@
+//! Running one task: its panic is contained, its worker's scratch rebuilt, or the task dropped unrun.
+
+use super::context::WorkerCtx;
+use super::worker::Worker;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs a worker's tasks with its scratch.
+pub struct TaskRunner<'r, S, I, R> {
+    /// `None` when `scratch_init` panicked; the pool is then stopped, and tasks are only dropped.
+    scratch: Option<S>,
+    scratch_init: &'r I,
+    runner: &'r R,
+}
+
+impl<S, I, R> std::fmt::Debug for TaskRunner<'_, S, I, R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TaskRunner").finish_non_exhaustive()
+    }
+}
+
+impl<'r, S, I: Fn(usize) -> S, R> TaskRunner<'r, S, I, R> {
+    /// Makes the worker's scratch. If that panics, the pool is stopped.
+    pub fn new<T>(worker: &Worker<T>, scratch_init: &'r I, runner: &'r R) -> Self {
+        let mut this = Self { scratch: None, scratch_init, runner };
+        this.rebuild_scratch(worker);
+        this
+    }
+
+    fn rebuild_scratch<T>(&mut self, worker: &Worker<T>) {
+        // The old scratch is the caller's value too: its `drop` may panic like anything else of his.
+        let old = self.scratch.take();
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            drop(old);
+            (self.scratch_init)(worker.id)
+        }));
+        match made {
+            Ok(scratch) => self.scratch = Some(scratch),
+            Err(payload) => {
+                worker.metrics().panics.add(1);
+                forget_payload(worker.shared.abort(worker.id, payload));
+            }
+        }
+    }
+
+    /// Runs a task, or drops it if the pool was stopped.
+    #[inline]
+    pub fn run<T>(&mut self, worker: &mut Worker<T>, task: T)
+    where
+        R: Fn(T, &mut WorkerCtx<'_, T, S>),
+    {
+        let Some(scratch) = self.scratch.as_mut().filter(|_| !worker.shared.must_drop()) else {
+            return drop_task(worker, task);
+        };
+        let runner = self.runner;
+        // Unwind safety: after a panic the scratch is rebuilt or never used again, and the worker's own state
+        // changes only in ways that are whole at every call.
+        let ended =
+            catch_unwind(AssertUnwindSafe(|| runner(task, &mut WorkerCtx::new(worker, scratch))));
+        worker.count_run();
+        if let Err(payload) = ended {
+            self.after_panic(worker, payload);
+        }
+    }
+
+    #[cold]
+    fn after_panic<T>(&mut self, worker: &Worker<T>, payload: Box<dyn Any + Send>) {
+        worker.metrics().panics.add(1);
+        forget_payload(worker.shared.task_panicked(worker.id, payload));
+        if !worker.shared.has_panicked() {
+            self.rebuild_scratch(worker);
+        }
+    }
+
+    /// The scratch, at the end.
+    pub fn into_scratch(self) -> Option<S> {
+        self.scratch
+    }
+}
+
+#[cold]
+fn drop_task<T>(worker: &Worker<T>, task: T) {
+    worker.metrics().tasks_dropped.add(1);
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(task))) {
+        worker.metrics().panics.add(1);
+        forget_payload(worker.shared.abort(worker.id, payload));
+    }
+}
+
+/// Drops a panic's payload, whose own `drop` may panic in turn: such a payload is leaked.
+fn forget_payload(payload: Option<Box<dyn Any + Send>>) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(payload);
+    }
+}

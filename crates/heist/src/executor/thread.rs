@@ -1,0 +1,79 @@
+//! A worker's thread, from its first line to its last.
+
+use super::config::ExecutorConfig;
+use super::spin::SpinThenPark;
+use super::task::TaskRunner;
+use super::worker::Worker;
+use crate::WorkerCtx;
+use crate::affinity::{CoreAssigner, allowed_cpus, pin_current_thread};
+use crate::sync::Arc;
+use crate::trace::Tracer;
+use crate::worker_id::{self, PoolId};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+/// What every thread of a pool needs besides its worker.
+pub(super) struct ThreadPlan {
+    pool: PoolId,
+    name: String,
+    stack_size: Option<usize>,
+    spin_iters: u32,
+    cores: Option<CoreAssigner>,
+}
+
+impl ThreadPlan {
+    pub(super) fn new(pool: PoolId, config: &ExecutorConfig) -> Self {
+        Self {
+            pool,
+            name: config.thread_name.clone(),
+            stack_size: config.stack_size,
+            spin_iters: config.spin_iters,
+            cores: config.pin_threads.then(|| CoreAssigner::new(allowed_cpus())),
+        }
+    }
+
+    /// A builder for the thread of worker `worker`.
+    pub(super) fn builder(&self, worker: usize) -> thread::Builder {
+        let builder = thread::Builder::new().name(format!("{}-{worker}", self.name));
+        match self.stack_size {
+            Some(bytes) => builder.stack_size(bytes),
+            None => builder,
+        }
+    }
+
+    /// What the thread does. Returns the worker's scratch, unless a panic took it.
+    pub(super) fn work<T, S, I, R>(
+        &self,
+        mut worker: Worker<T>,
+        scratch_init: &I,
+        runner: &R,
+        tracer: &impl Tracer,
+    ) -> Option<S>
+    where
+        I: Fn(usize) -> S,
+        R: Fn(T, &mut WorkerCtx<'_, T, S>),
+    {
+        let _id = worker_id::enter(self.pool, worker.id);
+        if let Some(core) = self.cores.as_ref().and_then(|cores| cores.core_for(worker.id))
+            && pin_current_thread(core).is_err()
+        {
+            worker.metrics().pin_failures.add(1);
+        }
+        let shared = Arc::clone(&worker.shared);
+        let id = worker.id;
+        let worked = catch_unwind(AssertUnwindSafe(|| {
+            let mut trace = tracer.worker(id);
+            let mut idle = SpinThenPark::new(self.spin_iters, shared.clock);
+            let mut tasks = TaskRunner::new(&worker, scratch_init, runner);
+            worker.work_until_done(&mut idle, &mut trace, |worker, task| tasks.run(worker, task));
+            tasks.into_scratch()
+        }));
+        worked.unwrap_or_else(|payload| {
+            // Not a task's panic but the engine's own, or a trace hook's. The counts cannot be relied on any
+            // more: end the pool at once and let `join` rethrow, instead of waiting for a worker that is gone.
+            std::mem::forget(shared.abort(id, payload));
+            shared.finish();
+            None
+        })
+    }
+}

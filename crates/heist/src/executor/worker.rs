@@ -1,0 +1,312 @@
+//! One worker: its queue, its counters, and how it parks.
+
+use super::pace::Pace;
+use super::shared::Shared;
+use crate::idle::Unparked;
+use crate::policy::{Context, IdleHooks, Source, StepResult, worker_step};
+use crate::queue::{LocalQueue, Order, Steal};
+use crate::rng::XorShift64;
+use crate::sync::plant::{Plant, planted};
+use crate::sync::{Arc, Parker};
+use crate::termination::Ledger;
+use crate::trace::TraceHooks;
+
+/// A worker takes at least this many tasks from the injector, however short the queue: a lock taken for one
+/// task is a lock wasted.
+const INJECTOR_BATCH_MIN: usize = 4;
+
+/// One worker of a pool.
+pub struct Worker<T> {
+    pub(super) id: usize,
+    pub(super) shared: Arc<Shared<T>>,
+    pub(super) rng: XorShift64,
+    local: LocalQueue<T>,
+    parker: Parker,
+    ledger: Ledger,
+    pace: Pace,
+    /// Whether this worker is in the searcher count.
+    searching: bool,
+    /// Set while a worker whose backstop ran out has not found anything yet.
+    after_backstop: bool,
+    /// Where the task that is running was found.
+    source: Source,
+    /// A batch on its way from the injector to the own queue; empty between two calls.
+    batch: Vec<T>,
+}
+
+impl<T> std::fmt::Debug for Worker<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Worker").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl<T> Worker<T> {
+    pub(super) fn new(
+        id: usize,
+        shared: Arc<Shared<T>>,
+        local: LocalQueue<T>,
+        parker: Parker,
+        ledger: Ledger,
+        seed: u64,
+    ) -> Self {
+        Self {
+            id,
+            shared,
+            rng: XorShift64::for_worker(seed, id),
+            local,
+            parker,
+            ledger,
+            pace: Pace::new(),
+            searching: false,
+            after_backstop: false,
+            source: Source::Local,
+            batch: Vec::new(),
+        }
+    }
+
+    /// Counts and queues a task of this worker's. The push rule is the caller's next step.
+    #[inline]
+    fn push_local(&mut self, task: T) {
+        if planted(Plant::ProducedAfterPush) {
+            self.local.push(task);
+            self.ledger.produce(&self.shared.termination, 1);
+            return;
+        }
+        self.ledger.produce(&self.shared.termination, 1);
+        self.local.push(task);
+    }
+
+    /// Queues a task where this worker finds it first.
+    #[inline]
+    pub fn spawn_local(&mut self, task: T) {
+        self.push_local(task);
+        self.notify_pushed_locally(1);
+    }
+
+    /// Queues tasks where this worker finds them first; the last one is the first to run.
+    pub fn spawn_local_batch(&mut self, tasks: impl IntoIterator<Item = T>) {
+        /// One fence for this many pushes; and no more, so that a long or slow iterator does not keep the
+        /// others asleep.
+        const PUSHES_PER_NOTIFY: usize = 64;
+
+        /// Announces what was pushed also when the caller's iterator panics.
+        struct Pushed<'w, T>(&'w mut Worker<T>, usize);
+        impl<T> Drop for Pushed<'_, T> {
+            fn drop(&mut self) {
+                if self.1 > 0 {
+                    self.0.notify_pushed_locally(self.1);
+                }
+            }
+        }
+
+        let mut pushed = Pushed(self, 0);
+        for task in tasks {
+            pushed.0.push_local(task);
+            pushed.1 += 1;
+            if pushed.1 == PUSHES_PER_NOTIFY {
+                pushed.0.notify_pushed_locally(pushed.1);
+                pushed.1 = 0;
+            }
+        }
+    }
+
+    /// Queues a task in the injector, behind what waits there.
+    pub fn spawn_global(&mut self, task: T) {
+        self.ledger.produce(&self.shared.termination, 1);
+        self.shared.injector.push(task, || self.shared.clock.now_ns());
+        self.notify_pushed(1);
+    }
+
+    /// Queues a task so that everything that is queued now goes first.
+    pub fn spawn_yielded(&mut self, task: T) {
+        self.ledger.produce(&self.shared.termination, 1);
+        self.shared.injector.push_yielded(task);
+        self.notify_pushed(1);
+    }
+
+    #[inline]
+    fn notify_pushed_locally(&self, pushed: usize) {
+        // Without stealing nobody else can take it, so there is nobody to tell.
+        if self.shared.steal_rounds > 0 {
+            self.notify_pushed(pushed);
+        }
+    }
+
+    #[inline]
+    fn notify_pushed(&self, pushed: usize) {
+        let woken = self.shared.idle.notify_pushed(pushed);
+        if woken > 0 {
+            self.metrics().wakes_sent.add(woken as u64);
+        }
+    }
+
+    #[inline]
+    pub(super) fn metrics(&self) -> &crate::metrics::WorkerMetrics {
+        self.shared.metrics.worker(self.id)
+    }
+
+    /// Counts the running task as run, where it was found.
+    #[inline]
+    pub(super) fn count_run(&self) {
+        let metrics = self.metrics();
+        match self.source {
+            Source::Local => metrics.tasks_local.add(1),
+            Source::Injector => metrics.tasks_injector.add(1),
+            Source::Steal => metrics.tasks_stolen.add(1),
+        }
+    }
+
+    /// Goes quiet, and sleeps until there is a reason not to. The caller then looks for work, or leaves if
+    /// the pool is done.
+    fn park(&mut self, trace: &mut impl TraceHooks) {
+        let quiet = self.ledger.go_quiet(&self.shared.termination, &self.shared.intake);
+        self.metrics().counter_flushes.add(u64::from(quiet.flushed));
+        self.metrics().termination_checks.add(u64::from(quiet.checked));
+        if quiet.done {
+            self.shared.finish();
+            return;
+        }
+        let shared = &*self.shared;
+        self.metrics().parks.add(1);
+        trace.park();
+        let unparked =
+            shared.idle.park(self.id, self.searching, &self.parker, shared.park_backstop, || {
+                shared.any_work()
+            });
+        // Counted by whoever woke us, or by `Idle::park`. If the pool is done the count has lost its meaning.
+        self.searching = true;
+        self.after_backstop = unparked == Unparked::Backstop;
+        trace.unpark(unparked == Unparked::Token);
+        if unparked == Unparked::Token && !shared.termination.is_done() {
+            self.metrics().wakes_received.add(1);
+        }
+    }
+
+    /// Steps until everything is done. `run` runs one task and contains its panics.
+    pub fn work_until_done(
+        &mut self,
+        idle: &mut impl IdleHooks,
+        trace: &mut impl TraceHooks,
+        mut run: impl FnMut(&mut Self, T),
+    ) -> StepResult {
+        loop {
+            match worker_step(self, idle, trace, &mut run) {
+                StepResult::RanTask { .. } | StepResult::NoWork => {}
+                StepResult::ShouldPark => self.park(trace),
+                exit @ (StepResult::ExitDone | StepResult::ExitPanicked) => return exit,
+            }
+        }
+    }
+}
+
+impl<T> Context for Worker<T> {
+    type Task = T;
+
+    fn worker(&self) -> usize {
+        self.id
+    }
+
+    fn workers(&self) -> usize {
+        self.shared.stealers.len()
+    }
+
+    fn steal_rounds(&self) -> u32 {
+        self.shared.steal_rounds
+    }
+
+    #[inline]
+    fn injector_is_due(&mut self) -> bool {
+        self.pace.tick(|| self.shared.clock.now_ns())
+    }
+
+    #[inline]
+    fn pop_local(&mut self) -> Option<T> {
+        self.local.pop()
+    }
+
+    fn pop_injector(&mut self, order: Order) -> Option<T> {
+        let shared = &*self.shared;
+        if shared.injector.is_empty() {
+            return None;
+        }
+        let fair_share = |queued: usize| {
+            (queued / shared.stealers.len()).max(INJECTOR_BATCH_MIN).min(shared.injector_batch)
+        };
+        let taken = shared.injector.take(order, fair_share, &mut self.batch);
+        if let Some(pushed_at_ns) = taken.pushed_at_ns {
+            let waited_ns = shared.clock.now_ns().saturating_sub(pushed_at_ns);
+            self.metrics().queue_time_ns.record(waited_ns);
+        }
+        // The newest goes in first, so that the oldest comes out first.
+        let mut oldest_last = self.batch.drain(..).rev();
+        let rest = oldest_last.len().saturating_sub(1);
+        for task in oldest_last.by_ref().take(rest) {
+            self.local.push(task);
+        }
+        let oldest = oldest_last.next();
+        drop(oldest_last);
+        // Moving a batch is a push. A searcher's leaving the count will announce it; nobody else's would.
+        if rest > 0 && !self.searching && !planted(Plant::MoveWithoutNotify) {
+            self.notify_pushed(rest);
+        }
+        oldest
+    }
+
+    fn steal_from(&mut self, victim: usize) -> Steal<T> {
+        let stealer = &self.shared.stealers[victim];
+        if stealer.is_empty() {
+            return Steal::Empty;
+        }
+        let stolen = stealer.steal_half(&self.local, self.shared.steal_batch);
+        let metrics = self.metrics();
+        metrics.steals_tried.add(1);
+        if stolen.is_success() {
+            metrics.steals_won.add(1);
+            metrics.tasks_moved.add(1 + self.local.len() as u64);
+        }
+        stolen
+    }
+
+    fn random_below(&mut self, bound: usize) -> usize {
+        self.rng.below_usize(bound)
+    }
+
+    fn try_search(&mut self) -> bool {
+        if !self.searching {
+            self.pace.pause();
+            self.searching = self.shared.idle.try_start_searching();
+            self.metrics().searches.add(u64::from(self.searching));
+        }
+        self.searching
+    }
+
+    #[inline]
+    fn begin_task(&mut self, source: Source) {
+        if self.searching {
+            self.searching = false;
+            let woken = self.shared.idle.found_work(|| self.shared.any_work());
+            self.metrics().wakes_sent.add(woken as u64);
+            self.metrics().backstop_rescues.add(u64::from(self.after_backstop));
+            self.after_backstop = false;
+        }
+        self.ledger.leave_quiet(&self.shared.termination);
+        self.source = source;
+        self.pace.begin_task(|| self.shared.clock.now_ns());
+    }
+
+    #[inline]
+    fn end_task(&mut self) {
+        self.ledger.consume();
+        if let Some(took_ns) = self.pace.end_task(|| self.shared.clock.now_ns()) {
+            self.metrics().task_time_ns.record(took_ns);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.shared.termination.is_done()
+    }
+
+    fn has_panicked(&self) -> bool {
+        self.shared.has_panicked()
+    }
+}

@@ -1,0 +1,119 @@
+//! Always-on counters and histograms.
+//!
+//! Each worker writes a block of its own, padded to whole cache lines, with plain relaxed stores: counting
+//! costs an add and shares nothing. Anyone with a handle may read them at any time; such a snapshot is a sum
+//! of counters that were read one after the other, exact only when the pool is idle or joined.
+//!
+//! These are the standard library's atomics, not those of [`crate::sync`]: no decision depends on them.
+
+mod snapshot;
+
+pub use snapshot::MetricsSnapshot;
+
+use crate::histogram::AtomicHistogram;
+use crossbeam_utils::CachePadded;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A counter with a single writer.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds to it. Only the owner may.
+    #[inline]
+    pub(crate) fn add(&self, count: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(count), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Declares one worker's counters and how they add up to a snapshot, so that neither can forget one.
+macro_rules! worker_counters {
+    ($($name:ident),* $(,)?) => {
+        /// One worker's counters. See [`MetricsSnapshot`] for what each counts.
+        #[derive(Debug, Default)]
+        pub(crate) struct WorkerMetrics {
+            $(pub(crate) $name: Counter,)*
+            /// How long sampled tasks ran.
+            pub(crate) task_time_ns: AtomicHistogram,
+            /// How long sampled tasks waited in the injector.
+            pub(crate) queue_time_ns: AtomicHistogram,
+        }
+
+        impl WorkerMetrics {
+            /// Adds this worker's figures to `snapshot`.
+            pub(crate) fn add_to(&self, snapshot: &mut MetricsSnapshot) {
+                $(snapshot.$name += self.$name.get();)*
+                snapshot.task_time_ns.merge(&self.task_time_ns.snapshot());
+                snapshot.queue_time_ns.merge(&self.queue_time_ns.snapshot());
+            }
+        }
+    };
+}
+
+worker_counters!(
+    tasks_local,
+    tasks_injector,
+    tasks_stolen,
+    tasks_dropped,
+    panics,
+    steals_tried,
+    steals_won,
+    tasks_moved,
+    wakes_sent,
+    wakes_received,
+    parks,
+    searches,
+    termination_checks,
+    counter_flushes,
+    backstop_rescues,
+    pin_failures,
+);
+
+/// The counters of a pool.
+#[derive(Debug)]
+pub(crate) struct PoolMetrics {
+    workers: Box<[CachePadded<WorkerMetrics>]>,
+    /// What happens outside of workers: any thread may write, rarely.
+    wakes_sent_outside: CachePadded<AtomicU64>,
+}
+
+impl PoolMetrics {
+    /// Counters for `workers` workers.
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            workers: (0..workers).map(|_| CachePadded::default()).collect(),
+            wakes_sent_outside: CachePadded::default(),
+        }
+    }
+
+    /// The counters of one worker, which only that worker may write.
+    #[inline]
+    pub(crate) fn worker(&self, worker: usize) -> &WorkerMetrics {
+        &self.workers[worker]
+    }
+
+    /// Counts workers that were woken by a thread that is none.
+    pub(crate) fn add_wakes_sent_outside(&self, count: usize) {
+        if count > 0 {
+            self.wakes_sent_outside.fetch_add(count as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// All counters, added up.
+    pub(crate) fn snapshot(&self, injector_depth: usize) -> MetricsSnapshot {
+        let mut snapshot = MetricsSnapshot {
+            workers: self.workers.len(),
+            injector_depth: injector_depth as u64,
+            wakes_sent: self.wakes_sent_outside.load(Ordering::Relaxed),
+            ..MetricsSnapshot::default()
+        };
+        for worker in &self.workers {
+            worker.add_to(&mut snapshot);
+        }
+        snapshot
+    }
+}

@@ -1,0 +1,109 @@
+//! What users see of the counters.
+
+use crate::histogram::Histogram;
+use std::fmt;
+
+/// A pool's counters, added up over its workers.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct MetricsSnapshot {
+    /// How many workers these figures are about.
+    pub workers: usize,
+    /// Tasks run that the worker found in its own queue.
+    pub tasks_local: u64,
+    /// Tasks run that came straight from the injector. (The rest of an injected batch goes through the
+    /// worker's own queue and counts as local.)
+    pub tasks_injector: u64,
+    /// Tasks run that came straight from another worker's queue. (The rest of a stolen batch counts as
+    /// local.)
+    pub tasks_stolen: u64,
+    /// Tasks dropped without being run, because the pool was shut down, cancelled or aborted.
+    pub tasks_dropped: u64,
+    /// Tasks that panicked. They are among those run.
+    pub panics: u64,
+    /// Victims whose queue did not look empty and from whom stealing was tried.
+    pub steals_tried: u64,
+    /// Tries that got at least one task.
+    pub steals_won: u64,
+    /// Tasks moved by stealing, the ones run at once included.
+    pub tasks_moved: u64,
+    /// Wake-ups sent to parked workers, from inside and from outside.
+    pub wakes_sent: u64,
+    /// Wake-ups received. One less per worker than parks, at most: the last park ends with the pool.
+    pub wakes_received: u64,
+    /// Times a worker went to sleep.
+    pub parks: u64,
+    /// Times a worker became a searcher of its own accord.
+    pub searches: u64,
+    /// Times the last worker to go quiet added up the counters.
+    pub termination_checks: u64,
+    /// Times a worker published its consumed counter.
+    pub counter_flushes: u64,
+    /// Tasks in the injector at the time of the snapshot.
+    pub injector_depth: u64,
+    /// Times the configured backstop found work that no wake-up had announced: a bug in heist if not 0.
+    pub backstop_rescues: u64,
+    /// Workers that could not be pinned to their core and run unpinned.
+    pub pin_failures: u64,
+    /// How long tasks ran: a sample.
+    pub task_time_ns: Histogram,
+    /// How long tasks waited in the injector: a sample.
+    pub queue_time_ns: Histogram,
+}
+
+impl MetricsSnapshot {
+    /// Tasks run, wherever they were found, those that panicked included.
+    pub fn tasks_run(&self) -> u64 {
+        self.tasks_local + self.tasks_injector + self.tasks_stolen
+    }
+
+    /// Tasks that ended: run or dropped.
+    pub fn tasks_ended(&self) -> u64 {
+        self.tasks_run() + self.tasks_dropped
+    }
+}
+
+impl fmt::Display for MetricsSnapshot {
+    /// A few lines for a log or a terminal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "tasks: {} run on {} workers ({} local, {} injected, {} stolen), {} dropped, {} panicked",
+            self.tasks_run(),
+            self.workers,
+            self.tasks_local,
+            self.tasks_injector,
+            self.tasks_stolen,
+            self.tasks_dropped,
+            self.panics
+        )?;
+        writeln!(
+            f,
+            "steals: {} of {} won, {} tasks moved; wake-ups: {} sent, {} received; parks: {}; searches: {}",
+            self.steals_won,
+            self.steals_tried,
+            self.tasks_moved,
+            self.wakes_sent,
+            self.wakes_received,
+            self.parks,
+            self.searches
+        )?;
+        write!(
+            f,
+            "termination: {} checks, {} flushes; injector depth: {}",
+            self.termination_checks, self.counter_flushes, self.injector_depth
+        )?;
+        for (name, times) in
+            [("task time", &self.task_time_ns), ("queue time", &self.queue_time_ns)]
+        {
+            if let (Some(median), Some(tail)) = (times.quantile(0.5), times.quantile(0.99)) {
+                write!(
+                    f,
+                    "\n{name} (of {} sampled): half below {median} ns, 99 % below {tail} ns",
+                    times.count()
+                )?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+//! What a worker does next: the pop order and the step that every worker loop is made of.
+//!
+//! **Policy performs no I/O, reads no clock and draws no randomness of its own.** It reaches queues, time and
+//! random numbers through [`Context`], so that the simulator runs the very code that ships.
+//!
+//! The pop order:
+//!
+//! 1. the worker's own queue, newest first; every [`InjectorInterval`] ticks the injector is looked at first;
+//! 2. a batch from the injector;
+//! 3. half of another worker's queue: victims in turn, from a random one on, `steal_tries` rounds of it, for
+//!    as long as the worker may search;
+//! 4. a last look at the injector, then [`IdleHooks`] decide whether to look again or to park.
+//!
+//! A second local queue (futures) joins at step 1: [`Context::pop_local`] is the one place that knows what
+//! "own queue" means.
+
+mod interval;
+mod pop;
+mod step;
+
+pub use interval::InjectorInterval;
+pub use pop::{Popped, Source, pop_task};
+pub use step::{IdleAction, IdleHooks, StepResult, worker_step};
+
+use crate::queue::{Order, Steal};
+
+/// What a worker can reach. Implemented by the real worker and by simulated ones.
+pub trait Context {
+    /// The task type.
+    type Task;
+
+    /// This worker's id, below [`Context::workers`].
+    fn worker(&self) -> usize;
+
+    /// How many workers the pool has.
+    fn workers(&self) -> usize;
+
+    /// How many rounds of stealing a search makes; 0 if stealing is off.
+    fn steal_rounds(&self) -> u32;
+
+    /// Counts one tick; says whether the injector's turn has come.
+    fn injector_is_due(&mut self) -> bool;
+
+    /// Takes the newest task of the worker's own queue.
+    fn pop_local(&mut self) -> Option<Self::Task>;
+
+    /// Takes a batch from the injector: returns the oldest task, the rest goes to the own queue.
+    fn pop_injector(&mut self, order: Order) -> Option<Self::Task>;
+
+    /// Takes half of `victim`'s queue: returns one task, the rest goes to the own queue.
+    fn steal_from(&mut self, victim: usize) -> Steal<Self::Task>;
+
+    /// A random number below `bound`.
+    fn random_below(&mut self, bound: usize) -> usize;
+
+    /// Becomes a searcher, if it is none yet and there are not too many; says whether it is one now.
+    fn try_search(&mut self) -> bool;
+
+    /// A task was taken from `source` and is about to run: the worker is no searcher and not quiet any more.
+    fn begin_task(&mut self, source: Source);
+
+    /// The task has ended, by returning, by panicking or by being dropped.
+    fn end_task(&mut self);
+
+    /// Whether everything is done and the worker must leave.
+    fn is_done(&self) -> bool;
+
+    /// Whether the pool was aborted by a panic.
+    fn has_panicked(&self) -> bool;
+}

@@ -1,0 +1,94 @@
+//! The pop order.
+
+use super::Context;
+use crate::queue::{Order, Steal};
+
+/// Where a task was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// The worker's own queue.
+    Local,
+    /// The shared injector.
+    Injector,
+    /// Another worker's queue.
+    Steal,
+}
+
+/// A task and where it was found.
+#[derive(Debug)]
+pub struct Popped<T> {
+    /// The task.
+    pub task: T,
+    /// Where it was found.
+    pub source: Source,
+    /// From whom it was stolen, if it was.
+    pub victim: Option<usize>,
+}
+
+impl<T> Popped<T> {
+    fn from(source: Source, task: T) -> Self {
+        Self { task, source, victim: None }
+    }
+}
+
+/// Takes the next task in pop order, or none. A worker that finds nothing of its own and nothing injected
+/// becomes a searcher here, and stays one when nothing is found.
+#[inline]
+pub fn pop_task<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
+    if ctx.injector_is_due()
+        && let Some(task) = ctx.pop_injector(Order::FreshOnly)
+    {
+        return Some(Popped::from(Source::Injector, task));
+    }
+    if let Some(task) = ctx.pop_local() {
+        return Some(Popped::from(Source::Local, task));
+    }
+    search(ctx)
+}
+
+#[inline(never)]
+fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
+    if let Some(task) = ctx.pop_injector(Order::All) {
+        return Some(Popped::from(Source::Injector, task));
+    }
+    if !ctx.try_search() {
+        return None;
+    }
+    for _ in 0..ctx.steal_rounds() {
+        if let Some(popped) = steal_round(ctx) {
+            return Some(popped);
+        }
+    }
+    ctx.pop_injector(Order::All).map(|task| Popped::from(Source::Injector, task))
+}
+
+/// Tries every other worker once, starting at a random one.
+fn steal_round<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
+    let others = ctx.workers() - 1;
+    if others == 0 {
+        return None;
+    }
+    let first = ctx.random_below(others);
+    for offset in 0..others {
+        let mut victim = (first + offset) % others;
+        if victim >= ctx.worker() {
+            victim += 1;
+        }
+        if let Some(task) = steal_until_sure(ctx, victim) {
+            return Some(Popped { task, source: Source::Steal, victim: Some(victim) });
+        }
+    }
+    None
+}
+
+/// `Retry` means that somebody else took something, not that the queue is empty: only a sure answer counts.
+/// This ends, because each retry is another thread's progress.
+fn steal_until_sure<C: Context>(ctx: &mut C, victim: usize) -> Option<C::Task> {
+    loop {
+        match ctx.steal_from(victim) {
+            Steal::Success(task) => return Some(task),
+            Steal::Empty => return None,
+            Steal::Retry => crate::sync::spin_loop(),
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The queue that all workers share: tasks from outside, tasks spawned globally, and tasks that yielded.
+//!
+//! A ring buffer under a lock, because batches are what matters here: a producer pushes 64 tasks and a worker
+//! takes up to 64 under one lock each, where a lock-free queue pays an atomic operation per task and an
+//! allocation per block. Its length is readable without the lock, so an idle look costs one load.
+//!
+//! Yielded tasks wait apart, with a ticket: one may run only when everything that stood in the queue at the
+//! time of its yield has been taken.
+
+use crate::sync::{AtomicUsize, CachePadded, Mutex, MutexGuard, Ordering};
+use std::collections::VecDeque;
+
+/// A ring that has grown beyond this is given back when it runs empty, so that one burst does not hold its
+/// memory for the life of the pool; below it, a steady state allocates nothing.
+const KEPT_CAPACITY: usize = 64 * 1024;
+
+/// One push in this many carries a time stamp, for the queue-time histogram.
+const QUEUE_TIME_SAMPLE_INTERVAL: u64 = 64;
+
+/// Which tasks a worker is ready to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Any: the worker's own queue is empty.
+    All,
+    /// Only those that never yielded: the worker still has work of its own, which a yielded task must let
+    /// pass first.
+    FreshOnly,
+}
+
+/// What was taken besides the tasks themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// When a sampled task of the batch was pushed, in the pool's nanoseconds.
+    pub pushed_at_ns: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Sample {
+    /// The sampled task is the one taken after this many others.
+    position: u64,
+    pushed_at_ns: u64,
+}
+
+#[derive(Debug)]
+struct Yielded<T> {
+    /// How many fresh tasks must have been taken before this one may be.
+    ticket: u64,
+    task: T,
+}
+
+#[derive(Debug)]
+struct Lanes<T> {
+    fresh: VecDeque<T>,
+    yielded: VecDeque<Yielded<T>>,
+    fresh_pushed: u64,
+    sample: Option<Sample>,
+}
+
+impl<T> Lanes<T> {
+    fn len(&self) -> usize {
+        self.fresh.len() + self.yielded.len()
+    }
+
+    fn fresh_taken(&self) -> u64 {
+        self.fresh_pushed - self.fresh.len() as u64
+    }
+
+    /// How many fresh tasks stand before the first yielded one, if there is a yielded one.
+    fn fresh_before_yielded(&self) -> Option<usize> {
+        let next = self.yielded.front()?;
+        // A ticket counts fresh tasks that were queued at some time, so the difference fits.
+        Some(next.ticket.saturating_sub(self.fresh_taken()) as usize)
+    }
+
+    fn take_fresh(&mut self, wanted: usize, batch: &mut Vec<T>) -> usize {
+        let moved = wanted.min(self.fresh.len());
+        batch.extend(self.fresh.drain(..moved));
+        moved
+    }
+
+    fn take_yielded(&mut self, batch: &mut Vec<T>) -> usize {
+        batch.extend(self.yielded.pop_front().map(|next| next.task));
+        1
+    }
+
+    fn give_back_outgrown_ring(&mut self) -> Option<VecDeque<T>> {
+        let outgrown = self.fresh.is_empty() && self.fresh.capacity() > KEPT_CAPACITY;
+        outgrown.then(|| std::mem::take(&mut self.fresh))
+    }
+
+    /// Remembers when the push that is about to happen happened, if none is being followed.
+    fn sample_push(&mut self, count: u64, now_ns: impl FnOnce() -> u64) {
+        let last = self.fresh_pushed + count;
+        let crosses =
+            last / QUEUE_TIME_SAMPLE_INTERVAL != self.fresh_pushed / QUEUE_TIME_SAMPLE_INTERVAL;
+        if self.sample.is_none() && (crosses || self.fresh_pushed == 0) {
+            self.sample = Some(Sample { position: self.fresh_pushed, pushed_at_ns: now_ns() });
+        }
+    }
+
+    fn finished_sample(&mut self) -> Option<u64> {
+        let taken = self.fresh_taken();
+        self.sample.take_if(|sample| sample.position < taken).map(|sample| sample.pushed_at_ns)
+    }
+}
+
+/// The shared queue.
+#[derive(Debug)]
+pub struct Injector<T> {
+    len: CachePadded<AtomicUsize>,
+    lanes: CachePadded<Mutex<Lanes<T>>>,
+}
+
+impl<T> Default for Injector<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Injector<T> {
+    /// An empty queue.
+    pub fn new() -> Self {
+        let lanes = Lanes {
+            fresh: VecDeque::new(),
+            yielded: VecDeque::new(),
+            fresh_pushed: 0,
+            sample: None,
+        };
+        Self {
+            len: CachePadded::new(AtomicUsize::new(0)),
+            lanes: CachePadded::new(Mutex::new(lanes)),
+        }
+    }
+
+    /// How many tasks wait. Published before the pusher's light fence, so that a worker's last look before
+    /// it parks cannot miss them.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len.load(Ordering::Acquire)
+    }
+
+    /// Whether none waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds one task at the back.
+    pub fn push(&self, task: T, now_ns: impl FnOnce() -> u64) {
+        let mut lanes = self.lanes.lock();
+        lanes.sample_push(1, now_ns);
+        lanes.fresh.push_back(task);
+        lanes.fresh_pushed += 1;
+        self.publish_len(&lanes);
+    }
+
+    /// Adds tasks at the back, all in one step.
+    pub fn push_batch(&self, tasks: &mut Vec<T>, now_ns: impl FnOnce() -> u64) {
+        let count = tasks.len() as u64;
+        let mut lanes = self.lanes.lock();
+        lanes.sample_push(count, now_ns);
+        lanes.fresh.extend(tasks.drain(..));
+        lanes.fresh_pushed += count;
+        self.publish_len(&lanes);
+    }
+
+    /// Adds a task that has yielded: behind everything that is queued here now.
+    pub fn push_yielded(&self, task: T) {
+        let mut lanes = self.lanes.lock();
+        let ticket = lanes.fresh_pushed;
+        lanes.yielded.push_back(Yielded { ticket, task });
+        self.publish_len(&lanes);
+    }
+
+    /// Moves the oldest tasks to the end of `batch`, oldest first: as many as `batch_size` makes of the
+    /// number that wait.
+    pub fn take(
+        &self,
+        order: Order,
+        batch_size: impl FnOnce(usize) -> usize,
+        batch: &mut Vec<T>,
+    ) -> Taken {
+        let mut lanes = self.lanes.lock();
+        let mut wanted = batch_size(lanes.len());
+        while wanted > 0 {
+            let moved = match (order, lanes.fresh_before_yielded()) {
+                (Order::All, Some(0)) => lanes.take_yielded(batch),
+                (Order::All, Some(fresh)) => lanes.take_fresh(wanted.min(fresh), batch),
+                (Order::All, None) | (Order::FreshOnly, _) => lanes.take_fresh(wanted, batch),
+            };
+            if moved == 0 {
+                break;
+            }
+            wanted -= moved;
+        }
+        let pushed_at_ns = lanes.finished_sample();
+        self.publish_len(&lanes);
+        let outgrown = lanes.give_back_outgrown_ring();
+        drop(lanes);
+        // Freed outside the lock: unmapping a large ring takes its time.
+        drop(outgrown);
+        Taken { pushed_at_ns }
+    }
+
+    /// The length changes only under the lock, so a plain store is enough.
+    fn publish_len(&self, lanes: &MutexGuard<'_, Lanes<T>>) {
+        self.len.store(lanes.len(), Ordering::Release);
+    }
+}
+
+#[cfg(all(test, not(heist_loom)))]
+mod tests {
+    use super::*;
+
+    fn take(injector: &Injector<u32>, order: Order, wanted: usize) -> Vec<u32> {
+        let mut batch = Vec::new();
+        injector.take(order, |_| wanted, &mut batch);
+        batch
+    }
+
+    fn push_all(injector: &Injector<u32>, tasks: impl IntoIterator<Item = u32>) {
+        injector.push_batch(&mut tasks.into_iter().collect(), || 0);
+    }
+
+    #[test]
+    fn is_first_in_first_out_and_counts() {
+        let injector = Injector::new();
+        push_all(&injector, 0..5);
+        injector.push(5, || 0);
+        assert_eq!(injector.len(), 6);
+        assert_eq!(take(&injector, Order::All, 4), [0, 1, 2, 3]);
+        assert_eq!(take(&injector, Order::All, 4), [4, 5]);
+        assert!(injector.is_empty());
+        assert_eq!(take(&injector, Order::All, 4), []);
+    }
+
+    #[test]
+    fn a_yielded_task_waits_for_what_was_queued_and_for_no_more() {
+        let injector = Injector::new();
+        push_all(&injector, 0..3);
+        injector.push_yielded(100);
+        push_all(&injector, 3..5);
+        injector.push_yielded(101);
+        assert_eq!(injector.len(), 7);
+        assert_eq!(take(&injector, Order::All, 2), [0, 1]);
+        assert_eq!(take(&injector, Order::All, 3), [2, 100, 3]);
+        assert_eq!(take(&injector, Order::All, 9), [4, 101]);
+    }
+
+    #[test]
+    fn a_worker_with_work_of_its_own_leaves_yielded_tasks_alone() {
+        let injector = Injector::new();
+        injector.push_yielded(100);
+        push_all(&injector, 0..2);
+        assert_eq!(take(&injector, Order::FreshOnly, 9), [0, 1]);
+        assert_eq!(take(&injector, Order::FreshOnly, 9), []);
+        assert_eq!(take(&injector, Order::All, 9), [100]);
+    }
+
+    #[test]
+    fn follows_a_sampled_task_through_the_queue() {
+        let injector = Injector::new();
+        injector.push(0, || 7);
+        injector.push(1, || 8);
+        let mut batch = Vec::new();
+        assert_eq!(injector.take(Order::All, |_| 1, &mut batch).pushed_at_ns, Some(7));
+        assert_eq!(injector.take(Order::All, |_| 1, &mut batch).pushed_at_ns, None);
+        // The next sample is due when the 64th push is crossed.
+        push_all(&injector, 2..60);
+        injector.push_batch(&mut (60..70).collect(), || 9);
+        assert_eq!(injector.take(Order::All, |_| 58, &mut batch).pushed_at_ns, None);
+        assert_eq!(injector.take(Order::All, |_| 1, &mut batch).pushed_at_ns, Some(9));
+    }
+
+    #[test]
+    fn a_burst_does_not_hold_its_memory_for_ever() {
+        let injector = Injector::new();
+        push_all(&injector, 0..200_000);
+        assert_eq!(take(&injector, Order::All, usize::MAX).len(), 200_000);
+        assert!(injector.lanes.lock().fresh.capacity() <= KEPT_CAPACITY);
+    }
+}

@@ -1,0 +1,14 @@
+//! A worker's own queue: last in, first out for its owner, first in, first out for thieves.
+//!
+//! The shipping build wraps crossbeam's deque. Loom cannot see into that, so under loom a bounded Chase-Lev
+//! deque with the same publication order stands in for it.
+
+#[cfg(not(heist_loom))]
+#[path = "local_crossbeam.rs"]
+mod implementation;
+#[cfg(heist_loom)]
+#[path = "local_loom.rs"]
+mod implementation;
+
+pub use crossbeam_deque::Steal;
+pub use implementation::{LocalQueue, Stealer};

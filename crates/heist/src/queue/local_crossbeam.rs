@@ -1,0 +1,65 @@
+//! The shipping local queue: crossbeam's deque.
+
+use super::Steal;
+
+/// The owner's end.
+#[derive(Debug)]
+pub struct LocalQueue<T>(crossbeam_deque::Worker<T>);
+
+/// A thief's end.
+#[derive(Debug)]
+pub struct Stealer<T>(crossbeam_deque::Stealer<T>);
+
+impl<T> Default for LocalQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> LocalQueue<T> {
+    /// An empty queue.
+    pub fn new() -> Self {
+        Self(crossbeam_deque::Worker::new_lifo())
+    }
+
+    /// A thief's end of this queue.
+    pub fn stealer(&self) -> Stealer<T> {
+        Stealer(self.0.stealer())
+    }
+
+    /// Adds a task at the owner's end.
+    #[inline]
+    pub fn push(&self, task: T) {
+        self.0.push(task);
+    }
+
+    /// Takes the task that was added last.
+    #[inline]
+    pub fn pop(&self) -> Option<T> {
+        self.0.pop()
+    }
+
+    /// How many tasks are queued.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<T> Stealer<T> {
+    /// Whether the queue looks empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Moves the older half of the tasks, rounded up and `limit` at most, into `into`, and returns one of
+    /// them.
+    pub fn steal_half(&self, into: &LocalQueue<T>, limit: usize) -> Steal<T> {
+        self.0.steal_batch_with_limit_and_pop(&into.0, limit)
+    }
+}

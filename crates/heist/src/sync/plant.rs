@@ -1,0 +1,71 @@
+//! Planted bugs: the mistakes that the protocols must not make, kept as switches so that every check is
+//! known to bite.
+//!
+//! With `--cfg heist_plant` a test turns one on for its own thread and requires that the check fails. In
+//! every other build [`planted`] is a constant `false` and the switch compiles away.
+
+/// One known mistake. The protocol's `PROTOCOL.md` explains each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Plant {
+    /// The pusher looks for sleepers without a fence after its push.
+    NoLightFence,
+    /// The sleeper looks at the queues without a fence after declaring itself asleep.
+    NoHeavyFence,
+    /// The last searcher leaves with its task and wakes nobody.
+    LastSearcherSilent,
+    /// A waker counts the searcher first and clears its bit after, undoing the count if the bit is gone.
+    CountBeforeClear,
+    /// A worker sets its parked bit and parks without another look at the queues.
+    NoLookAfterBit,
+    /// A batch is moved into the own queue by a worker that is no searcher, without the push rule.
+    MoveWithoutNotify,
+    /// The produced counters are summed before the consumed ones.
+    SumsReversed,
+    /// `consumed` is stored without release.
+    ConsumedRelaxed,
+    /// `produced` is stored after the push.
+    ProducedAfterPush,
+    /// The closer loads the quiet count instead of modifying it.
+    CloserOnlyLoads,
+    /// The closer does not check for completion at all.
+    CloserDoesNotCheck,
+    /// The accepting bit is checked and the task counted in two steps.
+    AcceptInTwoSteps,
+    /// A panic leaves the intake open.
+    IntakeOpenOnPanic,
+}
+
+#[cfg(not(heist_plant))]
+mod switch {
+    /// Whether `plant` is turned on: never, in this build.
+    #[inline(always)]
+    pub const fn planted(_plant: super::Plant) -> bool {
+        false
+    }
+}
+
+#[cfg(heist_plant)]
+mod switch {
+    use super::Plant;
+    use std::cell::Cell;
+
+    thread_local! {
+        // Loom runs its threads as coroutines on the test's own thread, so they all see this switch and
+        // tests that run side by side do not.
+        static PLANTED: Cell<Option<Plant>> = const { Cell::new(None) };
+    }
+
+    /// Whether `plant` is turned on in this thread.
+    #[inline]
+    pub fn planted(plant: Plant) -> bool {
+        PLANTED.get() == Some(plant)
+    }
+
+    /// Turns one planted bug on for this thread, or all off.
+    pub fn set(plant: Option<Plant>) {
+        PLANTED.set(plant);
+    }
+}
+
+pub use switch::*;

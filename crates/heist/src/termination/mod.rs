@@ -1,0 +1,230 @@
+//! When everything is done.
+//!
+//! Every worker counts, on a cache line of its own, the tasks that it produced and the tasks that it
+//! consumed. The pool is done when the intake is closed and as many tasks were consumed as were accepted and
+//! produced. The check costs a pass over all workers, so it is made only when it can succeed: by the last
+//! worker to go quiet, and by whoever closes the intake of a pool that is quiet already. The order of every
+//! step matters; `PROTOCOL.md` beside this file says why.
+//!
+//! Not guaranteed: that a sum read while work is under way means anything. Only equality does.
+
+use crate::intake::Intake;
+use crate::sync::plant::{Plant, planted};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, CachePadded, Ordering};
+
+/// One worker's published counters: monotonic, and written by that worker alone.
+#[derive(Debug)]
+struct PublishedCounts {
+    produced: AtomicU64,
+    consumed: AtomicU64,
+}
+
+/// The shared half of termination detection.
+#[derive(Debug)]
+pub struct Termination {
+    workers: Box<[CachePadded<PublishedCounts>]>,
+    /// How many workers hold no work and do not search.
+    quiet: CachePadded<AtomicUsize>,
+    done: CachePadded<AtomicBool>,
+}
+
+/// One worker's own half: the only writer of its published counters. Not `Clone`, so there is only one.
+#[derive(Debug)]
+pub struct Ledger {
+    worker: usize,
+    produced: u64,
+    consumed: u64,
+    consumed_published: u64,
+    quiet: bool,
+}
+
+/// What a worker learnt by going quiet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WentQuiet {
+    /// It was the last one, so it has checked the sums.
+    pub checked: bool,
+    /// Its consumed counter had to be published.
+    pub flushed: bool,
+    /// Everything is done. The caller must say so to everybody.
+    pub done: bool,
+}
+
+impl Termination {
+    /// Counters for `workers` workers, none of them quiet, and each one's ledger.
+    pub fn new(workers: usize) -> (Self, Vec<Ledger>) {
+        let published = || {
+            CachePadded::new(PublishedCounts {
+                produced: AtomicU64::new(0),
+                consumed: AtomicU64::new(0),
+            })
+        };
+        let termination = Self {
+            workers: (0..workers).map(|_| published()).collect(),
+            quiet: CachePadded::new(AtomicUsize::new(0)),
+            done: CachePadded::new(AtomicBool::new(false)),
+        };
+        let ledger = |worker| Ledger {
+            worker,
+            produced: 0,
+            consumed: 0,
+            consumed_published: 0,
+            quiet: false,
+        };
+        (termination, (0..workers).map(ledger).collect())
+    }
+
+    /// The closer's check, after it has closed the intake: done already?
+    ///
+    /// The read-modify-write is the point. A worker that goes quiet after it sees the closed intake through
+    /// it; one that went quiet before is seen here. With a plain load both may miss each other, and `join`
+    /// on an idle pool hangs.
+    #[must_use]
+    pub fn closer_finds_done(&self, intake: &Intake) -> bool {
+        if planted(Plant::CloserDoesNotCheck) {
+            return false;
+        }
+        let quiet = if planted(Plant::CloserOnlyLoads) {
+            self.quiet.load(Ordering::Acquire)
+        } else {
+            self.quiet.fetch_add(0, Ordering::AcqRel)
+        };
+        quiet == self.workers.len() && self.sums_are_equal(intake)
+    }
+
+    /// Whether the intake is closed and every task that ever came in or was spawned has ended.
+    fn sums_are_equal(&self, intake: &Intake) -> bool {
+        let state = intake.state();
+        if state.accepting {
+            return false;
+        }
+        if planted(Plant::SumsReversed) {
+            let produced = self.sum_produced();
+            return self.sum_consumed() == state.accepted + produced;
+        }
+        // Consumed first: what was consumed before this moment was produced before it, so the sums can only
+        // be equal if nothing was left over in between. Produced first would compare an old "produced" with
+        // a newer "consumed", and they can be equal by accident.
+        let consumed = self.sum_consumed();
+        let produced = state.accepted + self.sum_produced();
+        assert!(
+            consumed <= produced,
+            "heist: {consumed} tasks consumed, but only {produced} were accepted or produced"
+        );
+        consumed == produced
+    }
+
+    fn sum_consumed(&self) -> u64 {
+        // Acquire pairs with the Release of `go_quiet`: it brings every `produced` that led to these.
+        self.workers.iter().map(|worker| worker.consumed.load(Ordering::Acquire)).sum()
+    }
+
+    fn sum_produced(&self) -> u64 {
+        self.workers.iter().map(|worker| worker.produced.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Declares the pool done. The caller then gives every worker a token.
+    pub fn set_done(&self) {
+        self.done.store(true, Ordering::Release);
+    }
+
+    /// Whether the pool was declared done. Workers read it after each token.
+    pub fn is_done(&self) -> bool {
+        self.done.load(Ordering::Acquire)
+    }
+}
+
+impl Ledger {
+    /// Counts `count` tasks as produced. **Before** they are pushed: a thief that runs such a task and counts
+    /// it as consumed must not be seen without the production.
+    #[inline]
+    pub fn produce(&mut self, termination: &Termination, count: u64) {
+        self.produced += count;
+        termination.workers[self.worker].produced.store(self.produced, Ordering::Relaxed);
+    }
+
+    /// Counts one task as ended. Published when the worker goes quiet, not before: until then this worker is
+    /// known to be busy, so nobody needs the figure.
+    #[inline]
+    pub fn consume(&mut self) {
+        self.consumed += 1;
+    }
+
+    /// The worker holds no task and is about to park: publishes its counts and, as the last worker to get
+    /// here, checks whether everything is done. Does nothing if the worker is quiet already.
+    #[must_use]
+    pub fn go_quiet(&mut self, termination: &Termination, intake: &Intake) -> WentQuiet {
+        if self.quiet {
+            return WentQuiet { checked: false, flushed: false, done: false };
+        }
+        let flushed = self.consumed != self.consumed_published;
+        if flushed {
+            let order = if planted(Plant::ConsumedRelaxed) {
+                Ordering::Relaxed
+            } else {
+                // Pairs with the Acquire of the sums.
+                Ordering::Release
+            };
+            termination.workers[self.worker].consumed.store(self.consumed, order);
+            self.consumed_published = self.consumed;
+        }
+        self.quiet = true;
+        // AcqRel: the last one has everything that the others published before they got here.
+        let checked =
+            termination.quiet.fetch_add(1, Ordering::AcqRel) == termination.workers.len() - 1;
+        WentQuiet { checked, flushed, done: checked && termination.sums_are_equal(intake) }
+    }
+
+    /// The worker has taken a task and is about to run it.
+    #[inline]
+    pub fn leave_quiet(&mut self, termination: &Termination) {
+        if self.quiet {
+            self.quiet = false;
+            termination.quiet.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+#[cfg(all(test, not(heist_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_quiet_worker_of_a_closed_pool_finds_done() {
+        let intake = Intake::new();
+        let (termination, mut ledgers) = Termination::new(2);
+        assert!(intake.try_accept(1));
+        intake.close();
+
+        assert!(!ledgers[1].go_quiet(&termination, &intake).checked);
+        ledgers[0].produce(&termination, 1);
+        ledgers[0].consume();
+        let quiet = ledgers[0].go_quiet(&termination, &intake);
+        assert_eq!(quiet, WentQuiet { checked: true, flushed: true, done: false });
+        assert!(!termination.closer_finds_done(&intake), "one task is still queued");
+
+        ledgers[1].leave_quiet(&termination);
+        ledgers[1].consume();
+        assert!(ledgers[1].go_quiet(&termination, &intake).done);
+        assert!(termination.closer_finds_done(&intake));
+    }
+
+    #[test]
+    fn an_open_intake_is_never_done() {
+        let intake = Intake::new();
+        let (termination, mut ledgers) = Termination::new(1);
+        let quiet = ledgers[0].go_quiet(&termination, &intake);
+        assert_eq!(quiet, WentQuiet { checked: true, flushed: false, done: false });
+        intake.close();
+        assert!(termination.closer_finds_done(&intake));
+    }
+
+    #[test]
+    #[should_panic(expected = "1 tasks consumed, but only 0 were accepted or produced")]
+    fn a_task_consumed_twice_is_noticed() {
+        let intake = Intake::new();
+        let (termination, mut ledgers) = Termination::new(1);
+        intake.close();
+        ledgers[0].consume();
+        let _ = ledgers[0].go_quiet(&termination, &intake);
+    }
+}

@@ -1,0 +1,57 @@
+//! Looking at a run: hooks that the worker loop calls, and a writer for Perfetto.
+//!
+//! The hooks are a type parameter of the loop. With [`NoTrace`], the default, they are empty functions that
+//! compile to nothing. With [`ChromeTrace`] every worker writes its tasks, steals, parks and wake-ups in the
+//! Chrome trace format, which <https://ui.perfetto.dev> and `chrome://tracing` open.
+
+mod chrome;
+
+pub use chrome::ChromeTrace;
+
+use crate::policy::Source;
+
+/// What happens in one worker. Every method has an empty default.
+pub trait TraceHooks {
+    /// A task starts to run.
+    #[inline]
+    fn task_start(&mut self, _source: Source) {}
+
+    /// The task has ended.
+    #[inline]
+    fn task_end(&mut self) {}
+
+    /// The task that starts next was stolen from `victim`.
+    #[inline]
+    fn steal(&mut self, _victim: usize) {}
+
+    /// The worker is about to park.
+    #[inline]
+    fn park(&mut self) {}
+
+    /// The worker is awake again: by a wake-up, or because a last look found work.
+    #[inline]
+    fn unpark(&mut self, _woken: bool) {}
+}
+
+/// Makes the hooks of each worker.
+pub trait Tracer: Send + Sync + 'static {
+    /// The hooks of one worker. They live and die on its thread.
+    type Hooks: TraceHooks;
+
+    /// The hooks of worker `worker`.
+    fn worker(&self, worker: usize) -> Self::Hooks;
+}
+
+/// Hooks that do nothing and cost nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoTrace;
+
+impl TraceHooks for NoTrace {}
+
+impl Tracer for NoTrace {
+    type Hooks = Self;
+
+    fn worker(&self, _worker: usize) -> Self {
+        Self
+    }
+}

@@ -1,0 +1,160 @@
+//! Which worker of which pool the current thread is.
+//!
+//! Code deep inside a task (a buffer pool with one shelf per worker, a log line) asks
+//! [`current_worker_id`] instead of having a number handed through every call. The crate itself
+//! asks `is_worker_of`: an executor dropped on one of its own workers must not join itself, and a
+//! blocking wait on a worker must be refused, because it would hold up the pool.
+//!
+//! Invariant: a thread is a worker exactly as long as a `Guard` of `enter` lives on it; a thread
+//! that merely hands work in is none, also while it waits for a pool.
+//!
+//! Not guaranteed: that the number is unique in the process. Every pool counts from 0; what is told
+//! apart across pools is the `PoolId`, which is not public.
+//!
+//! The counter behind `PoolId` is std's atomic, not one from `crate::sync`: handing out ids is no
+//! protocol. Nothing is published by it, any order of ids is right, and as a modelled atomic it
+//! would only multiply the interleavings that a model checker has to visit. The thread-local,
+//! however, has to be the model checker's own where there is one, since there all modelled threads
+//! share one real thread.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Names one pool, among all pools that this process has ever had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PoolId(u64);
+
+impl PoolId {
+    /// An id that no other pool of this process has or had: 64 bits do not run out (at a pool per
+    /// nanosecond they last 584 years).
+    pub(crate) fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: only the atomicity of the increment is needed.
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A thread's place as a worker.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    pool: PoolId,
+    worker: usize,
+}
+
+#[cfg(not(heist_loom))]
+std::thread_local! {
+    static CURRENT: Cell<Option<Place>> = const { Cell::new(None) };
+}
+#[cfg(heist_loom)]
+loom::thread_local! {
+    static CURRENT: Cell<Option<Place>> = Cell::new(None);
+}
+
+/// The number of the worker that runs the calling code, from 0 on; `None` on any thread that is not
+/// a worker.
+///
+/// Workers of different pools may have the same number.
+///
+/// ```
+/// assert_eq!(heist::current_worker_id(), None);
+/// ```
+#[must_use]
+pub fn current_worker_id() -> Option<usize> {
+    CURRENT.with(|current| current.get().map(|place| place.worker))
+}
+
+/// Whether the calling thread is a worker of `pool`.
+pub(crate) fn is_worker_of(pool: PoolId) -> bool {
+    CURRENT.with(|current| current.get().is_some_and(|place| place.pool == pool))
+}
+
+/// Makes the calling thread worker number `worker` of `pool` until the guard is dropped, also by a
+/// panic. What it was before is then restored, so a worker may serve as another pool's worker for a
+/// while; such guards are to be dropped in reverse order, as scopes do.
+#[must_use = "the thread stops being a worker when the guard is dropped"]
+pub(crate) fn enter(pool: PoolId, worker: usize) -> Guard {
+    let before = CURRENT.with(|current| current.replace(Some(Place { pool, worker })));
+    Guard { before, _this_thread_only: PhantomData }
+}
+
+/// See [`enter`].
+#[derive(Debug)]
+pub(crate) struct Guard {
+    before: Option<Place>,
+    /// Not `Send`: dropped elsewhere it would restore into another thread's place.
+    _this_thread_only: PhantomData<*const ()>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        CURRENT.with(|current| current.set(self.before));
+    }
+}
+
+// Loom's thread-locals work only inside a model.
+#[cfg(all(test, not(heist_loom)))]
+mod tests {
+    use std::collections::HashSet;
+    use std::panic;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_is_a_worker_while_the_guard_lives() {
+        let pool = PoolId::next();
+        assert_eq!(current_worker_id(), None);
+        assert!(!is_worker_of(pool));
+        let guard = enter(pool, 3);
+        assert_eq!(current_worker_id(), Some(3));
+        assert!(is_worker_of(pool));
+        assert!(!is_worker_of(PoolId::next()));
+        drop(guard);
+        assert_eq!(current_worker_id(), None);
+        assert!(!is_worker_of(pool));
+    }
+
+    #[test]
+    fn nested_places_are_restored() {
+        let (outer, inner) = (PoolId::next(), PoolId::next());
+        let _outer = enter(outer, 1);
+        {
+            let _inner = enter(inner, 0);
+            assert_eq!(current_worker_id(), Some(0));
+            assert!(is_worker_of(inner));
+            assert!(!is_worker_of(outer));
+        }
+        assert_eq!(current_worker_id(), Some(1));
+        assert!(is_worker_of(outer));
+    }
+
+    #[test]
+    fn a_panic_restores_too() {
+        let unwound = panic::catch_unwind(|| {
+            let _guard = enter(PoolId::next(), 5);
+            // Not `panic!`: this one stays silent in the test's output.
+            panic::resume_unwind(Box::new(()));
+        });
+        assert!(unwound.is_err());
+        assert_eq!(current_worker_id(), None);
+    }
+
+    #[test]
+    fn other_threads_are_not_affected() {
+        let pool = PoolId::next();
+        let _guard = enter(pool, 0);
+        let seen = std::thread::spawn(move || (current_worker_id(), is_worker_of(pool)));
+        assert_eq!(seen.join().unwrap(), (None, false));
+    }
+
+    #[test]
+    fn pool_ids_are_unique_across_threads() {
+        const IDS_PER_THREAD: usize = 1000;
+        let threads: Vec<_> = (0..4)
+            .map(|_| std::thread::spawn(|| (0..IDS_PER_THREAD).map(|_| PoolId::next()).collect()))
+            .collect();
+        let ids: Vec<Vec<PoolId>> = threads.into_iter().map(|t| t.join().unwrap()).collect();
+        let unique: HashSet<PoolId> = ids.concat().into_iter().collect();
+        assert_eq!(unique.len(), 4 * IDS_PER_THREAD);
+    }
+}
