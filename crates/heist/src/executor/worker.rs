@@ -67,13 +67,8 @@ impl<T> Worker<T> {
     /// Counts and queues a task of this worker's. The push rule is the caller's next step.
     #[inline]
     fn push_local(&mut self, task: T) {
-        if planted(Plant::ProducedAfterPush) {
-            self.local.push(task);
-            self.ledger.produce(&self.shared.termination, 1);
-            return;
-        }
-        self.ledger.produce(&self.shared.termination, 1);
-        self.local.push(task);
+        let local = &self.local;
+        self.ledger.produce(&self.shared.termination, 1, || local.push(task));
     }
 
     /// Queues a task where this worker finds it first.
@@ -112,15 +107,16 @@ impl<T> Worker<T> {
 
     /// Queues a task in the injector, behind what waits there.
     pub fn spawn_global(&mut self, task: T) {
-        self.ledger.produce(&self.shared.termination, 1);
-        self.shared.injector.push(task, || self.shared.clock.now_ns());
+        let shared = &*self.shared;
+        let push = || shared.injector.push(task, || shared.clock.now_ns());
+        self.ledger.produce(&shared.termination, 1, push);
         self.notify_pushed(1);
     }
 
     /// Queues a task so that everything that is queued now goes first.
     pub fn spawn_yielded(&mut self, task: T) {
-        self.ledger.produce(&self.shared.termination, 1);
-        self.shared.injector.push_yielded(task);
+        let shared = &*self.shared;
+        self.ledger.produce(&shared.termination, 1, || shared.injector.push_yielded(task));
         self.notify_pushed(1);
     }
 
@@ -273,7 +269,7 @@ impl<T> Context for Worker<T> {
 
     fn try_search(&mut self) -> bool {
         if !self.searching {
-            self.pace.pause();
+            self.pace.pause(|| self.shared.clock.now_ns());
             self.searching = self.shared.idle.try_start_searching();
             self.metrics().searches.add(u64::from(self.searching));
         }

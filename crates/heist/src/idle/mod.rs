@@ -46,7 +46,7 @@ impl Idle {
             searchers: CachePadded::new(AtomicUsize::new(0)),
             // Half of the pool: enough to find any work fast, few enough not to fight over it.
             searcher_limit: (workers / 2).max(1),
-            unparkers: parkers.iter().map(|parker| parker.unparker()).collect(),
+            unparkers: parkers.iter().map(Parker::unparker).collect(),
         };
         (idle, parkers)
     }

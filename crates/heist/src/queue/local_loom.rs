@@ -3,11 +3,12 @@
 //! It publishes exactly what crossbeam's does: a Release store of `back` after the task was written, a full
 //! fence between the owner's claim and its look at `front`, a compare-and-swap on `front` for thieves. A lock
 //! around the whole queue would be simpler, but it would order operations that the real queue leaves
-//! unordered and hide the very bugs that are looked for. The cells' own locks order nothing beyond what the
-//! indices have ordered already.
+//! unordered and hide the very bugs that are looked for. The cells themselves are not modelled: the indices
+//! decide who may touch one.
 
 use super::Steal;
-use crate::sync::{Arc, AtomicUsize, Mutex, Ordering, fence};
+use crate::sync::{Arc, AtomicUsize, Ordering, fence};
+use std::sync::Mutex;
 
 /// Enough for every model; a push beyond it fails loudly.
 const CAPACITY: usize = 8;
@@ -21,28 +22,30 @@ struct Shared<T> {
 
 impl<T> Shared<T> {
     fn take(&self, index: usize) -> T {
-        let task = self.cells[index % CAPACITY].lock().take();
+        let task = self.cells[index % CAPACITY].lock().unwrap().take();
         task.expect("whoever claimed the index owns the cell")
     }
 
     fn len(&self) -> usize {
-        // `front` first: it only grows, so the difference can err but not wrap into a huge number.
         let front = self.front.load(Ordering::Acquire);
         let back = self.back.load(Ordering::Acquire);
-        (back as isize - front as isize).max(0) as usize
+        back.saturating_sub(front)
     }
 
-    fn steal_one(&self) -> Steal<T> {
+    /// Steals one task; also says how many there were. The fence stands *before* the look at `back`, as in
+    /// the real queue: after it, it would publish what that look has acquired, and hide a missing Release
+    /// further on.
+    fn steal_one(&self) -> Steal<(T, usize)> {
         let front = self.front.load(Ordering::Acquire);
         fence(Ordering::SeqCst);
         let back = self.back.load(Ordering::Acquire);
-        if (back as isize - front as isize) <= 0 {
+        if back <= front {
             return Steal::Empty;
         }
         let claim =
             self.front.compare_exchange(front, front + 1, Ordering::AcqRel, Ordering::Relaxed);
         match claim {
-            Ok(_) => Steal::Success(self.take(front)),
+            Ok(_) => Steal::Success((self.take(front), back - front)),
             Err(_) => Steal::Retry,
         }
     }
@@ -80,9 +83,9 @@ impl<T> LocalQueue<T> {
 
     /// Adds a task at the owner's end.
     pub fn push(&self, task: T) {
-        assert!(self.0.len() < CAPACITY, "the model's queue is full");
         let back = self.0.back.load(Ordering::Relaxed);
-        *self.0.cells[back % CAPACITY].lock() = Some(task);
+        let before = self.0.cells[back % CAPACITY].lock().unwrap().replace(task);
+        assert!(before.is_none(), "the model's queue is full");
         self.0.back.store(back + 1, Ordering::Release);
     }
 
@@ -90,7 +93,7 @@ impl<T> LocalQueue<T> {
     pub fn pop(&self) -> Option<T> {
         let queue = &*self.0;
         let back = queue.back.load(Ordering::Relaxed) - 1;
-        if (back as isize - queue.front.load(Ordering::Relaxed) as isize) < 0 {
+        if back < queue.front.load(Ordering::Relaxed) {
             return None;
         }
         queue.back.store(back, Ordering::Relaxed);
@@ -132,13 +135,13 @@ impl<T> Stealer<T> {
     /// Moves the older half of the tasks, rounded up and `limit` at most, into `into`, and returns one of
     /// them.
     pub fn steal_half(&self, into: &LocalQueue<T>, limit: usize) -> Steal<T> {
-        let wanted = self.0.len().div_ceil(2).min(limit);
-        let first = match self.0.steal_one() {
-            Steal::Success(task) => task,
-            other => return other,
+        let (first, queued) = match self.0.steal_one() {
+            Steal::Success(stolen) => stolen,
+            Steal::Empty => return Steal::Empty,
+            Steal::Retry => return Steal::Retry,
         };
-        for _ in 1..wanted {
-            let Steal::Success(task) = self.0.steal_one() else { break };
+        for _ in 1..queued.div_ceil(2).min(limit) {
+            let Steal::Success((task, _)) = self.0.steal_one() else { break };
             into.push(task);
         }
         Steal::Success(first)

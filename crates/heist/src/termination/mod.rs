@@ -134,12 +134,18 @@ impl Termination {
 }
 
 impl Ledger {
-    /// Counts `count` tasks as produced. **Before** they are pushed: a thief that runs such a task and counts
-    /// it as consumed must not be seen without the production.
+    /// Counts `count` tasks as produced, **then** lets `push` publish them: a thief that runs such a task and
+    /// counts it as consumed must not be seen without the production.
     #[inline]
-    pub fn produce(&mut self, termination: &Termination, count: u64) {
+    pub fn produce(&mut self, termination: &Termination, count: u64, push: impl FnOnce()) {
         self.produced += count;
-        termination.workers[self.worker].produced.store(self.produced, Ordering::Relaxed);
+        let produced = &termination.workers[self.worker].produced;
+        if planted(Plant::ProducedAfterPush) {
+            push();
+            return produced.store(self.produced, Ordering::Relaxed);
+        }
+        produced.store(self.produced, Ordering::Relaxed);
+        push();
     }
 
     /// Counts one task as ended. Published when the worker goes quiet, not before: until then this worker is
@@ -196,7 +202,7 @@ mod tests {
         intake.close();
 
         assert!(!ledgers[1].go_quiet(&termination, &intake).checked);
-        ledgers[0].produce(&termination, 1);
+        ledgers[0].produce(&termination, 1, || ());
         ledgers[0].consume();
         let quiet = ledgers[0].go_quiet(&termination, &intake);
         assert_eq!(quiet, WentQuiet { checked: true, flushed: true, done: false });

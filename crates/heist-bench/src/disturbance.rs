@@ -1,0 +1,70 @@
+//! How busy other processes kept the machine while we measured.
+//!
+//! Pools that scale and pools that do not change places when only half of the CPUs are free, so
+//! figures from a busy machine are worse than none. Every suite says when that was the case.
+
+use std::fs;
+use std::time::Instant;
+
+use crate::clock::process_cpu_time;
+
+/// Others may use this much of one CPU before it is worth a warning.
+const TOLERATED_CPUS: f64 = 0.1;
+
+/// The state of affairs when measuring began.
+pub(crate) struct Disturbance {
+    start: Instant,
+    own_seconds: f64,
+    /// `None` where the system does not tell.
+    all_seconds: Option<f64>,
+}
+
+impl Disturbance {
+    pub(crate) fn watch() -> Self {
+        Self {
+            start: Instant::now(),
+            own_seconds: process_cpu_time().as_secs_f64(),
+            all_seconds: busy_seconds(),
+        }
+    }
+
+    /// A warning, if others were busy since `watch`.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let all = busy_seconds()? - self.all_seconds?;
+        let own = process_cpu_time().as_secs_f64() - self.own_seconds;
+        let cpus = (all - own) / self.start.elapsed().as_secs_f64();
+        (cpus > TOLERATED_CPUS).then(|| {
+            format!("warning: others kept {cpus:.1} CPUs busy meanwhile; do not trust the figures")
+        })
+    }
+}
+
+/// CPU time of everybody since boot.
+fn busy_seconds() -> Option<f64> {
+    let ticks = busy_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
+    Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// The sum of the first line but for its idle columns.
+fn busy_ticks(stat: &str) -> Option<u64> {
+    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
+    let [user, nice, system, _idle, _io_wait, interrupts, soft_interrupts, stolen, ..] = ticks[..]
+    else {
+        return None;
+    };
+    Some(user + nice + system + interrupts + soft_interrupts + stolen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_columns_do_not_count_and_guests_not_twice() {
+        let stat = "cpu  1 2 4 1000 2000 8 16 32 64 128\ncpu0 9 9 9 9 9 9 9 9 9 9\n";
+        assert_eq!(busy_ticks(stat), Some(63));
+        assert_eq!(busy_ticks("cpu  1 2 3\n"), None);
+        assert_eq!(busy_ticks(""), None);
+    }
+}

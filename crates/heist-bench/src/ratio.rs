@@ -1,0 +1,99 @@
+//! Units, which direction is better in them, and the ratios built on that.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// What a case measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Millions of tasks per second: more is better.
+    MillionTasksPerSecond,
+    /// Less is better.
+    Microseconds,
+    /// Context switches: less is better, and 0 is a possible result.
+    Switches,
+}
+
+impl Unit {
+    /// How much better `ours` is than `theirs`: above 1 we are better.
+    ///
+    /// Switches are compared with one added to both, so that a perfect 0 has a finite ratio and
+    /// 0 against 0 is a draw.
+    pub(crate) fn ratio(self, ours: f64, theirs: f64) -> f64 {
+        match self {
+            Self::MillionTasksPerSecond => ours / theirs,
+            Self::Microseconds => theirs / ours,
+            Self::Switches => (theirs + 1.0) / (ours + 1.0),
+        }
+    }
+
+    /// A value for the table: three significant digits, whole numbers for what is counted.
+    pub(crate) fn show(self, value: f64) -> String {
+        let decimals = match value.abs() {
+            _ if self == Self::Switches => 0,
+            magnitude if magnitude >= 100.0 => 0,
+            magnitude if magnitude >= 10.0 => 1,
+            _ => 2,
+        };
+        format!("{value:.decimals$}")
+    }
+}
+
+impl Serialize for Unit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MillionTasksPerSecond => "Mtasks/s",
+            Self::Microseconds => "us",
+            Self::Switches => "switches",
+        })
+    }
+}
+
+/// The geometric mean: the only mean of ratios that does not depend on which side is the divisor.
+/// `None` without values.
+pub(crate) fn geometric_mean(ratios: &[f64]) -> Option<f64> {
+    (!ratios.is_empty())
+        .then(|| (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn above_one_is_better_in_every_unit() {
+        assert_eq!(Unit::MillionTasksPerSecond.ratio(30.0, 10.0), 3.0);
+        assert_eq!(Unit::Microseconds.ratio(10.0, 30.0), 3.0);
+        assert_eq!(Unit::Switches.ratio(0.0, 9.0), 10.0);
+        assert_eq!(Unit::Switches.ratio(9.0, 0.0), 0.1);
+    }
+
+    #[test]
+    fn no_switches_on_either_side_is_a_draw() {
+        assert_eq!(Unit::Switches.ratio(0.0, 0.0), 1.0);
+    }
+
+    #[test]
+    fn values_show_three_digits_and_counts_none_after_the_point() {
+        assert_eq!(Unit::Microseconds.show(1234.5), "1234");
+        assert_eq!(Unit::Microseconds.show(12.34), "12.3");
+        assert_eq!(Unit::Microseconds.show(1.234), "1.23");
+        assert_eq!(Unit::Switches.show(3.0), "3");
+    }
+
+    #[test]
+    fn geometric_mean_of_reciprocals_is_one() {
+        let mean = geometric_mean(&[4.0, 0.25]).expect("two values have a mean");
+        assert!((mean - 1.0).abs() < 1e-12);
+        let mean = geometric_mean(&[2.0, 4.0, 8.0]).expect("three values have a mean");
+        assert!((mean - 4.0).abs() < 1e-12);
+        assert_eq!(geometric_mean(&[]), None);
+    }
+}

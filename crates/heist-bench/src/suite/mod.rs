@@ -1,0 +1,3 @@
+//! The suites, one a subcommand.
+
+pub(crate) mod executor;

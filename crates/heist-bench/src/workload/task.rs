@@ -1,0 +1,154 @@
+//! The task type and its interpreter.
+//!
+//! [`Task`] is a small `Copy` enum, the shape that typed executors are made for. The channel pool
+//! sends the same values; rayon and tokio wrap them into the closure or future that their `spawn`
+//! takes. [`perform`] is compiled once per contender with its way to spawn children, so that all
+//! of them do the same work around the scheduling under test.
+
+use std::hint::black_box;
+
+use super::Probe;
+
+/// Of [`Task::FanSkewed`]'s leaves one in this many is this many times longer.
+const SKEW: u32 = 1000;
+
+/// One unit of work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Task {
+    /// Computes for the given number of rounds (one is next to nothing) and spawns nothing.
+    Leaf { value: u32, rounds: u32 },
+    /// A node of a binary tree with this many levels below it.
+    Branch { value: u32, levels: u32 },
+    /// Spawns leaves one by one.
+    Fan { leaves: u32, rounds: u32 },
+    /// Spawns leaves as one batch, where the pool has such a thing.
+    FanBatch { leaves: u32 },
+    /// Spawns leaves, one in a thousand of which is a thousand times longer.
+    FanSkewed { leaves: u32, rounds: u32 },
+    /// Spawns tasks that each compute and then report their end.
+    FanReportEnd { probe: &'static Probe, leaves: u16, rounds: u32 },
+    /// Computes, then reports its end.
+    ReportEnd { probe: &'static Probe, rounds: u32 },
+    /// Reports its start and does nothing else.
+    ReportStart { probe: &'static Probe },
+}
+
+/// How the task that runs now gives more tasks to its pool.
+pub(crate) trait SpawnChild {
+    fn spawn_child(&mut self, task: Task);
+
+    /// Pools without a batch operation spawn one by one.
+    fn spawn_children(&mut self, tasks: impl ExactSizeIterator<Item = Task>) {
+        for task in tasks {
+            self.spawn_child(task);
+        }
+    }
+}
+
+/// Runs one task.
+#[inline]
+pub(crate) fn perform(task: Task, pool: &mut impl SpawnChild) {
+    match task {
+        Task::Leaf { value, rounds } => compute(value, rounds),
+        Task::Branch { value, levels } => {
+            compute(value, 1);
+            if levels > 0 {
+                for child in [2 * value, 2 * value + 1] {
+                    pool.spawn_child(Task::Branch { value: child, levels: levels - 1 });
+                }
+            }
+        }
+        Task::Fan { leaves, rounds } => {
+            for value in 0..leaves {
+                pool.spawn_child(Task::Leaf { value, rounds });
+            }
+        }
+        Task::FanBatch { leaves } => {
+            pool.spawn_children((0..leaves).map(|value| Task::Leaf { value, rounds: 1 }));
+        }
+        Task::FanSkewed { leaves, rounds } => {
+            for value in 0..leaves {
+                // The middle of each thousand: neither the first nor the last to be taken.
+                let is_long = value % SKEW == SKEW / 2;
+                let rounds = if is_long { rounds * SKEW } else { rounds };
+                pool.spawn_child(Task::Leaf { value, rounds });
+            }
+        }
+        Task::FanReportEnd { probe, leaves, rounds } => {
+            for _ in 0..leaves {
+                pool.spawn_child(Task::ReportEnd { probe, rounds });
+            }
+        }
+        Task::ReportEnd { probe, rounds } => {
+            compute(rounds, rounds);
+            probe.report_end();
+        }
+        Task::ReportStart { probe } => probe.report_start(),
+    }
+}
+
+impl Task {
+    /// How many tasks run because of this one, itself included.
+    pub(super) fn descendants(self) -> u64 {
+        match self {
+            Self::Leaf { .. } | Self::ReportEnd { .. } | Self::ReportStart { .. } => 1,
+            Self::Branch { levels, .. } => (2 << levels) - 1,
+            Self::Fan { leaves, .. }
+            | Self::FanBatch { leaves }
+            | Self::FanSkewed { leaves, .. } => 1 + u64::from(leaves),
+            Self::FanReportEnd { leaves, .. } => 1 + u64::from(leaves),
+        }
+    }
+}
+
+/// A chain of cheap steps, each of which needs the one before it, that the compiler must keep: it
+/// may know neither the start (it would fold the chain) nor that nobody looks at the end.
+#[inline]
+pub(super) fn compute(value: u32, rounds: u32) {
+    let mut state = u64::from(black_box(value));
+    for _ in 0..rounds {
+        state = (state ^ (state >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    black_box(state);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pool of one thread that runs everything at once, depth first.
+    #[derive(Default)]
+    struct Serial {
+        ran: u64,
+    }
+
+    impl SpawnChild for Serial {
+        fn spawn_child(&mut self, task: Task) {
+            self.ran += 1;
+            perform(task, self);
+        }
+    }
+
+    #[test]
+    fn descendants_are_what_really_runs() {
+        let probe = Probe::leak();
+        for root in [
+            Task::Leaf { value: 1, rounds: 1 },
+            Task::Branch { value: 1, levels: 0 },
+            Task::Branch { value: 1, levels: 9 },
+            Task::Fan { leaves: 100, rounds: 1 },
+            Task::FanBatch { leaves: 100 },
+            Task::FanSkewed { leaves: 2000, rounds: 1 },
+            Task::FanReportEnd { probe, leaves: 7, rounds: 1 },
+        ] {
+            let mut pool = Serial::default();
+            pool.spawn_child(root);
+            assert_eq!(pool.ran, root.descendants(), "{root:?}");
+        }
+    }
+
+    #[test]
+    fn a_task_stays_small() {
+        assert!(size_of::<Task>() <= 16);
+    }
+}

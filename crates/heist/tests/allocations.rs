@@ -1,0 +1,157 @@
+//! Proves that a pool in steady state allocates nothing per task: however many tasks run, the number of heap
+//! allocations in the whole process stays below a small constant.
+#![cfg(not(heist_loom))]
+
+mod support;
+
+use heist::{Executor, ExecutorHandle, WorkerCtx};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use support::counting::CountingAllocator;
+use support::{check_all_run, watched, workers};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+
+/// What the test harness may allocate meanwhile, and a buffer that first grows in the measured part. A tenth of
+/// an allocation per thousand tasks would be beyond it.
+const ALLOCATIONS_MAX: u64 = 50;
+
+const TASKS: u64 = 200_000;
+
+/// The allocator counts for the whole process, so one test at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A task spawns `fanout` children of one level less.
+#[derive(Clone, Copy)]
+struct Task {
+    level: u32,
+    fanout: u32,
+}
+
+const LEAF: Task = Task { level: 0, fanout: 0 };
+
+/// A pool whose tasks can be waited for.
+struct Pool {
+    executor: Executor<Task>,
+    ended: Arc<AtomicU64>,
+    spawned: u64,
+}
+
+impl Pool {
+    fn start() -> Self {
+        let ended = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&ended);
+        let runner = move |task: Task, ctx: &mut WorkerCtx<'_, Task, ()>| {
+            if task.level > 0 {
+                let child = Task { level: task.level - 1, ..task };
+                ctx.spawn_local_batch(std::iter::repeat_n(child, task.fanout as usize));
+            }
+            counter.fetch_add(1, Ordering::Release);
+        };
+        let executor = Executor::new(workers(2), |_| (), runner).unwrap();
+        Self { executor, ended, spawned: 0 }
+    }
+
+    /// Notes that `count` tasks more are on the way, and waits until no more than `in_flight` are: an unbounded
+    /// backlog has to be stored somewhere.
+    fn await_backlog(&mut self, count: u64, in_flight: u64) {
+        self.spawned += count;
+        while self.spawned - self.ended.load(Ordering::Acquire) > in_flight {
+            thread::yield_now();
+        }
+    }
+
+    fn spawn_tree(&mut self, level: u32, fanout: u32) {
+        self.executor.spawn_external(Task { level, fanout }).unwrap();
+        let tasks = (0..=level).map(|level| u64::from(fanout).pow(level)).sum();
+        self.await_backlog(tasks, 0);
+    }
+}
+
+/// Does the work once to warm up (buffers grow to their size), then counts the allocations of doing it again.
+/// The work spawns about [`TASKS`] tasks.
+#[track_caller]
+fn check_steady_state(mut work: impl FnMut(&mut Pool, &ExecutorHandle<Task>)) {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut pool = Pool::start();
+    let handle = pool.executor.handle();
+    work(&mut pool, &handle);
+    let (before, spawned) = (ALLOCATOR.allocations(), pool.spawned);
+    work(&mut pool, &handle);
+    let allocations = ALLOCATOR.allocations() - before;
+    let tasks = pool.spawned - spawned;
+    check_all_run(&pool.executor.join(), pool.spawned);
+    assert!(tasks >= TASKS);
+    assert!(allocations < ALLOCATIONS_MAX, "{allocations} allocations for {tasks} tasks");
+}
+
+#[test]
+fn the_counter_counts() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = ALLOCATOR.allocations();
+    for number in 0..1_000 {
+        std::hint::black_box(Box::new(number));
+    }
+    assert!(ALLOCATOR.allocations() - before >= 1_000);
+}
+
+#[test]
+fn a_tree_of_local_tasks_allocates_nothing() {
+    watched(|| check_steady_state(|pool, _| pool.spawn_tree(17, 2)));
+}
+
+#[test]
+fn tasks_from_outside_one_by_one_allocate_nothing() {
+    watched(|| {
+        check_steady_state(|pool, handle| {
+            for _ in 0..TASKS {
+                handle.spawn(LEAF).unwrap();
+                pool.await_backlog(1, 1_000);
+            }
+            pool.await_backlog(0, 0);
+        });
+    });
+}
+
+#[test]
+fn batches_from_outside_allocate_nothing() {
+    watched(|| {
+        let mut batch = Vec::new();
+        check_steady_state(move |pool, handle| {
+            for _ in 0..TASKS.div_ceil(64) {
+                batch.extend([LEAF; 64]);
+                handle.spawn_drain(&mut batch).unwrap();
+                pool.await_backlog(64, 1_000);
+            }
+            pool.await_backlog(0, 0);
+        });
+    });
+}
+
+#[test]
+fn batches_of_tasks_with_children_allocate_nothing() {
+    watched(|| {
+        let mut batch = Vec::new();
+        check_steady_state(move |pool, handle| {
+            for _ in 0..TASKS.div_ceil(64 * 4) {
+                batch.extend([Task { level: 1, fanout: 3 }; 64]);
+                handle.spawn_drain(&mut batch).unwrap();
+                pool.await_backlog(64 * 4, 1_000);
+            }
+            pool.await_backlog(0, 0);
+        });
+    });
+}
+
+#[test]
+fn bursts_of_a_thousand_local_tasks_allocate_nothing() {
+    watched(|| {
+        check_steady_state(|pool, _| {
+            for _ in 0..TASKS.div_ceil(1_001) {
+                pool.spawn_tree(1, 1_000);
+            }
+        });
+    });
+}

@@ -1,0 +1,225 @@
+//! Proves that what cannot work is an error that names its field, never a panic, wherever the configuration comes
+//! in; and that a thread that cannot be started is an error too and leaves no thread behind.
+#![cfg(not(heist_loom))]
+
+mod support;
+
+use heist::{Executor, ExecutorBuilder, ExecutorConfig, RunError, StartError};
+use std::time::Duration;
+use support::{check_all_run, watched, workers};
+
+type Change = fn(&mut ExecutorConfig);
+
+const BAD_VALUES: [(&str, Change); 8] = [
+    ("workers", |config| config.workers = 0),
+    ("workers", |config| config.workers = 4_097),
+    ("workers", |config| config.workers = usize::MAX),
+    ("steal_tries", |config| config.steal_tries = 0),
+    ("steal_batch", |config| config.steal_batch = 0),
+    ("injector_batch", |config| config.injector_batch = 0),
+    ("park_backstop", |config| config.park_backstop = Some(Duration::ZERO)),
+    ("thread_name", |config| config.thread_name = "a\0b".to_owned()),
+];
+
+#[track_caller]
+fn check_names_field(error: &StartError, field: &str) {
+    let StartError::Config(config_error) = error else { panic!("{error:?}") };
+    assert_eq!(config_error.field(), field);
+    assert!(error.to_string().contains(&format!("`{field}`")), "{error}");
+}
+
+#[test]
+fn each_bad_value_is_an_error_that_names_its_field() {
+    watched(|| {
+        for (field, change) in BAD_VALUES {
+            let mut config = ExecutorConfig::default();
+            change(&mut config);
+            let error = Executor::new(config.clone(), |_| (), |_task: u32, _ctx| {}).unwrap_err();
+            check_names_field(&error, field);
+
+            let error = ExecutorBuilder::new(config.clone()).build(|_| (), |_task: u32, _ctx| {});
+            check_names_field(&error.unwrap_err(), field);
+
+            let error = heist::run(config, [1], |_| (), |_task: u32, _ctx| panic!("run"));
+            match error.unwrap_err() {
+                RunError::Start(error) => check_names_field(&error, field),
+                other => panic!("{other:?}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn the_builder_sets_every_field() {
+    let cancel = heist::CancelToken::new();
+    cancel.cancel();
+    let builder = Executor::builder()
+        .workers(1)
+        .seed(2)
+        .steal_tries(3)
+        .spin_iters(4)
+        .pin_threads(true)
+        .stealing(false)
+        .steal_batch(5)
+        .injector_batch(6)
+        .on_panic(heist::OnPanic::Isolate)
+        .park_backstop(Some(Duration::from_secs(7)))
+        .stack_size(Some(800_000))
+        .cancel(cancel)
+        .thread_name("nine");
+    let shown = format!("{builder:?}");
+    for field in [
+        "workers: 1",
+        "seed: 2",
+        "steal_tries: 3",
+        "spin_iters: 4",
+        "pin_threads: true",
+        "stealing: false",
+        "steal_batch: 5",
+        "injector_batch: 6",
+        "on_panic: Isolate",
+        "park_backstop: Some(7s)",
+        "stack_size: Some(800000)",
+        "CancelToken { cancelled: true, .. }",
+        "thread_name: \"nine\"",
+    ] {
+        assert!(shown.contains(field), "{field} in {shown}");
+    }
+}
+
+#[test]
+fn extreme_values_that_make_sense_work() {
+    let cases: [(&str, Change); 9] = [
+        ("steal_tries", |config| config.steal_tries = u32::MAX),
+        ("spin_iters", |config| config.spin_iters = u32::MAX),
+        ("steal_batch", |config| config.steal_batch = usize::MAX),
+        ("injector_batch", |config| config.injector_batch = usize::MAX),
+        ("park_backstop", |config| config.park_backstop = Some(Duration::MAX)),
+        ("park_backstop", |config| config.park_backstop = Some(Duration::from_millis(1))),
+        ("thread_name", |config| config.thread_name = "a name longer than any system's".to_owned()),
+        ("thread_name", |config| config.thread_name = String::new()),
+        ("stack_size", |config| config.stack_size = Some(0)),
+    ];
+    watched(move || {
+        for (field, change) in cases {
+            println!("{field}");
+            let mut config = workers(2);
+            change(&mut config);
+            let executor = Executor::new(
+                config,
+                |_| (),
+                |task: u32, ctx: &mut heist::WorkerCtx<'_, u32, ()>| {
+                    if task > 0 {
+                        ctx.spawn_local(task - 1);
+                    }
+                },
+            );
+            let executor = executor.unwrap();
+            executor.spawn_external_batch(vec![20; 5]).unwrap();
+            check_all_run(&executor.join(), 5 * 21);
+        }
+    });
+}
+
+#[test]
+fn an_impossible_stack_is_an_error_not_a_panic() {
+    watched(|| {
+        for stack_size in [usize::MAX / 2, usize::MAX - 4_096, usize::MAX] {
+            let config = ExecutorConfig { stack_size: Some(stack_size), ..workers(2) };
+            let started = Executor::new(config.clone(), |_| (), |_task: u32, _ctx| {});
+            assert!(started.is_err(), "a stack of {stack_size} bytes");
+            let run = heist::run(config, [1], |_| (), |_task: u32, _ctx| panic!("run"));
+            assert!(matches!(run, Err(RunError::Start(_))), "a stack of {stack_size} bytes");
+        }
+    });
+}
+
+/// A process that may not map much memory gets some threads with large stacks, and then no more.
+#[cfg(target_os = "linux")]
+mod refused_threads {
+    use super::*;
+    use std::process::Command;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// Set in the process that the test starts for itself.
+    const LIMITED: &str = "HEIST_TEST_MEMORY_IS_LIMITED";
+
+    /// Enough for the process itself, for one worker and for some more; not for 64 of them.
+    const LIMIT_KIB: u64 = 1_500_000;
+
+    /// Runs the test `name` of this file again, in a process of its own with limited memory; says whether this is
+    /// that process.
+    fn is_limited(name: &str) -> bool {
+        if std::env::var_os(LIMITED).is_some() {
+            return true;
+        }
+        let output = Command::new("sh")
+            .args(["-c", &format!("ulimit -v {LIMIT_KIB} && exec \"$0\" \"$@\"")])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture", "--test-threads=1"])
+            .env(LIMITED, "1")
+            .output()
+            .expect("there is a shell");
+        let said = String::from_utf8_lossy(&output.stdout);
+        let complained = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}{complained}");
+        false
+    }
+
+    fn too_much() -> ExecutorConfig {
+        ExecutorConfig {
+            stack_size: Some(64 << 20),
+            thread_name: "refused".to_owned(),
+            ..workers(64)
+        }
+    }
+
+    #[track_caller]
+    fn check_refused(error: &StartError) {
+        let StartError::Thread { worker, source } = error else { panic!("{error:?}") };
+        assert!((1..64).contains(worker), "some must have started: {worker}");
+        assert_eq!(source.kind(), std::io::ErrorKind::WouldBlock);
+        assert!(error.to_string().contains(&format!("worker {worker}")), "{error}");
+        support::wait_until("no thread is left", || support::threads_named("refused").is_empty());
+    }
+
+    #[test]
+    fn an_executor_whose_thread_is_refused_is_an_error_and_leaves_no_thread() {
+        if is_limited(
+            "refused_threads::an_executor_whose_thread_is_refused_is_an_error_and_leaves_no_thread",
+        ) {
+            watched(|| {
+                let started = Executor::new(too_much(), |_| (), |_task: u32, _ctx| {});
+                check_refused(&started.unwrap_err());
+            });
+        }
+    }
+
+    #[test]
+    fn a_run_whose_thread_is_refused_runs_no_task_and_leaves_no_thread() {
+        if is_limited(
+            "refused_threads::a_run_whose_thread_is_refused_runs_no_task_and_leaves_no_thread",
+        ) {
+            watched(|| {
+                let ran = AtomicU32::new(0);
+                let output = heist::run(
+                    too_much(),
+                    0..1_000,
+                    |_| (),
+                    |_task: u32, _ctx| {
+                        ran.fetch_add(1, Ordering::Relaxed);
+                    },
+                );
+                match output.unwrap_err() {
+                    RunError::Start(error) => check_refused(&error),
+                    other => panic!("{other:?}"),
+                }
+                assert_eq!(
+                    ran.load(Ordering::Relaxed),
+                    0,
+                    "tasks of a run that could not be started"
+                );
+            });
+        }
+    }
+}

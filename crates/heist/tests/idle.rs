@@ -1,0 +1,138 @@
+//! Proves that an idle pool does nothing at all (its threads make no context switch, so no system call that could
+//! sleep), and that it is awake at once when a task comes.
+#![cfg(all(target_os = "linux", not(heist_loom)))]
+
+mod support;
+
+use heist::{Executor, ExecutorConfig};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::{check_all_run, threads_named, wait_until, watched, workers};
+
+/// How often each thread of this name gave up its core of its own accord.
+fn context_switches(thread_name: &str) -> BTreeMap<String, u64> {
+    threads_named(thread_name)
+        .into_iter()
+        .map(|thread| {
+            let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/status"));
+            let status = status.expect("a worker's thread lives as long as its pool");
+            let switches =
+                status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            (thread, switches.expect("Linux tells").trim().parse().expect("a number"))
+        })
+        .collect()
+}
+
+/// Waits until all workers sleep: their counts have stood still for a while.
+fn settle(thread_name: &str) -> BTreeMap<String, u64> {
+    let mut before = context_switches(thread_name);
+    loop {
+        thread::sleep(Duration::from_millis(200));
+        let now = context_switches(thread_name);
+        if now == before {
+            return now;
+        }
+        before = now;
+    }
+}
+
+#[track_caller]
+fn check_silent(thread_name: &str, workers_wanted: usize) {
+    let before = settle(thread_name);
+    assert_eq!(before.len(), workers_wanted, "threads found by their name");
+    thread::sleep(Duration::from_secs(1));
+    assert_eq!(context_switches(thread_name), before, "context switches of an idle pool");
+}
+
+fn start(config: ExecutorConfig) -> (Executor<u32>, Arc<AtomicU64>) {
+    let ran = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&ran);
+    let runner = move |_task, _ctx: &mut heist::WorkerCtx<'_, u32, ()>| {
+        counter.fetch_add(1, Ordering::Release);
+    };
+    (Executor::new(config, |_| (), runner).unwrap(), ran)
+}
+
+#[test]
+fn a_pool_that_never_had_work_is_silent() {
+    watched(|| {
+        let (executor, _) = start(ExecutorConfig { thread_name: "fresh".to_owned(), ..workers(4) });
+        check_silent("fresh", 4);
+        check_all_run(&executor.join(), 0);
+    });
+}
+
+#[test]
+fn a_pool_that_had_work_is_silent_and_wakes_again() {
+    watched(|| {
+        let (executor, ran) =
+            start(ExecutorConfig { thread_name: "rested".to_owned(), ..workers(3) });
+        for round in 1..=2 {
+            executor.spawn_external_batch((0..10_000).collect()).unwrap();
+            wait_until("all have run", || ran.load(Ordering::Acquire) == 10_000 * round);
+            check_silent("rested", 3);
+        }
+        let began = Instant::now();
+        executor.spawn_external(1).unwrap();
+        while ran.load(Ordering::Acquire) < 20_001 {
+            thread::yield_now();
+        }
+        // A wake-up takes some 50 µs; this only tells it from a poll that comes by now and then.
+        assert!(began.elapsed() < Duration::from_secs(2));
+        check_all_run(&executor.join(), 20_001);
+    });
+}
+
+#[test]
+fn a_large_pool_is_silent_and_workers_beyond_the_64th_wake() {
+    const WORKERS: usize = 70;
+    watched(|| {
+        let barrier = Barrier::new(WORKERS);
+        let seen = Arc::new(Mutex::new(HashSet::new()));
+        let ids = Arc::clone(&seen);
+        let config = ExecutorConfig { thread_name: "large".to_owned(), ..workers(WORKERS) };
+        let runner = move |(), ctx: &mut heist::WorkerCtx<'_, (), ()>| {
+            ids.lock().unwrap().insert(ctx.worker_id());
+            barrier.wait();
+        };
+        let executor = Executor::new(config, |_| (), runner).unwrap();
+        check_silent("large", WORKERS);
+        executor.spawn_external_batch(vec![(); WORKERS]).unwrap();
+        check_all_run(&executor.join(), WORKERS as u64);
+        assert_eq!(*seen.lock().unwrap(), (0..WORKERS).collect());
+    });
+}
+
+#[test]
+fn a_pool_without_stealing_and_without_spinning_is_silent_too() {
+    watched(|| {
+        let config = ExecutorConfig {
+            thread_name: "plain".to_owned(),
+            stealing: false,
+            spin_iters: 0,
+            ..workers(2)
+        };
+        let (executor, ran) = start(config);
+        executor.spawn_external_batch((0..1_000).collect()).unwrap();
+        wait_until("all have run", || ran.load(Ordering::Acquire) == 1_000);
+        check_silent("plain", 2);
+        check_all_run(&executor.join(), 1_000);
+    });
+}
+
+/// A cancelled pool may have to be told, but must not keep looking.
+#[test]
+fn a_cancelled_pool_is_silent() {
+    watched(|| {
+        let config = ExecutorConfig { thread_name: "cancelled".to_owned(), ..workers(2) };
+        let cancel = config.cancel.clone();
+        let (executor, _) = start(config);
+        cancel.cancel();
+        assert!(!executor.handle().is_accepting());
+        check_silent("cancelled", 2);
+        check_all_run(&executor.join(), 0);
+    });
+}

@@ -1,0 +1,155 @@
+//! The idle protocol under loom: the real [`Idle`], real queues, and workers that take one task each.
+//!
+//! Every model has as many tasks as workers, and a worker that has a task never comes back for another. So
+//! each worker must get one; a task that waits while a worker sleeps is a deadlock, which loom reports.
+#![cfg(heist_loom)]
+
+mod loom_support;
+
+use heist::idle::Idle;
+use heist::queue::{LocalQueue, Steal, Stealer};
+use heist::sync::plant::Plant;
+use heist::sync::{Arc, Parker};
+use loom_support::{DEADLOCK, check, must_fail};
+
+struct Pool {
+    idle: Idle,
+    queues: Vec<Stealer<u32>>,
+}
+
+impl Pool {
+    /// A pool whose tasks come from `pushers` queues.
+    fn new(workers: usize, pushers: usize) -> (Arc<Self>, Vec<Parker>, Vec<LocalQueue<u32>>) {
+        let (idle, parkers) = Idle::new(workers);
+        let owned: Vec<_> = (0..pushers).map(|_| LocalQueue::new()).collect();
+        let queues = owned.iter().map(LocalQueue::stealer).collect();
+        (Arc::new(Self { idle, queues }), parkers, owned)
+    }
+
+    fn any_work(&self) -> bool {
+        self.queues.iter().any(|queue| !queue.is_empty())
+    }
+
+    fn push(&self, queue: &LocalQueue<u32>) {
+        queue.push(0);
+        self.idle.notify_pushed(1);
+    }
+
+    fn take(&self) -> bool {
+        let into = LocalQueue::new();
+        self.queues.iter().any(|queue| {
+            loop {
+                match queue.steal_half(&into, 1) {
+                    Steal::Success(_) => return true,
+                    Steal::Empty => return false,
+                    Steal::Retry => loom::thread::yield_now(),
+                }
+            }
+        })
+    }
+
+    /// A worker's life until it has a task.
+    fn work(&self, me: usize, parker: &Parker) {
+        let mut searching = false;
+        while !self.take() {
+            let may_look_again = !searching && self.idle.try_start_searching();
+            if !may_look_again {
+                self.idle.park(me, searching, parker, None, || self.any_work());
+            }
+            searching = true;
+        }
+        if searching {
+            self.idle.found_work(|| self.any_work());
+        }
+    }
+
+    fn start(self: &Arc<Self>, parkers: Vec<Parker>) {
+        for (me, parker) in parkers.into_iter().enumerate() {
+            let pool = Arc::clone(self);
+            loom::thread::spawn(move || pool.work(me, &parker));
+        }
+    }
+}
+
+fn push_against_park_with_one_worker() {
+    let (pool, parkers, queues) = Pool::new(1, 1);
+    pool.start(parkers);
+    pool.push(&queues[0]);
+}
+
+#[test]
+fn a_push_against_a_park_with_one_worker() {
+    check(push_against_park_with_one_worker);
+}
+
+fn push_against_park_with_two_workers() {
+    let (pool, parkers, queues) = Pool::new(2, 1);
+    pool.start(parkers);
+    pool.push(&queues[0]);
+    pool.push(&queues[0]);
+}
+
+/// The second worker is refused by the limit whenever the first one searches.
+#[test]
+fn a_push_against_a_park_with_two_workers() {
+    check(push_against_park_with_two_workers);
+}
+
+/// This thread searches already, so the worker is refused and nobody is woken; it then leaves with a task.
+fn searcher_leaves_while_another_is_refused() {
+    let (pool, mut parkers, queues) = Pool::new(2, 1);
+    assert!(pool.idle.try_start_searching());
+    let worker = Arc::clone(&pool);
+    let parker = parkers.remove(1);
+    let thread = loom::thread::spawn(move || worker.work(1, &parker));
+    pool.push(&queues[0]);
+    pool.push(&queues[0]);
+    assert!(pool.take());
+    pool.idle.found_work(|| pool.any_work());
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_searcher_refused_by_the_limit() {
+    check(searcher_leaves_while_another_is_refused);
+}
+
+/// Two pushers may both wake, and may both pick the same worker.
+fn wake_against_wake() {
+    let (pool, parkers, mut queues) = Pool::new(2, 2);
+    pool.start(parkers);
+    let pusher = Arc::clone(&pool);
+    let queue = queues.remove(1);
+    loom::thread::spawn(move || pusher.push(&queue));
+    pool.push(&queues[0]);
+}
+
+#[test]
+fn a_wake_that_races_another() {
+    check(wake_against_wake);
+}
+
+#[test]
+fn bites_no_light_fence() {
+    must_fail(Plant::NoLightFence, 2, DEADLOCK, push_against_park_with_one_worker);
+}
+
+#[test]
+fn bites_no_heavy_fence() {
+    must_fail(Plant::NoHeavyFence, 2, DEADLOCK, push_against_park_with_one_worker);
+}
+
+#[test]
+fn bites_no_look_after_the_bit_is_set() {
+    must_fail(Plant::NoLookAfterBit, 2, DEADLOCK, push_against_park_with_one_worker);
+}
+
+#[test]
+fn bites_no_wake_by_the_last_searcher() {
+    must_fail(Plant::LastSearcherSilent, 2, DEADLOCK, searcher_leaves_while_another_is_refused);
+}
+
+#[test]
+fn bites_counted_before_the_bit_is_cleared() {
+    must_fail(Plant::CountBeforeClear, 3, DEADLOCK, wake_against_wake);
+}

@@ -1,0 +1,148 @@
+//! How the loom tests explore: bounded in CI, unbounded on request, and with a bug planted.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
+
+use heist::ExecutorConfig;
+use heist::executor::shared::Shared;
+use heist::executor::worker::Worker;
+use heist::policy::{IdleAction, IdleHooks};
+use heist::sync::plant::{self, Plant};
+use heist::sync::{Arc, Mutex};
+use heist::trace::NoTrace;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Explores every schedule with at most `HEIST_LOOM_BOUND` pre-emptions (2 if not set; `none` for all).
+pub fn check(model: impl Fn() + Send + Sync + 'static) {
+    let bound = match std::env::var("HEIST_LOOM_BOUND").as_deref() {
+        Ok("none") => None,
+        Ok(bound) => Some(bound.parse().expect("HEIST_LOOM_BOUND is a number or `none`")),
+        Err(_) => Some(2),
+    };
+    explore(bound, model);
+}
+
+/// Explores every schedule with at most `bound` pre-emptions.
+pub fn explore(bound: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = bound;
+    builder.max_branches = 100_000;
+    let schedules = Tally::default();
+    let counted = schedules.clone();
+    let started = std::time::Instant::now();
+    builder.check(move || {
+        counted.add();
+        model();
+    });
+    println!("{} schedules in {:.1} s", schedules.get(), started.elapsed().as_secs_f64());
+}
+
+/// Requires that the model fails as `symptom` says once `plant` is planted. `bound` is enough to show it.
+pub fn must_fail(
+    plant: Plant,
+    bound: usize,
+    symptom: &str,
+    model: impl Fn() + Send + Sync + 'static,
+) {
+    quieten_expected_failures();
+    plant::set(Some(plant));
+    let failed = fails(bound, symptom, model);
+    plant::set(None);
+    assert!(failed, "{plant:?} was planted and nothing noticed");
+}
+
+/// Keeps the panic of a planted bug, which is a success, out of the output.
+fn quieten_expected_failures() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let report = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if plant::current().is_none() {
+                report(info);
+            }
+        }));
+    });
+}
+
+/// Whether the model fails, which it may only do as `symptom` says.
+pub fn fails(bound: usize, symptom: &str, model: impl Fn() + Send + Sync + 'static) -> bool {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(|| explore(Some(bound), model))) else {
+        return false;
+    };
+    let message = payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&str>().copied())
+        .unwrap_or_default();
+    assert!(message.contains(symptom), "failed, but not as expected: {message}");
+    true
+}
+
+/// What loom says when every thread that is left waits.
+pub const DEADLOCK: &str = "deadlock";
+
+/// Parks at once: in a model, spinning is only more of the same.
+pub struct ParkAtOnce;
+
+impl IdleHooks for ParkAtOnce {
+    fn on_work(&mut self) {}
+
+    fn on_no_work(&mut self) -> IdleAction {
+        IdleAction::Park
+    }
+}
+
+pub fn config(workers: usize) -> ExecutorConfig {
+    ExecutorConfig { workers, steal_tries: 1, ..ExecutorConfig::default() }
+}
+
+/// Starts a pool of real workers, each on a thread of the model, that hand tasks to `run`.
+pub fn start<T: Send + 'static>(
+    config: &ExecutorConfig,
+    run: impl Fn(&mut Worker<T>, T) + Clone + Send + 'static,
+) -> (Arc<Shared<T>>, Vec<loom::thread::JoinHandle<()>>) {
+    let (shared, workers) = Shared::new(config);
+    let threads = workers
+        .into_iter()
+        .map(|mut worker| {
+            let run = run.clone();
+            loom::thread::spawn(move || {
+                worker.work_until_done(&mut ParkAtOnce, &mut NoTrace, run);
+            })
+        })
+        .collect();
+    (shared, threads)
+}
+
+/// Tasks that can only end together: with as many workers as parties, a task that nobody is awake for stops
+/// the model, and loom reports the deadlock.
+#[derive(Clone)]
+pub struct Rendezvous(Arc<(Mutex<usize>, loom::sync::Condvar)>);
+
+impl Rendezvous {
+    pub fn new(parties: usize) -> Self {
+        Self(Arc::new((Mutex::new(parties), loom::sync::Condvar::new())))
+    }
+
+    pub fn meet(&self) {
+        let (missing, arrived) = &*self.0;
+        let mut missing = missing.lock();
+        *missing -= 1;
+        arrived.notify_all();
+        while *missing > 0 {
+            missing = arrived.wait(missing).expect("loom's mutex does not poison");
+        }
+    }
+}
+
+/// How often something happened, without being part of the model.
+#[derive(Clone, Default)]
+pub struct Tally(Arc<std::sync::atomic::AtomicUsize>);
+
+impl Tally {
+    pub fn add(&self) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    }
+
+    pub fn get(&self) -> usize {
+        self.0.load(std::sync::atomic::Ordering::SeqCst)
+    }
+}

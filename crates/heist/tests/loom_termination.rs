@@ -1,0 +1,133 @@
+//! Termination detection under loom: *done* is found neither early nor never.
+#![cfg(heist_loom)]
+
+mod loom_support;
+
+use heist::intake::Intake;
+use heist::queue::{LocalQueue, Steal, Stealer};
+use heist::sync::plant::Plant;
+use heist::sync::{Arc, AtomicUsize, Ordering};
+use heist::termination::{Ledger, Termination};
+use loom_support::{Tally, check, explore, must_fail};
+
+const EARLY: &str = "done before every task had ended";
+const NEVER: &str = "every task has ended and nobody noticed";
+
+/// Two workers, both quiet; one task is accepted and waits. It spawns a child that the other worker may
+/// steal. Meanwhile the pool is closed.
+struct Pool {
+    intake: Intake,
+    termination: Termination,
+    /// Touched by a running task, so that the model can stop it half way.
+    at_work: AtomicUsize,
+    ended: Tally,
+    noticed: Tally,
+}
+
+const TASKS: usize = 2;
+
+impl Pool {
+    fn notice(&self, done: bool) {
+        if done {
+            assert_eq!(self.ended.get(), TASKS, "{EARLY}");
+            self.noticed.add();
+        }
+    }
+
+    fn end_task(&self, ledger: &mut Ledger) {
+        self.at_work.fetch_add(1, Ordering::Relaxed);
+        self.ended.add();
+        ledger.consume();
+    }
+
+    fn go_quiet(&self, ledger: &mut Ledger) {
+        self.notice(ledger.go_quiet(&self.termination, &self.intake).done);
+    }
+
+    /// Runs the root and, if nobody has stolen it, its child.
+    fn work_on_root(&self, mut ledger: Ledger, queue: &LocalQueue<()>) {
+        ledger.leave_quiet(&self.termination);
+        ledger.produce(&self.termination, 1, || queue.push(()));
+        self.end_task(&mut ledger);
+        if queue.pop().is_some() {
+            self.end_task(&mut ledger);
+        }
+        self.go_quiet(&mut ledger);
+    }
+
+    fn steal_child(&self, mut ledger: Ledger, victim: &Stealer<()>) {
+        if let Steal::Success(()) = victim.steal_half(&LocalQueue::new(), 1) {
+            ledger.leave_quiet(&self.termination);
+            self.end_task(&mut ledger);
+            self.go_quiet(&mut ledger);
+        }
+    }
+}
+
+fn two_workers_and_a_closer() {
+    let (termination, mut ledgers) = Termination::new(2);
+    let pool = Arc::new(Pool {
+        intake: Intake::new(),
+        termination,
+        at_work: AtomicUsize::new(0),
+        ended: Tally::default(),
+        noticed: Tally::default(),
+    });
+    for ledger in &mut ledgers {
+        pool.go_quiet(ledger);
+    }
+    assert!(pool.intake.try_accept(1));
+    let queue = LocalQueue::new();
+    let victim = queue.stealer();
+    let (thief_ledger, root_ledger) = (ledgers.pop().unwrap(), ledgers.pop().unwrap());
+    let root = {
+        let pool = Arc::clone(&pool);
+        loom::thread::spawn(move || pool.work_on_root(root_ledger, &queue))
+    };
+    let thief = {
+        let pool = Arc::clone(&pool);
+        loom::thread::spawn(move || pool.steal_child(thief_ledger, &victim))
+    };
+    pool.intake.close();
+    pool.notice(pool.termination.closer_finds_done(&pool.intake));
+    root.join().unwrap();
+    thief.join().unwrap();
+    assert!(pool.noticed.get() > 0, "{NEVER}");
+}
+
+#[test]
+fn done_is_found_neither_early_nor_never() {
+    check(two_workers_and_a_closer);
+}
+
+/// The bound at which the reverse of the produced-before-push rule shows, so that passing here means
+/// something.
+#[test]
+fn done_is_found_neither_early_nor_never_with_four_preemptions() {
+    explore(Some(4), two_workers_and_a_closer);
+}
+
+#[test]
+fn bites_sums_reversed() {
+    must_fail(Plant::SumsReversed, 2, EARLY, two_workers_and_a_closer);
+}
+
+#[test]
+fn bites_consumed_relaxed() {
+    must_fail(Plant::ConsumedRelaxed, 2, EARLY, two_workers_and_a_closer);
+}
+
+#[test]
+fn bites_produced_after_the_push() {
+    must_fail(Plant::ProducedAfterPush, 4, EARLY, two_workers_and_a_closer);
+}
+
+#[test]
+fn bites_a_closer_that_only_loads_quiet() {
+    must_fail(Plant::CloserOnlyLoads, 2, NEVER, two_workers_and_a_closer);
+}
+
+#[test]
+fn bites_a_closer_that_does_not_check() {
+    must_fail(Plant::CloserDoesNotCheck, 2, NEVER, two_workers_and_a_closer);
+}

@@ -1,0 +1,282 @@
+//! Proves what a panic does: with `Abort` it ends the pool, releases whoever waits for it and is rethrown by
+//! `join`; with `Isolate` it ends its task alone, is counted and reported, and the worker gets a new scratch.
+#![cfg(not(heist_loom))]
+
+mod support;
+
+use heist::{Executor, ExecutorConfig, OnPanic, SpawnErrorKind, WorkerCtx};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use support::{
+    SILENT, check_finished, job, join_rethrows, occupy_worker, silent, start_jobs, wait_until,
+    watched, workers,
+};
+
+fn silent_pool(workers_wanted: usize, on_panic: OnPanic) -> ExecutorConfig {
+    silent(ExecutorConfig { on_panic, ..workers(workers_wanted) })
+}
+
+/// A bound on tasks in flight. A permit lives in its task and comes back when the task is run or dropped.
+#[derive(Clone)]
+struct Budget(Arc<(Mutex<usize>, Condvar)>);
+
+struct Permit(Budget);
+
+impl Budget {
+    fn new(permits: usize) -> Self {
+        Self(Arc::new((Mutex::new(permits), Condvar::new())))
+    }
+
+    fn acquire(&self) -> Permit {
+        let free = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.0.1.wait_while(free, |free| *free == 0).unwrap();
+        *free -= 1;
+        drop(free);
+        Permit(self.clone())
+    }
+
+    fn free(&self) -> usize {
+        *self.0.0.lock().unwrap()
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        *self.0.0.0.lock().unwrap() += 1;
+        self.0.0.1.notify_one();
+    }
+}
+
+#[test]
+fn a_panic_releases_a_blocked_producer_and_is_rethrown() {
+    const PERMITS: usize = 4;
+    watched(|| {
+        for workers_wanted in [1, 2] {
+            let budget = Budget::new(PERMITS);
+            let executor = Executor::new(
+                silent_pool(workers_wanted, OnPanic::Abort),
+                |_| (),
+                |(task, _permit): (u64, Permit), _ctx| {
+                    // Slow enough that the producer waits for permits most of the time.
+                    thread::sleep(std::time::Duration::from_micros(200));
+                    assert_ne!(task, 100, "task 100 panics");
+                },
+            )
+            .unwrap();
+            let handle = executor.handle();
+            let permits = budget.clone();
+            let producer = thread::spawn(move || {
+                for task in 0.. {
+                    if let Err(error) = handle.spawn((task, permits.acquire())) {
+                        assert_eq!(error.kind(), SpawnErrorKind::Panicked);
+                        assert_eq!(error.into_inner().0, task);
+                        return (task, handle);
+                    }
+                }
+                unreachable!("there is always another task");
+            });
+            // Not joined yet: it is the panic alone that must end the producer.
+            let (accepted, handle) = producer.join().unwrap();
+            assert!(accepted > 100);
+            assert!(join_rethrows(executor).contains("task 100 panics"));
+            let metrics = handle.metrics();
+            check_finished(&metrics, accepted);
+            assert_eq!(metrics.panics, 1);
+            assert_eq!(budget.free(), PERMITS, "every permit has come back");
+        }
+    });
+}
+
+#[test]
+fn abort_drops_what_is_queued_and_rethrows_the_first_panic_only() {
+    watched(|| {
+        let executor = start_jobs(silent_pool(1, OnPanic::Abort));
+        let handle = executor.handle();
+        let gate = occupy_worker(&executor);
+        executor.spawn_external(job(|_| panic!("the first"))).unwrap();
+        executor.spawn_external(job(|_| panic!("the second"))).unwrap();
+        executor.spawn_external(job(|_| unreachable!("run after a panic"))).unwrap();
+        gate.open();
+        assert_eq!(join_rethrows(executor), "the first");
+        let metrics = handle.metrics();
+        check_finished(&metrics, 4);
+        assert_eq!((metrics.panics, metrics.tasks_dropped), (1, 2));
+        let reports: Vec<_> = handle.panics().into_iter().map(|panic| panic.message).collect();
+        assert_eq!(reports, ["the first"], "also after `join`");
+    });
+}
+
+#[test]
+fn an_aborted_pool_that_is_dropped_instead_of_joined_keeps_silent() {
+    watched(|| {
+        let executor = start_jobs(silent_pool(2, OnPanic::Abort));
+        let handle = executor.handle();
+        executor.spawn_external(job(|_| panic!("nobody asks"))).unwrap();
+        wait_until("the panic has been noticed", || !handle.is_accepting());
+        assert_eq!(handle.panics()[0].message, "nobody asks");
+        drop(executor);
+        check_finished(&handle.metrics(), 1);
+    });
+}
+
+/// Scratch that knows how often it was used, and counts how many were made.
+struct Scratch {
+    generation: usize,
+    uses: usize,
+}
+
+#[test]
+fn isolate_goes_on_counts_reports_and_rebuilds_the_scratch() {
+    watched(|| {
+        let made = Arc::new(AtomicUsize::new(0));
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let (counter, entries) = (Arc::clone(&made), Arc::clone(&log));
+        let executor = Executor::new(
+            silent_pool(1, OnPanic::Isolate),
+            move |_worker| Scratch { generation: counter.fetch_add(1, Ordering::Relaxed), uses: 0 },
+            move |task: u32, ctx: &mut WorkerCtx<'_, u32, Scratch>| {
+                ctx.scratch.uses += 1;
+                entries.lock().unwrap().push((task, ctx.scratch.generation, ctx.scratch.uses));
+                match task {
+                    1 => panic!("one"),
+                    3 => panic!("{}", "three".to_owned()),
+                    4 => panic_any(4),
+                    _ => {}
+                }
+            },
+        )
+        .unwrap();
+        let handle = executor.handle();
+        executor.spawn_external_batch((0..6).collect()).unwrap();
+        let metrics = executor.join();
+        check_finished(&metrics, 6);
+        assert_eq!((metrics.panics, metrics.tasks_run(), metrics.tasks_dropped), (3, 6, 0));
+        let expected = [(0, 0, 1), (1, 0, 2), (2, 1, 1), (3, 1, 2), (4, 2, 1), (5, 3, 1)];
+        assert_eq!(*log.lock().unwrap(), expected);
+        assert_eq!(made.load(Ordering::Relaxed), 4);
+        let reports: Vec<_> = handle.panics().into_iter().map(|panic| panic.message).collect();
+        assert_eq!(reports, ["one", "three", "a panic whose payload is not text"]);
+    });
+}
+
+#[test]
+fn two_thousand_isolated_panics_are_all_counted_and_the_first_thousand_kept() {
+    watched(|| {
+        let executor = Executor::new(
+            silent_pool(3, OnPanic::Isolate),
+            |_| Box::new(0),
+            |task: u32, ctx: &mut WorkerCtx<'_, u32, Box<u32>>| {
+                if task < 2_000 {
+                    ctx.spawn_local(task + 2_000);
+                    panic!("{task}");
+                }
+            },
+        )
+        .unwrap();
+        let handle = executor.handle();
+        executor.spawn_external_batch((0..2_000).collect()).unwrap();
+        let metrics = executor.join();
+        check_finished(&metrics, 4_000);
+        assert_eq!((metrics.panics, metrics.tasks_dropped), (2_000, 0));
+        assert_eq!(handle.panics().len(), 1_000);
+    });
+}
+
+/// Something whose `drop` panics, unless the thread is unwinding already.
+struct Bomb(&'static str);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(thread::panicking(), "{}", self.0);
+    }
+}
+
+#[test]
+fn a_panic_in_the_drop_of_a_task_that_was_run_is_that_tasks_panic() {
+    watched(|| {
+        let executor = start_jobs(silent_pool(2, OnPanic::Isolate));
+        let handle = executor.handle();
+        let bomb = Bomb("dropped at the end");
+        executor.spawn_external(job(move |_| drop(bomb))).unwrap();
+        executor.spawn_external(job(|_| {})).unwrap();
+        let metrics = executor.join();
+        check_finished(&metrics, 2);
+        assert_eq!(metrics.panics, 1);
+        assert_eq!(handle.panics()[0].message, "dropped at the end");
+    });
+}
+
+/// A pool of one worker that is shut down with a bomb and another task queued.
+fn shut_down_over_a_bomb(on_panic: OnPanic) -> Executor<support::Job> {
+    let executor = start_jobs(silent_pool(1, on_panic));
+    let gate = occupy_worker(&executor);
+    let bomb = Bomb("dropped unrun");
+    executor.spawn_external(job(move |_| drop(bomb))).unwrap();
+    executor.spawn_external(job(|_| {})).unwrap();
+    executor.shutdown();
+    gate.open();
+    executor
+}
+
+#[test]
+fn a_panic_in_the_drop_of_a_queued_task_is_rethrown_by_an_aborting_pool() {
+    watched(|| {
+        let executor = shut_down_over_a_bomb(OnPanic::Abort);
+        let handle = executor.handle();
+        assert_eq!(join_rethrows(executor), "dropped unrun");
+        let metrics = handle.metrics();
+        check_finished(&metrics, 3);
+        assert_eq!((metrics.panics, metrics.tasks_dropped), (1, 2));
+    });
+}
+
+#[test]
+fn a_panic_in_the_drop_of_a_queued_task_is_isolated_by_an_isolating_pool() {
+    watched(|| {
+        let executor = shut_down_over_a_bomb(OnPanic::Isolate);
+        let handle = executor.handle();
+        let joined = catch_unwind(AssertUnwindSafe(|| executor.join()));
+        let metrics = joined.expect("the panic ends its task alone");
+        check_finished(&metrics, 3);
+        assert_eq!((metrics.panics, metrics.tasks_dropped), (1, 2));
+        assert_eq!(handle.panics()[0].message, "dropped unrun");
+    });
+}
+
+#[test]
+fn a_payload_whose_drop_panics_does_no_harm() {
+    watched(|| {
+        let executor = start_jobs(silent_pool(2, OnPanic::Isolate));
+        for _ in 0..10 {
+            executor.spawn_external(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
+        }
+        let metrics = executor.join();
+        check_finished(&metrics, 10);
+        assert_eq!(metrics.panics, 10);
+
+        let executor = start_jobs(silent_pool(2, OnPanic::Abort));
+        let handle = executor.handle();
+        executor
+            .spawn_external_batch(
+                (0..10).map(|_| job(|_| panic_any(Bomb("the payload explodes")))).collect(),
+            )
+            .unwrap();
+        assert_eq!(join_rethrows(executor), "(not text)");
+        check_finished(&handle.metrics(), 10);
+    });
+}
+
+#[test]
+fn dropping_an_aborted_pool_survives_a_payload_whose_drop_panics() {
+    watched(|| {
+        let executor = start_jobs(silent_pool(2, OnPanic::Abort));
+        executor.spawn_external(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
+        wait_until("the panic has been noticed", || !executor.handle().is_accepting());
+        // On a thread whose panics are silent, and without a handle that would keep the payload.
+        let dropper = thread::Builder::new().name(SILENT.to_owned());
+        let dropped = dropper.spawn(move || drop(executor)).unwrap().join();
+        assert!(dropped.is_ok(), "drop(executor) panicked");
+    });
+}

@@ -1,0 +1,195 @@
+//! What the behaviour tests share: a watchdog, the check that every finished pool must pass, and a pool whose
+//! tasks are closures.
+
+#![allow(dead_code, reason = "every test file uses its own part of this")]
+
+pub(crate) mod counting;
+
+use heist::{Executor, ExecutorConfig, MetricsSnapshot, WorkerCtx};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// No test takes a tenth of this, even on a machine that is busy with others.
+const TEST_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Runs a test's body and fails if it does not come to an end: a lost wake-up must fail the test that met it,
+/// not hang everything that runs after it.
+pub(crate) fn watched(body: impl FnOnce() + Send + 'static) {
+    let (ended, when_ended) = channel::<()>();
+    let name = thread::current().name().unwrap_or("test").to_owned();
+    let body = thread::Builder::new().name(name).spawn(move || {
+        // Disconnects when the body returns or panics.
+        let _ended = ended;
+        body();
+    });
+    let body = body.expect("a thread for the test's body");
+    if when_ended.recv_timeout(TEST_TIME_MAX) == Err(RecvTimeoutError::Timeout) {
+        panic!("the test hangs: it had not ended after {TEST_TIME_MAX:?}");
+    }
+    if let Err(payload) = body.join() {
+        resume_unwind(payload);
+    }
+}
+
+/// What must be true of every pool that has ended, whatever it was used for: each of the `spawned` tasks has
+/// been run or dropped, none is left, and no wake-up was lost on the way.
+#[track_caller]
+pub(crate) fn check_finished(metrics: &MetricsSnapshot, spawned: u64) {
+    assert_eq!(metrics.tasks_ended(), spawned, "tasks that ended: {metrics}");
+    assert_eq!(metrics.injector_depth, 0, "tasks left behind: {metrics}");
+    assert_eq!(metrics.backstop_rescues, 0, "lost wake-ups: {metrics}");
+    assert!(metrics.steals_won <= metrics.steals_tried, "{metrics}");
+    assert!(metrics.wakes_received <= metrics.parks, "{metrics}");
+}
+
+/// [`check_finished`], for a pool in which every task was run and none panicked.
+#[track_caller]
+pub(crate) fn check_all_run(metrics: &MetricsSnapshot, spawned: u64) {
+    check_finished(metrics, spawned);
+    assert_eq!(metrics.tasks_dropped, 0, "{metrics}");
+    assert_eq!(metrics.panics, 0, "{metrics}");
+}
+
+/// A configuration with this many workers.
+pub(crate) fn workers(workers: usize) -> ExecutorConfig {
+    ExecutorConfig { workers, ..ExecutorConfig::default() }
+}
+
+/// How often each task ran.
+pub(crate) struct Runs(Vec<AtomicU32>);
+
+impl Runs {
+    pub(crate) fn of(tasks: usize) -> Arc<Self> {
+        Arc::new(Self((0..tasks).map(|_| AtomicU32::new(0)).collect()))
+    }
+
+    pub(crate) fn count(&self, task: usize) {
+        self.0[task].fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[track_caller]
+    pub(crate) fn check(&self, expected: impl Fn(usize) -> u32) {
+        for (task, runs) in self.0.iter().enumerate() {
+            assert_eq!(runs.load(Ordering::Relaxed), expected(task), "runs of task {task}");
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn check_each_once(&self) {
+        self.check(|_task| 1);
+    }
+}
+
+/// Waits for something that another thread brings about, and that nothing can be waited for to learn.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + TEST_TIME_MAX / 2;
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A task that is a closure, for tests that need one task to differ from the next.
+pub(crate) struct Job(Box<dyn FnOnce(&mut JobCtx<'_>) + Send>);
+
+pub(crate) type JobCtx<'w> = WorkerCtx<'w, Job, ()>;
+
+pub(crate) fn job(body: impl FnOnce(&mut JobCtx<'_>) + Send + 'static) -> Job {
+    Job(Box::new(body))
+}
+
+/// A pool that runs jobs.
+pub(crate) fn start_jobs(config: ExecutorConfig) -> Executor<Job> {
+    let runner = |Job(body): Job, ctx: &mut JobCtx<'_>| body(ctx);
+    Executor::new(config, |_worker| (), runner).expect("the pool starts")
+}
+
+/// Something that tasks wait for until the test opens it, once and for all.
+#[derive(Clone, Default)]
+pub(crate) struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    pub(crate) fn open(&self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.1.notify_all();
+    }
+
+    pub(crate) fn wait(&self) {
+        let opened = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.0.1.wait_while(opened, |opened| !*opened));
+    }
+}
+
+/// Keeps one worker busy from when this returns until the gate is opened.
+pub(crate) fn occupy_worker(executor: &Executor<Job>) -> Gate {
+    let (entered, gate) = (Gate::default(), Gate::default());
+    let held = (entered.clone(), gate.clone());
+    let holder = job(move |_ctx| {
+        held.0.open();
+        held.1.wait();
+    });
+    executor.spawn_external(holder).expect("the pool is open");
+    entered.wait();
+    gate
+}
+
+/// Threads of this name panic without a word: their panics are what is tested.
+pub(crate) const SILENT: &str = "silent";
+
+/// Keeps the panics of threads named [`SILENT`] out of the output. All other threads keep their say, so a
+/// failed assertion is still reported.
+fn silence_panics() {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| {
+        let report = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let thread = thread::current();
+            if !thread.name().is_some_and(|name| name.starts_with(SILENT)) {
+                report(info);
+            }
+        }));
+    });
+}
+
+/// The same configuration for a pool whose panics do not show in the output.
+pub(crate) fn silent(config: ExecutorConfig) -> ExecutorConfig {
+    silence_panics();
+    ExecutorConfig { thread_name: SILENT.to_owned(), ..config }
+}
+
+/// Joins a pool that was stopped by a panic, and returns what the rethrown panic said.
+#[track_caller]
+pub(crate) fn join_rethrows<T: Send>(executor: Executor<T>) -> String {
+    let joined = catch_unwind(AssertUnwindSafe(|| executor.join()));
+    let payload = joined.expect_err("join must rethrow");
+    let text = panic_text(&*payload).to_owned();
+    // It may be one whose `drop` panics.
+    std::mem::forget(payload);
+    text
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(not text)")
+}
+
+/// The threads of this process whose name starts with `prefix`, by their numbers. A name is cut to 15 bytes by
+/// the system.
+#[cfg(target_os = "linux")]
+pub(crate) fn threads_named(prefix: &str) -> Vec<String> {
+    let threads = std::fs::read_dir("/proc/self/task").expect("/proc is mounted");
+    threads
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|thread| {
+            // A thread may end while we look.
+            std::fs::read_to_string(format!("/proc/self/task/{thread}/comm"))
+                .is_ok_and(|name| name.starts_with(prefix))
+        })
+        .collect()
+}
