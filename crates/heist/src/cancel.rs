@@ -76,13 +76,18 @@ impl CancelToken {
 
     /// Whether this token or an ancestor has been cancelled.
     #[must_use]
+    #[inline]
     pub fn is_cancelled(&self) -> bool {
         // Acquire: pairs with the Release in `cancel`, and with the one below if the flag is a
         // copy.
         if self.node.cancelled.load(Ordering::Acquire) {
             return true;
         }
-        let mut ancestor = self.node.parent.as_ref();
+        self.node.parent.as_ref().is_some_and(|parent| self.inherit_from(parent))
+    }
+
+    fn inherit_from(&self, parent: &Arc<Node>) -> bool {
+        let mut ancestor = Some(parent);
         while let Some(node) = ancestor {
             if node.cancelled.load(Ordering::Acquire) {
                 // Remember it here, so that the next check is one load. Release: another thread may

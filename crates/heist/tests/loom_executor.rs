@@ -1,12 +1,18 @@
-//! The whole pool under loom: real workers, real queues' publication order, real shared state.
+//! The whole pool under loom: the real workers, loop, queues' publication order and shared state.
+//!
+//! With one worker the models are explored like the others. With two they are large (a million schedules at two
+//! pre-emptions): `ci/loom.sh` explores them with one, `ci/full.sh` with two.
 #![cfg(heist_loom)]
 
 mod loom_support;
 
+use heist::executor::task::TaskRunner;
 use heist::sync::plant::Plant;
-use loom_support::{Rendezvous, Tally, check, config, must_fail, start};
+use heist::{ExecutorConfig, OnPanic, SpawnErrorKind, WorkerCtx};
+use loom_support::{
+    DEADLOCK, Rendezvous, Tally, check, check_large, config, must_fail, start, start_with,
+};
 
-/// One worker, one task from outside, then `join`.
 fn push_against_park() {
     let ran = Tally::default();
     let (shared, threads) = start(&config(1), {
@@ -15,9 +21,7 @@ fn push_against_park() {
     });
     shared.spawn(()).unwrap();
     shared.close();
-    for thread in threads {
-        thread.join().unwrap();
-    }
+    threads.join();
     assert_eq!(ran.get(), 1);
 }
 
@@ -31,31 +35,27 @@ fn join_on_an_idle_pool() {
     check(|| {
         let (shared, threads) = start(&config(2), |_, ()| {});
         shared.close();
-        for thread in threads {
-            thread.join().unwrap();
-        }
+        threads.join();
     });
 }
 
-/// Two workers, two tasks from outside that can only end together.
+/// Two tasks from outside that can only end together.
 fn two_tasks_need_two_workers() {
     let meeting = Rendezvous::new(2);
     let (shared, threads) = start(&config(2), move |_, ()| meeting.meet());
     shared.spawn(()).unwrap();
     shared.spawn(()).unwrap();
     shared.close();
-    for thread in threads {
-        thread.join().unwrap();
-    }
+    threads.join();
 }
 
 #[test]
 fn two_pushes_against_two_parking_workers() {
-    check(two_tasks_need_two_workers);
+    check_large(two_tasks_need_two_workers);
 }
 
-/// One root spawns a child locally and waits for it: somebody else has to be awake to steal it.
-fn a_local_child_needs_a_thief() {
+/// A task spawns a child locally and waits for it: somebody else has to be awake to steal it.
+fn a_child_needs_a_thief() {
     let meeting = Rendezvous::new(2);
     let (shared, threads) = start(&config(2), move |worker, depth: u32| {
         if depth > 0 {
@@ -65,32 +65,140 @@ fn a_local_child_needs_a_thief() {
     });
     shared.spawn(1).unwrap();
     shared.close();
-    for thread in threads {
-        thread.join().unwrap();
-    }
+    threads.join();
 }
 
 #[test]
 fn a_local_push_against_a_parking_worker() {
-    check(a_local_child_needs_a_thief);
+    check_large(a_child_needs_a_thief);
+}
+
+/// Two tasks arrive as one batch, which one worker moves into its own queue.
+fn a_batch_needs_two_workers() {
+    let meeting = Rendezvous::new(2);
+    let (shared, threads) = start(&config(2), move |_, ()| meeting.meet());
+    shared.spawn_all(&mut vec![(), ()]).unwrap();
+    shared.close();
+    threads.join();
+}
+
+#[test]
+fn a_moved_batch_against_a_parking_worker() {
+    check_large(a_batch_needs_two_workers);
+}
+
+/// A task panics while another is spawned and, perhaps, the pool is joined: the pool comes to its end, and the
+/// second task is run, dropped or refused, but not lost.
+fn panic_while_spawning(joined: bool) {
+    let dropped = Tally::default();
+    let (shared, threads) = start_tasks(&config(1), |task: Payload, _| {
+        if task.panics {
+            // Not `panic!`: that would tell the panic hook, thousands of times.
+            std::panic::resume_unwind(Box::new("as planned"));
+        }
+    });
+    shared.spawn(Payload { panics: true, dropped: dropped.clone() }).unwrap();
+    let second = shared.spawn(Payload { panics: false, dropped: dropped.clone() });
+    let accepted = 1 + u64::from(second.is_ok());
+    drop(second);
+    if joined {
+        shared.close();
+    }
+    threads.join();
+    assert_eq!(dropped.get(), 2, "each value is dropped once");
+    let metrics = shared.metrics_snapshot();
+    assert_eq!(metrics.tasks_ended(), accepted);
+    assert_eq!(metrics.panics, 1);
+    assert_eq!(shared.spawn(Payload::quiet()).unwrap_err().kind(), SpawnErrorKind::Panicked);
+}
+
+#[test]
+fn a_panic_against_a_join() {
+    check(|| panic_while_spawning(true));
+}
+
+/// The producer may be blocked and never join: the panic has to close the intake itself.
+#[test]
+fn a_panic_against_a_producer_that_never_joins() {
+    check(|| panic_while_spawning(false));
+}
+
+#[test]
+fn a_shutdown_against_a_spawn() {
+    check(|| {
+        let dropped = Tally::default();
+        let (shared, threads) = start_tasks(&config(1), |_: Payload, _| {});
+        let spawner = {
+            let shared = shared.clone();
+            let dropped = dropped.clone();
+            loom::thread::spawn(move || shared.spawn(Payload { panics: false, dropped }).is_ok())
+        };
+        shared.shut_down();
+        threads.join();
+        let accepted = spawner.join().unwrap();
+        assert_eq!(dropped.get(), 1, "run, dropped or refused: the value ends once");
+        let metrics = shared.metrics_snapshot();
+        assert_eq!(metrics.tasks_ended(), u64::from(accepted));
+    });
+}
+
+/// A value that says when it is dropped.
+struct Payload {
+    panics: bool,
+    dropped: Tally,
+}
+
+impl Payload {
+    fn quiet() -> Self {
+        Self { panics: false, dropped: Tally::default() }
+    }
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        self.dropped.add();
+    }
+}
+
+/// A pool whose workers go through the real task runner: panics contained, tasks dropped after a stop.
+fn start_tasks<T: Send + 'static>(
+    config: &ExecutorConfig,
+    runner: fn(T, &mut WorkerCtx<'_, T, ()>),
+) -> (heist::sync::Arc<heist::executor::shared::Shared<T>>, loom_support::Threads) {
+    let config = ExecutorConfig { on_panic: OnPanic::Abort, ..config.clone() };
+    start_with(&config, move |worker| {
+        let scratch_init = |_worker| ();
+        let mut tasks = TaskRunner::new(worker, &scratch_init, &runner);
+        loom_support::work(worker, |worker, task| tasks.run(worker, task));
+    })
 }
 
 #[test]
 fn bites_no_light_fence() {
-    must_fail(Plant::NoLightFence, 2, push_against_park);
+    must_fail(Plant::NoLightFence, 2, DEADLOCK, push_against_park);
 }
 
 #[test]
 fn bites_no_heavy_fence() {
-    must_fail(Plant::NoHeavyFence, 2, push_against_park);
+    must_fail(Plant::NoHeavyFence, 2, DEADLOCK, push_against_park);
 }
 
 #[test]
-fn bites_no_look_after_bit() {
-    must_fail(Plant::NoLookAfterBit, 2, push_against_park);
+fn bites_no_look_after_the_bit_is_set() {
+    must_fail(Plant::NoLookAfterBit, 2, DEADLOCK, push_against_park);
 }
 
 #[test]
-fn bites_last_searcher_silent() {
-    must_fail(Plant::LastSearcherSilent, 2, two_tasks_need_two_workers);
+fn bites_no_wake_by_the_last_searcher() {
+    must_fail(Plant::LastSearcherSilent, 2, DEADLOCK, two_tasks_need_two_workers);
+}
+
+#[test]
+fn bites_a_batch_moved_without_the_push_rule() {
+    must_fail(Plant::MoveWithoutNotify, 2, DEADLOCK, a_batch_needs_two_workers);
+}
+
+#[test]
+fn bites_an_intake_left_open_on_panic() {
+    must_fail(Plant::IntakeOpenOnPanic, 2, DEADLOCK, || panic_while_spawning(false));
 }

@@ -52,7 +52,7 @@ struct Producer {
 }
 
 impl SpawnChild for Producer {
-    #[inline]
+    #[inline(always)]
     fn spawn_child(&mut self, task: Task) {
         self.send(task);
     }

@@ -46,7 +46,7 @@ impl Pool for HeistPool {
 }
 
 impl SpawnChild for WorkerCtx<'_, Task, ()> {
-    #[inline]
+    #[inline(always)]
     fn spawn_child(&mut self, task: Task) {
         self.spawn_local(task);
     }

@@ -48,7 +48,7 @@ impl Pool for RayonPool {
 struct Scoped<'a, 'scope>(&'a Scope<'scope>);
 
 impl SpawnChild for Scoped<'_, '_> {
-    #[inline]
+    #[inline(always)]
     fn spawn_child(&mut self, task: Task) {
         self.0.spawn(move |scope| perform(task, &mut Scoped(scope)));
     }

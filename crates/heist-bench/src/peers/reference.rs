@@ -56,7 +56,7 @@ impl Pool for ReferencePool {
 }
 
 impl SpawnChild for WorkerContext<Task> {
-    #[inline]
+    #[inline(always)]
     fn spawn_child(&mut self, task: Task) {
         self.spawn_local(task);
     }

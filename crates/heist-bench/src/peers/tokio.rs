@@ -67,7 +67,7 @@ async fn await_all(handles: Vec<JoinHandle<()>>) {
 struct Children(Vec<JoinHandle<()>>);
 
 impl SpawnChild for Children {
-    #[inline]
+    #[inline(always)]
     fn spawn_child(&mut self, task: Task) {
         self.0.push(::tokio::spawn(perform_and_await_children(task)));
     }

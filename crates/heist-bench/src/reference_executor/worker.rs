@@ -32,7 +32,7 @@ impl<T> WorkerContext<T> {
 
     /// Puts a task on this worker's own deque. Every so many times a sibling is woken to share
     /// what piles up here.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn spawn_local(&mut self, task: T) {
         self.shared.in_flight.add_child();
         self.local.push(task);

@@ -46,7 +46,7 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
 
     /// Spawns a task onto this worker's own queue: the cheapest way, and the best for the caches. This
     /// worker runs it next, unless another one steals it.
-    #[inline]
+    #[inline(always)]
     pub fn spawn_local(&mut self, task: T) {
         self.worker.spawn_local(task);
     }
@@ -109,7 +109,7 @@ impl<T> std::fmt::Debug for Spawner<'_, T> {
 
 impl<T> Spawner<'_, T> {
     /// See [`WorkerCtx::spawn_local`].
-    #[inline]
+    #[inline(always)]
     pub fn spawn_local(&mut self, task: T) {
         self.worker.spawn_local(task);
     }

@@ -89,7 +89,12 @@ impl<T> Shared<T> {
             termination,
             metrics: PoolMetrics::new(config.workers),
             clock: Clock::start(),
-            steal_rounds: if config.stealing { config.steal_tries } else { 0 },
+            // Alone, a worker has nobody to steal from and nobody to tell.
+            steal_rounds: if config.stealing && config.workers > 1 {
+                config.steal_tries
+            } else {
+                0
+            },
             steal_batch: config.steal_batch,
             // Without stealing, a batch would lock tasks to one worker while others sleep.
             injector_batch: if config.stealing { config.injector_batch } else { 1 },
@@ -136,7 +141,10 @@ impl<T> Shared<T> {
     }
 
     /// Takes all tasks from outside, or none, and leaves `tasks` empty or as it was.
-    pub(super) fn spawn_all(&self, tasks: &mut Vec<T>) -> Result<(), SpawnErrorKind> {
+    ///
+    /// # Errors
+    /// The pool is closed.
+    pub fn spawn_all(&self, tasks: &mut Vec<T>) -> Result<(), SpawnErrorKind> {
         if tasks.is_empty() {
             return Ok(());
         }

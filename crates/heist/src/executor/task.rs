@@ -44,7 +44,7 @@ impl<'r, S, I: Fn(usize) -> S, R> TaskRunner<'r, S, I, R> {
     }
 
     /// Runs a task, or drops it if the pool was stopped.
-    #[inline]
+    #[inline(always)]
     pub fn run<T>(&mut self, worker: &mut Worker<T>, task: T)
     where
         R: Fn(T, &mut WorkerCtx<'_, T, S>),

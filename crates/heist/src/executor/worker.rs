@@ -65,14 +65,14 @@ impl<T> Worker<T> {
     }
 
     /// Counts and queues a task of this worker's. The push rule is the caller's next step.
-    #[inline]
+    #[inline(always)]
     fn push_local(&mut self, task: T) {
         let local = &self.local;
         self.ledger.produce(&self.shared.termination, 1, || local.push(task));
     }
 
     /// Queues a task where this worker finds it first.
-    #[inline]
+    #[inline(always)]
     pub fn spawn_local(&mut self, task: T) {
         self.push_local(task);
         self.notify_pushed_locally(1);
@@ -120,7 +120,7 @@ impl<T> Worker<T> {
         self.notify_pushed(1);
     }
 
-    #[inline]
+    #[inline(always)]
     fn notify_pushed_locally(&self, pushed: usize) {
         // Without stealing nobody else can take it, so there is nobody to tell.
         if self.shared.steal_rounds > 0 {
@@ -128,7 +128,7 @@ impl<T> Worker<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn notify_pushed(&self, pushed: usize) {
         let woken = self.shared.idle.notify_pushed(pushed);
         if woken > 0 {
@@ -225,9 +225,13 @@ impl<T> Context for Worker<T> {
         if shared.injector.is_empty() {
             return None;
         }
-        let fair_share = |queued: usize| {
-            (queued / shared.stealers.len()).max(INJECTOR_BATCH_MIN).min(shared.injector_batch)
+        let most = match order {
+            Order::All => shared.injector_batch,
+            // It has work of its own: enough to be fair to those who wait, not to hoard.
+            Order::FreshOnly => shared.injector_batch.min(INJECTOR_BATCH_MIN),
         };
+        let fair_share =
+            |queued: usize| (queued / shared.stealers.len()).max(INJECTOR_BATCH_MIN).min(most);
         let taken = shared.injector.take(order, fair_share, &mut self.batch);
         if let Some(pushed_at_ns) = taken.pushed_at_ns {
             let waited_ns = shared.clock.now_ns().saturating_sub(pushed_at_ns);
@@ -276,7 +280,7 @@ impl<T> Context for Worker<T> {
         self.searching
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin_task(&mut self, source: Source) {
         if self.searching {
             self.searching = false;
@@ -290,7 +294,7 @@ impl<T> Context for Worker<T> {
         self.pace.begin_task(|| self.shared.clock.now_ns());
     }
 
-    #[inline]
+    #[inline(always)]
     fn end_task(&mut self) {
         self.ledger.consume();
         if let Some(took_ns) = self.pace.end_task(|| self.shared.clock.now_ns()) {

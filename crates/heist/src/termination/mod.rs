@@ -136,7 +136,7 @@ impl Termination {
 impl Ledger {
     /// Counts `count` tasks as produced, **then** lets `push` publish them: a thief that runs such a task and
     /// counts it as consumed must not be seen without the production.
-    #[inline]
+    #[inline(always)]
     pub fn produce(&mut self, termination: &Termination, count: u64, push: impl FnOnce()) {
         self.produced += count;
         let produced = &termination.workers[self.worker].produced;
