@@ -1,6 +1,6 @@
 //! Side-by-side benchmarks of heist against its peers.
 //!
-//! One suite a subcommand. Every suite runs all contenders in this process, interleaved, prints a
+//! One suite a subcommand. Every suite but `costs` runs all contenders in this process, interleaved, prints a
 //! Markdown table of medians and spreads to stdout and ends it with the line `worst ratio: ...`;
 //! progress goes to stderr. A ratio above 1 means that heist is better.
 
@@ -31,11 +31,14 @@ struct Arguments {
 enum Suite {
     /// Typed tasks: throughput, wake-up, completion and idle cost of `Executor`.
     Executor(suite::executor::Options),
+    /// What each operation of `Executor` costs, without peers.
+    Costs(suite::costs::Options),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().suite {
         Suite::Executor(options) => suite::executor::run(&options),
+        Suite::Costs(options) => suite::costs::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,7 +4,7 @@
 
 mod support;
 
-use heist::{Executor, ExecutorBuilder, ExecutorConfig, RunError, StartError};
+use heist::{Executor, ExecutorBuilder, ExecutorConfig, RunError, StartError, WorkerCtx};
 use std::time::Duration;
 use support::{check_all_run, watched, workers};
 
@@ -89,8 +89,7 @@ fn the_builder_sets_every_field() {
 
 #[test]
 fn extreme_values_that_make_sense_work() {
-    let cases: [(&str, Change); 9] = [
-        ("steal_tries", |config| config.steal_tries = u32::MAX),
+    let cases: [(&str, Change); 8] = [
         ("spin_iters", |config| config.spin_iters = u32::MAX),
         ("steal_batch", |config| config.steal_batch = usize::MAX),
         ("injector_batch", |config| config.injector_batch = usize::MAX),
@@ -105,19 +104,39 @@ fn extreme_values_that_make_sense_work() {
             println!("{field}");
             let mut config = workers(2);
             change(&mut config);
-            let executor = Executor::new(
-                config,
-                |_| (),
-                |task: u32, ctx: &mut heist::WorkerCtx<'_, u32, ()>| {
-                    if task > 0 {
-                        ctx.spawn_local(task - 1);
-                    }
-                },
-            );
-            let executor = executor.unwrap();
-            executor.spawn_external_batch(vec![20; 5]).unwrap();
-            check_all_run(&executor.join(), 5 * 21);
+            check_works(start_countdown(config).unwrap());
         }
+    });
+}
+
+/// A pool whose tasks spawn the next smaller number.
+fn start_countdown(config: ExecutorConfig) -> Result<Executor<u32>, StartError> {
+    let runner = |task: u32, ctx: &mut WorkerCtx<'_, u32, ()>| {
+        if task > 0 {
+            ctx.spawn_local(task - 1);
+        }
+    };
+    Executor::new(config, |_| (), runner)
+}
+
+fn check_works(executor: Executor<u32>) {
+    executor.spawn_external_batch(vec![20; 5]).unwrap();
+    match executor.join_timeout(Duration::from_secs(10)) {
+        Ok(metrics) => check_all_run(&metrics, 5 * 21),
+        Err(timeout) => {
+            // Dropping it would wait as well.
+            std::mem::forget(timeout);
+            panic!("the pool does not come to its end");
+        }
+    }
+}
+
+/// A search of four thousand million rounds never ends, so it has to be refused if it is not cut short.
+#[test]
+fn endless_stealing_is_refused_or_works() {
+    watched(|| match start_countdown(ExecutorConfig { steal_tries: u32::MAX, ..workers(2) }) {
+        Ok(executor) => check_works(executor),
+        Err(error) => check_names_field(&error, "steal_tries"),
     });
 }
 
@@ -169,7 +188,7 @@ mod refused_threads {
     fn too_much() -> ExecutorConfig {
         ExecutorConfig {
             stack_size: Some(64 << 20),
-            thread_name: "refused".to_owned(),
+            thread_name: "limited".to_owned(),
             ..workers(64)
         }
     }
@@ -180,7 +199,7 @@ mod refused_threads {
         assert!((1..64).contains(worker), "some must have started: {worker}");
         assert_eq!(source.kind(), std::io::ErrorKind::WouldBlock);
         assert!(error.to_string().contains(&format!("worker {worker}")), "{error}");
-        support::wait_until("no thread is left", || support::threads_named("refused").is_empty());
+        support::wait_until("no thread is left", || support::threads_named("limited-").is_empty());
     }
 
     #[test]

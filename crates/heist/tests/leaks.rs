@@ -8,7 +8,7 @@ use heist::{Executor, ExecutorConfig, WorkerCtx};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use support::counting::CountingAllocator;
-use support::{check_all_run, check_finished, silent, wait_until, watched, workers};
+use support::{SILENT, check_all_run, check_finished, silent, wait_until, watched, workers};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
@@ -27,13 +27,13 @@ fn start(config: ExecutorConfig) -> Executor<Task> {
     Executor::new(config, |_worker| vec![0_u64; 100], run_task).unwrap()
 }
 
-fn run_task(task: Task, ctx: &mut WorkerCtx<'_, Task, Vec<u64>>) {
+fn run_task(mut task: Task, ctx: &mut WorkerCtx<'_, Task, Vec<u64>>) {
     assert_ne!(task, [13], "unlucky");
     ctx.scratch.extend(&task);
     if task.len() > 1 {
-        let (left, right) = task.split_at(task.len() / 2);
-        ctx.spawn_local(left.to_vec());
-        ctx.spawn_global(right.to_vec());
+        let right = task.split_off(task.len() / 2);
+        ctx.spawn_local(task);
+        ctx.spawn_global(right);
     }
 }
 
@@ -41,67 +41,67 @@ fn run_task(task: Task, ctx: &mut WorkerCtx<'_, Task, Vec<u64>>) {
 const TASKS: u64 = 2 * 20 - 1;
 
 /// Goes through `cycle` a hundred times to warm up and a thousand times more, and compares.
-fn check_no_leak(cycle: impl Fn()) {
+fn check_no_leak(cycle: impl Fn() + Send + 'static) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    watched(move || compare(cycle));
+}
+
+fn compare(cycle: impl Fn()) {
     (0..100).for_each(|_| cycle());
     let before = ALLOCATOR.live_bytes();
     (0..1_000).for_each(|_| cycle());
     // A thread is joined a moment before the system has forgotten it, and it frees its last bytes then.
     #[cfg(target_os = "linux")]
-    wait_until("no thread of the pools is left", || support::threads_named("leak").is_empty());
+    for thread_name in ["ended-", SILENT] {
+        wait_until("no thread of the pools is left", || {
+            support::threads_named(thread_name).is_empty()
+        });
+    }
     let growth = || ALLOCATOR.live_bytes() - before;
     println!("{} bytes more after 1,000 pools", growth());
     wait_until("the memory is back to what it was", || growth() < GROWTH_BYTES_MAX);
 }
 
 fn pool() -> ExecutorConfig {
-    ExecutorConfig { thread_name: "leak".to_owned(), ..workers(2) }
+    ExecutorConfig { thread_name: "ended".to_owned(), ..workers(2) }
 }
 
 #[test]
 fn pools_that_are_joined_leak_nothing() {
-    watched(|| {
-        check_no_leak(|| {
-            let executor = start(pool());
-            executor.spawn_external((20..40).collect()).unwrap();
-            check_all_run(&executor.join(), TASKS);
-        });
+    check_no_leak(|| {
+        let executor = start(pool());
+        executor.spawn_external((20..40).collect()).unwrap();
+        check_all_run(&executor.join(), TASKS);
     });
 }
 
 #[test]
 fn pools_that_are_dropped_with_work_left_leak_nothing() {
-    watched(|| {
-        check_no_leak(|| {
-            let executor = start(pool());
-            let handle = executor.handle();
-            executor.spawn_external_batch(vec![(20..40).collect(); 10]).unwrap();
-            drop(executor);
-            let metrics = handle.metrics();
-            check_finished(&metrics, metrics.tasks_run() + metrics.tasks_dropped);
-        });
+    check_no_leak(|| {
+        let executor = start(pool());
+        let handle = executor.handle();
+        executor.spawn_external_batch(vec![(20..40).collect(); 10]).unwrap();
+        drop(executor);
+        let metrics = handle.metrics();
+        check_finished(&metrics, metrics.tasks_run() + metrics.tasks_dropped);
     });
 }
 
 #[test]
 fn runs_leak_nothing() {
-    watched(|| {
-        check_no_leak(|| {
-            let roots = [(20..40).collect::<Task>()];
-            let output = heist::run(pool(), roots, |_worker| Vec::new(), run_task).unwrap();
-            check_all_run(&output.metrics, TASKS);
-        });
+    check_no_leak(|| {
+        let roots = [(20..40).collect::<Task>()];
+        let output = heist::run(pool(), roots, |_worker| Vec::new(), run_task).unwrap();
+        check_all_run(&output.metrics, TASKS);
     });
 }
 
 #[test]
 fn pools_that_a_panic_ends_leak_nothing() {
-    watched(|| {
-        let config = silent(pool());
-        check_no_leak(|| {
-            let executor = start(config.clone());
-            executor.spawn_external((5..25).collect()).unwrap();
-            catch_unwind(AssertUnwindSafe(|| executor.join())).expect_err("13 is unlucky");
-        });
+    let config = silent(pool());
+    check_no_leak(move || {
+        let executor = start(config.clone());
+        executor.spawn_external((5..25).collect()).unwrap();
+        catch_unwind(AssertUnwindSafe(|| executor.join())).expect_err("13 is unlucky");
     });
 }

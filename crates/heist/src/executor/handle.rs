@@ -41,8 +41,8 @@ impl<T> ExecutorHandle<T> {
     ///
     /// # Errors
     /// The executor takes no more tasks; the error says why and gives all of them back.
-    pub fn spawn_batch(&self, mut tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
-        self.shared.spawn_all(&mut tasks).map_err(|kind| SpawnError::new(kind, tasks))
+    pub fn spawn_batch(&self, tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
+        self.shared.spawn_batch(tasks)
     }
 
     /// Like [`ExecutorHandle::spawn_batch`], but empties the caller's vector and leaves him its memory for

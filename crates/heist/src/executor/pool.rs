@@ -144,7 +144,7 @@ impl<T: Send + 'static> Executor<T> {
     /// # Errors
     /// The executor takes no more tasks; the error says why and gives all of them back.
     pub fn spawn_external_batch(&self, tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
-        self.handle().spawn_batch(tasks)
+        self.shared.spawn_batch(tasks)
     }
 
     /// Takes no more tasks and drops those that are queued. Does not wait; see

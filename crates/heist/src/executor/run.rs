@@ -18,7 +18,8 @@ pub struct RunOutput<S> {
     pub scratch: Vec<S>,
     /// The run's metrics.
     pub metrics: MetricsSnapshot,
-    /// Whether the run was cancelled. Tasks that were dropped for it are counted in the metrics.
+    /// Whether the run was cancelled, so that this output may be a part of the whole. Tasks that were dropped
+    /// for it are counted in the metrics.
     pub cancelled: bool,
     /// The panics of tasks, with [`crate::OnPanic::Isolate`]: the first 1,000.
     pub panics: Vec<TaskPanic>,
@@ -75,8 +76,7 @@ where
 {
     config.validate().map_err(StartError::from)?;
     let (shared, workers) = Shared::new(config);
-    // A run that is cancelled before it begins refuses its roots; it is then simply a cancelled run.
-    let _ = shared.spawn_all(&mut roots.into_iter().collect());
+    shared.preload(roots.into_iter().collect());
     shared.close();
 
     let plan = ThreadPlan::new(PoolId::next(), config);
@@ -106,7 +106,7 @@ where
     Ok(RunOutput {
         scratch,
         metrics: shared.metrics_snapshot(),
-        cancelled: shared.was_cancelled(),
+        cancelled: shared.cancel_was_requested(),
         panics: shared.panic_reports(),
     })
 }

@@ -157,6 +157,19 @@ impl<T> Shared<T> {
         Ok(())
     }
 
+    /// Takes all tasks from outside, or none.
+    pub(super) fn spawn_batch(&self, mut tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
+        self.spawn_all(&mut tasks).map_err(|kind| SpawnError::new(kind, tasks))
+    }
+
+    /// Puts the roots of a run in place before its workers start, also if it is cancelled already: the workers
+    /// then drop them, and count them.
+    pub(super) fn preload(&self, mut roots: Vec<T>) {
+        let accepted = self.intake.try_accept(roots.len() as u64);
+        assert!(accepted, "a new intake is open");
+        self.injector.push_batch(&mut roots, || self.clock.now_ns());
+    }
+
     fn accept(&self, count: u64) -> bool {
         if self.cancel.is_cancelled() {
             self.stop(Stage::Cancelled);
@@ -215,8 +228,9 @@ impl<T> Shared<T> {
         self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 || self.cancel.is_cancelled()
     }
 
-    pub(super) fn was_cancelled(&self) -> bool {
-        self.stage.load(Ordering::Acquire) == Stage::Cancelled as u8
+    /// Whether the user's token was cancelled.
+    pub(super) fn cancel_was_requested(&self) -> bool {
+        self.cancel.is_cancelled()
     }
 
     pub(super) fn has_panicked(&self) -> bool {

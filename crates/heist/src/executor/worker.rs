@@ -152,14 +152,29 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Goes quiet, and sleeps until there is a reason not to. The caller then looks for work, or leaves if
-    /// the pool is done.
-    fn park(&mut self, trace: &mut impl TraceHooks) {
+    /// Goes quiet; says whether that showed that everything is done.
+    fn go_quiet(&mut self) -> bool {
         let quiet = self.ledger.go_quiet(&self.shared.termination, &self.shared.intake);
         self.metrics().counter_flushes.add(u64::from(quiet.flushed));
         self.metrics().termination_checks.add(u64::from(quiet.checked));
         if quiet.done {
             self.shared.finish();
+        }
+        quiet.done
+    }
+
+    /// Before another look for work. Once the intake is closed this may be the end, and whoever joins is
+    /// waiting: go quiet now and search on as a quiet worker, instead of spinning first.
+    fn before_next_look(&mut self) {
+        if !self.shared.intake.is_accepting() {
+            self.go_quiet();
+        }
+    }
+
+    /// Goes quiet, and sleeps until there is a reason not to. The caller then looks for work, or leaves if
+    /// the pool is done.
+    fn park(&mut self, trace: &mut impl TraceHooks) {
+        if self.go_quiet() {
             return;
         }
         let shared = &*self.shared;
@@ -187,7 +202,8 @@ impl<T> Worker<T> {
     ) -> StepResult {
         loop {
             match worker_step(self, idle, trace, &mut run) {
-                StepResult::RanTask { .. } | StepResult::NoWork => {}
+                StepResult::RanTask { .. } => {}
+                StepResult::NoWork => self.before_next_look(),
                 StepResult::ShouldPark => self.park(trace),
                 exit @ (StepResult::ExitDone | StepResult::ExitPanicked) => return exit,
             }

@@ -26,7 +26,7 @@ pub struct Popped<T> {
 }
 
 impl<T> Popped<T> {
-    fn from(source: Source, task: T) -> Self {
+    fn new(source: Source, task: T) -> Self {
         Self { task, source, victim: None }
     }
 }
@@ -56,13 +56,13 @@ pub fn pop_task<C: Context, S, R>(
 
 #[cold]
 fn look_at_injector<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
-    ctx.pop_injector(Order::FreshOnly).map(|task| Popped::from(Source::Injector, task))
+    ctx.pop_injector(Order::FreshOnly).map(|task| Popped::new(Source::Injector, task))
 }
 
 #[inline(never)]
 fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
     if let Some(task) = ctx.pop_injector(Order::All) {
-        return Some(Popped::from(Source::Injector, task));
+        return Some(Popped::new(Source::Injector, task));
     }
     if !ctx.try_search() {
         return None;
@@ -72,7 +72,7 @@ fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
             return Some(popped);
         }
     }
-    ctx.pop_injector(Order::All).map(|task| Popped::from(Source::Injector, task))
+    ctx.pop_injector(Order::All).map(|task| Popped::new(Source::Injector, task))
 }
 
 /// Tries every other worker once, starting at a random one.

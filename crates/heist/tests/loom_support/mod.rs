@@ -24,9 +24,8 @@ pub fn check(model: impl Fn() + Send + Sync + 'static) {
 /// [`check`] for models that are too large for the usual bound: `HEIST_LOOM_LARGE_BOUND` pre-emptions, 1 if
 /// not set.
 pub fn check_large(model: impl Fn() + Send + Sync + 'static) {
-    let bound = std::env::var("HEIST_LOOM_LARGE_BOUND").map_or(1, |bound| {
-        bound.parse().expect("HEIST_LOOM_LARGE_BOUND is a number")
-    });
+    let bound = std::env::var("HEIST_LOOM_LARGE_BOUND")
+        .map_or(1, |bound| bound.parse().expect("HEIST_LOOM_LARGE_BOUND is a number"));
     explore(Some(bound), model);
 }
 

@@ -1,0 +1,103 @@
+//! Counts words in parallel, over borrowed data: no copy of the text, no lock, no channel.
+//!
+//! Every worker counts into a map of its own, whose keys point into the text. The run hands the maps back, and they
+//! are merged once at the end.
+//!
+//! ```text
+//! cargo run --release --example word_count                # some generated text
+//! cargo run --release --example word_count -- README.md src
+//! ```
+
+use heist::ExecutorConfig;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use std::{env, fs, io};
+
+/// What a task counts: long enough that spawning it costs nothing beside it, short enough to be shared out evenly.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+fn main() -> Result<(), heist::RunError> {
+    let paths: Vec<_> = env::args_os().skip(1).map(PathBuf::from).collect();
+    let texts = if paths.is_empty() { vec![generated_text()] } else { read_all(paths) };
+    let bytes: usize = texts.iter().map(String::len).sum();
+
+    let config = ExecutorConfig::default();
+    let workers = config.workers;
+    let began = Instant::now();
+    let output = heist::run(
+        config,
+        texts.iter().flat_map(|text| chunks(text)),
+        |_worker| HashMap::<&str, u64>::new(),
+        |chunk, ctx| {
+            for word in chunk.split_whitespace() {
+                *ctx.scratch.entry(word).or_default() += 1;
+            }
+        },
+    )?;
+    let mut counts = HashMap::new();
+    for (word, count) in output.scratch.into_iter().flatten() {
+        *counts.entry(word).or_insert(0_u64) += count;
+    }
+    let took = began.elapsed();
+
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_unstable_by_key(|(word, count)| (std::cmp::Reverse(*count), *word));
+    for (word, count) in counts.iter().take(10) {
+        println!("{count:>10}  {word}");
+    }
+    let words: u64 = counts.iter().map(|(_, count)| count).sum();
+    println!(
+        "{words} words, {} of them different, in {bytes} bytes: {took:.1?} on {workers} workers",
+        counts.len(),
+    );
+    Ok(())
+}
+
+/// Cuts a text into pieces of about [`CHUNK_BYTES`], never inside a word.
+fn chunks(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        if text.is_empty() {
+            return None;
+        }
+        let bytes = text.as_bytes();
+        let after = bytes.iter().skip(CHUNK_BYTES).position(u8::is_ascii_whitespace);
+        let (chunk, rest) = text.split_at(after.map_or(bytes.len(), |found| CHUNK_BYTES + found));
+        text = rest;
+        Some(chunk)
+    })
+}
+
+/// Reads the files, and those in the directories. What cannot be read, or is no text, is named and left out.
+fn read_all(mut paths: Vec<PathBuf>) -> Vec<String> {
+    let mut texts = Vec::new();
+    while let Some(path) = paths.pop() {
+        let read = if path.is_dir() {
+            list(&path).map(|entries| paths.extend(entries))
+        } else {
+            fs::read_to_string(&path).map(|text| texts.push(text))
+        };
+        if let Err(error) = read {
+            eprintln!("{}: {error}", path.display());
+        }
+    }
+    texts
+}
+
+fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect()
+}
+
+/// Some 20 MB in which short words are frequent and long ones are rare.
+fn generated_text() -> String {
+    const SYLLABLES: [&str; 8] = ["to", "be", "or", "not", "that", "is", "the", "quest"];
+    let mut rng = heist::XorShift64::new(42);
+    let mut text = String::new();
+    while text.len() < 20_000_000 {
+        text.push_str(SYLLABLES[rng.below_usize(SYLLABLES.len())]);
+        if rng.below(4) > 0 {
+            text.push(' ');
+        }
+    }
+    text
+}

@@ -1,0 +1,235 @@
+//! Lints the tree: what the house style asks for and no compiler checks. Files stay short, protocols go through
+//! the one door to atomics, nothing unfinished is left, and a `PROTOCOL.md` names only tests that exist.
+#![cfg(not(heist_loom))]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Beyond this a file has more than one idea.
+const FILE_LINES_MAX: usize = 600;
+
+/// What fits beside another file on a screen.
+const LINE_CHARS_MAX: usize = 120;
+
+/// The places in `crates/heist/src` that may use std's atomics and locks, and why the door is not for them.
+const STD_SYNC_ALLOWED: [(&str, &str); 6] = [
+    ("sync/", "it is the door"),
+    ("metrics/", "nothing is decided by a counter, and modelled atomics multiply the schedules"),
+    ("histogram.rs", "as the metrics, whose part it is"),
+    ("worker_id.rs", "ids are only handed out; any order of them is right"),
+    (
+        "queue/local_loom.rs",
+        "part of a model: its cells' locks must order nothing that the indices do not",
+    ),
+    ("trace/", "a trace watches a run and takes no part in it"),
+];
+
+fn workspace() -> PathBuf {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    workspace.canonicalize().expect("the workspace is two levels up")
+}
+
+/// Every file below `folder` whose name ends in `.{extension}`, with its text. Build output is left out.
+fn files(folder: &Path, extension: &str) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder of the tree").flatten() {
+            let path = entry.path();
+            let name = entry.file_name().into_string().expect("names in the tree are UTF-8");
+            if path.is_dir() {
+                // `target` and `target-*` are build output.
+                if !name.starts_with("target") && !name.starts_with('.') {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|found| found == extension) {
+                let text = fs::read_to_string(&path).expect("a text file");
+                found.insert(path, text);
+            }
+        }
+    }
+    assert!(!found.is_empty() || extension != "rs", "no sources below {}", folder.display());
+    found
+}
+
+/// Fails with all findings at once.
+#[track_caller]
+fn check_none(findings: &[String], rule: &str) {
+    let mut list = String::new();
+    for finding in findings {
+        let _ = write!(list, "\n  {finding}");
+    }
+    assert!(findings.is_empty(), "{rule}:{list}");
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(workspace()).unwrap_or(path).display().to_string()
+}
+
+#[test]
+fn no_source_file_is_too_long() {
+    let findings: Vec<_> = files(&workspace().join("crates"), "rs")
+        .iter()
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(_, lines)| *lines > FILE_LINES_MAX)
+        .map(|(path, lines)| format!("{}: {lines} lines", shown(path)))
+        .collect();
+    check_none(
+        &findings,
+        &format!("at most {FILE_LINES_MAX} lines per file; a folder has room for more ideas"),
+    );
+}
+
+/// Whether a long line is allowed to be long: a table's row or a link cannot be broken.
+fn cannot_be_broken(line: &str) -> bool {
+    let content = line.trim_start_matches(['/', '!', ' ']);
+    content.starts_with('|') || content.contains("http://") || content.contains("https://")
+}
+
+#[test]
+fn no_line_is_too_long() {
+    let mut findings = Vec::new();
+    for extension in ["rs", "md"] {
+        for (path, text) in files(&workspace(), extension) {
+            for (number, line) in (1..).zip(text.lines()) {
+                let chars = line.chars().count();
+                if chars > LINE_CHARS_MAX && !cannot_be_broken(line) {
+                    findings.push(format!("{}:{number}: {chars} characters", shown(&path)));
+                }
+            }
+        }
+    }
+    check_none(&findings, &format!("at most {LINE_CHARS_MAX} characters per line"));
+}
+
+#[test]
+fn protocols_go_through_the_one_door() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    // Put together, so that this file does not find itself.
+    let forbidden =
+        ["atomic", "Mutex", "RwLock", "Condvar"].map(|name| format!("std::sync::{name}"));
+    let grouped = "use std::sync::{";
+    let mut findings = Vec::new();
+    for (path, text) in files(&sources, "rs") {
+        let place = path.strip_prefix(&sources).expect("it is below").to_str().expect("UTF-8");
+        if STD_SYNC_ALLOWED.iter().any(|(allowed, _why)| place.starts_with(allowed)) {
+            continue;
+        }
+        // Unit tests may watch the code under test with what they like.
+        let shipped = text.split("\nmod tests {").next().unwrap_or_default();
+        for (number, line) in (1..).zip(shipped.lines()) {
+            let code = line.split("//").next().unwrap_or_default();
+            let direct = forbidden.iter().any(|name| code.contains(name));
+            let in_group = code.contains(grouped)
+                && ["atomic", "Mutex", "RwLock", "Condvar"].iter().any(|name| code.contains(name));
+            if direct || in_group {
+                findings.push(format!("src/{place}:{number}: {}", line.trim()));
+            }
+        }
+    }
+    check_none(&findings, "atomics and locks come from `crate::sync`, so that loom sees them");
+}
+
+#[test]
+fn the_exceptions_to_the_one_door_are_in_use() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let texts = files(&sources, "rs");
+    for (allowed, _why) in STD_SYNC_ALLOWED {
+        let uses = texts.iter().any(|(path, text)| {
+            let place = path.strip_prefix(&sources).expect("it is below").to_str().expect("UTF-8");
+            place.starts_with(allowed) && text.contains("std::sync")
+        });
+        assert!(uses, "`{allowed}` needs no exception any more");
+    }
+}
+
+#[test]
+fn nothing_unfinished_is_left() {
+    // Put together, so that this file does not find itself.
+    let forbidden = ["todo", "unimplemented", "dbg"].map(|name| format!("{name}!("));
+    let mut findings = Vec::new();
+    for (path, text) in files(&workspace().join("crates"), "rs") {
+        for (number, line) in (1..).zip(text.lines()) {
+            if forbidden.iter().any(|macro_call| line.contains(macro_call.as_str())) {
+                findings.push(format!("{}:{number}: {}", shown(&path), line.trim()));
+            }
+        }
+    }
+    check_none(&findings, "nothing unfinished is left");
+}
+
+#[test]
+fn every_source_file_says_what_it_is_for() {
+    let findings: Vec<_> = files(&workspace().join("crates"), "rs")
+        .iter()
+        .filter(|(_, text)| !text.starts_with("//!"))
+        .map(|(path, _)| shown(path))
+        .collect();
+    check_none(&findings, "every file starts with a `//!` header");
+}
+
+#[test]
+fn behaviour_tests_are_left_out_of_the_model_checkers_build() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let findings: Vec<_> = files(&tests, "rs")
+        .into_iter()
+        .filter(|(path, _)| path.parent() == Some(&tests))
+        .filter(|(_, text)| !text.contains("#![cfg(not(heist_loom))]\n"))
+        .filter(|(_, text)| !text.contains("#![cfg(heist_loom)]\n"))
+        .map(|(path, _)| shown(&path))
+        .collect();
+    check_none(&findings, "a file in tests/ says `#![cfg(not(heist_loom))]`, or is a model itself");
+}
+
+/// The tests that a text names: everything in backticks of the form `file_stem::test_name`, with or without
+/// `tests/` before it and `.rs` in it.
+fn tests_named_in(text: &str) -> Vec<(String, String)> {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    // Every second piece is between backticks.
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted
+        .filter_map(|token| {
+            let (file, test) = token.strip_prefix("tests/").unwrap_or(token).split_once("::")?;
+            let file = file.strip_suffix(".rs").unwrap_or(file);
+            let is_test =
+                is_name(file) && is_name(test) && !["crate", "heist", "std"].contains(&file);
+            is_test.then(|| (file.to_owned(), test.to_owned()))
+        })
+        .collect()
+}
+
+#[test]
+fn protocols_name_tests_that_exist() {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources = files(&package.join("src"), "rs");
+    let tests = files(&package.join("tests"), "rs");
+    let mut findings = Vec::new();
+    for (path, text) in files(&package.join("src"), "md") {
+        for (file, test) in tests_named_in(&text) {
+            let is_in = |text: &String| {
+                text.contains(&format!("fn {test}(")) || text.contains(&format!("fn {test}<"))
+            };
+            let in_tests = tests.get(&package.join(format!("tests/{file}.rs")));
+            let exists = in_tests.is_some_and(is_in) || sources.values().any(is_in);
+            if !exists {
+                findings.push(format!("{}: `{file}::{test}`", shown(&path)));
+            }
+        }
+    }
+    check_none(&findings, "a PROTOCOL.md names tests that exist");
+}
+
+#[test]
+fn names_of_tests_are_found_in_a_text() {
+    let text = "Proved by `loom_idle::a_push`, `tests/leaks.rs::runs_leak_nothing` and `idle::parks`, \
+                not by `Idle::park`, `crate::sync`s or `std::sync::Arc`.";
+    let expected = [("loom_idle", "a_push"), ("leaks", "runs_leak_nothing"), ("idle", "parks")];
+    let found = tests_named_in(text);
+    let found: Vec<_> = found.iter().map(|(file, test)| (file.as_str(), test.as_str())).collect();
+    assert_eq!(found, expected);
+}
