@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every schedule of the protocols' models with at most 2 pre-emptions (1 for the whole pool with two workers),
-# and every planted bug caught. HEIST_LOOM_BOUND and HEIST_LOOM_LARGE_BOUND change the bounds.
+# and every planted bug caught. With HEIST_LOOM=full, as ci/full.sh sets it: no bound for the small models, 4 for
+# two workers of the idle protocol, 2 for the whole pool.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 CARGO_TARGET_DIR=target-loom RUSTFLAGS="--cfg heist_loom --cfg heist_plant" \

@@ -1,7 +1,7 @@
 //! The whole pool under loom: the real workers, loop, queues' publication order and shared state.
 //!
-//! With one worker the models are explored like the others. With two they are large (a million schedules at two
-//! pre-emptions): `ci/loom.sh` explores them with one, `ci/full.sh` with two.
+//! With two workers the models have a million schedules at two pre-emptions; see `Size` for how far each is
+//! explored, and when.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -10,7 +10,7 @@ use heist::executor::task::TaskRunner;
 use heist::sync::plant::Plant;
 use heist::{ExecutorConfig, OnPanic, SpawnErrorKind, WorkerCtx};
 use loom_support::{
-    DEADLOCK, Rendezvous, Tally, check, check_large, config, must_fail, start, start_with,
+    DEADLOCK, Rendezvous, Size, Tally, check, config, must_fail, start, start_with,
 };
 
 fn push_against_park() {
@@ -27,12 +27,12 @@ fn push_against_park() {
 
 #[test]
 fn a_push_against_a_parking_worker() {
-    check(push_against_park);
+    check(Size::Small, push_against_park);
 }
 
 #[test]
 fn join_on_an_idle_pool() {
-    check(|| {
+    check(Size::Small, || {
         let (shared, threads) = start(&config(2), |_, ()| {});
         shared.close();
         threads.join();
@@ -51,7 +51,7 @@ fn two_tasks_need_two_workers() {
 
 #[test]
 fn two_pushes_against_two_parking_workers() {
-    check_large(two_tasks_need_two_workers);
+    check(Size::Large, two_tasks_need_two_workers);
 }
 
 /// A task spawns a child locally and waits for it: somebody else has to be awake to steal it.
@@ -70,7 +70,7 @@ fn a_child_needs_a_thief() {
 
 #[test]
 fn a_local_push_against_a_parking_worker() {
-    check_large(a_child_needs_a_thief);
+    check(Size::Large, a_child_needs_a_thief);
 }
 
 /// Two tasks arrive as one batch, which one worker moves into its own queue.
@@ -84,7 +84,7 @@ fn a_batch_needs_two_workers() {
 
 #[test]
 fn a_moved_batch_against_a_parking_worker() {
-    check_large(a_batch_needs_two_workers);
+    check(Size::Large, a_batch_needs_two_workers);
 }
 
 /// A task panics while another is spawned and, perhaps, the pool is joined: the pool comes to its end, and the
@@ -114,18 +114,18 @@ fn panic_while_spawning(joined: bool) {
 
 #[test]
 fn a_panic_against_a_join() {
-    check(|| panic_while_spawning(true));
+    check(Size::Small, || panic_while_spawning(true));
 }
 
 /// The producer may be blocked and never join: the panic has to close the intake itself.
 #[test]
 fn a_panic_against_a_producer_that_never_joins() {
-    check(|| panic_while_spawning(false));
+    check(Size::Small, || panic_while_spawning(false));
 }
 
 #[test]
 fn a_shutdown_against_a_spawn() {
-    check(|| {
+    check(Size::Small, || {
         let dropped = Tally::default();
         let (shared, threads) = start_tasks(&config(1), |_: Payload, _| {});
         let spawner = {

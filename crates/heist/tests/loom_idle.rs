@@ -10,7 +10,7 @@ use heist::idle::Idle;
 use heist::queue::{LocalQueue, Steal, Stealer};
 use heist::sync::plant::Plant;
 use heist::sync::{Arc, Parker};
-use loom_support::{DEADLOCK, check, must_fail};
+use loom_support::{DEADLOCK, Size, check, must_fail};
 
 struct Pool {
     idle: Idle,
@@ -79,7 +79,7 @@ fn push_against_park_with_one_worker() {
 
 #[test]
 fn a_push_against_a_park_with_one_worker() {
-    check(push_against_park_with_one_worker);
+    check(Size::Small, push_against_park_with_one_worker);
 }
 
 fn push_against_park_with_two_workers() {
@@ -92,7 +92,7 @@ fn push_against_park_with_two_workers() {
 /// The second worker is refused by the limit whenever the first one searches.
 #[test]
 fn a_push_against_a_park_with_two_workers() {
-    check(push_against_park_with_two_workers);
+    check(Size::Medium, push_against_park_with_two_workers);
 }
 
 /// This thread searches already, so the worker is refused and nobody is woken; it then leaves with a task.
@@ -111,7 +111,7 @@ fn searcher_leaves_while_another_is_refused() {
 
 #[test]
 fn a_searcher_refused_by_the_limit() {
-    check(searcher_leaves_while_another_is_refused);
+    check(Size::Small, searcher_leaves_while_another_is_refused);
 }
 
 /// Two pushers may both wake, and may both pick the same worker.
@@ -126,7 +126,7 @@ fn wake_against_wake() {
 
 #[test]
 fn a_wake_that_races_another() {
-    check(wake_against_wake);
+    check(Size::Medium, wake_against_wake);
 }
 
 #[test]

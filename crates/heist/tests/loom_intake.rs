@@ -7,7 +7,7 @@ use heist::intake::{Intake, IntakeState};
 use heist::sync::Arc;
 use heist::sync::plant::Plant;
 use heist::termination::Termination;
-use loom_support::{Tally, check, must_fail};
+use loom_support::{Size, Tally, check, must_fail};
 
 const ACCEPTED_AFTER_CLOSE: &str = "accepted after the intake was closed";
 
@@ -26,12 +26,12 @@ fn spawn_against_close() {
 
 #[test]
 fn a_spawn_against_a_close() {
-    check(spawn_against_close);
+    check(Size::Small, spawn_against_close);
 }
 
 #[test]
 fn two_spawns_are_both_counted() {
-    check(|| {
+    check(Size::Small, || {
         let intake = Arc::new(Intake::new());
         let other = {
             let intake = Arc::clone(&intake);
@@ -46,7 +46,7 @@ fn two_spawns_are_both_counted() {
 /// A worker runs the one task and goes quiet while the pool is closed: at least one of the two notices.
 #[test]
 fn a_completion_against_a_join() {
-    check(|| {
+    check(Size::Small, || {
         let intake = Arc::new(Intake::new());
         let (termination, mut ledgers) = Termination::new(1);
         let termination = Arc::new(termination);
@@ -76,7 +76,7 @@ fn a_completion_against_a_join() {
 /// must hold is that *done* is only found when the accepted tasks have ended.
 #[test]
 fn a_spawn_a_completion_and_a_close() {
-    check(|| {
+    check(Size::Small, || {
         let intake = Arc::new(Intake::new());
         let (termination, mut ledgers) = Termination::new(1);
         let termination = Arc::new(termination);

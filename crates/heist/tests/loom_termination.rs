@@ -8,7 +8,7 @@ use heist::queue::{LocalQueue, Steal, Stealer};
 use heist::sync::plant::Plant;
 use heist::sync::{Arc, AtomicUsize, Ordering};
 use heist::termination::{Ledger, Termination};
-use loom_support::{Tally, check, explore, must_fail};
+use loom_support::{Size, Tally, check, explore, must_fail};
 
 const EARLY: &str = "done before every task had ended";
 const NEVER: &str = "every task has ended and nobody noticed";
@@ -97,7 +97,7 @@ fn two_workers_and_a_closer() {
 
 #[test]
 fn done_is_found_neither_early_nor_never() {
-    check(two_workers_and_a_closer);
+    check(Size::Small, two_workers_and_a_closer);
 }
 
 /// The bound at which the reverse of the produced-before-push rule shows, so that passing here means

@@ -25,7 +25,7 @@ pub struct ExecutorConfig {
     pub workers: usize,
     /// Seed of the workers' random numbers, which pick whom to steal from. Default 0x853c49e6748fea9b.
     pub seed: u64,
-    /// Rounds over all other workers that one search makes. Default 4.
+    /// Rounds over all other workers that one search makes. Default 4, at most 1,000.
     pub steal_tries: u32,
     /// How often a worker without work looks again before it parks. Default 200; it stops after 20 µs in any
     /// case.
@@ -54,6 +54,9 @@ pub struct ExecutorConfig {
 
 /// More threads than any machine has cores; beyond it a typing mistake is likelier than a plan.
 const WORKERS_MAX: usize = 4096;
+
+/// One search looks no longer than this: beyond it, being woken is cheaper than to go on looking.
+const STEAL_TRIES_MAX: u32 = 1_000;
 
 impl Default for ExecutorConfig {
     fn default() -> Self {
@@ -97,6 +100,12 @@ impl ExecutorConfig {
                 "must be at least 1; to turn stealing off, set `stealing`",
             );
         }
+        if self.steal_tries > STEAL_TRIES_MAX {
+            return Err(ConfigError::new(
+                "steal_tries",
+                format!("must be at most {STEAL_TRIES_MAX}, but is {}", self.steal_tries),
+            ));
+        }
         if self.steal_batch == 0 {
             return problem("steal_batch", "must be at least 1");
         }
@@ -121,10 +130,11 @@ mod tests {
 
     #[test]
     fn each_unusable_value_is_an_error_that_names_its_field() {
-        let cases: [(&str, Change); 7] = [
+        let cases: [(&str, Change); 8] = [
             ("workers", |config| config.workers = 0),
             ("workers", |config| config.workers = 4097),
             ("steal_tries", |config| config.steal_tries = 0),
+            ("steal_tries", |config| config.steal_tries = 1_001),
             ("steal_batch", |config| config.steal_batch = 0),
             ("injector_batch", |config| config.injector_batch = 0),
             ("park_backstop", |config| config.park_backstop = Some(Duration::ZERO)),

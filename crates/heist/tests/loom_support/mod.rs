@@ -11,22 +11,33 @@ use heist::trace::NoTrace;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Explores every schedule with at most `HEIST_LOOM_BOUND` pre-emptions (2 if not set; `none` for all).
-pub fn check(model: impl Fn() + Send + Sync + 'static) {
-    let bound = match std::env::var("HEIST_LOOM_BOUND").as_deref() {
-        Ok("none") => None,
-        Ok(bound) => Some(bound.parse().expect("HEIST_LOOM_BOUND is a number or `none`")),
-        Err(_) => Some(2),
-    };
-    explore(bound, model);
+/// How many schedules a model has, which decides how far it can be explored.
+#[derive(Clone, Copy)]
+pub enum Size {
+    /// One worker, or no workers' loop at all: without bound.
+    Small,
+    /// Two workers of the idle protocol alone.
+    Medium,
+    /// The whole pool with two workers.
+    Large,
 }
 
-/// [`check`] for models that are too large for the usual bound: `HEIST_LOOM_LARGE_BOUND` pre-emptions, 1 if
-/// not set.
-pub fn check_large(model: impl Fn() + Send + Sync + 'static) {
-    let bound = std::env::var("HEIST_LOOM_LARGE_BOUND")
-        .map_or(1, |bound| bound.parse().expect("HEIST_LOOM_LARGE_BOUND is a number"));
-    explore(Some(bound), model);
+impl Size {
+    /// The largest number of pre-emptions: in CI, and with `HEIST_LOOM=full`.
+    fn bound(self) -> Option<usize> {
+        let full = std::env::var("HEIST_LOOM").is_ok_and(|mode| mode == "full");
+        match (self, full) {
+            (Self::Small, true) => None,
+            (Self::Medium, true) => Some(4),
+            (Self::Small | Self::Medium, false) | (Self::Large, true) => Some(2),
+            (Self::Large, false) => Some(1),
+        }
+    }
+}
+
+/// Explores every schedule of the model, as far as its size allows.
+pub fn check(size: Size, model: impl Fn() + Send + Sync + 'static) {
+    explore(size.bound(), model);
 }
 
 /// Explores every schedule with at most `bound` pre-emptions.
