@@ -61,11 +61,13 @@
 //! - **Panics are contained.** With [`OnPanic::Abort`] the first one closes the pool, drops what is queued (so
 //!   that a producer waiting for a permit inside a task is freed) and is rethrown by `join`; with
 //!   [`OnPanic::Isolate`] it ends its task alone.
-//! - **Yielding is fair.** A task spawned with [`WorkerCtx::spawn_yielded`] runs after everything that was in its
-//!   worker's queue and in the injector.
-//! - **Bounded overhead.** In a steady state no heap allocation per task; the hot path (spawn, pop, complete)
-//!   writes no cache line that another worker writes.
-//! - **Deterministic with one worker**: the same seed and the same spawns give the same order.
+//! - **Yielding is fair.** A task spawned with [`WorkerCtx::spawn_yielded`] runs after everything that was in the
+//!   injector, on its own worker after everything that was in the queue there; and neither a flood from outside
+//!   nor an endless chain of local tasks starves it.
+//! - **Bounded overhead.** In a steady state no heap allocation per task (none at all while no queue of a worker
+//!   holds more than 64; beyond that a queue grows by doubling, and shrinks again). The hot path (spawn, pop,
+//!   complete) writes no cache line that another worker writes.
+//! - **Deterministic with one worker**: the same seed and the same roots give the same order.
 //!
 //! # What is not
 //!
@@ -86,7 +88,7 @@
 //! | `spin_iters` | 200 | 0 to save every cycle; more for bursts a few microseconds apart (20 µs at most) |
 //! | `pin_threads` | off | on for cache-bound work on a machine of your own |
 //! | `stealing` | on | off when a spawned task must stay on its worker |
-//! | `steal_batch` | 128 | smaller when tasks are long: half of a queue may be too much to take along |
+//! | `steal_batch` | 64 | smaller when tasks are long: half of a queue may be too much to take along |
 //! | `injector_batch` | 64 | smaller when injected tasks are long and few |
 //! | `on_panic` | `Abort` | `Isolate` when one bad input must not end the run |
 //! | `park_backstop` | off | for those who insist on a timeout; never needed |

@@ -20,6 +20,10 @@ const ALLOCATIONS_MAX: u64 = 50;
 
 const TASKS: u64 = 200_000;
 
+/// A queue that holds more than 64 tasks grows by doubling and shrinks again when it runs empty: a few allocations
+/// a burst, far from one a task.
+const ALLOCATIONS_IN_BURSTS_MAX: u64 = TASKS / 20;
+
 /// The allocator counts for the whole process, so one test at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -73,7 +77,12 @@ impl Pool {
 /// Does the work once to warm up (buffers grow to their size), then counts the allocations of doing it again.
 /// The work spawns about [`TASKS`] tasks.
 #[track_caller]
-fn check_steady_state(mut work: impl FnMut(&mut Pool, &ExecutorHandle<Task>)) {
+fn check_steady_state(work: impl FnMut(&mut Pool, &ExecutorHandle<Task>)) {
+    check_allocations(ALLOCATIONS_MAX, work);
+}
+
+#[track_caller]
+fn check_allocations(most: u64, mut work: impl FnMut(&mut Pool, &ExecutorHandle<Task>)) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut pool = Pool::start();
     let handle = pool.executor.handle();
@@ -84,7 +93,7 @@ fn check_steady_state(mut work: impl FnMut(&mut Pool, &ExecutorHandle<Task>)) {
     let tasks = pool.spawned - spawned;
     check_all_run(&pool.executor.join(), pool.spawned);
     assert!(tasks >= TASKS);
-    assert!(allocations < ALLOCATIONS_MAX, "{allocations} allocations for {tasks} tasks");
+    assert!(allocations < most, "{allocations} allocations for {tasks} tasks");
 }
 
 #[test]
@@ -131,10 +140,10 @@ fn batches_from_outside_allocate_nothing() {
 }
 
 #[test]
-fn batches_of_tasks_with_children_allocate_nothing() {
+fn batches_of_tasks_with_children_allocate_far_less_than_once_a_task() {
     watched(|| {
         let mut batch = Vec::new();
-        check_steady_state(move |pool, handle| {
+        check_allocations(ALLOCATIONS_IN_BURSTS_MAX, move |pool, handle| {
             for _ in 0..TASKS.div_ceil(64 * 4) {
                 batch.extend([Task { level: 1, fanout: 3 }; 64]);
                 handle.spawn_drain(&mut batch).unwrap();
@@ -146,9 +155,9 @@ fn batches_of_tasks_with_children_allocate_nothing() {
 }
 
 #[test]
-fn bursts_of_a_thousand_local_tasks_allocate_nothing() {
+fn bursts_of_a_thousand_local_tasks_allocate_far_less_than_once_a_task() {
     watched(|| {
-        check_steady_state(|pool, _| {
+        check_allocations(ALLOCATIONS_IN_BURSTS_MAX, |pool, _| {
             for _ in 0..TASKS.div_ceil(1_001) {
                 pool.spawn_tree(1, 1_000);
             }

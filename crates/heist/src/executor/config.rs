@@ -34,7 +34,8 @@ pub struct ExecutorConfig {
     pub pin_threads: bool,
     /// Whether workers steal from each other. Default on. Off, a spawned task stays with its worker.
     pub stealing: bool,
-    /// How many tasks one steal takes at most (it takes half of the victim's). Default 128.
+    /// How many tasks one steal takes at most (it takes half of the victim's). Default 64, which is what a
+    /// queue holds without growing.
     pub steal_batch: usize,
     /// How many tasks a worker takes from the injector at a time, at most. Default 64.
     pub injector_batch: usize,
@@ -67,7 +68,7 @@ impl Default for ExecutorConfig {
             spin_iters: 200,
             pin_threads: false,
             stealing: true,
-            steal_batch: 128,
+            steal_batch: 64,
             injector_batch: 64,
             on_panic: OnPanic::default(),
             park_backstop: None,

@@ -61,8 +61,11 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         self.worker.spawn_global(task);
     }
 
-    /// Spawns a task that gives way: it runs after everything that is in this worker's queue and in the
-    /// injector now. Meant as a long task's last act, to go on later from where it stopped.
+    /// Spawns a task that gives way. Meant as a long task's last act, to go on later from where it stopped.
+    ///
+    /// Everything that is in the injector now goes first. This worker takes the task only when everything that
+    /// is in its own queue now has been taken too; another worker only when it finds nothing to steal, or at
+    /// its periodic look at the injector.
     pub fn spawn_yielded(&mut self, task: T) {
         self.worker.spawn_yielded(task);
     }

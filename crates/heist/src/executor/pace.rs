@@ -16,6 +16,8 @@ enum Sample {
 #[derive(Debug)]
 pub(super) struct Pace {
     interval: InjectorInterval,
+    /// Whether the interval follows the clock. A lone worker's does not, so that its runs repeat exactly.
+    adaptive: bool,
     ticks_left: u32,
     /// The tasks of this interval, and the time they took up to the last idle spell.
     tasks: u32,
@@ -26,9 +28,10 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(adaptive: bool) -> Self {
         Self {
             interval: InjectorInterval::default(),
+            adaptive,
             ticks_left: 1,
             tasks: 0,
             busy_ns: 0,
@@ -52,7 +55,9 @@ impl Pace {
     fn next_interval(&mut self, now_ns: u64) {
         let was_busy = self.busy_since_ns.is_some();
         self.pause(|| now_ns);
-        self.interval.update(self.busy_ns as i64, self.tasks);
+        if self.adaptive {
+            self.interval.update(self.busy_ns as i64, self.tasks);
+        }
         self.busy_since_ns = was_busy.then_some(now_ns);
         self.busy_ns = 0;
         self.tasks = 0;
@@ -92,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_interval_follows_the_task_time_but_not_the_idle_time() {
-        let mut pace = Pace::new();
+        let mut pace = Pace::new(true);
         let mut now_ns = 0;
         let mut looks = 0;
         // 1 µs tasks, with a second of idleness after every hundredth.
@@ -113,7 +118,7 @@ mod tests {
 
     #[test]
     fn one_task_of_each_interval_is_timed() {
-        let mut pace = Pace::new();
+        let mut pace = Pace::new(true);
         let timed = (0..100).filter(|_| {
             pace.tick(|| 0);
             pace.begin_task(|| 5);

@@ -6,6 +6,7 @@ use super::context::WorkerCtx;
 use super::error::{JoinTimeout, SpawnError, StartError};
 use super::handle::ExecutorHandle;
 use super::shared::Shared;
+use super::task::contain;
 use super::thread::ThreadPlan;
 use crate::metrics::MetricsSnapshot;
 use crate::sync::{Arc, Mutex};
@@ -109,9 +110,11 @@ impl<T: Send + 'static> Executor<T> {
             let work = Arc::clone(&work);
             let running = running.clone();
             let thread = builder.spawn(move || {
+                let _id = work.0.enter(id);
                 let (plan, tracer, scratch_init, runner) = &*work;
-                let scratch = plan.work(worker, scratch_init, runner, tracer);
-                drop_contained(scratch);
+                contain(|| drop(plan.work(worker, scratch_init, runner, tracer)));
+                // The last thread drops the closures, which are the caller's too.
+                contain(|| drop(work));
                 drop(running);
             });
             match thread {
@@ -169,7 +172,7 @@ impl<T: Send + 'static> Executor<T> {
     pub fn join(mut self) -> MetricsSnapshot {
         self.shared.close();
         self.wait();
-        if let Some((_, payload)) = self.shared.take_fatal_panic() {
+        if let Some(payload) = self.shared.take_fatal_payload() {
             resume_unwind(payload);
         }
         self.shared.metrics_snapshot()
@@ -210,15 +213,8 @@ impl<T: Send + 'static> Drop for Executor<T> {
         if !self.threads.is_empty() {
             self.shared.shut_down();
             self.wait();
+            // Nobody asks for it any more.
+            contain(|| drop(self.shared.take_fatal_payload()));
         }
-    }
-}
-
-/// Drops a worker's last scratch. A panic in there has nobody left to tell but the panic hook, which has
-/// spoken already.
-fn drop_contained<S>(scratch: S) {
-    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(scratch)));
-    if let Err(payload) = dropped {
-        std::mem::forget(payload);
     }
 }

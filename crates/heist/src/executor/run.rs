@@ -76,17 +76,18 @@ where
 {
     config.validate().map_err(StartError::from)?;
     let (shared, workers) = Shared::new(config);
-    shared.preload(roots.into_iter().collect());
-    shared.close();
+    // The caller's iterator may panic: not while threads wait for what it gives.
+    let roots = roots.into_iter().collect();
 
     let plan = ThreadPlan::new(PoolId::next(), config);
     let scratch = std::thread::scope(|scope| {
         let mut threads = Vec::with_capacity(config.workers);
         for worker in workers {
             let (id, plan) = (worker.id, &plan);
-            let thread = plan
-                .builder(id)
-                .spawn_scoped(scope, move || plan.work(worker, scratch_init, runner, tracer));
+            let thread = plan.builder(id).spawn_scoped(scope, move || {
+                let _id = plan.enter(id);
+                plan.work(worker, scratch_init, runner, tracer)
+            });
             match thread {
                 Ok(thread) => threads.push(thread),
                 Err(source) => {
@@ -96,11 +97,15 @@ where
                 }
             }
         }
+        // Only now: if a thread is refused, nothing has been run.
+        shared.preload(roots);
+        shared.close();
         // The threads contain every panic; a worker without scratch has stopped the run with its own.
         Ok(threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect())
     })?;
 
-    if let Some((panic, payload)) = shared.take_fatal_panic() {
+    if let Some(payload) = shared.take_fatal_payload() {
+        let panic = shared.panic_reports().swap_remove(0);
         return Err(RunError::Panicked { panic, payload });
     }
     Ok(RunOutput {

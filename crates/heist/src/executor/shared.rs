@@ -43,10 +43,12 @@ impl Stage {
 
 /// The panics of a pool's tasks.
 #[derive(Default)]
-pub(super) struct Panics {
-    /// The payload of the panic that stopped the pool.
-    pub(super) fatal: Option<(TaskPanic, Box<dyn Any + Send>)>,
-    /// The first ones that did not.
+struct Panics {
+    /// The panic that stopped the pool.
+    fatal: Option<TaskPanic>,
+    /// Its payload, until somebody takes it to rethrow it.
+    fatal_payload: Option<Box<dyn Any + Send>>,
+    /// The first ones that did not stop it.
     isolated: Vec<TaskPanic>,
 }
 
@@ -145,12 +147,12 @@ impl<T> Shared<T> {
     /// # Errors
     /// The pool is closed.
     pub fn spawn_all(&self, tasks: &mut Vec<T>) -> Result<(), SpawnErrorKind> {
-        if tasks.is_empty() {
-            return Ok(());
-        }
         let count = tasks.len();
         if !self.accept(count as u64) {
             return Err(self.refusal());
+        }
+        if count == 0 {
+            return Ok(());
         }
         self.injector.push_batch(tasks, || self.clock.now_ns());
         self.metrics.add_wakes_sent_outside(self.idle.notify_pushed(count));
@@ -162,12 +164,13 @@ impl<T> Shared<T> {
         self.spawn_all(&mut tasks).map_err(|kind| SpawnError::new(kind, tasks))
     }
 
-    /// Puts the roots of a run in place before its workers start, also if it is cancelled already: the workers
-    /// then drop them, and count them.
+    /// Takes the roots of a run, also if it is cancelled already: the workers then drop them, and count them.
     pub(super) fn preload(&self, mut roots: Vec<T>) {
         let accepted = self.intake.try_accept(roots.len() as u64);
-        assert!(accepted, "a new intake is open");
+        assert!(accepted, "nobody else has the means to close it");
+        let count = roots.len();
         self.injector.push_batch(&mut roots, || self.clock.now_ns());
+        self.metrics.add_wakes_sent_outside(self.idle.notify_pushed(count));
     }
 
     fn accept(&self, count: u64) -> bool {
@@ -264,7 +267,8 @@ impl<T> Shared<T> {
         let surplus = {
             let mut panics = self.panics.lock();
             if panics.fatal.is_none() {
-                panics.fatal = Some((TaskPanic::new(worker, &*payload), payload));
+                panics.fatal = Some(TaskPanic::new(worker, &*payload));
+                panics.fatal_payload = Some(payload);
                 None
             } else {
                 Some(payload)
@@ -274,14 +278,14 @@ impl<T> Shared<T> {
         surplus
     }
 
-    pub(super) fn take_fatal_panic(&self) -> Option<(TaskPanic, Box<dyn Any + Send>)> {
-        self.panics.lock().fatal.take()
+    pub(super) fn take_fatal_payload(&self) -> Option<Box<dyn Any + Send>> {
+        self.panics.lock().fatal_payload.take()
     }
 
     /// The panics so far, the fatal one first.
     pub(super) fn panic_reports(&self) -> Vec<TaskPanic> {
         let panics = self.panics.lock();
-        panics.fatal.iter().map(|(panic, _)| panic).chain(&panics.isolated).cloned().collect()
+        panics.fatal.iter().chain(&panics.isolated).cloned().collect()
     }
 
     /// All counters, added up.

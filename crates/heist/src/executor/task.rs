@@ -38,7 +38,8 @@ impl<'r, S, I: Fn(usize) -> S, R> TaskRunner<'r, S, I, R> {
             Ok(scratch) => self.scratch = Some(scratch),
             Err(payload) => {
                 worker.metrics().panics.add(1);
-                forget_payload(worker.shared.abort(worker.id, payload));
+                let surplus = worker.shared.abort(worker.id, payload);
+                contain(|| drop(surplus));
             }
         }
     }
@@ -66,7 +67,8 @@ impl<'r, S, I: Fn(usize) -> S, R> TaskRunner<'r, S, I, R> {
     #[cold]
     fn after_panic<T>(&mut self, worker: &Worker<T>, payload: Box<dyn Any + Send>) {
         worker.metrics().panics.add(1);
-        forget_payload(worker.shared.task_panicked(worker.id, payload));
+        let surplus = worker.shared.task_panicked(worker.id, payload);
+        contain(|| drop(surplus));
         if !worker.shared.has_panicked() {
             self.rebuild_scratch(worker);
         }
@@ -83,13 +85,15 @@ fn drop_task<T>(worker: &Worker<T>, task: T) {
     worker.metrics().tasks_dropped.add(1);
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(task))) {
         worker.metrics().panics.add(1);
-        forget_payload(worker.shared.abort(worker.id, payload));
+        let surplus = worker.shared.task_panicked(worker.id, payload);
+        contain(|| drop(surplus));
     }
 }
 
-/// Drops a panic's payload, whose own `drop` may panic in turn: such a payload is leaked.
-fn forget_payload(payload: Option<Box<dyn Any + Send>>) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+/// Does something that may panic and whose panic nobody is left to be told of: the panic hook has spoken. The
+/// payload is leaked, because its own `drop` may panic in turn.
+pub(super) fn contain(action: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(action)) {
         std::mem::forget(payload);
     }
 }

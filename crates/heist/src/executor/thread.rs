@@ -41,7 +41,13 @@ impl ThreadPlan {
         }
     }
 
-    /// What the thread does. Returns the worker's scratch, unless a panic took it.
+    /// Marks this thread as worker `worker` of the pool, for as long as the guard lives: until everything of
+    /// the caller's that the thread holds is gone, since its `drop` may want to know.
+    pub(super) fn enter(&self, worker: usize) -> worker_id::Guard {
+        worker_id::enter(self.pool, worker)
+    }
+
+    /// What the thread does, once entered. Returns the worker's scratch, unless a panic took it.
     pub(super) fn work<T, S, I, R>(
         &self,
         mut worker: Worker<T>,
@@ -53,7 +59,6 @@ impl ThreadPlan {
         I: Fn(usize) -> S,
         R: Fn(T, &mut WorkerCtx<'_, T, S>),
     {
-        let _id = worker_id::enter(self.pool, worker.id);
         if let Some(core) = self.cores.as_ref().and_then(|cores| cores.core_for(worker.id))
             && pin_current_thread(core).is_err()
         {

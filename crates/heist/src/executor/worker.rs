@@ -26,8 +26,11 @@ pub struct Worker<T> {
     pace: Pace,
     /// Whether this worker is in the searcher count.
     searching: bool,
-    /// Set while a worker whose backstop ran out has not found anything yet.
+    /// Set between a backstop that found work and the task that it found.
     after_backstop: bool,
+    /// Whether the own queue may hold tasks that a yielded one must let pass: set when this worker yields or
+    /// takes a batch, until the queue has been empty.
+    owes_older_tasks: bool,
     /// Where the task that is running was found.
     source: Source,
     /// A batch on its way from the injector to the own queue; empty between two calls.
@@ -49,6 +52,7 @@ impl<T> Worker<T> {
         ledger: Ledger,
         seed: u64,
     ) -> Self {
+        let adaptive = shared.stealers.len() > 1;
         Self {
             id,
             shared,
@@ -56,9 +60,10 @@ impl<T> Worker<T> {
             local,
             parker,
             ledger,
-            pace: Pace::new(),
+            pace: Pace::new(adaptive),
             searching: false,
             after_backstop: false,
+            owes_older_tasks: false,
             source: Source::Local,
             batch: Vec::new(),
         }
@@ -117,6 +122,7 @@ impl<T> Worker<T> {
     pub fn spawn_yielded(&mut self, task: T) {
         let shared = &*self.shared;
         self.ledger.produce(&shared.termination, 1, || shared.injector.push_yielded(task));
+        self.owes_older_tasks = true;
         self.notify_pushed(1);
     }
 
@@ -233,22 +239,27 @@ impl<T> Context for Worker<T> {
 
     #[inline]
     fn pop_local(&mut self) -> Option<T> {
-        self.local.pop()
+        let task = self.local.pop();
+        if self.owes_older_tasks {
+            self.owes_older_tasks = !self.local.is_empty();
+        }
+        task
     }
 
-    fn pop_injector(&mut self, order: Order) -> Option<T> {
+    fn due_order(&self) -> Order {
+        if self.owes_older_tasks { Order::FreshOnly } else { Order::All }
+    }
+
+    fn pop_injector(&mut self, order: Order, most: usize) -> Option<T> {
         let shared = &*self.shared;
         if shared.injector.is_empty() {
             return None;
         }
-        let most = match order {
-            Order::All => shared.injector_batch,
-            // It has work of its own: enough to be fair to those who wait, not to hoard.
-            Order::FreshOnly => shared.injector_batch.min(INJECTOR_BATCH_MIN),
+        let fair_share = |queued: usize| {
+            (queued / shared.stealers.len()).max(INJECTOR_BATCH_MIN).min(shared.injector_batch)
         };
-        let fair_share =
-            |queued: usize| (queued / shared.stealers.len()).max(INJECTOR_BATCH_MIN).min(most);
-        let taken = shared.injector.take(order, fair_share, &mut self.batch);
+        let taken =
+            shared.injector.take(order, |queued| fair_share(queued).min(most), &mut self.batch);
         if let Some(pushed_at_ns) = taken.pushed_at_ns {
             let waited_ns = shared.clock.now_ns().saturating_sub(pushed_at_ns);
             self.metrics().queue_time_ns.record(waited_ns);
@@ -261,6 +272,7 @@ impl<T> Context for Worker<T> {
         }
         let oldest = oldest_last.next();
         drop(oldest_last);
+        self.owes_older_tasks |= rest > 0;
         // Moving a batch is a push. A searcher's leaving the count will announce it; nobody else's would.
         if rest > 0 && !self.searching && !planted(Plant::MoveWithoutNotify) {
             self.notify_pushed(rest);
@@ -279,6 +291,7 @@ impl<T> Context for Worker<T> {
         if stolen.is_success() {
             metrics.steals_won.add(1);
             metrics.tasks_moved.add(1 + self.local.len() as u64);
+            self.owes_older_tasks = true;
         }
         stolen
     }

@@ -24,7 +24,7 @@ pub enum Unparked {
     FoundWork,
     /// Somebody delivered its token: a waker, or whoever found the pool done.
     Token,
-    /// The configured backstop ran out. Finding work after this would be a lost wake-up.
+    /// The configured backstop ran out twice with work in a queue that nobody announced: a lost wake-up.
     Backstop,
 }
 
@@ -141,29 +141,48 @@ impl Idle {
         let must_look =
             self.searchers.load(Ordering::Relaxed) == 0 && !planted(Plant::NoLookAfterBit);
         if must_look && any_work() {
-            self.search_again(me, parker);
-            return Unparked::FoundWork;
+            return self.search_again(me, parker, Unparked::FoundWork);
         }
         match backstop {
             None => parker.park(),
             Some(timeout) => {
-                if !parker.park_timeout(timeout) {
-                    self.search_again(me, parker);
-                    return Unparked::Backstop;
+                if self.wait_with_backstop(parker, timeout, any_work) {
+                    return self.search_again(me, parker, Unparked::Backstop);
                 }
             }
         }
         Unparked::Token
     }
 
+    /// Waits for the token; says whether it was waited for in vain although there is work. Work that shows at one
+    /// timeout may be about to be announced, so it must still be unannounced at the next.
+    fn wait_with_backstop(
+        &self,
+        parker: &Parker,
+        timeout: Duration,
+        any_work: impl Fn() -> bool,
+    ) -> bool {
+        let mut suspicious = false;
+        while !parker.park_timeout(timeout) {
+            let unannounced = self.searchers.load(Ordering::Relaxed) == 0 && any_work();
+            if suspicious && unannounced {
+                return true;
+            }
+            suspicious = unannounced;
+        }
+        false
+    }
+
     /// Turns a worker whose bit is set, but who has not taken a token, into a counted searcher.
-    fn search_again(&self, me: usize, parker: &Parker) {
+    fn search_again(&self, me: usize, parker: &Parker, reason: Unparked) -> Unparked {
         if self.parked.remove(me) {
             self.searchers.fetch_add(1, Ordering::AcqRel);
+            reason
         } else {
             // A waker was faster: it has counted us, or is about to, and its token is on the way. Left
             // untaken, that token would end a later park that nobody has counted.
             parker.park();
+            Unparked::Token
         }
     }
 
@@ -171,6 +190,50 @@ impl Idle {
     pub fn wake_all_for_exit(&self) {
         for unparker in &self.unparkers {
             unparker.unpark();
+        }
+    }
+}
+
+#[cfg(all(test, not(heist_loom)))]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_backstop_ends_a_sleep_beside_work_that_nobody_announced() {
+        let (idle, parkers) = Idle::new(1);
+        // Nothing at the last look; afterwards a task appears, and its pusher forgets to say so.
+        let looks = Cell::new(0);
+        let any_work = || looks.replace(looks.get() + 1) > 0;
+        let unparked = idle.park(0, false, &parkers[0], Some(Duration::from_millis(1)), any_work);
+        assert_eq!(unparked, Unparked::Backstop);
+        assert_eq!(looks.get(), 3, "the last look, a suspicion, and its confirmation");
+        assert!(idle.parked.is_empty());
+        assert_eq!(idle.searchers.load(Ordering::Relaxed), 1, "it counts as a searcher now");
+    }
+
+    #[test]
+    fn a_push_wakes_one_of_two_and_a_batch_no_more_than_may_search() {
+        let (idle, parkers) = Idle::new(8);
+        for worker in 0..8 {
+            idle.parked.insert(worker);
+        }
+        assert_eq!(idle.notify_pushed(1), 1);
+        assert_eq!(idle.notify_pushed(1), 0, "the woken one searches");
+        assert_eq!(idle.found_work(|| true), 1, "the last searcher passes it on");
+        assert_eq!(idle.found_work(|| false), 0);
+        assert_eq!(idle.notify_pushed(100), 4, "half of the pool");
+        for parker in &parkers[..6] {
+            parker.park();
+        }
+    }
+
+    #[test]
+    fn half_of_the_pool_may_search() {
+        for (workers, limit) in [(1, 1), (2, 1), (3, 1), (4, 2), (200, 100)] {
+            let (idle, _parkers) = Idle::new(workers);
+            let started = (0..workers).filter(|_| idle.try_start_searching()).count();
+            assert_eq!(started, limit, "{workers} workers");
         }
     }
 }

@@ -19,7 +19,8 @@ pub struct MetricsSnapshot {
     pub tasks_stolen: u64,
     /// Tasks dropped without being run, because the pool was shut down, cancelled or aborted.
     pub tasks_dropped: u64,
-    /// Tasks that panicked. They are among those run.
+    /// Panics that were contained: of tasks (which are among those run), of the `drop` of tasks that were not
+    /// run, and of `scratch_init`.
     pub panics: u64,
     /// Victims whose queue did not look empty and from whom stealing was tried.
     pub steals_tried: u64,
@@ -29,9 +30,9 @@ pub struct MetricsSnapshot {
     pub tasks_moved: u64,
     /// Wake-ups sent to parked workers, from inside and from outside.
     pub wakes_sent: u64,
-    /// Wake-ups received. One less per worker than parks, at most: the last park ends with the pool.
+    /// Wake-ups received. The token that ends the pool is none.
     pub wakes_received: u64,
-    /// Times a worker went to sleep.
+    /// Times a worker was about to sleep; its last look may still have found work.
     pub parks: u64,
     /// Times a worker became a searcher of its own accord.
     pub searches: u64,

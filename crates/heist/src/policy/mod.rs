@@ -44,8 +44,12 @@ pub trait Context {
     /// Takes the newest task of the worker's own queue.
     fn pop_local(&mut self) -> Option<Self::Task>;
 
-    /// Takes a batch from the injector: returns the oldest task, the rest goes to the own queue.
-    fn pop_injector(&mut self, order: Order) -> Option<Self::Task>;
+    /// Which tasks a worker that has work of its own takes from the injector when that is due.
+    fn due_order(&self) -> Order;
+
+    /// Takes a batch of at most `most` tasks from the injector: returns the oldest, the rest goes to the own
+    /// queue.
+    fn pop_injector(&mut self, order: Order, most: usize) -> Option<Self::Task>;
 
     /// Takes half of `victim`'s queue: returns one task, the rest goes to the own queue.
     fn steal_from(&mut self, victim: usize) -> Steal<Self::Task>;

@@ -56,12 +56,14 @@ pub fn pop_task<C: Context, S, R>(
 
 #[cold]
 fn look_at_injector<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
-    ctx.pop_injector(Order::FreshOnly).map(|task| Popped::new(Source::Injector, task))
+    // One is enough to be fair to those who wait: this worker has work of its own.
+    let task = ctx.pop_injector(ctx.due_order(), 1)?;
+    Some(Popped::new(Source::Injector, task))
 }
 
 #[inline(never)]
 fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
-    if let Some(task) = ctx.pop_injector(Order::All) {
+    if let Some(task) = ctx.pop_injector(Order::YieldedWhenOvertaken, usize::MAX) {
         return Some(Popped::new(Source::Injector, task));
     }
     if !ctx.try_search() {
@@ -72,7 +74,9 @@ fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
             return Some(popped);
         }
     }
-    ctx.pop_injector(Order::All).map(|task| Popped::new(Source::Injector, task))
+    // Nothing to steal: now the tasks that gave way may have their turn.
+    let task = ctx.pop_injector(Order::All, usize::MAX)?;
+    Some(Popped::new(Source::Injector, task))
 }
 
 /// Tries every other worker once, starting at a random one.

@@ -4,8 +4,8 @@
 //! takes up to 64 under one lock each, where a lock-free queue pays an atomic operation per task and an
 //! allocation per block. Its length is readable without the lock, so an idle look costs one load.
 //!
-//! Yielded tasks wait apart, with a ticket: one may run only when everything that stood in the queue at the
-//! time of its yield has been taken.
+//! Yielded tasks wait apart, with a ticket: one may be taken only when everything that stood in the queue at the
+//! time of its yield has been.
 
 use crate::sync::{AtomicUsize, CachePadded, Mutex, MutexGuard, Ordering};
 use std::collections::VecDeque;
@@ -20,11 +20,13 @@ const QUEUE_TIME_SAMPLE_INTERVAL: u64 = 64;
 /// Which tasks a worker is ready to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Any: the worker's own queue is empty.
-    All,
-    /// Only those that never yielded: the worker still has work of its own, which a yielded task must let
-    /// pass first.
+    /// Those that never yielded, only: the worker's own queue holds older ones, which go first.
     FreshOnly,
+    /// A yielded one too, if a task that came later has been taken before it: others may have older tasks to
+    /// steal, but under a flood from outside it must not wait for ever.
+    YieldedWhenOvertaken,
+    /// Any, each in its turn.
+    All,
 }
 
 /// What was taken besides the tasks themselves.
@@ -65,22 +67,31 @@ impl<T> Lanes<T> {
         self.fresh_pushed - self.fresh.len() as u64
     }
 
-    /// How many fresh tasks stand before the first yielded one, if there is a yielded one.
-    fn fresh_before_yielded(&self) -> Option<usize> {
-        let next = self.yielded.front()?;
-        // A ticket counts fresh tasks that were queued at some time, so the difference fits.
-        Some(next.ticket.saturating_sub(self.fresh_taken()) as usize)
+    /// Whether it is a yielded task's turn.
+    fn yielded_is_next(&self, order: Order) -> bool {
+        let Some(next) = self.yielded.front() else { return false };
+        match order {
+            Order::FreshOnly => false,
+            Order::YieldedWhenOvertaken => next.ticket < self.fresh_taken(),
+            Order::All => next.ticket <= self.fresh_taken(),
+        }
     }
 
-    fn take_fresh(&mut self, wanted: usize, batch: &mut Vec<T>) -> usize {
-        let moved = wanted.min(self.fresh.len());
-        batch.extend(self.fresh.drain(..moved));
-        moved
+    fn take_next(&mut self, order: Order) -> Option<T> {
+        if self.yielded_is_next(order) {
+            self.yielded.pop_front().map(|next| next.task)
+        } else {
+            self.fresh.pop_front()
+        }
     }
 
-    fn take_yielded(&mut self, batch: &mut Vec<T>) -> usize {
-        batch.extend(self.yielded.pop_front().map(|next| next.task));
-        1
+    fn take(&mut self, order: Order, wanted: usize, batch: &mut Vec<T>) {
+        if self.yielded.is_empty() {
+            let moved = wanted.min(self.fresh.len());
+            batch.extend(self.fresh.drain(..moved));
+        } else {
+            batch.extend(std::iter::from_fn(|| self.take_next(order)).take(wanted));
+        }
     }
 
     fn give_back_outgrown_ring(&mut self) -> Option<VecDeque<T>> {
@@ -185,18 +196,8 @@ impl<T> Injector<T> {
         batch: &mut Vec<T>,
     ) -> Taken {
         let mut lanes = self.lanes.lock();
-        let mut wanted = batch_size(lanes.len());
-        while wanted > 0 {
-            let moved = match (order, lanes.fresh_before_yielded()) {
-                (Order::All, Some(0)) => lanes.take_yielded(batch),
-                (Order::All, Some(fresh)) => lanes.take_fresh(wanted.min(fresh), batch),
-                (Order::All, None) | (Order::FreshOnly, _) => lanes.take_fresh(wanted, batch),
-            };
-            if moved == 0 {
-                break;
-            }
-            wanted -= moved;
-        }
+        let wanted = batch_size(lanes.len());
+        lanes.take(order, wanted, batch);
         let pushed_at_ns = lanes.finished_sample();
         self.publish_len(&lanes);
         let outgrown = lanes.give_back_outgrown_ring();
@@ -252,13 +253,22 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_with_work_of_its_own_leaves_yielded_tasks_alone() {
+    fn a_worker_with_older_work_leaves_yielded_tasks_alone() {
         let injector = Injector::new();
         injector.push_yielded(100);
         push_all(&injector, 0..2);
         assert_eq!(take(&injector, Order::FreshOnly, 9), [0, 1]);
         assert_eq!(take(&injector, Order::FreshOnly, 9), []);
         assert_eq!(take(&injector, Order::All, 9), [100]);
+    }
+
+    #[test]
+    fn before_stealing_a_yielded_task_is_taken_only_if_it_was_overtaken() {
+        let injector = Injector::new();
+        injector.push_yielded(100);
+        assert_eq!(take(&injector, Order::YieldedWhenOvertaken, 9), []);
+        push_all(&injector, 0..3);
+        assert_eq!(take(&injector, Order::YieldedWhenOvertaken, 9), [0, 100, 1, 2]);
     }
 
     #[test]
