@@ -169,7 +169,7 @@ fn start_tasks<T: Send + 'static>(
     start_with(&config, move |worker| {
         let scratch_init = |_worker| ();
         let mut tasks = TaskRunner::new(worker, &scratch_init, &runner);
-        loom_support::work(worker, |worker, task| tasks.run(worker, task));
+        loom_support::work(worker, &mut tasks);
     })
 }
 

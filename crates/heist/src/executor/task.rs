@@ -2,6 +2,7 @@
 
 use super::context::WorkerCtx;
 use super::worker::Worker;
+use crate::policy::RunTask;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -44,39 +45,36 @@ impl<'r, S, I: Fn(usize) -> S, R> TaskRunner<'r, S, I, R> {
         }
     }
 
+    /// The scratch, at the end.
+    pub fn into_scratch(self) -> Option<S> {
+        self.scratch
+    }
+}
+
+impl<T, S, I, R> RunTask<Worker<T>> for TaskRunner<'_, S, I, R>
+where
+    I: Fn(usize) -> S,
+    R: Fn(T, &mut WorkerCtx<'_, T, S>),
+{
     /// Runs a task, or drops it if the pool was stopped.
     #[inline(always)]
-    pub fn run<T>(&mut self, worker: &mut Worker<T>, task: T)
-    where
-        R: Fn(T, &mut WorkerCtx<'_, T, S>),
-    {
+    fn run(&mut self, worker: &mut Worker<T>, task: T) {
         let Some(scratch) = self.scratch.as_mut().filter(|_| !worker.shared.must_drop()) else {
             return drop_task(worker, task);
         };
-        let runner = self.runner;
-        // Unwind safety: after a panic the scratch is rebuilt or never used again, and the worker's own state
-        // changes only in ways that are whole at every call.
-        let ended =
-            catch_unwind(AssertUnwindSafe(|| runner(task, &mut WorkerCtx::new(worker, scratch))));
+        (self.runner)(task, &mut WorkerCtx::new(worker, scratch));
         worker.count_run();
-        if let Err(payload) = ended {
-            self.after_panic(worker, payload);
-        }
     }
 
-    #[cold]
-    fn after_panic<T>(&mut self, worker: &Worker<T>, payload: Box<dyn Any + Send>) {
+    /// Counts and reports the panic; then makes a new scratch, in whatever state the task has left the old one.
+    fn after_panic(&mut self, worker: &mut Worker<T>, payload: Box<dyn Any + Send>) {
+        worker.count_run();
         worker.metrics().panics.add(1);
         let surplus = worker.shared.task_panicked(worker.id, payload);
         contain(|| drop(surplus));
         if !worker.shared.has_panicked() {
             self.rebuild_scratch(worker);
         }
-    }
-
-    /// The scratch, at the end.
-    pub fn into_scratch(self) -> Option<S> {
-        self.scratch
     }
 }
 

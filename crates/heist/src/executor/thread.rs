@@ -70,7 +70,7 @@ impl ThreadPlan {
             let mut trace = tracer.worker(id);
             let mut idle = SpinThenPark::new(self.spin_iters, shared.clock);
             let mut tasks = TaskRunner::new(&worker, scratch_init, runner);
-            worker.work_until_done(&mut idle, &mut trace, |worker, task| tasks.run(worker, task));
+            worker.work_until_done(&mut idle, &mut trace, &mut tasks);
             tasks.into_scratch()
         }));
         worked.unwrap_or_else(|payload| {

@@ -3,13 +3,16 @@
 use super::pace::Pace;
 use super::shared::Shared;
 use crate::idle::Unparked;
-use crate::policy::{Context, IdleHooks, Source, StepResult, worker_step};
+use crate::policy::{
+    Context, IdleHooks, RunTask, Source, StepResult, end_panicked_task, worker_step,
+};
 use crate::queue::{LocalQueue, Order, Steal};
 use crate::rng::XorShift64;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Parker};
 use crate::termination::Ledger;
 use crate::trace::TraceHooks;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// A worker takes at least this many tasks from the injector, however short the queue: a lock taken for one
 /// task is a lock wasted.
@@ -28,11 +31,13 @@ pub struct Worker<T> {
     searching: bool,
     /// Set between a backstop that found work and the task that it found.
     after_backstop: bool,
-    /// Whether the own queue may hold tasks that a yielded one must let pass: set when this worker yields or
-    /// takes a batch, until the queue has been empty.
+    /// Whether the own queue may hold tasks that a yielded one must let pass: set when this worker yields, or
+    /// takes a batch while one waits, until the queue has been empty.
     owes_older_tasks: bool,
     /// Where the task that is running was found.
     source: Source,
+    /// Whether a task is running.
+    in_task: bool,
     /// A batch on its way from the injector to the own queue; empty between two calls.
     batch: Vec<T>,
 }
@@ -65,6 +70,7 @@ impl<T> Worker<T> {
             after_backstop: false,
             owes_older_tasks: false,
             source: Source::Local,
+            in_task: false,
             batch: Vec::new(),
         }
     }
@@ -124,6 +130,12 @@ impl<T> Worker<T> {
         self.ledger.produce(&shared.termination, 1, || shared.injector.push_yielded(task));
         self.owes_older_tasks = true;
         self.notify_pushed(1);
+    }
+
+    /// Out of line: only a worker beside yielded tasks comes here.
+    #[cold]
+    fn look_for_older_tasks(&mut self) {
+        self.owes_older_tasks = !self.local.is_empty();
     }
 
     #[inline(always)]
@@ -199,15 +211,35 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Steps until everything is done. `run` runs one task and contains its panics.
+    /// Steps until everything is done, whatever tasks panic on the way.
     pub fn work_until_done(
         &mut self,
         idle: &mut impl IdleHooks,
         trace: &mut impl TraceHooks,
-        mut run: impl FnMut(&mut Self, T),
+        runner: &mut impl RunTask<Self>,
     ) -> StepResult {
         loop {
-            match worker_step(self, idle, trace, &mut run) {
+            // Around the loop and not around each task, which would have to be copied into it. Unwind safety: a
+            // panic comes from a task, and while one runs the worker's own state is whole; what belongs to the
+            // tasks is the runner's to put right.
+            let steps = AssertUnwindSafe(|| self.step_until_done(idle, trace, runner));
+            match catch_unwind(steps) {
+                Ok(exit) => return exit,
+                Err(payload) if self.in_task => end_panicked_task(self, trace, runner, payload),
+                // Not a task's but the engine's own: nothing here can be relied on any more.
+                Err(payload) => resume_unwind(payload),
+            }
+        }
+    }
+
+    fn step_until_done(
+        &mut self,
+        idle: &mut impl IdleHooks,
+        trace: &mut impl TraceHooks,
+        runner: &mut impl RunTask<Self>,
+    ) -> StepResult {
+        loop {
+            match worker_step(self, idle, trace, runner) {
                 StepResult::RanTask { .. } => {}
                 StepResult::NoWork => self.before_next_look(),
                 StepResult::ShouldPark => self.park(trace),
@@ -241,7 +273,7 @@ impl<T> Context for Worker<T> {
     fn pop_local(&mut self) -> Option<T> {
         let task = self.local.pop();
         if self.owes_older_tasks {
-            self.owes_older_tasks = !self.local.is_empty();
+            self.look_for_older_tasks();
         }
         task
     }
@@ -265,14 +297,12 @@ impl<T> Context for Worker<T> {
             self.metrics().queue_time_ns.record(waited_ns);
         }
         // The newest goes in first, so that the oldest comes out first.
-        let mut oldest_last = self.batch.drain(..).rev();
-        let rest = oldest_last.len().saturating_sub(1);
-        for task in oldest_last.by_ref().take(rest) {
+        let rest = self.batch.len().saturating_sub(1);
+        for task in self.batch.drain(self.batch.len() - rest..).rev() {
             self.local.push(task);
         }
-        let oldest = oldest_last.next();
-        drop(oldest_last);
-        self.owes_older_tasks |= rest > 0;
+        let oldest = self.batch.pop();
+        self.owes_older_tasks |= rest > 0 && shared.injector.has_yielded();
         // Moving a batch is a push. A searcher's leaving the count will announce it; nobody else's would.
         if rest > 0 && !self.searching && !planted(Plant::MoveWithoutNotify) {
             self.notify_pushed(rest);
@@ -291,7 +321,7 @@ impl<T> Context for Worker<T> {
         if stolen.is_success() {
             metrics.steals_won.add(1);
             metrics.tasks_moved.add(1 + self.local.len() as u64);
-            self.owes_older_tasks = true;
+            self.owes_older_tasks |= self.shared.injector.has_yielded();
         }
         stolen
     }
@@ -320,11 +350,13 @@ impl<T> Context for Worker<T> {
         }
         self.ledger.leave_quiet(&self.shared.termination);
         self.source = source;
+        self.in_task = true;
         self.pace.begin_task(|| self.shared.clock.now_ns());
     }
 
     #[inline(always)]
     fn end_task(&mut self) {
+        self.in_task = false;
         self.ledger.consume();
         if let Some(took_ns) = self.pace.end_task(|| self.shared.clock.now_ns()) {
             self.metrics().task_time_ns.record(took_ns);

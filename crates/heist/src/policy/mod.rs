@@ -20,7 +20,7 @@ mod step;
 
 pub use interval::InjectorInterval;
 pub use pop::{Popped, Source, pop_task};
-pub use step::{IdleAction, IdleHooks, StepResult, worker_step};
+pub use step::{IdleAction, IdleHooks, RunTask, StepResult, end_panicked_task, worker_step};
 
 use crate::queue::{Order, Steal};
 

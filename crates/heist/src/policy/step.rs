@@ -2,6 +2,8 @@
 
 use super::{Context, Popped, Source, pop_task};
 use crate::trace::TraceHooks;
+use std::any::Any;
+use std::panic::resume_unwind;
 
 /// What a worker that found nothing does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,31 @@ pub trait IdleHooks {
 
     /// Nothing was found once more by a searcher.
     fn on_no_work(&mut self) -> IdleAction;
+}
+
+/// Runs tasks.
+///
+/// A trait and not just a closure, so that an implementation can insist on being inlined: a small task then
+/// stays in registers from the queue to the code that does the work.
+pub trait RunTask<C: Context> {
+    /// Runs `task`. It may panic: the step then unwinds, and whoever loops over steps contains it. So a panic
+    /// costs a little more, and a task that does not panic costs nothing for it.
+    fn run(&mut self, ctx: &mut C, task: C::Task);
+
+    /// The task has panicked.
+    fn after_panic(&mut self, ctx: &mut C, payload: Box<dyn Any + Send>);
+}
+
+impl<C: Context, F: FnMut(&mut C, C::Task)> RunTask<C> for F {
+    #[inline(always)]
+    fn run(&mut self, ctx: &mut C, task: C::Task) {
+        self(ctx, task);
+    }
+
+    /// A closure has nothing to put right: the panic goes on.
+    fn after_panic(&mut self, _ctx: &mut C, payload: Box<dyn Any + Send>) {
+        resume_unwind(payload);
+    }
 }
 
 /// What a step came to.
@@ -43,13 +70,12 @@ pub enum StepResult {
 
 /// Runs one step: takes a task and runs it, or says what to do instead.
 ///
-/// `run` gets the context and the task; it must contain the task's panics.
 #[inline(always)]
 pub fn worker_step<C, I, H>(
     ctx: &mut C,
     idle: &mut I,
     trace: &mut H,
-    run: &mut impl FnMut(&mut C, C::Task),
+    runner: &mut impl RunTask<C>,
 ) -> StepResult
 where
     C: Context,
@@ -58,35 +84,56 @@ where
 {
     let ran = pop_task(
         ctx,
-        (trace, run),
-        |ctx, (trace, run), task| {
-            run_task(ctx, trace, run, Source::Local, task);
+        (trace, runner),
+        |ctx, (trace, runner), task| {
+            run_task(ctx, trace, runner, Source::Local, task);
             (Source::Local, None)
         },
-        |ctx, (trace, run), Popped { task, source, victim }| {
-            if let Some(victim) = victim {
-                trace.steal(victim);
-            }
-            run_task(ctx, trace, run, source, task);
-            (source, victim)
-        },
+        |ctx, (trace, runner), popped| run_task_from_elsewhere(ctx, trace, runner, popped),
     );
     let Some((source, victim)) = ran else { return step_without_work(ctx, idle) };
     idle.on_work();
     StepResult::RanTask { source, victim }
 }
 
+/// Out of line: the compiler would merge it with the common case, and copy every task for that.
+#[inline(never)]
+fn run_task_from_elsewhere<C: Context>(
+    ctx: &mut C,
+    trace: &mut impl TraceHooks,
+    runner: &mut impl RunTask<C>,
+    Popped { task, source, victim }: Popped<C::Task>,
+) -> (Source, Option<usize>) {
+    if let Some(victim) = victim {
+        trace.steal(victim);
+    }
+    run_task(ctx, trace, runner, source, task);
+    (source, victim)
+}
+
 #[inline(always)]
 fn run_task<C: Context>(
     ctx: &mut C,
     trace: &mut impl TraceHooks,
-    run: &mut impl FnMut(&mut C, C::Task),
+    runner: &mut impl RunTask<C>,
     source: Source,
     task: C::Task,
 ) {
     ctx.begin_task(source);
     trace.task_start(source);
-    run(ctx, task);
+    runner.run(ctx, task);
+    trace.task_end();
+    ctx.end_task();
+}
+
+/// Does what is left of a step that a panicking task has cut short.
+pub fn end_panicked_task<C: Context>(
+    ctx: &mut C,
+    trace: &mut impl TraceHooks,
+    runner: &mut impl RunTask<C>,
+    payload: Box<dyn Any + Send>,
+) {
+    runner.after_panic(ctx, payload);
     trace.task_end();
     ctx.end_task();
 }

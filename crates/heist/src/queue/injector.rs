@@ -119,6 +119,7 @@ impl<T> Lanes<T> {
 #[derive(Debug)]
 pub struct Injector<T> {
     len: CachePadded<AtomicUsize>,
+    yielded_len: CachePadded<AtomicUsize>,
     lanes: CachePadded<Mutex<Lanes<T>>>,
 }
 
@@ -139,6 +140,7 @@ impl<T> Injector<T> {
         };
         Self {
             len: CachePadded::new(AtomicUsize::new(0)),
+            yielded_len: CachePadded::new(AtomicUsize::new(0)),
             lanes: CachePadded::new(Mutex::new(lanes)),
         }
     }
@@ -154,6 +156,11 @@ impl<T> Injector<T> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether a yielded task waits.
+    pub fn has_yielded(&self) -> bool {
+        self.yielded_len.load(Ordering::Relaxed) > 0
     }
 
     /// Adds one task at the back.
@@ -184,6 +191,7 @@ impl<T> Injector<T> {
         let mut lanes = self.lanes.lock();
         let ticket = lanes.fresh_pushed;
         lanes.yielded.push_back(Yielded { ticket, task });
+        self.yielded_len.store(lanes.yielded.len(), Ordering::Relaxed);
         self.publish_len(&lanes);
     }
 
@@ -197,7 +205,11 @@ impl<T> Injector<T> {
     ) -> Taken {
         let mut lanes = self.lanes.lock();
         let wanted = batch_size(lanes.len());
+        let yielded_before = lanes.yielded.len();
         lanes.take(order, wanted, batch);
+        if lanes.yielded.len() != yielded_before {
+            self.yielded_len.store(lanes.yielded.len(), Ordering::Relaxed);
+        }
         let pushed_at_ns = lanes.finished_sample();
         self.publish_len(&lanes);
         let outgrown = lanes.give_back_outgrown_ring();
@@ -292,5 +304,35 @@ mod tests {
         push_all(&injector, 0..200_000);
         assert_eq!(take(&injector, Order::All, usize::MAX).len(), 200_000);
         assert!(injector.lanes.lock().fresh.capacity() <= KEPT_CAPACITY);
+    }
+
+    #[test]
+    fn any_mixture_of_pushes_and_takes_keeps_the_order() {
+        let injector = Injector::new();
+        let mut rng = crate::XorShift64::new(7);
+        let (mut pushed, mut taken) = (0, Vec::new());
+        let mut batch = Vec::new();
+        while pushed < 20_000 {
+            match rng.below(3) {
+                0 => {
+                    injector.push(pushed, || 0);
+                    pushed += 1;
+                }
+                1 => {
+                    let count = rng.below(200);
+                    push_all(&injector, pushed..pushed + count);
+                    pushed += count;
+                }
+                _ => {
+                    let wanted = rng.below_usize(100);
+                    injector.take(Order::All, |_| wanted, &mut batch);
+                    assert!(batch.len() <= wanted);
+                    taken.append(&mut batch);
+                }
+            }
+            assert_eq!(injector.len(), pushed as usize - taken.len());
+        }
+        taken.extend(take(&injector, Order::All, usize::MAX));
+        assert!(taken.into_iter().eq(0..pushed));
     }
 }

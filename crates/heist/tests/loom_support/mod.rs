@@ -4,7 +4,7 @@
 use heist::ExecutorConfig;
 use heist::executor::shared::Shared;
 use heist::executor::worker::Worker;
-use heist::policy::{IdleAction, IdleHooks};
+use heist::policy::{IdleAction, IdleHooks, RunTask};
 use heist::sync::plant::{self, Plant};
 use heist::sync::{Arc, Mutex};
 use heist::trace::NoTrace;
@@ -135,7 +135,9 @@ pub fn start<T: Send + 'static>(
     config: &ExecutorConfig,
     run: impl Fn(&mut Worker<T>, T) + Clone + Send + 'static,
 ) -> (Arc<Shared<T>>, Threads) {
-    start_with(config, move |worker| work(worker, &run))
+    start_with(config, move |worker| {
+        work(worker, &mut |worker: &mut Worker<T>, task| run(worker, task))
+    })
 }
 
 /// Starts a pool of real workers, each on a thread of the model that does `work`.
@@ -155,8 +157,8 @@ pub fn start_with<T: Send + 'static>(
 }
 
 /// The real worker loop, until the pool is done.
-pub fn work<T>(worker: &mut Worker<T>, run: impl FnMut(&mut Worker<T>, T)) {
-    worker.work_until_done(&mut ParkAtOnce, &mut NoTrace, run);
+pub fn work<T>(worker: &mut Worker<T>, runner: &mut impl RunTask<Worker<T>>) {
+    worker.work_until_done(&mut ParkAtOnce, &mut NoTrace, runner);
 }
 
 /// Tasks that can only end together: with as many workers as parties, a task that nobody is awake for stops
