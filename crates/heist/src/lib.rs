@@ -149,7 +149,6 @@ pub use executor::{
     ConfigError, ExecutorConfig, OnPanic, RunError, SpawnError, SpawnErrorKind, Spawner,
     StartError, TaskPanic, WorkerCtx,
 };
-#[cfg(not(heist_loom))]
 pub use executor::{Executor, ExecutorBuilder, ExecutorHandle, JoinTimeout, RunOutput, run};
 pub use histogram::Histogram;
 pub use metrics::MetricsSnapshot;

@@ -93,7 +93,6 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
     }
 
     /// A handle for other threads to spawn through.
-    #[cfg(not(heist_loom))]
     pub fn handle(&self) -> super::ExecutorHandle<T> {
         super::ExecutorHandle::new(crate::sync::Arc::clone(&self.worker.shared))
     }

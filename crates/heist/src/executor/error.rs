@@ -211,10 +211,8 @@ impl From<StartError> for RunError {
 }
 
 /// The executor had not finished in time. It goes on; [`JoinTimeout::into_executor`] gives it back.
-#[cfg(not(heist_loom))]
 pub struct JoinTimeout<T: Send + 'static>(super::Executor<T>);
 
-#[cfg(not(heist_loom))]
 impl<T: Send + 'static> JoinTimeout<T> {
     pub(super) fn new(executor: super::Executor<T>) -> Self {
         Self(executor)
@@ -226,19 +224,16 @@ impl<T: Send + 'static> JoinTimeout<T> {
     }
 }
 
-#[cfg(not(heist_loom))]
 impl<T: Send + 'static> fmt::Debug for JoinTimeout<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JoinTimeout")
     }
 }
 
-#[cfg(not(heist_loom))]
 impl<T: Send + 'static> fmt::Display for JoinTimeout<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the executor's tasks did not finish in time")
     }
 }
 
-#[cfg(not(heist_loom))]
 impl<T: Send + 'static> Error for JoinTimeout<T> {}

@@ -5,43 +5,32 @@
 //! | `config`, `builder`, `error` | what the user sets, and what may be wrong with it |
 //! | `shared` | what all workers and handles reach; closing, stopping, finishing |
 //! | `worker` | one worker: the real [`crate::policy::Context`], parking, the loop |
-//! | `pace` | when to look at the injector, when to sample a task's time |
+//! | `spin`, `pace` | how long to search before parking; when to look at the injector, when to sample a task's time |
 //! | `context` | what a running task sees of its worker |
 //! | `task` | running one task: dropping, containing panics, rebuilding scratch |
-//! | `pool`, `handle` | `Executor` and `ExecutorHandle` |
+//! | `pool`, `handle`, `thread` | `Executor`, `ExecutorHandle`, and a worker's thread |
 //! | `run` | one run over borrowed data |
 
+mod builder;
 mod config;
 mod context;
 mod error;
+mod handle;
 mod pace;
+mod pool;
+mod run;
 pub mod shared;
+mod spin;
 pub mod task;
+mod thread;
 pub mod worker;
 
-#[cfg(not(heist_loom))]
-mod builder;
-#[cfg(not(heist_loom))]
-mod handle;
-#[cfg(not(heist_loom))]
-mod pool;
-#[cfg(not(heist_loom))]
-mod run;
-#[cfg(not(heist_loom))]
-mod spin;
-#[cfg(not(heist_loom))]
-mod thread;
-
+pub use builder::ExecutorBuilder;
 pub use config::{ExecutorConfig, OnPanic};
 pub use context::{Spawner, WorkerCtx};
-#[cfg(not(heist_loom))]
-pub use error::JoinTimeout;
-pub use error::{ConfigError, RunError, SpawnError, SpawnErrorKind, StartError, TaskPanic};
-
-#[cfg(not(heist_loom))]
-pub use self::{
-    builder::ExecutorBuilder,
-    handle::ExecutorHandle,
-    pool::Executor,
-    run::{RunOutput, run},
+pub use error::{
+    ConfigError, JoinTimeout, RunError, SpawnError, SpawnErrorKind, StartError, TaskPanic,
 };
+pub use handle::ExecutorHandle;
+pub use pool::Executor;
+pub use run::{RunOutput, run};

@@ -136,7 +136,7 @@ pub fn start<T: Send + 'static>(
     run: impl Fn(&mut Worker<T>, T) + Clone + Send + 'static,
 ) -> (Arc<Shared<T>>, Threads) {
     start_with(config, move |worker| {
-        work(worker, &mut |worker: &mut Worker<T>, task| run(worker, task))
+        work(worker, &mut |worker: &mut Worker<T>, task| run(worker, task));
     })
 }
 
