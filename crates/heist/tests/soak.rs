@@ -1,0 +1,141 @@
+//! Random pools, workloads and ends, over and over: a wake-up that is lost once in ten thousand runs shows here as a
+//! hang, a task that is lost as a wrong count. `HEIST_SOAK_ROUNDS` sets how many (`ci/soak.sh`), `HEIST_SOAK_SEED`
+//! repeats one.
+#![cfg(not(heist_loom))]
+
+mod support;
+
+use heist::{CancelToken, Executor, ExecutorConfig, OnPanic, WorkerCtx, XorShift64};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+use support::{check_finished, watched};
+
+/// Enough for every kind of end to be met several times, in a second or two.
+const ROUNDS: u64 = 300;
+
+fn from_environment(name: &str) -> Option<u64> {
+    std::env::var(name)
+        .ok()
+        .map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+#[test]
+fn every_task_is_accounted_for_whatever_happens() {
+    let seeds = match from_environment("HEIST_SOAK_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..from_environment("HEIST_SOAK_ROUNDS").unwrap_or(ROUNDS),
+    };
+    for seed in seeds {
+        // Shown by the harness if this round fails or hangs.
+        println!("HEIST_SOAK_SEED={seed}");
+        watched(move || round(seed));
+    }
+}
+
+/// A tree of tasks. How it is spawned, and whether it panics, is drawn from the worker's random numbers.
+#[derive(Clone, Copy)]
+struct Task {
+    levels: u32,
+    panics: bool,
+}
+
+fn run_task(task: Task, ctx: &mut WorkerCtx<'_, Task, u64>, spawned: &AtomicU64) {
+    *ctx.scratch += 1;
+    if task.levels > 0 {
+        let child = Task { levels: task.levels - 1, ..task };
+        spawned.fetch_add(2, Ordering::Relaxed);
+        match ctx.rng().below(4) {
+            0 => ctx.spawn_local_batch([child; 2]),
+            1 => {
+                ctx.spawn_local(child);
+                ctx.spawn_global(child);
+            }
+            2 => {
+                ctx.spawn_global(child);
+                ctx.spawn_yielded(child);
+            }
+            _ => {
+                ctx.spawn_local(child);
+                ctx.spawn_yielded(child);
+            }
+        }
+    }
+    if task.panics && ctx.rng().below(20) == 0 {
+        resume_unwind(Box::new("as planned"));
+    }
+}
+
+fn round(seed: u64) {
+    let mut rng = XorShift64::new(seed);
+    let cancel = CancelToken::new();
+    let config = ExecutorConfig {
+        workers: 1 + rng.below_usize(8),
+        seed,
+        spin_iters: [0, 5, 200][rng.below_usize(3)],
+        steal_batch: 1 + rng.below_usize(100),
+        injector_batch: 1 + rng.below_usize(100),
+        stealing: rng.below(8) != 0,
+        on_panic: if rng.below(2) == 0 { OnPanic::Abort } else { OnPanic::Isolate },
+        cancel: cancel.clone(),
+        ..ExecutorConfig::default()
+    };
+    let aborts_on_panic = config.on_panic == OnPanic::Abort;
+    let panics = rng.below(4) == 0;
+    let spawned = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&spawned);
+    let executor =
+        Executor::new(config, |_worker| 0, move |task, ctx| run_task(task, ctx, &counter)).unwrap();
+
+    let producers: Vec<_> = (0..rng.below(3))
+        .map(|producer| {
+            let (handle, spawned) = (executor.handle(), Arc::clone(&spawned));
+            let mut rng = XorShift64::for_worker(seed, producer as usize);
+            thread::spawn(move || {
+                for _ in 0..rng.below(30) {
+                    let task = Task { levels: rng.below(6), panics };
+                    let batch = 1 + rng.below_usize(5);
+                    let accepted = match batch {
+                        1 => handle.spawn(task).is_ok(),
+                        _ => handle.spawn_batch(vec![task; batch]).is_ok(),
+                    };
+                    spawned.fetch_add(if accepted { batch as u64 } else { 0 }, Ordering::Relaxed);
+                    if rng.below(3) == 0 {
+                        thread::sleep(Duration::from_micros(u64::from(rng.below(100))));
+                    }
+                }
+            })
+        })
+        .collect();
+    let first = Task { levels: rng.below(10), panics };
+    let first_accepted = executor.spawn_external(first).is_ok();
+    spawned.fetch_add(u64::from(first_accepted), Ordering::Relaxed);
+
+    let handle = executor.handle();
+    if rng.below(2) == 0 {
+        thread::sleep(Duration::from_micros(u64::from(rng.below(300))));
+    }
+    let end = rng.below(5);
+    let ended = catch_unwind(AssertUnwindSafe(|| match end {
+        0 => {
+            cancel.cancel();
+            executor.join();
+        }
+        1 => {
+            executor.shutdown();
+            executor.join();
+        }
+        // Dropped, or given back because it was not done, and then dropped.
+        2 => drop(executor.join_timeout(Duration::from_micros(1))),
+        3 => drop(executor),
+        _ => drop(executor.join()),
+    }));
+    assert!(ended.is_ok() || (panics && aborts_on_panic), "a panic that is no task's");
+    for producer in producers {
+        producer.join().unwrap();
+    }
+    // Whichever way it went, the executor was joined or dropped: everything has ended.
+    check_finished(&handle.metrics(), spawned.load(Ordering::Relaxed));
+}
