@@ -2,14 +2,16 @@
 //!
 //! ```text
 //! cargo run --release --example trace                      # writes heist.trace.json
-//! cargo run --release --example trace -- /tmp/my.trace.json
+//! cargo run --release --example trace -- my.trace.json
 //! ```
 
-use heist::Executor;
 use heist::trace::ChromeTrace;
+use heist::{Executor, MetricsSnapshot};
 use std::error::Error;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
@@ -21,9 +23,26 @@ fn work(size: u32) {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let path = env::args_os().nth(1).unwrap_or_else(|| "heist.trace.json".into());
-    let trace = ChromeTrace::new(BufWriter::new(File::create(&path)?));
+fn main() -> ExitCode {
+    let path = env::args_os().nth(1).map_or("heist.trace.json".into(), PathBuf::from);
+    match record(&path) {
+        Ok(metrics) => {
+            println!("{metrics}\n\nThe trace is in {}.", path.display());
+            println!("Open it at https://ui.perfetto.dev or in chrome://tracing.");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs some tasks, and writes the trace of them to `path`.
+fn record(path: &Path) -> Result<MetricsSnapshot, Box<dyn Error>> {
+    let cannot_write = |error: io::Error| format!("cannot write {}: {error}", path.display());
+    let file = File::create(path).map_err(cannot_write)?;
+    let trace = ChromeTrace::new(BufWriter::new(file));
     let executor = Executor::builder().workers(4).trace(trace.clone()).build(
         |_worker| (),
         |size: u32, ctx| {
@@ -38,11 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         executor.spawn_external_batch(vec![6; 4])?;
         thread::sleep(Duration::from_millis(20));
     }
-    println!("{}", executor.join());
+    let metrics = executor.join();
     // Only now is the file whole; this also reports an error in writing it.
-    trace.finish()?;
-
-    println!("\nThe trace is in {}.", path.display());
-    println!("Open it at https://ui.perfetto.dev or in chrome://tracing.");
-    Ok(())
+    trace.finish().map_err(cannot_write)?;
+    Ok(metrics)
 }

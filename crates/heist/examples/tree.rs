@@ -8,10 +8,13 @@
 //! cargo run --release --example tree -- /usr /etc
 //! ```
 
-use heist::{ExecutorConfig, Spawner};
+use heist::{ExecutorConfig, RunOutput, Spawner};
+use std::env;
+use std::fs::{self, Metadata};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
-use std::{env, fs, io};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 /// What one worker has seen.
 #[derive(Default)]
@@ -22,8 +25,19 @@ struct Totals {
     errors: Vec<(PathBuf, io::Error)>,
 }
 
-fn main() -> Result<(), heist::RunError> {
+impl Totals {
+    fn add_file(&mut self, metadata: &Metadata) {
+        self.files += 1;
+        self.bytes += metadata.len();
+    }
+}
+
+fn main() -> Result<ExitCode, heist::RunError> {
     let mut roots: Vec<_> = env::args_os().skip(1).map(PathBuf::from).collect();
+    if roots.iter().any(|root| root.as_os_str().as_encoded_bytes().starts_with(b"-")) {
+        eprintln!("usage: tree [DIRECTORY or FILE]...");
+        return Ok(ExitCode::from(2));
+    }
     if roots.is_empty() {
         roots.push(PathBuf::from("."));
     }
@@ -32,51 +46,68 @@ fn main() -> Result<(), heist::RunError> {
         ExecutorConfig::default(),
         roots,
         |_worker| Totals::default(),
-        |directory: PathBuf, ctx| {
+        |path: PathBuf, ctx| {
             let (totals, mut spawner) = ctx.split();
-            if let Err(error) = visit(&directory, totals, &mut spawner) {
-                totals.errors.push((directory, error));
+            if let Err(error) = visit(&path, totals, &mut spawner) {
+                totals.errors.push((path, error));
             }
         },
     )?;
     let took = began.elapsed();
 
-    for (worker, totals) in output.scratch.iter().enumerate() {
-        println!("worker {worker}: {} directories, {} files", totals.directories, totals.files);
-    }
     for (path, error) in output.scratch.iter().flat_map(|totals| &totals.errors) {
-        eprintln!("{}: {error}", path.display());
+        // `{:?}` quotes the path, so that an empty one is seen.
+        eprintln!("cannot read {path:?}: {error}");
+    }
+    Ok(match print(&output, took) {
+        Ok(()) if output.scratch.iter().all(|totals| totals.errors.is_empty()) => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::FAILURE,
+        // Whoever reads has seen enough, as in `| head`.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cannot write to standard output: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+/// Prints what every worker has seen, and the sums. (`println!` would panic where this returns an error.)
+fn print(output: &RunOutput<Totals>, took: Duration) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for (worker, totals) in output.scratch.iter().enumerate() {
+        let Totals { directories, files, .. } = totals;
+        writeln!(out, "worker {worker}: {directories} directories, {files} files")?;
     }
     let sum = |figure: fn(&Totals) -> u64| output.scratch.iter().map(figure).sum::<u64>();
-    println!(
+    writeln!(
+        out,
         "{} directories, {} files, {} bytes in {took:.1?}; errors: {}",
         sum(|totals| totals.directories),
         sum(|totals| totals.files),
         sum(|totals| totals.bytes),
         sum(|totals| totals.errors.len() as u64),
-    );
-    println!("{}", output.metrics);
-    Ok(())
+    )?;
+    writeln!(out, "{}", output.metrics)
 }
 
-/// Looks at the entries of one directory, and leaves those below it to others. Links are not followed, so the walk
-/// comes to an end.
-fn visit(
-    directory: &Path,
-    totals: &mut Totals,
-    spawner: &mut Spawner<'_, PathBuf>,
-) -> io::Result<()> {
-    let entries = fs::read_dir(directory)?;
+/// Looks at the entries of one directory, and leaves the directories among them to others. Links in it are not
+/// followed, so the walk comes to an end.
+fn visit(path: &Path, totals: &mut Totals, spawner: &mut Spawner<'_, PathBuf>) -> io::Result<()> {
+    let entries = match fs::read_dir(path) {
+        // A file that was given as an argument.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            totals.add_file(&fs::metadata(path)?);
+            return Ok(());
+        }
+        entries => entries?,
+    };
     totals.directories += 1;
     for entry in entries {
         let entry = entry?;
         // `DirEntry::metadata` does not follow links either.
         match entry.metadata() {
             Ok(metadata) if metadata.is_dir() => spawner.spawn_local(entry.path()),
-            Ok(metadata) => {
-                totals.files += 1;
-                totals.bytes += metadata.len();
-            }
+            Ok(metadata) => totals.add_file(&metadata),
             Err(error) => totals.errors.push((entry.path(), error)),
         }
     }

@@ -5,21 +5,28 @@
 //!
 //! ```text
 //! cargo run --release --example word_count                # some generated text
-//! cargo run --release --example word_count -- README.md src
+//! cargo run --release --example word_count -- README.md crates
 //! ```
 
 use heist::ExecutorConfig;
 use std::collections::HashMap;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Instant;
-use std::{env, fs, io};
+use std::{env, fs};
 
 /// What a task counts: long enough that spawning it costs nothing beside it, short enough to be shared out evenly.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-fn main() -> Result<(), heist::RunError> {
+fn main() -> Result<ExitCode, heist::RunError> {
     let paths: Vec<_> = env::args_os().skip(1).map(PathBuf::from).collect();
-    let texts = if paths.is_empty() { vec![generated_text()] } else { read_all(paths) };
+    if paths.iter().any(|path| path.as_os_str().as_encoded_bytes().starts_with(b"-")) {
+        eprintln!("usage: word_count [FILE or DIRECTORY]...");
+        return Ok(ExitCode::from(2));
+    }
+    let (texts, all_read) =
+        if paths.is_empty() { (vec![generated_text()], true) } else { read_all(paths) };
     let bytes: usize = texts.iter().map(String::len).sum();
 
     let config = ExecutorConfig::default();
@@ -43,15 +50,27 @@ fn main() -> Result<(), heist::RunError> {
 
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_unstable_by_key(|(word, count)| (std::cmp::Reverse(*count), *word));
+    let summary = format!("in {bytes} bytes: {took:.1?} on {workers} workers");
+    Ok(match print(&counts, &summary) {
+        Ok(()) if all_read => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::FAILURE,
+        // Whoever reads has seen enough, as in `| head`.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cannot write to standard output: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+/// Prints the ten most frequent words, and the sums. (`println!` would panic where this returns an error.)
+fn print(counts: &[(&str, u64)], summary: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
     for (word, count) in counts.iter().take(10) {
-        println!("{count:>10}  {word}");
+        writeln!(out, "{count:>10}  {word}")?;
     }
     let words: u64 = counts.iter().map(|(_, count)| count).sum();
-    println!(
-        "{words} words, {} of them different, in {bytes} bytes: {took:.1?} on {workers} workers",
-        counts.len(),
-    );
-    Ok(())
+    writeln!(out, "{words} words, {} of them different, {summary}", counts.len())
 }
 
 /// Cuts a text into pieces of about [`CHUNK_BYTES`], never inside a word.
@@ -68,9 +87,10 @@ fn chunks(mut text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reads the files, and those in the directories. What cannot be read, or is no text, is named and left out.
-fn read_all(mut paths: Vec<PathBuf>) -> Vec<String> {
-    let mut texts = Vec::new();
+/// Reads the files, and those in the directories. What cannot be read, or is no text, is named and left out;
+/// the second result is whether there was nothing of that kind.
+fn read_all(mut paths: Vec<PathBuf>) -> (Vec<String>, bool) {
+    let (mut texts, mut all_read) = (Vec::new(), true);
     while let Some(path) = paths.pop() {
         let read = if path.is_dir() {
             list(&path).map(|entries| paths.extend(entries))
@@ -78,10 +98,12 @@ fn read_all(mut paths: Vec<PathBuf>) -> Vec<String> {
             fs::read_to_string(&path).map(|text| texts.push(text))
         };
         if let Err(error) = read {
-            eprintln!("{}: {error}", path.display());
+            // `{:?}` quotes the path, so that an empty one is seen.
+            eprintln!("cannot read {path:?}: {error}");
+            all_read = false;
         }
     }
-    texts
+    (texts, all_read)
 }
 
 fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {

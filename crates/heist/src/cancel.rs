@@ -133,15 +133,8 @@ impl Drop for Node {
 /// at the same time, exactly one gets it; with `Arc::try_unwrap`, all might fail, and the chain
 /// would be dropped from inside the last one's `drop` after all, one level deeper at each such
 /// meeting.
-#[cfg(not(heist_loom))]
 fn into_sole_owner(node: Arc<Node>) -> Option<Node> {
     Arc::into_inner(node)
-}
-
-/// Loom's `Arc` has no `into_inner`; the chains of a model are short.
-#[cfg(heist_loom)]
-fn into_sole_owner(node: Arc<Node>) -> Option<Node> {
-    Arc::try_unwrap(node).ok()
 }
 
 // Loom's atomics work only inside a model.

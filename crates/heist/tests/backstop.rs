@@ -27,7 +27,7 @@ fn a_backstop_that_races_with_wake_ups_rescues_nothing() {
     watched(|| {
         for spin_iters in [0, 200] {
             let executor = start_jobs(ExecutorConfig {
-                park_backstop: Some(Duration::from_micros(100)),
+                park_backstop: Some(Duration::from_millis(20)),
                 spin_iters,
                 ..workers(1)
             });

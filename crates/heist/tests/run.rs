@@ -235,7 +235,7 @@ fn a_panic_stops_the_run_and_comes_back_as_an_error() {
             },
         )
         .unwrap_err();
-        assert!(error.to_string().starts_with("a task panicked on worker 0: "), "{error}");
+        assert!(error.to_string().starts_with("panic on worker 0: "), "{error}");
         let RunError::Panicked { panic, payload } = error else { panic!("{error:?}") };
         assert_eq!(panic.worker, 0);
         assert!(panic.message.contains("unlucky"));

@@ -26,7 +26,7 @@ pub struct ExecutorBuilder<H = NoTrace> {
     tracer: H,
 }
 
-/// Declares one setter per field, so that none is forgotten.
+/// Declares one setter per field.
 macro_rules! setters {
     ($($field:ident: $type:ty),* $(,)?) => {
         $(#[doc = concat!("Sets [`ExecutorConfig::", stringify!($field), "`].")]

@@ -13,7 +13,7 @@ pub enum OnPanic {
     #[default]
     Abort,
     /// The panic ends its task alone. It is counted and reported, the worker's scratch is rebuilt, and the
-    /// run goes on.
+    /// run goes on. If that scratch cannot be dropped or made without a panic, the pool stops after all.
     Isolate,
 }
 
@@ -25,14 +25,15 @@ pub struct ExecutorConfig {
     pub workers: usize,
     /// Seed of the workers' random numbers, which pick whom to steal from. Default 0x853c49e6748fea9b.
     pub seed: u64,
-    /// Rounds over all other workers that one search makes. Default 4, at most 1,000.
+    /// Rounds over all other workers that one search makes. Default 4, at most 64.
     pub steal_tries: u32,
     /// How often a worker without work looks again before it parks. Default 200; it stops after 20 µs in any
     /// case.
     pub spin_iters: u32,
     /// Whether each worker is pinned to one of the allowed cores. Default off.
     pub pin_threads: bool,
-    /// Whether workers steal from each other. Default on. Off, a spawned task stays with its worker.
+    /// Whether workers steal from each other. Default on. Off, a task of `spawn_local` stays with its worker, and
+    /// workers take from the injector one by one.
     pub stealing: bool,
     /// How many tasks one steal takes at most (it takes half of the victim's). Default 64, which is what a
     /// queue holds without growing.
@@ -49,7 +50,8 @@ pub struct ExecutorConfig {
     pub thread_name: String,
     /// Stack size of the worker threads. Default: the platform's.
     pub stack_size: Option<usize>,
-    /// Cancels the pool from outside: queued tasks are dropped, running ones can ask.
+    /// Cancels the pool from outside: queued tasks are dropped, running ones can ask. An idle pool notices at its
+    /// next task or when it is joined. A clone of the configuration shares the token.
     pub cancel: CancelToken,
 }
 
@@ -57,7 +59,7 @@ pub struct ExecutorConfig {
 const WORKERS_MAX: usize = 4096;
 
 /// One search looks no longer than this: beyond it, being woken is cheaper than to go on looking.
-const STEAL_TRIES_MAX: u32 = 1_000;
+const STEAL_TRIES_MAX: u32 = 64;
 
 impl Default for ExecutorConfig {
     fn default() -> Self {
@@ -135,7 +137,7 @@ mod tests {
             ("workers", |config| config.workers = 0),
             ("workers", |config| config.workers = 4097),
             ("steal_tries", |config| config.steal_tries = 0),
-            ("steal_tries", |config| config.steal_tries = 1_001),
+            ("steal_tries", |config| config.steal_tries = 65),
             ("steal_batch", |config| config.steal_batch = 0),
             ("injector_batch", |config| config.injector_batch = 0),
             ("park_backstop", |config| config.park_backstop = Some(Duration::ZERO)),

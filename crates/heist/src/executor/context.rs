@@ -92,7 +92,7 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         self.worker.shared.is_cancelled()
     }
 
-    /// A handle for other threads to spawn through.
+    /// A handle for other threads to spawn through. (In a [`crate::run`] it accepts nothing.)
     pub fn handle(&self) -> super::ExecutorHandle<T> {
         super::ExecutorHandle::new(crate::sync::Arc::clone(&self.worker.shared))
     }

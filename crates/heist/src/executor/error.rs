@@ -51,8 +51,8 @@ impl fmt::Display for StartError {
             Self::Config(error) => error.fmt(f),
             Self::Thread { worker, source } => write!(
                 f,
-                "could not start the thread of worker {worker}: {source}; use fewer workers or raise the \
-                 limit on threads"
+                "could not start the thread of worker {worker}: {source}; use fewer workers, a smaller \
+                 `stack_size`, or raise the limit on threads"
             ),
         }
     }
@@ -77,13 +77,14 @@ impl From<ConfigError> for StartError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpawnErrorKind {
-    /// `join` was called: what is queued will still be run.
+    /// The executor is being joined (or it is a [`crate::run`], which takes nothing but its roots): what is queued
+    /// will still be run.
     Closed,
     /// The executor was shut down.
     ShutDown,
     /// The executor's `CancelToken` was cancelled.
     Cancelled,
-    /// A task panicked and stopped the executor.
+    /// A panic stopped the executor: of a task, or of the making of a scratch value.
     Panicked,
 }
 
@@ -93,12 +94,15 @@ impl fmt::Display for SpawnErrorKind {
             Self::Closed => "the executor is being joined and takes no more tasks",
             Self::ShutDown => "the executor was shut down",
             Self::Cancelled => "the executor was cancelled",
-            Self::Panicked => "a task panicked and stopped the executor",
+            Self::Panicked => "a panic stopped the executor",
         })
     }
 }
 
-/// A refused task, or batch of tasks, and the reason.
+impl Error for SpawnErrorKind {}
+
+/// A refused task, or batch of tasks, and the reason. (Where a boxed error must be `Send` and `'static` and the
+/// task is not, pass on [`SpawnError::kind`], an error too.)
 pub struct SpawnError<T> {
     kind: SpawnErrorKind,
     refused: T,
@@ -155,9 +159,11 @@ impl TaskPanic {
     }
 }
 
+impl Error for TaskPanic {}
+
 impl fmt::Display for TaskPanic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a task panicked on worker {}: {}", self.worker, self.message)
+        write!(f, "panic on worker {}: {}", self.worker, self.message)
     }
 }
 
@@ -210,7 +216,8 @@ impl From<StartError> for RunError {
     }
 }
 
-/// The executor had not finished in time. It goes on; [`JoinTimeout::into_executor`] gives it back.
+/// The executor had not finished in time. [`JoinTimeout::into_executor`] gives it back, and it goes on; dropping
+/// this drops the executor, which shuts it down and waits.
 pub struct JoinTimeout<T: Send + 'static>(super::Executor<T>);
 
 impl<T: Send + 'static> JoinTimeout<T> {

@@ -12,13 +12,12 @@ enum Sample {
     Since(u64),
 }
 
-/// Counts ticks and times samples. Time is passed in.
+/// Counts tasks and times samples. Time is passed in.
 #[derive(Debug)]
 pub(super) struct Pace {
     interval: InjectorInterval,
     /// Whether the interval follows the clock. A lone worker's does not, so that its runs repeat exactly.
     adaptive: bool,
-    ticks_left: u32,
     /// The tasks of this interval, and the time they took up to the last idle spell.
     tasks: u32,
     busy_ns: u64,
@@ -32,7 +31,6 @@ impl Pace {
         Self {
             interval: InjectorInterval::default(),
             adaptive,
-            ticks_left: 1,
             tasks: 0,
             busy_ns: 0,
             busy_since_ns: None,
@@ -40,15 +38,15 @@ impl Pace {
         }
     }
 
-    /// Counts a tick; says whether the interval is over.
+    /// Whether the interval is over: it counts tasks and not looks, so that the time that a worker waits for its
+    /// first task decides nothing.
     #[inline]
-    pub(super) fn tick(&mut self, now_ns: impl FnOnce() -> u64) -> bool {
-        self.ticks_left -= 1;
-        if self.ticks_left == 0 {
+    pub(super) fn injector_is_due(&mut self, now_ns: impl FnOnce() -> u64) -> bool {
+        let is_due = self.tasks >= self.interval.ticks();
+        if is_due {
             self.next_interval(now_ns());
-            return true;
         }
-        false
+        is_due
     }
 
     #[cold]
@@ -61,7 +59,6 @@ impl Pace {
         self.busy_since_ns = was_busy.then_some(now_ns);
         self.busy_ns = 0;
         self.tasks = 0;
-        self.ticks_left = self.interval.ticks();
     }
 
     /// The worker has run dry: the time until its next task is nobody's task time.
@@ -102,7 +99,7 @@ mod tests {
         let mut looks = 0;
         // 1 µs tasks, with a second of idleness after every hundredth.
         for task in 1..=100_000 {
-            looks += u32::from(pace.tick(|| now_ns));
+            looks += u32::from(pace.injector_is_due(|| now_ns));
             pace.begin_task(|| now_ns);
             now_ns += 1_000;
             pace.end_task(|| now_ns);
@@ -120,7 +117,7 @@ mod tests {
     fn one_task_of_each_interval_is_timed() {
         let mut pace = Pace::new(true);
         let timed = (0..100).filter(|_| {
-            pace.tick(|| 0);
+            pace.injector_is_due(|| 0);
             pace.begin_task(|| 5);
             pace.end_task(|| 47).inspect(|took_ns| assert_eq!(*took_ns, 42)).is_some()
         });

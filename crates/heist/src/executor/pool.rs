@@ -3,7 +3,7 @@
 use super::builder::ExecutorBuilder;
 use super::config::ExecutorConfig;
 use super::context::WorkerCtx;
-use super::error::{JoinTimeout, SpawnError, StartError};
+use super::error::{JoinTimeout, SpawnError, StartError, TaskPanic};
 use super::handle::ExecutorHandle;
 use super::shared::Shared;
 use super::task::contain;
@@ -68,8 +68,11 @@ impl Executor<()> {
 }
 
 impl<T: Send + 'static> Executor<T> {
-    /// Starts the workers. Each makes its scratch with `scratch_init` (given the worker's id), and hands every
-    /// task to `runner`.
+    /// Starts the workers. Each makes its scratch with `scratch_init` (given the worker's id), on its own thread,
+    /// and hands every task to `runner`. The scratch is dropped when the worker ends; to have it back, use
+    /// [`crate::run`], or send what it holds when it is dropped.
+    ///
+    /// A panic in `scratch_init` stops the pool as a task's does with [`crate::OnPanic::Abort`]: `join` rethrows it.
     ///
     /// # Errors
     /// The configuration names an impossible value, or the system refuses a thread.
@@ -156,6 +159,11 @@ impl<T: Send + 'static> Executor<T> {
         self.shared.shut_down();
     }
 
+    /// The panics so far. After `join`, ask a handle. See [`ExecutorHandle::panics`].
+    pub fn panics(&self) -> Vec<TaskPanic> {
+        self.shared.panic_reports()
+    }
+
     /// The pool's metrics so far.
     pub fn metrics(&self) -> MetricsSnapshot {
         self.shared.metrics_snapshot()
@@ -181,12 +189,16 @@ impl<T: Send + 'static> Executor<T> {
     /// [`Executor::join`], for at most `timeout`.
     ///
     /// # Errors
-    /// The tasks did not end in time. The error gives the executor back; its intake stays closed.
+    /// The tasks did not end in time. The error gives the executor back; its intake stays closed. On one of the
+    /// pool's own workers, which cannot wait for itself, that is at once.
     ///
     /// # Panics
     /// As [`Executor::join`].
     pub fn join_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, JoinTimeout<T>> {
         self.shared.close();
+        if worker_id::is_worker_of(self.pool) {
+            return Err(JoinTimeout::new(self));
+        }
         let ended = match self.all_ended.lock().recv_timeout(timeout) {
             Ok(never) => match never {},
             Err(RecvTimeoutError::Disconnected) => true,
@@ -201,7 +213,9 @@ impl<T: Send + 'static> Executor<T> {
         if worker_id::is_worker_of(self.pool) {
             return;
         }
-        for thread in threads {
+        // A worker's thread-local that is dropped at its end is past being a worker, but still on the thread.
+        let myself = std::thread::current().id();
+        for thread in threads.into_iter().filter(|thread| thread.thread().id() != myself) {
             // The threads contain every panic.
             let _ = thread.join();
         }

@@ -5,6 +5,7 @@ use super::config::ExecutorConfig;
 use super::context::WorkerCtx;
 use super::error::{RunError, StartError, TaskPanic};
 use super::shared::Shared;
+use super::task::contain;
 use super::thread::ThreadPlan;
 use crate::metrics::MetricsSnapshot;
 use crate::trace::Tracer;
@@ -18,8 +19,8 @@ pub struct RunOutput<S> {
     pub scratch: Vec<S>,
     /// The run's metrics.
     pub metrics: MetricsSnapshot,
-    /// Whether the run was cancelled, so that this output may be a part of the whole. Tasks that were dropped
-    /// for it are counted in the metrics.
+    /// Whether the run was cancelled or shut down, so that this output may be a part of the whole. Tasks that were
+    /// dropped for it are counted in the metrics.
     pub cancelled: bool,
     /// The panics of tasks, with [`crate::OnPanic::Isolate`]: the first 1,000.
     pub panics: Vec<TaskPanic>,
@@ -28,8 +29,9 @@ pub struct RunOutput<S> {
 /// Runs `roots` and everything that they spawn, and hands back every worker's scratch.
 ///
 /// Nothing needs to be `'static`: tasks, scratch and closures may borrow from the caller, because the run has
-/// ended when this returns. The workers are threads of this run alone; for many small runs start one
-/// [`crate::Executor`] instead.
+/// ended when this returns. The roots are collected before the run begins, and a handle taken inside it accepts
+/// nothing: what comes later is spawned by tasks. The workers are threads of this run alone; for many small runs
+/// start one [`crate::Executor`] instead.
 ///
 /// ```
 /// let words = ["to", "be", "or", "not", "to", "be"];
@@ -80,7 +82,7 @@ where
     let roots = roots.into_iter().collect();
 
     let plan = ThreadPlan::new(PoolId::next(), config);
-    let scratch = std::thread::scope(|scope| {
+    let scratch: Vec<S> = std::thread::scope(|scope| {
         let mut threads = Vec::with_capacity(config.workers);
         for worker in workers {
             let (id, plan) = (worker.id, &plan);
@@ -93,25 +95,29 @@ where
                 Err(source) => {
                     // The scope waits for the threads that did start; without this they would wait for ever.
                     shared.finish();
+                    // Not left to the scope: a scratch whose drop panics would end the process there.
+                    for thread in threads {
+                        contain(|| drop(thread.join()));
+                    }
                     return Err(StartError::Thread { worker: id, source });
                 }
             }
         }
         // Only now: if a thread is refused, nothing has been run.
-        shared.preload(roots);
-        shared.close();
+        shared.take_roots(roots);
         // The threads contain every panic; a worker without scratch has stopped the run with its own.
         Ok(threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect())
     })?;
 
     if let Some(payload) = shared.take_fatal_payload() {
         let panic = shared.panic_reports().swap_remove(0);
+        contain(|| drop(scratch));
         return Err(RunError::Panicked { panic, payload });
     }
     Ok(RunOutput {
         scratch,
         metrics: shared.metrics_snapshot(),
-        cancelled: shared.cancel_was_requested(),
+        cancelled: shared.is_cancelled(),
         panics: shared.panic_reports(),
     })
 }

@@ -2,12 +2,13 @@
 
 use super::config::{ExecutorConfig, OnPanic};
 use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
+use super::task::contain;
 use super::worker::Worker;
 use crate::cancel::CancelToken;
 use crate::idle::Idle;
 use crate::intake::Intake;
 use crate::metrics::{MetricsSnapshot, PoolMetrics};
-use crate::queue::{Injector, LocalQueue, Stealer};
+use crate::queue::{Injector, LocalQueue, Order, Stealer};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicU8, Clock, Mutex, Ordering};
 use crate::termination::Termination;
@@ -138,7 +139,7 @@ impl<T> Shared<T> {
             return Err(SpawnError::new(self.refusal(), task));
         }
         self.injector.push(task, || self.clock.now_ns());
-        self.metrics.add_wakes_sent_outside(self.idle.notify_pushed(1));
+        self.announce_pushed(1);
         Ok(())
     }
 
@@ -155,8 +156,26 @@ impl<T> Shared<T> {
             return Ok(());
         }
         self.injector.push_batch(tasks, || self.clock.now_ns());
-        self.metrics.add_wakes_sent_outside(self.idle.notify_pushed(count));
+        self.announce_pushed(count);
         Ok(())
+    }
+
+    /// The push rule, for a thread that is no worker.
+    fn announce_pushed(&self, count: usize) {
+        self.metrics.add_wakes_sent_outside(self.idle.notify_pushed(count));
+        // Done with an accepted task in the queue: the workers are gone, because the engine itself has failed. They
+        // have set the flag before they emptied the queue, so whoever pushes after that sees it.
+        if self.termination.is_done() {
+            self.drop_what_nobody_will_run();
+        }
+    }
+
+    #[cold]
+    fn drop_what_nobody_will_run(&self) {
+        let mut lost = Vec::new();
+        self.injector.take(Order::All, |queued| queued, &mut lost);
+        self.metrics.add_tasks_dropped_outside(lost.len());
+        contain(|| drop(lost));
     }
 
     /// Takes all tasks from outside, or none.
@@ -164,13 +183,19 @@ impl<T> Shared<T> {
         self.spawn_all(&mut tasks).map_err(|kind| SpawnError::new(kind, tasks))
     }
 
-    /// Takes the roots of a run, also if it is cancelled already: the workers then drop them, and count them.
-    pub(super) fn preload(&self, mut roots: Vec<T>) {
-        let accepted = self.intake.try_accept(roots.len() as u64);
-        assert!(accepted, "nobody else has the means to close it");
+    /// Takes the roots of a run and nothing else. A run that is cancelled already takes them too: the workers then
+    /// drop them, and count them. Only a panic in the making of a scratch value comes before; they are dropped
+    /// then, and the run has failed anyway.
+    pub(super) fn take_roots(&self, mut roots: Vec<T>) {
         let count = roots.len();
-        self.injector.push_batch(&mut roots, || self.clock.now_ns());
-        self.metrics.add_wakes_sent_outside(self.idle.notify_pushed(count));
+        let accepted = self.intake.try_accept(count as u64);
+        // Closed before the roots are there: they are counted, so nobody finds the pool done, and no task of
+        // theirs finds it open.
+        self.close();
+        if accepted {
+            self.injector.push_batch(&mut roots, || self.clock.now_ns());
+            self.announce_pushed(count);
+        }
     }
 
     fn accept(&self, count: u64) -> bool {
@@ -229,11 +254,6 @@ impl<T> Shared<T> {
     /// Whether running tasks should come to an end.
     pub(super) fn is_cancelled(&self) -> bool {
         self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 || self.cancel.is_cancelled()
-    }
-
-    /// Whether the user's token was cancelled.
-    pub(super) fn cancel_was_requested(&self) -> bool {
-        self.cancel.is_cancelled()
     }
 
     pub(super) fn has_panicked(&self) -> bool {

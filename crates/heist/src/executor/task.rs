@@ -78,8 +78,9 @@ where
     }
 }
 
+/// Drops a task that will not be run.
 #[cold]
-fn drop_task<T>(worker: &Worker<T>, task: T) {
+pub(super) fn drop_task<T>(worker: &Worker<T>, task: T) {
     worker.metrics().tasks_dropped.add(1);
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(task))) {
         worker.metrics().panics.add(1);

@@ -2,7 +2,7 @@
 
 use super::config::ExecutorConfig;
 use super::spin::SpinThenPark;
-use super::task::TaskRunner;
+use super::task::{TaskRunner, contain, drop_task};
 use super::worker::Worker;
 use crate::WorkerCtx;
 use crate::affinity::{CoreAssigner, allowed_cpus, pin_current_thread};
@@ -74,10 +74,16 @@ impl ThreadPlan {
             tasks.into_scratch()
         }));
         worked.unwrap_or_else(|payload| {
-            // Not a task's panic but the engine's own, or a trace hook's. The counts cannot be relied on any
+            // Not a task's panic but a trace hook's, or the engine's own. The counts cannot be relied on any
             // more: end the pool at once and let `join` rethrow, instead of waiting for a worker that is gone.
-            std::mem::forget(shared.abort(id, payload));
+            worker.metrics().panics.add(1);
+            let surplus = shared.abort(id, payload);
+            contain(|| drop(surplus));
             shared.finish();
+            // Whoever waits for what the queued tasks hold must not wait for ever.
+            while let Some(task) = worker.salvage_task() {
+                drop_task(&worker, task);
+            }
             None
         })
     }

@@ -6,7 +6,7 @@ use crate::idle::Unparked;
 use crate::policy::{
     Context, IdleHooks, RunTask, Source, StepResult, end_panicked_task, worker_step,
 };
-use crate::queue::{LocalQueue, Order, Steal};
+use crate::queue::{LocalQueue, Order, Steal, Stealer};
 use crate::rng::XorShift64;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Parker};
@@ -31,9 +31,9 @@ pub struct Worker<T> {
     searching: bool,
     /// Set between a backstop that found work and the task that it found.
     after_backstop: bool,
-    /// Whether the own queue may hold tasks that a yielded one must let pass: set when this worker yields, or
-    /// takes a batch while one waits, until the queue has been empty.
-    owes_older_tasks: bool,
+    /// How many tasks at the old end of the own queue a yielded one must let pass: those that were there when
+    /// this worker last yielded, or moved a batch while one waited.
+    older_tasks: usize,
     /// Where the task that is running was found.
     source: Source,
     /// Whether a task is running.
@@ -68,7 +68,7 @@ impl<T> Worker<T> {
             pace: Pace::new(adaptive),
             searching: false,
             after_backstop: false,
-            owes_older_tasks: false,
+            older_tasks: 0,
             source: Source::Local,
             in_task: false,
             batch: Vec::new(),
@@ -128,14 +128,15 @@ impl<T> Worker<T> {
     pub fn spawn_yielded(&mut self, task: T) {
         let shared = &*self.shared;
         self.ledger.produce(&shared.termination, 1, || shared.injector.push_yielded(task));
-        self.owes_older_tasks = true;
+        self.older_tasks = self.local.len();
         self.notify_pushed(1);
     }
 
     /// Out of line: only a worker beside yielded tasks comes here.
     #[cold]
-    fn look_for_older_tasks(&mut self) {
-        self.owes_older_tasks = !self.local.is_empty();
+    fn forget_older_tasks(&mut self) {
+        // Newer ones lie above them and go first: what is left of the older ones is no more than what is left.
+        self.older_tasks = self.older_tasks.min(self.local.len());
     }
 
     #[inline(always)]
@@ -249,6 +250,26 @@ impl<T> Worker<T> {
     }
 }
 
+impl<T> Worker<T> {
+    /// Takes one task from anywhere, without a thought for the protocols: only for a worker that is lost.
+    pub(super) fn salvage_task(&mut self) -> Option<T> {
+        let injected = |batch: &mut Vec<T>| {
+            self.shared.injector.take(Order::All, |_queued| 1, batch);
+            batch.pop()
+        };
+        self.local.pop().or_else(|| injected(&mut self.batch)).or_else(|| {
+            let steal = |stealer: &Stealer<T>| loop {
+                match stealer.steal_half(&self.local, 1) {
+                    Steal::Success(task) => return Some(task),
+                    Steal::Empty => return None,
+                    Steal::Retry => {}
+                }
+            };
+            self.shared.stealers.iter().find_map(steal)
+        })
+    }
+}
+
 impl<T> Context for Worker<T> {
     type Task = T;
 
@@ -266,20 +287,20 @@ impl<T> Context for Worker<T> {
 
     #[inline]
     fn injector_is_due(&mut self) -> bool {
-        self.pace.tick(|| self.shared.clock.now_ns())
+        self.pace.injector_is_due(|| self.shared.clock.now_ns())
     }
 
     #[inline]
     fn pop_local(&mut self) -> Option<T> {
         let task = self.local.pop();
-        if self.owes_older_tasks {
-            self.look_for_older_tasks();
+        if self.older_tasks > 0 {
+            self.forget_older_tasks();
         }
         task
     }
 
     fn due_order(&self) -> Order {
-        if self.owes_older_tasks { Order::FreshOnly } else { Order::All }
+        if self.older_tasks > 0 { Order::FreshOnly } else { Order::All }
     }
 
     fn pop_injector(&mut self, order: Order, most: usize) -> Option<T> {
@@ -290,9 +311,9 @@ impl<T> Context for Worker<T> {
         let fair_share = |queued: usize| {
             (queued / shared.stealers.len()).max(INJECTOR_BATCH_MIN).min(shared.injector_batch)
         };
-        let taken =
+        let pushed_at_ns =
             shared.injector.take(order, |queued| fair_share(queued).min(most), &mut self.batch);
-        if let Some(pushed_at_ns) = taken.pushed_at_ns {
+        if let Some(pushed_at_ns) = pushed_at_ns {
             let waited_ns = shared.clock.now_ns().saturating_sub(pushed_at_ns);
             self.metrics().queue_time_ns.record(waited_ns);
         }
@@ -302,7 +323,9 @@ impl<T> Context for Worker<T> {
             self.local.push(task);
         }
         let oldest = self.batch.pop();
-        self.owes_older_tasks |= rest > 0 && shared.injector.has_yielded();
+        if rest > 0 && shared.injector.has_yielded() {
+            self.older_tasks = self.local.len();
+        }
         // Moving a batch is a push. A searcher's leaving the count will announce it; nobody else's would.
         if rest > 0 && !self.searching && !planted(Plant::MoveWithoutNotify) {
             self.notify_pushed(rest);
@@ -321,7 +344,9 @@ impl<T> Context for Worker<T> {
         if stolen.is_success() {
             metrics.steals_won.add(1);
             metrics.tasks_moved.add(1 + self.local.len() as u64);
-            self.owes_older_tasks |= self.shared.injector.has_yielded();
+            if self.shared.injector.has_yielded() {
+                self.older_tasks = self.local.len();
+            }
         }
         stolen
     }

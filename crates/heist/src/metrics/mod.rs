@@ -79,6 +79,7 @@ pub(crate) struct PoolMetrics {
     workers: Box<[CachePadded<WorkerMetrics>]>,
     /// What happens outside of workers: any thread may write, rarely.
     wakes_sent_outside: CachePadded<AtomicU64>,
+    tasks_dropped_outside: AtomicU64,
 }
 
 impl PoolMetrics {
@@ -87,6 +88,7 @@ impl PoolMetrics {
         Self {
             workers: (0..workers).map(|_| CachePadded::default()).collect(),
             wakes_sent_outside: CachePadded::default(),
+            tasks_dropped_outside: AtomicU64::default(),
         }
     }
 
@@ -103,12 +105,18 @@ impl PoolMetrics {
         }
     }
 
+    /// Counts tasks that were dropped by a thread that is no worker.
+    pub(crate) fn add_tasks_dropped_outside(&self, count: usize) {
+        self.tasks_dropped_outside.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
     /// All counters, added up.
     pub(crate) fn snapshot(&self, injector_depth: usize) -> MetricsSnapshot {
         let mut snapshot = MetricsSnapshot {
             workers: self.workers.len(),
             injector_depth: injector_depth as u64,
             wakes_sent: self.wakes_sent_outside.load(Ordering::Relaxed),
+            tasks_dropped: self.tasks_dropped_outside.load(Ordering::Relaxed),
             ..MetricsSnapshot::default()
         };
         for worker in &self.workers {

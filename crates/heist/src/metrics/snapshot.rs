@@ -26,7 +26,7 @@ pub struct MetricsSnapshot {
     pub steals_tried: u64,
     /// Tries that got at least one task.
     pub steals_won: u64,
-    /// Tasks moved by stealing, the ones run at once included.
+    /// Tasks moved by stealing, the ones run at once included. (Not those that others stole on at once.)
     pub tasks_moved: u64,
     /// Wake-ups sent to parked workers, from inside and from outside.
     pub wakes_sent: u64,
@@ -42,7 +42,8 @@ pub struct MetricsSnapshot {
     pub counter_flushes: u64,
     /// Tasks in the injector at the time of the snapshot.
     pub injector_depth: u64,
-    /// Times the configured backstop found work that no wake-up had announced: a bug in heist if not 0.
+    /// Times the configured backstop found work that no wake-up had announced for two of its periods: a bug in
+    /// heist, unless the system kept a producer from running for that long in the middle of a spawn.
     pub backstop_rescues: u64,
     /// Workers that could not be pinned to their core and run unpinned.
     pub pin_failures: u64,

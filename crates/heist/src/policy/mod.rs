@@ -1,7 +1,7 @@
 //! What a worker does next: the pop order and the step that every worker loop is made of.
 //!
 //! **Policy performs no I/O, reads no clock and draws no randomness of its own.** It reaches queues, time and
-//! random numbers through [`Context`], so that the simulator runs the very code that ships.
+//! random numbers through [`Context`], so that a simulator can run the very code that ships.
 //!
 //! The pop order:
 //!

@@ -56,7 +56,7 @@ pub fn pop_task<C: Context, S, R>(
 
 #[cold]
 fn look_at_injector<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
-    // One is enough to be fair to those who wait: this worker has work of its own.
+    // One is enough to be fair to those who wait: this worker usually has work of its own.
     let task = ctx.pop_injector(ctx.due_order(), 1)?;
     Some(Popped::new(Source::Injector, task))
 }
@@ -70,6 +70,9 @@ fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
         return None;
     }
     for _ in 0..ctx.steal_rounds() {
+        if ctx.is_done() {
+            return None;
+        }
         if let Some(popped) = steal_round(ctx) {
             return Some(popped);
         }

@@ -69,7 +69,6 @@ pub enum StepResult {
 }
 
 /// Runs one step: takes a task and runs it, or says what to do instead.
-///
 #[inline(always)]
 pub fn worker_step<C, I, H>(
     ctx: &mut C,
@@ -84,15 +83,16 @@ where
 {
     let ran = pop_task(
         ctx,
-        (trace, runner),
-        |ctx, (trace, runner), task| {
-            run_task(ctx, trace, runner, Source::Local, task);
+        (&mut *idle, trace, runner),
+        |ctx, (idle, trace, runner), task| {
+            run_task(ctx, idle, trace, runner, Source::Local, task);
             (Source::Local, None)
         },
-        |ctx, (trace, runner), popped| run_task_from_elsewhere(ctx, trace, runner, popped),
+        |ctx, (idle, trace, runner), popped| {
+            run_task_from_elsewhere(ctx, idle, trace, runner, popped)
+        },
     );
     let Some((source, victim)) = ran else { return step_without_work(ctx, idle) };
-    idle.on_work();
     StepResult::RanTask { source, victim }
 }
 
@@ -100,6 +100,7 @@ where
 #[inline(never)]
 fn run_task_from_elsewhere<C: Context>(
     ctx: &mut C,
+    idle: &mut impl IdleHooks,
     trace: &mut impl TraceHooks,
     runner: &mut impl RunTask<C>,
     Popped { task, source, victim }: Popped<C::Task>,
@@ -107,23 +108,26 @@ fn run_task_from_elsewhere<C: Context>(
     if let Some(victim) = victim {
         trace.steal(victim);
     }
-    run_task(ctx, trace, runner, source, task);
+    run_task(ctx, idle, trace, runner, source, task);
     (source, victim)
 }
 
 #[inline(always)]
 fn run_task<C: Context>(
     ctx: &mut C,
+    idle: &mut impl IdleHooks,
     trace: &mut impl TraceHooks,
     runner: &mut impl RunTask<C>,
     source: Source,
     task: C::Task,
 ) {
-    ctx.begin_task(source);
+    idle.on_work();
     trace.task_start(source);
+    // Only what is between these two may unwind as the task's own.
+    ctx.begin_task(source);
     runner.run(ctx, task);
-    trace.task_end();
     ctx.end_task();
+    trace.task_end();
 }
 
 /// Does what is left of a step that a panicking task has cut short.
@@ -134,8 +138,8 @@ pub fn end_panicked_task<C: Context>(
     payload: Box<dyn Any + Send>,
 ) {
     runner.after_panic(ctx, payload);
-    trace.task_end();
     ctx.end_task();
+    trace.task_end();
 }
 
 #[inline(never)]

@@ -29,13 +29,6 @@ pub enum Order {
     All,
 }
 
-/// What was taken besides the tasks themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
-    /// When a sampled task of the batch was pushed, in the pool's nanoseconds.
-    pub pushed_at_ns: Option<u64>,
-}
-
 #[derive(Debug)]
 struct Sample {
     /// The sampled task is the one taken after this many others.
@@ -175,6 +168,9 @@ impl<T> Injector<T> {
     /// Adds tasks at the back, all in one step.
     pub fn push_batch(&self, tasks: &mut Vec<T>, now_ns: impl FnOnce() -> u64) {
         let count = tasks.len() as u64;
+        if count == 0 {
+            return;
+        }
         let mut lanes = self.lanes.lock();
         lanes.sample_push(count, now_ns);
         // As a ring, the tasks are appended by a plain copy of memory, and not one by one.
@@ -196,13 +192,13 @@ impl<T> Injector<T> {
     }
 
     /// Moves the oldest tasks to the end of `batch`, oldest first: as many as `batch_size` makes of the
-    /// number that wait.
+    /// number that wait. Returns when a sampled task of the batch was pushed, if there is one.
     pub fn take(
         &self,
         order: Order,
         batch_size: impl FnOnce(usize) -> usize,
         batch: &mut Vec<T>,
-    ) -> Taken {
+    ) -> Option<u64> {
         let mut lanes = self.lanes.lock();
         let wanted = batch_size(lanes.len());
         let yielded_before = lanes.yielded.len();
@@ -216,7 +212,7 @@ impl<T> Injector<T> {
         drop(lanes);
         // Freed outside the lock: unmapping a large ring takes its time.
         drop(outgrown);
-        Taken { pushed_at_ns }
+        pushed_at_ns
     }
 
     /// The length changes only under the lock, so a plain store is enough.
@@ -289,13 +285,13 @@ mod tests {
         injector.push(0, || 7);
         injector.push(1, || 8);
         let mut batch = Vec::new();
-        assert_eq!(injector.take(Order::All, |_| 1, &mut batch).pushed_at_ns, Some(7));
-        assert_eq!(injector.take(Order::All, |_| 1, &mut batch).pushed_at_ns, None);
+        assert_eq!(injector.take(Order::All, |_| 1, &mut batch), Some(7));
+        assert_eq!(injector.take(Order::All, |_| 1, &mut batch), None);
         // The next sample is due when the 64th push is crossed.
         push_all(&injector, 2..60);
         injector.push_batch(&mut (60..70).collect(), || 9);
-        assert_eq!(injector.take(Order::All, |_| 58, &mut batch).pushed_at_ns, None);
-        assert_eq!(injector.take(Order::All, |_| 1, &mut batch).pushed_at_ns, Some(9));
+        assert_eq!(injector.take(Order::All, |_| 58, &mut batch), None);
+        assert_eq!(injector.take(Order::All, |_| 1, &mut batch), Some(9));
     }
 
     #[test]

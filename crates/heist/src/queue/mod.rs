@@ -7,5 +7,5 @@
 mod injector;
 mod local;
 
-pub use injector::{Injector, Order, Taken};
+pub use injector::{Injector, Order};
 pub use local::{LocalQueue, Steal, Stealer};

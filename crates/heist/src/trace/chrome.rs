@@ -4,6 +4,7 @@ use super::{TraceHooks, Tracer};
 use crate::policy::Source;
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -95,9 +96,12 @@ impl<W: Write> Output<W> {
         }
         let before = if self.any_event { ",\n" } else { "[\n" };
         self.any_event = true;
-        let written =
-            writer.write_all(before.as_bytes()).and_then(|()| writer.write_all(events.as_bytes()));
-        self.error = written.err();
+        // The writer is the caller's and may panic. That must not pass for a task's panic, or for the engine's.
+        let written = catch_unwind(AssertUnwindSafe(|| {
+            writer.write_all(before.as_bytes())?;
+            writer.write_all(events.as_bytes())
+        }));
+        self.error = written.unwrap_or_else(|_| Err(io::Error::other("the writer panicked"))).err();
     }
 }
 
