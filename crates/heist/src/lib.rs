@@ -39,11 +39,11 @@
 //!
 //! # The scheduling loop
 //!
-//! Each worker, over and over (the code is [`policy::worker_step`], and the simulator runs the same):
+//! Each worker, over and over (the code is [`policy::worker_step`]):
 //!
-//! 1. takes the **newest** task of its own queue: what it touched last is still in the cache. Every so often, by
-//!    [`policy::InjectorInterval`], it looks at the injector first, so that tasks from outside wait about 1 ms
-//!    at most;
+//! 1. takes the **newest** task of its own queue: what it touched last is still in the cache. About once a
+//!    millisecond, by [`policy::InjectorInterval`], it takes one task from the injector first, so that those from
+//!    outside are not starved by a worker that never runs dry;
 //! 2. else takes a **batch from the injector**: its share of what waits, from 4 up to 64 tasks. The rest of the
 //!    batch goes to its own queue, where others can steal it;
 //! 3. else **steals** the older half of another worker's queue, from a random victim on, all others in turn;
@@ -51,6 +51,24 @@
 //!
 //! Whoever pushes work wakes one parked worker, unless somebody is searching already; the last searcher that
 //! finds work wakes the next. No timeout is involved: an idle pool makes no system call.
+//!
+//! # Tasks that are closures
+//!
+//! A task type of your own (an enum of 32 bytes or less) is fastest, but a boxed closure works too:
+//!
+//! ```
+//! use heist::{Executor, ExecutorConfig, WorkerCtx};
+//!
+//! struct Job(Box<dyn FnOnce(&mut WorkerCtx<'_, Job, ()>) + Send>);
+//!
+//! let executor = Executor::new(ExecutorConfig::default(), |_worker| (), |Job(body), ctx| body(ctx))?;
+//! executor.spawn_external(Job(Box::new(|ctx| {
+//!     println!("on worker {}", ctx.worker_id());
+//!     ctx.spawn_local(Job(Box::new(|_ctx| println!("and its child"))));
+//! })))?;
+//! executor.join();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # What is guaranteed
 //!
@@ -63,7 +81,7 @@
 //!   [`OnPanic::Isolate`] it ends its task alone.
 //! - **Yielding is fair.** A task spawned with [`WorkerCtx::spawn_yielded`] runs after everything that was in the
 //!   injector, on its own worker after everything that was in the queue there; and neither a flood from outside
-//!   nor an endless chain of local tasks starves it.
+//!   nor a chain of newer local tasks starves it.
 //! - **Bounded overhead.** In a steady state no heap allocation per task (none at all while no queue of a worker
 //!   holds more than 64; beyond that a queue grows by doubling, and shrinks again). The hot path (spawn, pop,
 //!   complete) writes no cache line that another worker writes.
@@ -73,7 +91,7 @@
 //!
 //! - Order. With several workers tasks run in any order; with one, newest first.
 //! - Fairness between tasks that are in the own queue: a task that keeps spawning keeps its oldest siblings
-//!   waiting, until another worker steals them.
+//!   waiting, and a yielded task with them, until another worker steals them.
 //! - Pre-emption. A task that runs for a second holds its worker for a second; see [`yielding`].
 //! - A bound on queued tasks. Producers must hold themselves back; the example `backpressure` shows how.
 //! - That a running task is stopped by cancellation. It is told ([`WorkerCtx::is_cancelled`]) and should listen.
@@ -125,8 +143,8 @@ pub mod trace;
 mod worker_id;
 pub mod yielding;
 
-// The protocols. Public for the model checkers and the simulator, which run this very code; no promise of
-// stability is made for them.
+// The protocols. Public for the model checkers, which run this very code; no promise of stability is made for
+// them.
 #[doc(hidden)]
 pub mod executor;
 #[doc(hidden)]

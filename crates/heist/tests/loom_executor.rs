@@ -1,16 +1,18 @@
 //! The whole pool under loom: the real workers, loop, queues' publication order and shared state.
 //!
-//! With two workers the models have a million schedules at two pre-emptions; see `Size` for how far each is
-//! explored, and when.
+//! See `Size` for how far each model is explored, and when.
 #![cfg(heist_loom)]
 
 mod loom_support;
 
 use heist::executor::task::TaskRunner;
+use heist::executor::worker::Worker;
 use heist::sync::plant::Plant;
+use heist::trace::NoTrace;
 use heist::{ExecutorConfig, OnPanic, SpawnErrorKind, WorkerCtx};
 use loom_support::{
-    DEADLOCK, Rendezvous, Size, Tally, check, config, must_fail, start, start_with,
+    DEADLOCK, LookAgain, Rendezvous, Size, Tally, check, config, must_fail, start, start_loaded,
+    start_with,
 };
 
 fn push_against_park() {
@@ -28,6 +30,26 @@ fn push_against_park() {
 #[test]
 fn a_push_against_a_parking_worker() {
     check(Size::Small, push_against_park);
+}
+
+/// A worker that looks again once the intake is closed goes quiet before it looks, and searches on.
+#[test]
+fn a_quiet_worker_that_looks_again() {
+    check(Size::Small, || {
+        let ran = Tally::default();
+        let (shared, threads) = {
+            let ran = ran.clone();
+            start_with(&config(1), move |worker| {
+                let ran = ran.clone();
+                let run = &mut |_: &mut Worker<()>, ()| ran.add();
+                worker.work_until_done(&mut LookAgain::new(1), &mut NoTrace, run);
+            })
+        };
+        shared.spawn(()).unwrap();
+        shared.close();
+        threads.join();
+        assert_eq!(ran.get(), 1);
+    });
 }
 
 #[test]
@@ -57,34 +79,29 @@ fn two_pushes_against_two_parking_workers() {
 /// A task spawns a child locally and waits for it: somebody else has to be awake to steal it.
 fn a_child_needs_a_thief() {
     let meeting = Rendezvous::new(2);
-    let (shared, threads) = start(&config(2), move |worker, depth: u32| {
+    let threads = start_loaded(&config(2), vec![1], move |worker, depth: u32| {
         if depth > 0 {
             worker.spawn_local(depth - 1);
         }
         meeting.meet();
     });
-    shared.spawn(1).unwrap();
-    shared.close();
     threads.join();
 }
 
 #[test]
 fn a_local_push_against_a_parking_worker() {
-    check(Size::Large, a_child_needs_a_thief);
+    check(Size::Medium, a_child_needs_a_thief);
 }
 
 /// Two tasks arrive as one batch, which one worker moves into its own queue.
 fn a_batch_needs_two_workers() {
     let meeting = Rendezvous::new(2);
-    let (shared, threads) = start(&config(2), move |_, ()| meeting.meet());
-    shared.spawn_all(&mut vec![(), ()]).unwrap();
-    shared.close();
-    threads.join();
+    start_loaded(&config(2), vec![(), ()], move |_, ()| meeting.meet()).join();
 }
 
 #[test]
 fn a_moved_batch_against_a_parking_worker() {
-    check(Size::Large, a_batch_needs_two_workers);
+    check(Size::Medium, a_batch_needs_two_workers);
 }
 
 /// A task panics while another is spawned and, perhaps, the pool is joined: the pool comes to its end, and the

@@ -16,21 +16,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub enum Size {
     /// One worker, or no workers' loop at all: without bound.
     Small,
-    /// Two workers of the idle protocol alone.
+    /// Two workers of the idle protocol alone, or of a whole pool that is loaded before they start.
     Medium,
-    /// The whole pool with two workers.
+    /// Two workers of a whole pool, and a producer: a million schedules at two pre-emptions.
     Large,
 }
 
 impl Size {
-    /// The largest number of pre-emptions: in CI, and with `HEIST_LOOM=full`.
+    /// The largest number of pre-emptions: 2 in CI; with `HEIST_LOOM=full` as far as it ends within minutes.
     fn bound(self) -> Option<usize> {
         let full = std::env::var("HEIST_LOOM").is_ok_and(|mode| mode == "full");
-        match (self, full) {
-            (Self::Small, true) => None,
-            (Self::Medium, true) => Some(4),
-            (Self::Small | Self::Medium, false) | (Self::Large, true) => Some(2),
-            (Self::Large, false) => Some(1),
+        match self {
+            Self::Small if full => None,
+            Self::Medium if full => Some(4),
+            _ => Some(2),
         }
     }
 }
@@ -104,14 +103,31 @@ pub fn fails(bound: usize, symptom: &str, model: impl Fn() + Send + Sync + 'stat
 /// What loom says when every thread that is left waits.
 pub const DEADLOCK: &str = "deadlock";
 
-/// Parks at once: in a model, spinning is only more of the same.
-pub struct ParkAtOnce;
+/// Looks again a number of times, then parks. Models park at once, but for those about looking again: spinning is
+/// only more of the same.
+pub struct LookAgain {
+    pub times: u32,
+    looks: u32,
+}
 
-impl IdleHooks for ParkAtOnce {
-    fn on_work(&mut self) {}
+impl LookAgain {
+    pub fn new(times: u32) -> Self {
+        Self { times, looks: 0 }
+    }
+}
+
+impl IdleHooks for LookAgain {
+    fn on_work(&mut self) {
+        self.looks = 0;
+    }
 
     fn on_no_work(&mut self) -> IdleAction {
-        IdleAction::Park
+        if self.looks == self.times {
+            self.looks = 0;
+            return IdleAction::Park;
+        }
+        self.looks += 1;
+        IdleAction::Search
     }
 }
 
@@ -140,25 +156,44 @@ pub fn start<T: Send + 'static>(
     })
 }
 
+/// [`start`], with tasks in the injector and the intake closed before the first worker runs: nothing but the
+/// workers themselves is left to interleave.
+pub fn start_loaded<T: Send + 'static>(
+    config: &ExecutorConfig,
+    mut tasks: Vec<T>,
+    run: impl Fn(&mut Worker<T>, T) + Clone + Send + 'static,
+) -> Threads {
+    let (shared, workers) = Shared::new(config);
+    shared.spawn_all(&mut tasks).unwrap();
+    shared.close();
+    start_workers(workers, move |worker| {
+        work(worker, &mut |worker: &mut Worker<T>, task| run(worker, task));
+    })
+}
+
 /// Starts a pool of real workers, each on a thread of the model that does `work`.
 pub fn start_with<T: Send + 'static>(
     config: &ExecutorConfig,
     work: impl Fn(&mut Worker<T>) + Clone + Send + 'static,
 ) -> (Arc<Shared<T>>, Threads) {
     let (shared, workers) = Shared::new(config);
-    let threads = workers
-        .into_iter()
-        .map(|mut worker| {
-            let work = work.clone();
-            loom::thread::spawn(move || work(&mut worker))
-        })
-        .collect();
-    (shared, Threads(threads))
+    (shared, start_workers(workers, work))
+}
+
+fn start_workers<T: Send + 'static>(
+    workers: Vec<Worker<T>>,
+    work: impl Fn(&mut Worker<T>) + Clone + Send + 'static,
+) -> Threads {
+    let start = |mut worker| {
+        let work = work.clone();
+        loom::thread::spawn(move || work(&mut worker))
+    };
+    Threads(workers.into_iter().map(start).collect())
 }
 
 /// The real worker loop, until the pool is done.
 pub fn work<T>(worker: &mut Worker<T>, runner: &mut impl RunTask<Worker<T>>) {
-    worker.work_until_done(&mut ParkAtOnce, &mut NoTrace, runner);
+    worker.work_until_done(&mut LookAgain::new(0), &mut NoTrace, runner);
 }
 
 /// Tasks that can only end together: with as many workers as parties, a task that nobody is awake for stops
