@@ -5,6 +5,7 @@
 
 use std::hint::black_box;
 use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
@@ -25,7 +26,7 @@ const TASKS: u32 = 200_000;
 /// An operation: its name, and one run of it, in nanoseconds per operation.
 type Operation = (&'static str, fn() -> f64);
 
-const OPERATIONS: [Operation; 8] = [
+const OPERATIONS: [Operation; 10] = [
     ("`spawn_local` and run the task", || spawned_by_a_task(Spawn::Local)),
     ("`spawn_local_batch` and run the tasks, per task", || spawned_by_a_task(Spawn::LocalBatch)),
     ("`spawn_global` and run the task", || spawned_by_a_task(Spawn::Global)),
@@ -36,6 +37,8 @@ const OPERATIONS: [Operation; 8] = [
     }),
     ("`ExecutorHandle::metrics`, 2 workers", snapshot),
     ("start and join a pool of 2 workers", start_and_join),
+    ("a `SeqCst` fence after a store (the idle protocol's, at each spawn)", fence_after_store),
+    ("`membarrier` beside a running thread (the rejected alternative)", membarrier_beside_a_thread),
 ];
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
@@ -45,7 +48,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     for ((name, _), samples) in OPERATIONS.iter().zip(samples) {
         let series = Series::new(samples);
         let spread = series.spread_percent().unwrap_or(0.0);
-        text.push_str(&format!("| {name} | {:.1} ns | {spread:.0} % |\n", series.median()));
+        let median = if series.median().is_nan() {
+            "not available".to_owned()
+        } else {
+            format!("{:.1} ns", series.median())
+        };
+        text.push_str(&format!("| {name} | {median} | {spread:.0} % |\n"));
     }
     io::stdout()
         .write_all(text.as_bytes())
@@ -153,4 +161,49 @@ fn start_and_join() -> f64 {
             executor.join();
         }
     })
+}
+
+fn fence_after_store() -> f64 {
+    let cell = AtomicU64::new(0);
+    nanoseconds_each(TASKS, || {
+        for value in 0..u64::from(TASKS) {
+            cell.store(value, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            black_box(cell.load(Ordering::Relaxed));
+        }
+    })
+}
+
+/// Not a number where the system has no such call.
+fn membarrier_beside_a_thread() -> f64 {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::thread::{MembarrierCommand, membarrier};
+        let stop = AtomicBool::new(false);
+        if membarrier(MembarrierCommand::RegisterPrivateExpedited).is_err() {
+            return f64::NAN;
+        }
+        let running = AtomicBool::new(false);
+        let (running, stop) = (&running, &stop);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    running.store(true, Ordering::Relaxed);
+                    std::hint::spin_loop();
+                }
+            });
+            while !running.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+            let each = nanoseconds_each(1_000, || {
+                for _ in 0..1_000 {
+                    let _ = membarrier(MembarrierCommand::PrivateExpedited);
+                }
+            });
+            stop.store(true, Ordering::Relaxed);
+            each
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    f64::NAN
 }

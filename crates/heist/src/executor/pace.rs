@@ -24,7 +24,12 @@ pub(super) struct Pace {
     /// Since when the worker has been busy; `None` while it is not.
     busy_since_ns: Option<u64>,
     sample: Sample,
+    /// How many intervals are over, where the clock is not read for each.
+    intervals: u32,
 }
+
+/// A worker whose interval is fixed has short ones, and times a task in one of this many.
+const INTERVALS_PER_SAMPLE: u32 = 16;
 
 impl Pace {
     pub(super) fn new(adaptive: bool) -> Self {
@@ -35,6 +40,7 @@ impl Pace {
             busy_ns: 0,
             busy_since_ns: None,
             sample: Sample::NextTask,
+            intervals: 0,
         }
     }
 
@@ -44,20 +50,26 @@ impl Pace {
     pub(super) fn injector_is_due(&mut self, now_ns: impl FnOnce() -> u64) -> bool {
         let is_due = self.tasks >= self.interval.ticks();
         if is_due {
-            self.next_interval(now_ns());
+            self.next_interval(now_ns);
         }
         is_due
     }
 
     #[cold]
-    fn next_interval(&mut self, now_ns: u64) {
-        let was_busy = self.busy_since_ns.is_some();
-        self.pause(|| now_ns);
+    fn next_interval(&mut self, now_ns: impl FnOnce() -> u64) {
         if self.adaptive {
+            let now_ns = now_ns();
+            let was_busy = self.busy_since_ns.is_some();
+            self.pause(|| now_ns);
             self.interval.update(self.busy_ns as i64, self.tasks);
+            self.busy_since_ns = was_busy.then_some(now_ns);
+            self.busy_ns = 0;
+        } else {
+            self.intervals = self.intervals.wrapping_add(1);
+            if self.intervals.is_multiple_of(INTERVALS_PER_SAMPLE) {
+                self.sample = Sample::NextTask;
+            }
         }
-        self.busy_since_ns = was_busy.then_some(now_ns);
-        self.busy_ns = 0;
         self.tasks = 0;
     }
 

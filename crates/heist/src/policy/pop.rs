@@ -63,7 +63,9 @@ fn look_at_injector<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
 
 #[inline(never)]
 fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
-    if let Some(task) = ctx.pop_injector(Order::YieldedWhenOvertaken, usize::MAX) {
+    // Where there is nobody to steal older tasks from, the yielded ones have their turn at once.
+    let order = if ctx.steal_rounds() == 0 { Order::All } else { Order::YieldedWhenOvertaken };
+    if let Some(task) = ctx.pop_injector(order, usize::MAX) {
         return Some(Popped::new(Source::Injector, task));
     }
     if !ctx.try_search() {

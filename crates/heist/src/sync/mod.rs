@@ -13,9 +13,9 @@
 //! *declares itself asleep, then looks for work*. Each side needs a full fence between its two halves.
 //! [`light_fence`] is the pusher's (hot: once per push), [`heavy_fence`] the sleeper's (cold: once per park).
 //! They have names of their own so that an asymmetric pair can replace them. Today both are `SeqCst` fences,
-//! because that measured better: on a virtualised Zen 3 the fence costs 3.2 ns after a store, while
-//! Linux' `membarrier` costs its caller 13.7 µs as soon as another thread of the process is running (0.5 µs
-//! if none is), and a worker that is woken would pay that before it may run its task.
+//! because that measured better: the fence costs nanoseconds, while Linux' `membarrier` costs its caller
+//! microseconds as soon as another thread of the process is running, and a worker that is woken would pay that
+//! before it may run its task. `cargo run --release -p heist-bench -- costs` has both figures.
 
 pub mod plant;
 
