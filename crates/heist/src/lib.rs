@@ -116,18 +116,20 @@
 //!
 //! # What it costs
 //!
-//! Measured on one virtual Zen 3 core by `cargo run --release -p heist-bench -- costs`, medians of 15 runs:
+//! Measured on a virtual Zen 3 by `cargo run --release -p heist-bench -- costs --runs 45`, medians; the first four with
+//! a single worker:
 //!
 //! | operation | cost |
 //! |---|---|
-//! | `spawn_local` and run the task | 11 ns |
-//! | `spawn_local_batch` and run the tasks, per task | 11 ns |
-//! | `spawn_global` and run the task | 41 ns |
-//! | `spawn_yielded` and run the task | 35 ns |
-//! | `ExecutorHandle::spawn`, the producer's part | 10 ns |
-//! | `ExecutorHandle::spawn_drain` of 64, the producer's part per task | 0.4 ns |
+//! | `spawn_local` and run the task | 12 ns |
+//! | `spawn_local_batch` and run the tasks, per task | 13 ns |
+//! | `spawn_global` and run the task | 51 ns |
+//! | `spawn_yielded` and run the task | 48 ns |
+//! | `ExecutorHandle::spawn`, the producer's part | 29 ns |
+//! | `ExecutorHandle::spawn_drain` of 64, the producer's part per task | 0.5 ns |
 //! | `ExecutorHandle::metrics`, 2 workers | 0.3 µs |
-//! | start and join a pool of 2 workers | 180 µs |
+//! | start and join a pool of 2 workers | 220 µs |
+//! | from idle to running (`-- executor --case wake`) | 7 µs |
 //!
 //! Small tasks (32 bytes or less) are cheapest: they are moved by value through the queues.
 

@@ -128,6 +128,7 @@ impl Termination {
     }
 
     /// Whether the pool was declared done. Workers read it after each token.
+    #[inline]
     pub fn is_done(&self) -> bool {
         self.done.load(Ordering::Acquire)
     }
