@@ -242,3 +242,51 @@ mod refused_threads {
         }
     }
 }
+
+/// The guide's table of knobs has every field of the configuration, with its default.
+#[test]
+fn the_documented_defaults_are_the_real_ones() {
+    let guide = include_str!("../src/lib.rs");
+    let documented: Vec<(&str, &str)> = guide
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | `")?.split_once("` | "))
+        .filter_map(|(field, rest)| Some((field, rest.split_once(" | ")?.0)))
+        .collect();
+    // No `..`: a new field must be added here, and so to the guide.
+    let ExecutorConfig {
+        workers,
+        seed,
+        steal_tries,
+        spin_iters,
+        pin_threads,
+        stealing,
+        steal_batch,
+        injector_batch,
+        on_panic,
+        park_backstop,
+        thread_name,
+        stack_size,
+        cancel,
+    } = ExecutorConfig::default();
+    let on_or_off = |on| if on { "on" } else { "off" }.to_owned();
+    assert_eq!(workers, heist::affinity::usable_parallelism());
+    assert_eq!((park_backstop, stack_size, cancel.is_cancelled()), (None, None, false));
+    let expected = [
+        ("workers", "the CPUs this process may use".to_owned()),
+        ("seed", format!("{seed:#x}")),
+        ("steal_tries", steal_tries.to_string()),
+        ("spin_iters", spin_iters.to_string()),
+        ("pin_threads", on_or_off(pin_threads)),
+        ("stealing", on_or_off(stealing)),
+        ("steal_batch", steal_batch.to_string()),
+        ("injector_batch", injector_batch.to_string()),
+        ("on_panic", format!("`{on_panic:?}`")),
+        ("park_backstop", on_or_off(park_backstop.is_some())),
+        ("thread_name", format!("`{thread_name}`")),
+        ("stack_size", "the platform's".to_owned()),
+        ("cancel", "a token of its own".to_owned()),
+    ];
+    for (field, default) in expected {
+        assert!(documented.contains(&(field, default.as_str())), "{field}: {default}");
+    }
+}

@@ -9,13 +9,13 @@ use super::shared::Shared;
 use super::task::contain;
 use super::thread::ThreadPlan;
 use crate::metrics::MetricsSnapshot;
+use crate::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, Mutex};
 use crate::trace::{NoTrace, Tracer};
 use crate::worker_id::{self, PoolId};
 use std::convert::Infallible;
 use std::panic::resume_unwind;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A pool of worker threads that run tasks of one type.
@@ -214,7 +214,7 @@ impl<T: Send + 'static> Executor<T> {
             return;
         }
         // A worker's thread-local that is dropped at its end is past being a worker, but still on the thread.
-        let myself = std::thread::current().id();
+        let myself = thread::current().id();
         for thread in threads.into_iter().filter(|thread| thread.thread().id() != myself) {
             // The threads contain every panic.
             let _ = thread.join();

@@ -8,6 +8,7 @@ use super::shared::Shared;
 use super::task::contain;
 use super::thread::ThreadPlan;
 use crate::metrics::MetricsSnapshot;
+use crate::sync::thread;
 use crate::trace::Tracer;
 use crate::worker_id::PoolId;
 
@@ -82,7 +83,7 @@ where
     let roots = roots.into_iter().collect();
 
     let plan = ThreadPlan::new(PoolId::next(), config);
-    let scratch: Vec<S> = std::thread::scope(|scope| {
+    let scratch: Vec<S> = thread::scope(|scope| {
         let mut threads = Vec::with_capacity(config.workers);
         for worker in workers {
             let (id, plan) = (worker.id, &plan);

@@ -6,11 +6,10 @@ use super::task::{TaskRunner, contain, drop_task};
 use super::worker::Worker;
 use crate::WorkerCtx;
 use crate::affinity::{CoreAssigner, allowed_cpus, pin_current_thread};
-use crate::sync::Arc;
+use crate::sync::{Arc, thread};
 use crate::trace::Tracer;
 use crate::worker_id::{self, PoolId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread;
 
 /// What every thread of a pool needs besides its worker.
 pub(super) struct ThreadPlan {

@@ -1,8 +1,10 @@
-//! The one door to atomics, fences, locks and parking.
+//! The one door to atomics, fences, locks, parking and threads.
 //!
 //! Nothing else in the crate imports `std::sync` for a protocol. Behind the door stands the standard
 //! library, or loom with `--cfg heist_loom`; the protocols above cannot tell the difference, so the code
 //! that loom explores is the code that ships.
+//!
+//! Threads are the standard library's in every backend: a model starts threads of its own around the worker loop.
 //!
 //! Statistics ([`crate::metrics`]) use the standard atomics directly: nothing is decided by them, and every
 //! modelled atomic multiplies the schedules that a model checker has to visit.
@@ -31,7 +33,8 @@ pub use backend::{
     Unparker, fence, spin_loop,
 };
 pub use crossbeam_utils::CachePadded;
-pub use std::sync::Arc;
+pub use std::sync::{Arc, mpsc};
+pub use std::thread;
 
 use plant::{Plant, planted};
 
