@@ -17,6 +17,8 @@
 mod interval;
 mod pop;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use interval::InjectorInterval;
 pub use pop::{Popped, Source, pop_task};

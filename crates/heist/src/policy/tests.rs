@@ -1,0 +1,217 @@
+//! The pop order and the step, over a context that is a script.
+
+use super::*;
+use crate::trace::NoTrace;
+use std::collections::VecDeque;
+
+/// A worker whose world is written down beforehand, and who writes down what it does.
+#[derive(Default)]
+struct Script {
+    due: bool,
+    local: Vec<&'static str>,
+    fresh: VecDeque<&'static str>,
+    yielded: VecDeque<&'static str>,
+    /// What each attempt to steal from a victim brings.
+    victims: Vec<VecDeque<Steal<&'static str>>>,
+    may_search: bool,
+    searching: bool,
+    random: usize,
+    done: bool,
+    panicked: bool,
+    log: Vec<String>,
+}
+
+impl Script {
+    fn say(&mut self, what: impl Into<String>) {
+        self.log.push(what.into());
+    }
+}
+
+impl Context for Script {
+    type Task = &'static str;
+
+    fn worker(&self) -> usize {
+        1
+    }
+
+    fn workers(&self) -> usize {
+        self.victims.len().max(1)
+    }
+
+    fn steal_rounds(&self) -> u32 {
+        if self.victims.is_empty() { 0 } else { 2 }
+    }
+
+    fn injector_is_due(&mut self) -> bool {
+        std::mem::take(&mut self.due)
+    }
+
+    fn due_order(&self) -> Order {
+        Order::FreshOnly
+    }
+
+    fn pop_local(&mut self) -> Option<&'static str> {
+        self.local.pop()
+    }
+
+    fn pop_injector(&mut self, order: Order, most: usize) -> Option<&'static str> {
+        let most = if most == 1 { "one" } else { "a batch" };
+        self.say(format!("injector: {most}, {order:?}"));
+        let yielded = if order == Order::All { self.yielded.pop_front() } else { None };
+        self.fresh.pop_front().or(yielded)
+    }
+
+    fn steal_from(&mut self, victim: usize) -> Steal<&'static str> {
+        self.say(format!("steal from {victim}"));
+        self.victims[victim].pop_front().unwrap_or(Steal::Empty)
+    }
+
+    fn random_below(&mut self, bound: usize) -> usize {
+        self.random % bound
+    }
+
+    fn try_search(&mut self) -> bool {
+        self.searching |= self.may_search;
+        self.searching
+    }
+
+    fn begin_task(&mut self, source: Source) {
+        self.say(format!("begin {source:?}"));
+    }
+
+    fn end_task(&mut self) {
+        self.say("end");
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn has_panicked(&self) -> bool {
+        self.panicked
+    }
+}
+
+/// Looks again as often as it is told.
+struct Patience(u32);
+
+impl IdleHooks for Patience {
+    fn on_work(&mut self) {}
+
+    fn on_no_work(&mut self) -> IdleAction {
+        match self.0.checked_sub(1) {
+            Some(left) => {
+                self.0 = left;
+                IdleAction::Search
+            }
+            None => IdleAction::Park,
+        }
+    }
+}
+
+fn step(script: &mut Script) -> StepResult {
+    let mut run = |script: &mut Script, task| script.say(format!("run {task}"));
+    worker_step(script, &mut Patience(0), &mut NoTrace, &mut run)
+}
+
+fn victims<const N: usize>(
+    queues: [Vec<Steal<&'static str>>; N],
+) -> Vec<VecDeque<Steal<&'static str>>> {
+    queues.into_iter().map(VecDeque::from).collect()
+}
+
+#[test]
+fn the_own_queue_comes_first_and_its_newest_task() {
+    let mut script =
+        Script { local: vec!["old", "new"], fresh: ["injected"].into(), ..Script::default() };
+    let ran = StepResult::RanTask { source: Source::Local, victim: None };
+    assert_eq!(step(&mut script), ran);
+    assert_eq!(script.log, ["begin Local", "run new", "end"]);
+}
+
+#[test]
+fn an_injector_that_is_due_comes_before_the_own_queue_with_one_task() {
+    let mut script =
+        Script { due: true, local: vec!["own"], fresh: ["injected"].into(), ..Script::default() };
+    step(&mut script);
+    step(&mut script);
+    let expected = [
+        "injector: one, FreshOnly",
+        "begin Injector",
+        "run injected",
+        "end",
+        "begin Local",
+        "run own",
+        "end",
+    ];
+    assert_eq!(script.log, expected);
+}
+
+#[test]
+fn stealing_tries_every_other_worker_once_a_round_from_a_random_one_on() {
+    let mut script = Script {
+        victims: victims([vec![], vec![], vec![], vec![]]),
+        random: 1,
+        may_search: true,
+        ..Script::default()
+    };
+    assert_eq!(step(&mut script), StepResult::ShouldPark);
+    let expected = [
+        "injector: a batch, YieldedWhenOvertaken",
+        "steal from 2",
+        "steal from 3",
+        "steal from 0",
+        "steal from 2",
+        "steal from 3",
+        "steal from 0",
+        "injector: a batch, All",
+    ];
+    assert_eq!(script.log, expected);
+}
+
+#[test]
+fn retry_is_not_empty() {
+    let mut script = Script {
+        victims: victims([vec![Steal::Retry, Steal::Retry, Steal::Success("stolen")], vec![]]),
+        may_search: true,
+        ..Script::default()
+    };
+    let ran = StepResult::RanTask { source: Source::Steal, victim: Some(0) };
+    assert_eq!(step(&mut script), ran);
+    assert_eq!(script.log.iter().filter(|entry| *entry == "steal from 0").count(), 3);
+}
+
+#[test]
+fn a_yielded_task_waits_until_nothing_can_be_stolen() {
+    let mut script = Script {
+        yielded: ["yielded"].into(),
+        victims: victims([vec![Steal::Success("stolen")], vec![]]),
+        may_search: true,
+        ..Script::default()
+    };
+    step(&mut script);
+    step(&mut script);
+    let ran: Vec<_> = script.log.iter().filter(|entry| entry.starts_with("run")).collect();
+    assert_eq!(ran, ["run stolen", "run yielded"]);
+}
+
+#[test]
+fn a_worker_that_may_not_search_does_not_steal_and_parks() {
+    let mut script =
+        Script { victims: victims([vec![Steal::Success("stolen")], vec![]]), ..Script::default() };
+    assert_eq!(step(&mut script), StepResult::ShouldPark);
+    assert_eq!(script.log, ["injector: a batch, YieldedWhenOvertaken"]);
+}
+
+#[test]
+fn a_patient_worker_looks_again_and_a_done_one_leaves() {
+    let mut script = Script { may_search: true, ..Script::default() };
+    let mut run = |_: &mut Script, _| {};
+    let mut idle = Patience(1);
+    assert_eq!(worker_step(&mut script, &mut idle, &mut NoTrace, &mut run), StepResult::NoWork);
+    assert_eq!(worker_step(&mut script, &mut idle, &mut NoTrace, &mut run), StepResult::ShouldPark);
+    script.done = true;
+    assert_eq!(step(&mut script), StepResult::ExitDone);
+    script.panicked = true;
+    assert_eq!(step(&mut script), StepResult::ExitPanicked);
+}
