@@ -29,13 +29,13 @@ fn push_against_park() {
 
 #[test]
 fn a_push_against_a_parking_worker() {
-    check(Size::Small, push_against_park);
+    check(Size::Medium, push_against_park);
 }
 
 /// A worker that looks again once the intake is closed goes quiet before it looks, and searches on.
 #[test]
 fn a_quiet_worker_that_looks_again() {
-    check(Size::Small, || {
+    check(Size::Medium, || {
         let ran = Tally::default();
         let (shared, threads) = {
             let ran = ran.clone();
@@ -54,7 +54,7 @@ fn a_quiet_worker_that_looks_again() {
 
 #[test]
 fn join_on_an_idle_pool() {
-    check(Size::Small, || {
+    check(Size::Medium, || {
         let (shared, threads) = start(&config(2), |_, ()| {});
         shared.close();
         threads.join();
@@ -131,18 +131,18 @@ fn panic_while_spawning(joined: bool) {
 
 #[test]
 fn a_panic_against_a_join() {
-    check(Size::Small, || panic_while_spawning(true));
+    check(Size::Medium, || panic_while_spawning(true));
 }
 
 /// The producer may be blocked and never join: the panic has to close the intake itself.
 #[test]
 fn a_panic_against_a_producer_that_never_joins() {
-    check(Size::Small, || panic_while_spawning(false));
+    check(Size::Medium, || panic_while_spawning(false));
 }
 
 #[test]
 fn a_shutdown_against_a_spawn() {
-    check(Size::Small, || {
+    check(Size::Medium, || {
         let dropped = Tally::default();
         let (shared, threads) = start_tasks(&config(1), |_: Payload, _| {});
         let spawner = {

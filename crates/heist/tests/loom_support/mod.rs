@@ -14,9 +14,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// How many schedules a model has, which decides how far it can be explored.
 #[derive(Clone, Copy)]
 pub enum Size {
-    /// One worker, or no workers' loop at all: without bound.
+    /// One protocol by itself: can be explored without bound.
     Small,
-    /// Two workers of the idle protocol alone, or of a whole pool that is loaded before they start.
+    /// Two workers of the idle protocol, or a whole pool that is small or loaded before it starts.
     Medium,
     /// Two workers of a whole pool, and a producer: a million schedules at two pre-emptions.
     Large,
