@@ -94,10 +94,10 @@ fn extreme_values_that_make_sense_work() {
         ("steal_batch", |config| config.steal_batch = usize::MAX),
         ("injector_batch", |config| config.injector_batch = usize::MAX),
         ("park_backstop", |config| config.park_backstop = Some(Duration::MAX)),
-        ("park_backstop", |config| config.park_backstop = Some(Duration::from_millis(1))),
+        ("park_backstop", |config| config.park_backstop = Some(Duration::from_millis(20))),
         ("thread_name", |config| config.thread_name = "a name longer than any system's".to_owned()),
         ("thread_name", |config| config.thread_name = String::new()),
-        ("stack_size", |config| config.stack_size = Some(0)),
+        ("stack_size", |config| config.stack_size = Some(64 * 1024)),
     ];
     watched(move || {
         for (field, change) in cases {

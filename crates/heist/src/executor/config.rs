@@ -48,7 +48,7 @@ pub struct ExecutorConfig {
     pub park_backstop: Option<Duration>,
     /// Threads are called this, a dash and their number. Default `heist`.
     pub thread_name: String,
-    /// Stack size of the worker threads. Default: the platform's.
+    /// Stack size of the worker threads, at least 64 KiB. Default: the platform's.
     pub stack_size: Option<usize>,
     /// Cancels the pool from outside: queued tasks are dropped, running ones can ask. An idle pool notices at its
     /// next task or when it is joined. A clone of the configuration shares the token.
@@ -57,6 +57,9 @@ pub struct ExecutorConfig {
 
 /// More threads than any machine has cores; beyond it a typing mistake is likelier than a plan.
 const WORKERS_MAX: usize = 4096;
+
+/// Less than this overflows in the engine's own frames, or in those that print a panic.
+const STACK_SIZE_MIN: usize = 64 * 1024;
 
 /// One search looks no longer than this: beyond it, being woken is cheaper than to go on looking.
 const STEAL_TRIES_MAX: u32 = 64;
@@ -118,6 +121,12 @@ impl ExecutorConfig {
         if self.park_backstop == Some(Duration::ZERO) {
             return problem("park_backstop", "must be longer than zero; `None` turns it off");
         }
+        if self.stack_size.is_some_and(|bytes| bytes < STACK_SIZE_MIN) {
+            return problem(
+                "stack_size",
+                "must be at least 65536 bytes; `None` is the platform's default",
+            );
+        }
         if self.thread_name.contains('\0') {
             return problem("thread_name", "must not contain a NUL character");
         }
@@ -133,7 +142,7 @@ mod tests {
 
     #[test]
     fn each_unusable_value_is_an_error_that_names_its_field() {
-        let cases: [(&str, Change); 8] = [
+        let cases: [(&str, Change); 9] = [
             ("workers", |config| config.workers = 0),
             ("workers", |config| config.workers = 4097),
             ("steal_tries", |config| config.steal_tries = 0),
@@ -141,6 +150,7 @@ mod tests {
             ("steal_batch", |config| config.steal_batch = 0),
             ("injector_batch", |config| config.injector_batch = 0),
             ("park_backstop", |config| config.park_backstop = Some(Duration::ZERO)),
+            ("stack_size", |config| config.stack_size = Some(65_535)),
             ("thread_name", |config| config.thread_name = "a\0b".to_owned()),
         ];
         for (field, change) in cases {
