@@ -117,7 +117,7 @@
 //! # What it costs
 //!
 //! Measured on a virtual Zen 3 by `cargo run --release -p heist-bench -- costs --runs 45`, medians; the first four with
-//! a single worker:
+//! a single worker. The machine was noisy: the interquartile range was 10 to 58 % of the median.
 //!
 //! | operation | cost |
 //! |---|---|
