@@ -17,7 +17,6 @@
 //! however, has to be the model checker's own where there is one, since there all modelled threads
 //! share one real thread.
 
-use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -42,13 +41,17 @@ struct Place {
     worker: usize,
 }
 
-#[cfg(not(heist_loom))]
+#[cfg(not(any(heist_loom, heist_sim)))]
 std::thread_local! {
-    static CURRENT: Cell<Option<Place>> = const { Cell::new(None) };
+    static CURRENT: std::cell::Cell<Option<Place>> = const { std::cell::Cell::new(None) };
 }
 #[cfg(heist_loom)]
 loom::thread_local! {
-    static CURRENT: Cell<Option<Place>> = Cell::new(None);
+    static CURRENT: std::cell::Cell<Option<Place>> = std::cell::Cell::new(None);
+}
+#[cfg(heist_sim)]
+std::thread_local! {
+    static CURRENT: crate::sync::PerThread<Place> = const { crate::sync::PerThread::new() };
 }
 
 /// The number of the worker that runs the calling code, from 0 on; `None` on any thread that is not

@@ -20,7 +20,7 @@ const STD_SYNC_ALLOWED: [(&str, &str); 6] = [
     ("histogram.rs", "as the metrics, whose part it is"),
     ("worker_id.rs", "ids are only handed out; any order of them is right"),
     (
-        "queue/local_loom.rs",
+        "queue/local_model.rs",
         "part of a model: its cells' locks must order nothing that the indices do not",
     ),
     ("trace/", "a trace watches a run and takes no part in it"),

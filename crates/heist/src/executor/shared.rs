@@ -125,6 +125,12 @@ impl<T> Shared<T> {
             || (self.steal_rounds > 0 && self.stealers.iter().any(|stealer| !stealer.is_empty()))
     }
 
+    /// Some of the rejected ways to find the end look at the queues too.
+    #[inline(always)]
+    pub(super) fn rejected_scheme_finds_work(&self) -> bool {
+        self.termination.asks_the_queues() && self.any_work()
+    }
+
     /// Whether tasks are taken from outside.
     pub fn is_accepting(&self) -> bool {
         self.intake.is_accepting() && !self.cancel.is_cancelled()
@@ -218,6 +224,9 @@ impl<T> Shared<T> {
     /// Nothing more comes in, and what is queued is dropped.
     pub fn shut_down(&self) {
         self.stop(Stage::ShutDown);
+        if planted(Plant::ShutdownIsDone) {
+            self.finish();
+        }
     }
 
     fn stop(&self, stage: Stage) {
@@ -227,7 +236,7 @@ impl<T> Shared<T> {
             return;
         }
         self.intake.close();
-        if self.termination.closer_finds_done(&self.intake) {
+        if self.termination.closer_finds_done(&self.intake) && !self.rejected_scheme_finds_work() {
             self.finish();
         }
     }

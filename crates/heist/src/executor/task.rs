@@ -3,6 +3,7 @@
 use super::context::WorkerCtx;
 use super::worker::Worker;
 use crate::policy::RunTask;
+use crate::sync::plant::{Plant, planted};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -81,7 +82,9 @@ where
 /// Drops a task that will not be run.
 #[cold]
 pub(super) fn drop_task<T>(worker: &Worker<T>, task: T) {
-    worker.metrics().tasks_dropped.add(1);
+    if !planted(Plant::DropsUncounted) {
+        worker.metrics().tasks_dropped.add(1);
+    }
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(task))) {
         worker.metrics().panics.add(1);
         let surplus = worker.shared.task_panicked(worker.id, payload);

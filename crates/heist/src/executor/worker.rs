@@ -173,7 +173,8 @@ impl<T> Worker<T> {
 
     /// Goes quiet; says whether that showed that everything is done.
     fn go_quiet(&mut self) -> bool {
-        let quiet = self.ledger.go_quiet(&self.shared.termination, &self.shared.intake);
+        let mut quiet = self.ledger.go_quiet(&self.shared.termination, &self.shared.intake);
+        quiet.done &= !self.shared.rejected_scheme_finds_work();
         self.metrics().counter_flushes.add(u64::from(quiet.flushed));
         self.metrics().termination_checks.add(u64::from(quiet.checked));
         if quiet.done {
@@ -382,7 +383,7 @@ impl<T> Context for Worker<T> {
     #[inline(always)]
     fn end_task(&mut self) {
         self.in_task = false;
-        self.ledger.consume();
+        self.ledger.consume(&self.shared.termination);
         if let Some(took_ns) = self.pace.end_task(|| self.shared.clock.now_ns()) {
             self.metrics().task_time_ns.record(took_ns);
         }

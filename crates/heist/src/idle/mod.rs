@@ -35,6 +35,8 @@ pub struct Idle {
     searchers: CachePadded<AtomicUsize>,
     searcher_limit: usize,
     unparkers: Box<[Unparker]>,
+    #[cfg(heist_plant)]
+    next_in_turn: AtomicUsize,
 }
 
 impl Idle {
@@ -47,6 +49,8 @@ impl Idle {
             // Half of the pool: enough to find any work fast, few enough not to fight over it.
             searcher_limit: (workers / 2).max(1),
             unparkers: parkers.iter().map(Parker::unparker).collect(),
+            #[cfg(heist_plant)]
+            next_in_turn: AtomicUsize::new(0),
         };
         (idle, parkers)
     }
@@ -74,6 +78,10 @@ impl Idle {
         if planted(Plant::CountBeforeClear) {
             return self.wake_one_counting_first();
         }
+        #[cfg(heist_plant)]
+        if planted(Plant::WakeRoundRobin) {
+            return self.wake_next_in_turn();
+        }
         let Some(worker) = self.parked.take_lowest() else { return false };
         // Count after the bit is cleared and before the token: counting first and undoing it when the bit is
         // gone would, for a moment, show a searcher that never searches, and a pusher would rely on it.
@@ -92,6 +100,14 @@ impl Idle {
             self.searchers.fetch_sub(1, Ordering::AcqRel);
             false
         }
+    }
+
+    #[cfg(heist_plant)]
+    fn wake_next_in_turn(&self) -> bool {
+        let worker = self.next_in_turn.fetch_add(1, Ordering::Relaxed) % self.unparkers.len();
+        self.parked.remove(worker);
+        self.searchers.fetch_add(1, Ordering::AcqRel);
+        self.unparkers[worker].unpark()
     }
 
     /// Asks to become a searcher. Refused when half of the pool searches already; the worker then parks,
@@ -138,8 +154,9 @@ impl Idle {
         // Pairs with the light fence of `notify_pushed`; without it both sides may miss each other.
         heavy_fence();
         // If somebody searches, the look is that worker's duty: it ends its search here or in `found_work`.
-        let must_look =
-            self.searchers.load(Ordering::Relaxed) == 0 && !planted(Plant::NoLookAfterBit);
+        let must_look = self.searchers.load(Ordering::Relaxed) == 0
+            && !planted(Plant::NoLookAfterBit)
+            && (searching || !planted(Plant::RefusedDoesNotLook));
         if must_look && any_work() {
             return self.search_again(me, parker, Unparked::FoundWork);
         }
@@ -181,7 +198,9 @@ impl Idle {
         } else {
             // A waker was faster: it has counted us, or is about to, and its token is on the way. Left
             // untaken, that token would end a later park that nobody has counted.
-            parker.park();
+            if !planted(Plant::TokenLeftUntaken) {
+                parker.park();
+            }
             Unparked::Token
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Context;
 use crate::queue::{Order, Steal};
+use crate::sync::plant::{Plant, planted};
 
 /// Where a task was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +45,8 @@ pub fn pop_task<C: Context, S, R>(
     found_own: impl FnOnce(&mut C, S, C::Task) -> R,
     found_elsewhere: impl FnOnce(&mut C, S, Popped<C::Task>) -> R,
 ) -> Option<R> {
-    let mut elsewhere = if ctx.injector_is_due() { look_at_injector(ctx) } else { None };
+    let is_due = ctx.injector_is_due() && !planted(Plant::InjectorNeverDue);
+    let mut elsewhere = if is_due { look_at_injector(ctx) } else { None };
     if elsewhere.is_none() {
         if let Some(task) = ctx.pop_local() {
             return Some(found_own(ctx, state, task));
@@ -110,6 +112,7 @@ fn steal_until_sure<C: Context>(ctx: &mut C, victim: usize) -> Option<C::Task> {
         match ctx.steal_from(victim) {
             Steal::Success(task) => return Some(task),
             Steal::Empty => return None,
+            Steal::Retry if planted(Plant::RetryIsEmpty) => return None,
             Steal::Retry => crate::sync::spin_loop(),
         }
     }

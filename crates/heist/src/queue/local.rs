@@ -1,13 +1,13 @@
 //! A worker's own queue: last in, first out for its owner, first in, first out for thieves.
 //!
-//! The shipping build wraps crossbeam's deque. Loom cannot see into that, so under loom a bounded Chase-Lev
-//! deque with the same publication order stands in for it.
+//! The shipping build wraps crossbeam's deque. Model checkers cannot see into that, so under loom and in the
+//! simulator a Chase-Lev deque with the same publication order stands in for it.
 
-#[cfg(not(heist_loom))]
+#[cfg(not(any(heist_loom, heist_sim)))]
 #[path = "local_crossbeam.rs"]
 mod implementation;
-#[cfg(heist_loom)]
-#[path = "local_loom.rs"]
+#[cfg(any(heist_loom, heist_sim))]
+#[path = "local_model.rs"]
 mod implementation;
 
 pub use crossbeam_deque::Steal;

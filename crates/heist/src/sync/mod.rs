@@ -1,10 +1,10 @@
 //! The one door to atomics, fences, locks, parking and threads.
 //!
 //! Nothing else in the crate imports `std::sync` for a protocol. Behind the door stands the standard
-//! library, or loom with `--cfg heist_loom`; the protocols above cannot tell the difference, so the code
-//! that loom explores is the code that ships.
+//! library; or loom with `--cfg heist_loom`; or with `--cfg heist_sim` a simulated machine. The protocols above
+//! cannot tell the difference, so the code that is checked is the code that ships.
 //!
-//! Threads are the standard library's in every backend: a model starts threads of its own around the worker loop.
+//! Under loom, threads are the standard library's: a model starts threads of its own around the worker loop.
 //!
 //! Statistics ([`crate::metrics`]) use the standard atomics directly: nothing is decided by them, and every
 //! modelled atomic multiplies the schedules that a model checker has to visit.
@@ -21,20 +21,29 @@
 
 pub mod plant;
 
-#[cfg(not(heist_loom))]
+#[cfg(heist_sim)]
+pub mod machine;
+
+#[cfg(not(any(heist_loom, heist_sim)))]
 #[path = "backend_std.rs"]
 mod backend;
 #[cfg(heist_loom)]
 #[path = "backend_loom.rs"]
+mod backend;
+#[cfg(heist_sim)]
+#[path = "backend_sim.rs"]
 mod backend;
 
 pub use backend::{
     AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Clock, Mutex, MutexGuard, Ordering, Parker,
     Unparker, fence, spin_loop,
 };
+#[cfg(heist_sim)]
+pub use backend::{PerThread, mpsc, thread};
 pub use crossbeam_utils::CachePadded;
-pub use std::sync::{Arc, mpsc};
-pub use std::thread;
+pub use std::sync::Arc;
+#[cfg(not(heist_sim))]
+pub use std::{sync::mpsc, thread};
 
 use plant::{Plant, planted};
 

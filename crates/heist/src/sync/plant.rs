@@ -34,6 +34,30 @@ pub enum Plant {
     AcceptInTwoSteps,
     /// A panic leaves the intake open.
     IntakeOpenOnPanic,
+    /// A worker that finds its parked bit gone goes searching and leaves the waker's token untaken.
+    TokenLeftUntaken,
+    /// A worker that may not search, because too many do, parks without a look at the queues.
+    RefusedDoesNotLook,
+    /// Workers are woken in turn, whether they sleep or not.
+    WakeRoundRobin,
+    /// A thief that lost a race takes the queue for empty.
+    RetryIsEmpty,
+    /// A worker with work of its own never looks at the injector.
+    InjectorNeverDue,
+    /// `shutdown` declares the pool done, whatever is queued.
+    ShutdownIsDone,
+    /// Tasks that are dropped unrun are not counted.
+    DropsUncounted,
+    /// Done is found by batched deltas on one counter, added when a worker runs dry.
+    DeltasWhenIdle,
+    /// Done is found by batched deltas on one counter, added when they are large.
+    DeltasBeyondThreshold,
+    /// Done is found when all queues look empty.
+    QueuesLookEmpty,
+    /// No bug: done is found by one word that counts every task in flight. Sound, and contended.
+    InFlightWord,
+    /// No bug: the quiet workers are counted in a tree of words.
+    QuietTree,
 }
 
 #[cfg(not(heist_plant))]

@@ -8,6 +8,9 @@
 //!
 //! Not guaranteed: that a sum read while work is under way means anything. Only equality does.
 
+#[cfg(heist_plant)]
+mod rejected;
+
 use crate::intake::Intake;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, CachePadded, Ordering};
@@ -26,6 +29,8 @@ pub struct Termination {
     /// How many workers hold no work and do not search.
     quiet: CachePadded<AtomicUsize>,
     done: CachePadded<AtomicBool>,
+    #[cfg(heist_plant)]
+    rejected: Option<rejected::Scheme>,
 }
 
 /// One worker's own half: the only writer of its published counters. Not `Clone`, so there is only one.
@@ -36,6 +41,9 @@ pub struct Ledger {
     consumed: u64,
     consumed_published: u64,
     quiet: bool,
+    /// Produced minus consumed, as far as a rejected scheme has not published it.
+    #[cfg(heist_plant)]
+    delta: i64,
 }
 
 /// What a worker learnt by going quiet.
@@ -62,6 +70,8 @@ impl Termination {
             workers: (0..workers).map(|_| published()).collect(),
             quiet: CachePadded::new(AtomicUsize::new(0)),
             done: CachePadded::new(AtomicBool::new(false)),
+            #[cfg(heist_plant)]
+            rejected: rejected::Scheme::planted(workers),
         };
         let ledger = |worker| Ledger {
             worker,
@@ -69,6 +79,8 @@ impl Termination {
             consumed: 0,
             consumed_published: 0,
             quiet: false,
+            #[cfg(heist_plant)]
+            delta: 0,
         };
         (termination, (0..workers).map(ledger).collect())
     }
@@ -82,6 +94,10 @@ impl Termination {
     pub fn closer_finds_done(&self, intake: &Intake) -> bool {
         if planted(Plant::CloserDoesNotCheck) {
             return false;
+        }
+        #[cfg(heist_plant)]
+        if let Some(scheme) = &self.rejected {
+            return scheme.closer_finds_done(self, intake);
         }
         let quiet = if planted(Plant::CloserOnlyLoads) {
             self.quiet.load(Ordering::Acquire)
@@ -127,6 +143,16 @@ impl Termination {
         self.done.store(true, Ordering::Release);
     }
 
+    /// Whether done must also be asked of the queues: in none but the rejected schemes.
+    #[inline(always)]
+    pub fn asks_the_queues(&self) -> bool {
+        #[cfg(heist_plant)]
+        if let Some(scheme) = &self.rejected {
+            return scheme.asks_the_queues();
+        }
+        false
+    }
+
     /// Whether the pool was declared done. Workers read it after each token.
     #[inline]
     pub fn is_done(&self) -> bool {
@@ -140,6 +166,10 @@ impl Ledger {
     #[inline(always)]
     pub fn produce(&mut self, termination: &Termination, count: u64, push: impl FnOnce()) {
         self.produced += count;
+        #[cfg(heist_plant)]
+        if let Some(scheme) = &termination.rejected {
+            scheme.count(&mut self.delta, count as i64);
+        }
         let produced = &termination.workers[self.worker].produced;
         if planted(Plant::ProducedAfterPush) {
             push();
@@ -152,8 +182,13 @@ impl Ledger {
     /// Counts one task as ended. Published when the worker goes quiet, not before: until then this worker is
     /// known to be busy, so nobody needs the figure.
     #[inline]
-    pub fn consume(&mut self) {
+    #[cfg_attr(not(heist_plant), expect(unused_variables, reason = "for the rejected schemes"))]
+    pub fn consume(&mut self, termination: &Termination) {
         self.consumed += 1;
+        #[cfg(heist_plant)]
+        if let Some(scheme) = &termination.rejected {
+            scheme.count(&mut self.delta, -1);
+        }
     }
 
     /// The worker holds no task and is about to park: publishes its counts and, as the last worker to get
@@ -175,6 +210,12 @@ impl Ledger {
             self.consumed_published = self.consumed;
         }
         self.quiet = true;
+        #[cfg(heist_plant)]
+        if let Some(scheme) = &termination.rejected {
+            let (checked, done) =
+                scheme.went_quiet(termination, intake, self.worker, &mut self.delta);
+            return WentQuiet { checked, flushed, done };
+        }
         // AcqRel: the last one has everything that the others published before they got here.
         let checked =
             termination.quiet.fetch_add(1, Ordering::AcqRel) == termination.workers.len() - 1;
@@ -186,6 +227,10 @@ impl Ledger {
     pub fn leave_quiet(&mut self, termination: &Termination) {
         if self.quiet {
             self.quiet = false;
+            #[cfg(heist_plant)]
+            if let Some(scheme) = &termination.rejected {
+                return scheme.left_quiet(self.worker);
+            }
             termination.quiet.fetch_sub(1, Ordering::AcqRel);
         }
     }
@@ -204,13 +249,13 @@ mod tests {
 
         assert!(!ledgers[1].go_quiet(&termination, &intake).checked);
         ledgers[0].produce(&termination, 1, || ());
-        ledgers[0].consume();
+        ledgers[0].consume(&termination);
         let quiet = ledgers[0].go_quiet(&termination, &intake);
         assert_eq!(quiet, WentQuiet { checked: true, flushed: true, done: false });
         assert!(!termination.closer_finds_done(&intake), "one task is still queued");
 
         ledgers[1].leave_quiet(&termination);
-        ledgers[1].consume();
+        ledgers[1].consume(&termination);
         assert!(ledgers[1].go_quiet(&termination, &intake).done);
         assert!(termination.closer_finds_done(&intake));
     }
@@ -231,7 +276,7 @@ mod tests {
         let intake = Intake::new();
         let (termination, mut ledgers) = Termination::new(1);
         intake.close();
-        ledgers[0].consume();
+        ledgers[0].consume(&termination);
         let _ = ledgers[0].go_quiet(&termination, &intake);
     }
 }

@@ -1,28 +1,37 @@
-//! The modelled local queue: a bounded Chase-Lev deque over loom's atomics.
+//! The modelled local queue: a Chase-Lev deque over the atomics of the model checker or simulator.
 //!
 //! It publishes exactly what crossbeam's does: a Release store of `back` after the task was written, a full
-//! fence between the owner's claim and its look at `front`, a compare-and-swap on `front` for thieves. A lock
-//! around the whole queue would be simpler, but it would order operations that the real queue leaves
-//! unordered and hide the very bugs that are looked for. The cells themselves are not modelled: the indices
-//! decide who may touch one.
+//! fence between the owner's claim and its look at `front`, a compare-and-swap on `front` for each task that a thief
+//! takes, and one store of the thief's own `back` when it has taken them all. A lock around the whole queue would be
+//! simpler, but it would order operations that the real queue leaves unordered and hide the very bugs that are
+//! looked for. The cells themselves are not modelled: the indices decide who may touch one.
 
 use super::Steal;
-use crate::sync::{Arc, AtomicUsize, Ordering, fence};
+use crate::sync::{Arc, AtomicUsize, CachePadded, Ordering, fence};
 use std::sync::Mutex;
 
-/// Enough for every model; a push beyond it fails loudly.
-const CAPACITY: usize = 8;
+/// The first index. Not zero, so that the owner's claim never wraps.
+const START: usize = 1;
 
 #[derive(Debug)]
 struct Shared<T> {
     front: AtomicUsize,
     back: AtomicUsize,
-    cells: Vec<Mutex<Option<T>>>,
+    /// The task of each index. No cell is used twice but by the owner's own pushes and pops: models are short.
+    cells: Mutex<Vec<Option<T>>>,
 }
 
 impl<T> Shared<T> {
+    fn put(&self, index: usize, task: T) {
+        let mut cells = self.cells.lock().expect("no panic while it is held");
+        if index >= cells.len() {
+            cells.resize_with(index + 1, || None);
+        }
+        assert!(cells[index].replace(task).is_none(), "a cell is written when it is empty");
+    }
+
     fn take(&self, index: usize) -> T {
-        let task = self.cells[index % CAPACITY].lock().unwrap().take();
+        let task = self.cells.lock().expect("no panic while it is held")[index].take();
         task.expect("whoever claimed the index owns the cell")
     }
 
@@ -49,15 +58,31 @@ impl<T> Shared<T> {
             Err(_) => Steal::Retry,
         }
     }
+
+    #[cfg(heist_sim)]
+    fn tell_look(&self) {
+        crate::sync::machine::machine().thief_looks_at(self.front.address());
+    }
+
+    #[cfg(heist_sim)]
+    fn tell_retry(&self) {
+        crate::sync::machine::machine().steal_must_be_retried(self.front.address());
+    }
+
+    #[cfg(not(heist_sim))]
+    fn tell_look(&self) {}
+
+    #[cfg(not(heist_sim))]
+    fn tell_retry(&self) {}
 }
 
 /// The owner's end.
 #[derive(Debug)]
-pub struct LocalQueue<T>(Arc<Shared<T>>);
+pub struct LocalQueue<T>(Arc<CachePadded<Shared<T>>>);
 
 /// A thief's end.
 #[derive(Debug)]
-pub struct Stealer<T>(Arc<Shared<T>>);
+pub struct Stealer<T>(Arc<CachePadded<Shared<T>>>);
 
 impl<T> Default for LocalQueue<T> {
     fn default() -> Self {
@@ -68,12 +93,11 @@ impl<T> Default for LocalQueue<T> {
 impl<T> LocalQueue<T> {
     /// An empty queue.
     pub fn new() -> Self {
-        Self(Arc::new(Shared {
-            // Not at zero, so that the owner's claim never wraps.
-            front: AtomicUsize::new(CAPACITY),
-            back: AtomicUsize::new(CAPACITY),
-            cells: (0..CAPACITY).map(|_| Mutex::new(None)).collect(),
-        }))
+        Self(Arc::new(CachePadded::new(Shared {
+            front: AtomicUsize::new(START),
+            back: AtomicUsize::new(START),
+            cells: Mutex::new(Vec::new()),
+        })))
     }
 
     /// A thief's end of this queue.
@@ -84,8 +108,7 @@ impl<T> LocalQueue<T> {
     /// Adds a task at the owner's end.
     pub fn push(&self, task: T) {
         let back = self.0.back.load(Ordering::Relaxed);
-        let before = self.0.cells[back % CAPACITY].lock().unwrap().replace(task);
-        assert!(before.is_none(), "the model's queue is full");
+        self.0.put(back, task);
         self.0.back.store(back + 1, Ordering::Release);
     }
 
@@ -129,21 +152,29 @@ impl<T> LocalQueue<T> {
 impl<T> Stealer<T> {
     /// Whether the queue looks empty.
     pub fn is_empty(&self) -> bool {
+        self.0.tell_look();
         self.0.len() == 0
     }
 
-    /// Moves the older half of the tasks, rounded up and `limit` at most, into `into`, and returns one of
+    /// Moves the older half of the tasks, rounded up and `limit` at most, into `into`, and returns the newest of
     /// them.
     pub fn steal_half(&self, into: &LocalQueue<T>, limit: usize) -> Steal<T> {
-        let (first, queued) = match self.0.steal_one() {
+        self.0.tell_look();
+        let (mut newest, queued) = match self.0.steal_one() {
             Steal::Success(stolen) => stolen,
             Steal::Empty => return Steal::Empty,
-            Steal::Retry => return Steal::Retry,
+            Steal::Retry => {
+                self.0.tell_retry();
+                return Steal::Retry;
+            }
         };
+        let mut back = into.0.back.load(Ordering::Relaxed);
         for _ in 1..queued.div_ceil(2).min(limit) {
             let Steal::Success((task, _)) = self.0.steal_one() else { break };
-            into.push(task);
+            into.0.put(back, std::mem::replace(&mut newest, task));
+            back += 1;
         }
-        Steal::Success(first)
+        into.0.back.store(back, Ordering::Release);
+        Steal::Success(newest)
     }
 }

@@ -1,0 +1,85 @@
+//! Delays whoever would make progress.
+//!
+//! Others first look, then act on what they saw; the adversary lets everybody look before anybody acts, so that they
+//! act on what is out of date.
+
+use super::{Action, Driver, View};
+use crate::machine::{EventKind, Status, ThreadId};
+use heist::XorShift64;
+
+/// Nobody is delayed for more than this many steps at a stretch: in the end everybody gets somewhere.
+const PATIENCE_MAX: usize = 400;
+
+/// Prefers operations that change nothing.
+#[derive(Debug)]
+pub struct Adversary {
+    rng: XorShift64,
+    /// For how long whoever would make progress is kept waiting, at most.
+    patience: u64,
+    /// Since when each thread has been kept waiting.
+    delayed_since: Vec<Option<u64>>,
+}
+
+impl Adversary {
+    /// A driver for one schedule.
+    pub fn new(seed: u64) -> Self {
+        let mut rng = XorShift64::new(seed);
+        let patience = 1 + rng.below_usize(PATIENCE_MAX) as u64;
+        Self { rng, patience, delayed_since: Vec::new() }
+    }
+
+    /// How much a thread's next operation would change. What changes least goes first.
+    fn progress(view: &View<'_>, thread: ThreadId) -> u32 {
+        if view.threads[thread].status == Status::Working {
+            return 5;
+        }
+        match view.threads[thread].pending.kind {
+            EventKind::Load | EventKind::Say => 0,
+            // Its stores stay where they are.
+            EventKind::Store => 1,
+            EventKind::Pause => 2,
+            EventKind::Lock | EventKind::TakeToken => 3,
+            _ => 4,
+        }
+    }
+}
+
+impl Driver for Adversary {
+    fn choose(&mut self, view: &View<'_>) -> Action {
+        self.delayed_since.resize(view.threads.len(), None);
+        let Some(&first) = view.runnable.first() else {
+            return view.default_action().expect("something can happen");
+        };
+        // A grain of chance, or every schedule of a scenario would be the same.
+        let chosen = if self.rng.below(16) == 0 {
+            view.runnable[self.rng.below_usize(view.runnable.len())]
+        } else {
+            let overdue = view.runnable.iter().find(|thread| {
+                self.delayed_since[**thread]
+                    .is_some_and(|since| view.step.saturating_sub(since) > self.patience)
+            });
+            let least = || {
+                let rank = |thread: &&ThreadId| (Self::progress(view, **thread), **thread);
+                *view.runnable.iter().min_by_key(rank).unwrap_or(&first)
+            };
+            overdue.copied().unwrap_or_else(least)
+        };
+        for thread in view.runnable {
+            let delayed = &mut self.delayed_since[*thread];
+            if *thread == chosen {
+                *delayed = None;
+            } else {
+                delayed.get_or_insert(view.step);
+            }
+        }
+        // Stores arrive once in a while, too.
+        if !view.buffered.is_empty() && self.rng.below(32) == 0 {
+            return Action::Flush(view.buffered[0]);
+        }
+        Action::Run(chosen)
+    }
+
+    fn as_any(&mut self) -> &mut dyn std::any::Any {
+        self
+    }
+}

@@ -1,0 +1,67 @@
+//! What the oracles can say.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Which promise was broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A task was accepted, and neither run nor dropped.
+    Lost,
+    /// A task was dropped although nobody had stopped the pool.
+    DroppedForNoReason,
+    /// A worker sleeps, work waits that it could take, and nobody searches.
+    AsleepBesideWork,
+    /// A worker left, or `join` returned, before everything had ended.
+    DoneTooEarly,
+    /// Everything has ended, the pool is closed, and nobody notices.
+    DoneNeverFound,
+    /// A task was accepted by a pool that had been closed before.
+    AcceptedAfterClose,
+    /// A task was refused by a pool that nobody had closed.
+    RefusedForNoReason,
+    /// A task was run after a worker had left.
+    RanAfterDone,
+    /// A task waited longer than it may.
+    Starved,
+    /// The metrics do not add up.
+    MetricsWrong,
+    /// A thief that lost a race looked elsewhere without asking again.
+    RetryIgnored,
+    /// The code under test panicked.
+    EnginePanicked,
+    /// Threads wait for each other.
+    Stuck,
+    /// The schedule does not come to an end.
+    NoEnd,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = serde_json::to_value(self).expect("a name is always a value");
+        f.write_str(text.as_str().expect("a unit variant is a string"))
+    }
+}
+
+/// A broken promise, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Which promise.
+    pub kind: Kind,
+    /// How it was broken.
+    pub text: String,
+}
+
+impl Failure {
+    /// A failure.
+    pub fn new(kind: Kind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.text)
+    }
+}

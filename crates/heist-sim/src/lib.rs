@@ -1,0 +1,10 @@
+//! The simulator (fault model to come).
+#![cfg(heist_sim)]
+#![allow(missing_debug_implementations, reason = "coroutines and drivers have none")]
+pub mod driver;
+pub mod failure;
+pub mod machine;
+pub mod play;
+pub mod report;
+pub mod scenario;
+pub mod world;

@@ -1,0 +1,154 @@
+//! What the code under test asks of the machine.
+
+use super::state::STEP_NS;
+use super::{CostModel, EventKind, SimMachine, Status, Thread};
+use crate::failure::{Failure, Kind};
+use heist::sync::machine::{Address, Change, Machine, Site};
+use std::panic::Location;
+
+impl Machine for SimMachine {
+    fn allocate(&self, value: u64) -> Address {
+        Address(self.state.borrow_mut().memory.allocate(value))
+    }
+
+    fn load(&self, site: Site) -> u64 {
+        self.point(EventKind::Load, site.address.0);
+        let mut state = self.state.borrow_mut();
+        let me = state.running();
+        state.charge(site, false);
+        let value = state.memory.load(me, site.address.0);
+        state.note(me, EventKind::Load, site.address.0, value, Some(site.caller));
+        value
+    }
+
+    fn store(&self, site: Site, value: u64) {
+        self.point(EventKind::Store, site.address.0);
+        let mut state = self.state.borrow_mut();
+        let me = state.running();
+        state.charge(site, true);
+        state.note(me, EventKind::Store, site.address.0, value, Some(site.caller));
+        state.memory.store(me, site.address.0, value);
+    }
+
+    fn modify(
+        &self,
+        site: Site,
+        change: Change,
+        update: &mut dyn FnMut(u64) -> Option<u64>,
+    ) -> u64 {
+        let kind = EventKind::from(change);
+        if change != Change::Unlock {
+            self.point(kind, site.address.0);
+        }
+        let mut state = self.state.borrow_mut();
+        let me = state.running();
+        if kind == EventKind::TakeToken {
+            state.threads[me].unanswered_queue = None;
+        }
+        state.flush_all(me);
+        state.charge(site, true);
+        let held = state.memory.read(site.address.0);
+        if let Some(new) = update(held) {
+            state.memory.write(site.address.0, new);
+        }
+        let now = state.memory.read(site.address.0);
+        state.note(me, kind, site.address.0, now, Some(site.caller));
+        held
+    }
+
+    fn fence(&self, caller: &'static Location<'static>) {
+        self.point(EventKind::Fence, 0);
+        let mut state = self.state.borrow_mut();
+        let me = state.running();
+        state.flush_all(me);
+        let cost_ns = state.costs.as_ref().map_or(STEP_NS, CostModel::fence_ns);
+        state.spend(cost_ns);
+        state.note(me, EventKind::Fence, 0, 0, Some(caller));
+    }
+
+    fn pause(&self) {
+        let is_first = {
+            let mut state = self.state.borrow_mut();
+            let me = state.running();
+            state.spend(STEP_NS);
+            // One pause after the other is one long pause.
+            state.threads[me].pending.kind != EventKind::Pause || state.costs.is_some()
+        };
+        if is_first {
+            self.point(EventKind::Pause, 0);
+        }
+    }
+
+    fn wait(&self, address: Address, timeout_ns: Option<u64>) -> bool {
+        {
+            let mut state = self.state.borrow_mut();
+            let me = state.running();
+            state.flush_all(me);
+            let deadline_ns = timeout_ns.map(|timeout_ns| state.now_ns.saturating_add(timeout_ns));
+            state.memory.timed_waits += usize::from(deadline_ns.is_some());
+            state.set_status(me, Status::Waiting { address: address.0, deadline_ns });
+            state.note(me, EventKind::Wait, address.0, 0, None);
+            let since_ns = state.threads[me].clock_ns;
+            if let Some(costs) = &mut state.costs {
+                costs.fell_asleep(me, since_ns);
+            }
+            state.current = None;
+        }
+        self.suspend();
+        let mut state = self.state.borrow_mut();
+        let me = state.running();
+        std::mem::take(&mut state.threads[me].expired)
+    }
+
+    fn notify(&self, address: Address) {
+        let mut state = self.state.borrow_mut();
+        let now_ns = state.now_ns;
+        for thread in 0..state.threads.len() {
+            match state.threads[thread].status {
+                Status::Waiting { address: waits_for, .. } if waits_for == address.0 => {
+                    state.end_wait(thread, false);
+                    if let Some(costs) = &mut state.costs {
+                        let awake_ns = costs.woke_up(thread, now_ns);
+                        state.threads[thread].clock_ns = awake_ns;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.state.borrow().now_ns
+    }
+
+    fn spawn(&self, name: &str, body: Box<dyn FnOnce()>) -> u64 {
+        let mut state = self.state.borrow_mut();
+        let thread = state.threads.len();
+        let coroutine = self.stacks.borrow_mut().coroutine(body);
+        let clock_ns = state.now_ns;
+        state.threads.push(Thread::new(name, coroutine, clock_ns));
+        state.memory.add_thread();
+        state.set_status(thread, Status::Ready);
+        self.threads_before.get() + thread as u64
+    }
+
+    fn current_thread(&self) -> u64 {
+        self.threads_before.get() + self.state.borrow().running() as u64
+    }
+
+    fn steal_must_be_retried(&self, queue: Address) {
+        let mut state = self.state.borrow_mut();
+        let me = state.running();
+        state.threads[me].unanswered_queue = Some(queue.0);
+    }
+
+    fn thief_looks_at(&self, queue: Address) {
+        let mut state = self.state.borrow_mut();
+        let me = state.running();
+        let unanswered = state.threads[me].unanswered_queue.take();
+        if unanswered.is_some_and(|unanswered| unanswered != queue.0) {
+            let text = "a thief lost a race for a queue, and looked elsewhere without asking again";
+            state.fail(Failure::new(Kind::RetryIgnored, text.to_owned()));
+        }
+    }
+}

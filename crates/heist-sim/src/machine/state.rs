@@ -1,0 +1,234 @@
+//! The state of a schedule that is under way, and the changes it goes through.
+
+use super::memory::Memory;
+use super::{CostModel, Event, EventKind, Status, Thread, ThreadId};
+use crate::driver::{Action, Driver, View};
+use crate::failure::{Failure, Kind};
+use heist::sync::machine::Site;
+use std::panic::Location;
+
+/// What a step costs on the simulated clock, where no cost model says otherwise.
+pub(super) const STEP_NS: u64 = 10;
+
+/// What a thread is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// The kind of operation.
+    pub kind: EventKind,
+    /// The word, if there is one.
+    pub address: usize,
+}
+
+/// The state of a schedule that is under way.
+pub(super) struct State {
+    pub(super) threads: Vec<Thread>,
+    /// Threads that can go on, in no particular order but a repeatable one.
+    pub(super) runnable: Vec<ThreadId>,
+    /// How many threads are inside the code under test.
+    pub(super) ready: usize,
+    pub(super) memory: Memory,
+    pub(super) current: Option<ThreadId>,
+    pub(super) next: Option<ThreadId>,
+    pub(super) driver: Option<Box<dyn Driver>>,
+    pub(super) costs: Option<CostModel>,
+    pub(super) now_ns: u64,
+    pub(super) steps: u64,
+    pub(super) steps_max: u64,
+    pub(super) hash: u64,
+    pub(super) failure: Option<Failure>,
+    pub(super) record: bool,
+    pub(super) decisions: Vec<(u64, Action)>,
+    pub(super) events: Vec<Event>,
+}
+
+impl State {
+    pub(super) fn new() -> Self {
+        Self {
+            threads: Vec::new(),
+            runnable: Vec::new(),
+            ready: 0,
+            memory: Memory::default(),
+            current: None,
+            next: None,
+            driver: None,
+            costs: None,
+            now_ns: 0,
+            steps: 0,
+            steps_max: 0,
+            hash: 0,
+            failure: None,
+            record: false,
+            decisions: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
+    pub(super) fn running(&self) -> ThreadId {
+        self.current.expect("an operation is made by a simulated thread")
+    }
+
+    pub(super) fn set_status(&mut self, thread: ThreadId, status: Status) {
+        let was = std::mem::replace(&mut self.threads[thread].status, status);
+        self.ready += usize::from(status == Status::Ready);
+        self.ready -= usize::from(was == Status::Ready);
+        match (was.is_runnable(), status.is_runnable()) {
+            (false, true) => self.runnable.push(thread),
+            (true, false) => {
+                let place = self.runnable.iter().position(|other| *other == thread);
+                self.runnable.swap_remove(place.expect("it was runnable"));
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn view(&self) -> View<'_> {
+        View {
+            current: self.current.filter(|current| self.threads[*current].status.is_runnable()),
+            runnable: &self.runnable,
+            threads: &self.threads,
+            buffered: self.memory.buffered_threads(),
+            waits_with_timeout: self.memory.timed_waits,
+            step: self.steps,
+        }
+    }
+
+    /// When nobody does anything, time passes, and the stores arrive. Says whether nothing happens by itself any
+    /// more.
+    pub(super) fn settles(&mut self) -> bool {
+        if self.ready > 0 {
+            return false;
+        }
+        while let Some(thread) = self.memory.buffered_threads().first() {
+            self.flush_one(*thread);
+        }
+        true
+    }
+
+    /// Asks the driver until it names a thread to run. `None`: nobody can.
+    pub(super) fn choose(&mut self) -> Option<ThreadId> {
+        loop {
+            if self.failure.is_some() {
+                return None;
+            }
+            let default = self.view().default_action()?;
+            let mut driver = self.driver.take().expect("it is back after each question");
+            let action = driver.choose(&self.view());
+            self.driver = Some(driver);
+            if self.record && action != default {
+                self.decisions.push((self.steps, action));
+            }
+            match action {
+                Action::Run(thread) => {
+                    debug_assert!(self.threads[thread].status.is_runnable());
+                    return Some(thread);
+                }
+                Action::Flush(thread) => self.flush_one(thread),
+                Action::Expire(thread) => self.expire(thread),
+                Action::WakeSpuriously(thread) => {
+                    self.count_step();
+                    self.end_wait(thread, false);
+                }
+            }
+        }
+    }
+
+    pub(super) fn count_step(&mut self) {
+        self.steps += 1;
+        if self.steps == self.steps_max {
+            self.fail(Failure::new(Kind::NoEnd, format!("no end after {} steps", self.steps_max)));
+        }
+    }
+
+    pub(super) fn flush_one(&mut self, thread: ThreadId) {
+        self.count_step();
+        let (address, value) = self.memory.flush_one(thread);
+        self.note(thread, EventKind::Flush, address, value, None);
+    }
+
+    pub(super) fn flush_all(&mut self, thread: ThreadId) {
+        while self.memory.has_buffered(thread) {
+            let (address, value) = self.memory.flush_one(thread);
+            self.note(thread, EventKind::Flush, address, value, None);
+        }
+    }
+
+    pub(super) fn expire(&mut self, thread: ThreadId) {
+        self.count_step();
+        let Status::Waiting { deadline_ns: Some(deadline_ns), .. } = self.threads[thread].status
+        else {
+            unreachable!("only a wait with a deadline expires");
+        };
+        self.now_ns = self.now_ns.max(deadline_ns);
+        self.threads[thread].clock_ns = self.threads[thread].clock_ns.max(deadline_ns);
+        self.end_wait(thread, true);
+    }
+
+    pub(super) fn end_wait(&mut self, thread: ThreadId, expired: bool) {
+        if let Status::Waiting { deadline_ns: Some(_), .. } = self.threads[thread].status {
+            self.memory.timed_waits -= 1;
+        }
+        self.threads[thread].expired = expired;
+        self.set_status(thread, Status::Ready);
+    }
+
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+    }
+
+    /// Adds an operation to the digest, and to the record if there is one.
+    pub(super) fn note(
+        &mut self,
+        thread: ThreadId,
+        kind: EventKind,
+        address: usize,
+        value: u64,
+        caller: Option<&'static Location<'static>>,
+    ) {
+        let digest = (thread as u64) << 48 ^ (kind as u64) << 40 ^ (address as u64) << 20 ^ value;
+        self.hash = (self.hash.rotate_left(5) ^ digest).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        if self.record {
+            let (step, now_ns) = (self.steps, self.now_ns);
+            self.events.push(Event {
+                step,
+                now_ns,
+                thread,
+                kind,
+                address,
+                value,
+                caller,
+                text: None,
+            });
+        }
+    }
+
+    /// Before an operation of the running thread: who goes next? `true` if it goes on itself.
+    pub(super) fn may_go_on(&mut self, pending: Pending) -> bool {
+        let me = self.running();
+        self.threads[me].pending = pending;
+        self.count_step();
+        let next = self.choose();
+        let goes_on = next == Some(me);
+        self.next = next.filter(|_| !goes_on);
+        goes_on
+    }
+
+    /// Lets time pass for the running thread.
+    pub(super) fn spend(&mut self, nanoseconds: u64) {
+        let me = self.running();
+        if self.costs.is_some() {
+            self.threads[me].clock_ns += nanoseconds;
+            self.now_ns = self.threads[me].clock_ns;
+        } else {
+            self.now_ns += nanoseconds;
+        }
+    }
+
+    pub(super) fn charge(&mut self, site: Site, writes: bool) {
+        let me = self.running();
+        let nanoseconds = match &mut self.costs {
+            Some(costs) => costs.access(me, site.memory, writes, self.threads[me].clock_ns),
+            None => STEP_NS,
+        };
+        self.spend(nanoseconds);
+    }
+}

@@ -1,0 +1,144 @@
+//! Scenarios out of dice, and smaller ones out of larger.
+
+use super::{Act, End, How, Pool, Scenario, Step};
+use heist::XorShift64;
+
+/// A random scenario that every correct pool brings to its end.
+pub fn generate(seed: u64) -> Scenario {
+    let mut rng = XorShift64::new(seed);
+    let workers = 1 + rng.below_usize(4);
+    let programs_count = 1 + rng.below_usize(4);
+    // Only the last program meets, so that nobody who is needed for the meeting waits for anything else; and as many
+    // come as are needed, or a multiple of it.
+    let programs =
+        (0..programs_count).map(|number| program(&mut rng, number, programs_count)).collect();
+    let actors = (0..1 + rng.below_usize(3)).map(|_| actor(&mut rng, programs_count)).collect();
+    let end = match rng.below(8) {
+        0 => End::Drop,
+        1 => End::ShutdownAndJoin,
+        2 => End::JoinTimeout { ns: u64::from(rng.below(5_000)) },
+        _ => End::Join,
+    };
+    let scenario = Scenario {
+        name: format!("generated-{seed}"),
+        pool: pool(&mut rng, workers),
+        programs,
+        actors,
+        end,
+        permits: 1 + rng.below_usize(2),
+        starvation_bound: None,
+    };
+    debug_assert_eq!(scenario.validate(), Ok(()));
+    scenario
+}
+
+fn pool(rng: &mut XorShift64, workers: usize) -> Pool {
+    Pool {
+        workers,
+        stealing: rng.below(8) != 0,
+        steal_tries: 1 + rng.below(2),
+        steal_batch: [1, 2, 64][rng.below_usize(3)],
+        injector_batch: [1, 2, 64][rng.below_usize(3)],
+        looks: [0, 0, 1, 3][rng.below_usize(4)],
+        backstop_ns: (rng.below(8) == 0).then_some(1_000),
+        isolate_panics: rng.below(2) == 0,
+        seed: rng.next_u64(),
+    }
+}
+
+fn how(rng: &mut XorShift64) -> How {
+    [How::Local, How::Local, How::Batch, How::Global, How::Yielded][rng.below_usize(5)]
+}
+
+fn program(rng: &mut XorShift64, number: usize, programs: usize) -> Vec<Step> {
+    let later = programs - number - 1;
+    let mut steps = Vec::new();
+    for _ in 0..rng.below_usize(4) {
+        let step = match rng.below(12) {
+            0 => Step::Again { times: 1 + rng.below(2), how: how(rng) },
+            1 if rng.below(3) == 0 => Step::PanicOnDrop,
+            2 if rng.below(3) == 0 => Step::Panic,
+            3 if rng.below(3) == 0 && later > 0 => Step::PanicInBatch {
+                program: number + 1 + rng.below_usize(later),
+                after: rng.below_usize(3),
+            },
+            4..=7 if later > 0 => Step::Spawn {
+                program: number + 1 + rng.below_usize(later),
+                count: 1 + rng.below_usize(2),
+                how: how(rng),
+            },
+            _ => Step::Run { ns: 10 + u64::from(rng.below(2_000)) },
+        };
+        steps.push(step);
+    }
+    steps
+}
+
+fn actor(rng: &mut XorShift64, programs: usize) -> Vec<Act> {
+    let act = |rng: &mut XorShift64| match rng.below(16) {
+        0 => Act::Shutdown,
+        1 => Act::Cancel,
+        2 | 3 => Act::Run { ns: 10 + u64::from(rng.below(2_000)) },
+        4..=6 => Act::Batch { program: rng.below_usize(programs), count: rng.below_usize(5) },
+        _ => Act::Spawn { program: rng.below_usize(programs), hold: rng.below(4) == 0 },
+    };
+    (0..rng.below_usize(5)).map(|_| act(rng)).collect()
+}
+
+/// The scenarios that are one step simpler: to find out which parts of a failing one matter.
+pub fn shrink(scenario: &Scenario) -> Vec<Scenario> {
+    let mut smaller = Vec::new();
+    let mut add = |change: &dyn Fn(&mut Scenario)| {
+        let mut changed = scenario.clone();
+        change(&mut changed);
+        if changed != *scenario && changed.validate().is_ok() {
+            smaller.push(changed);
+        }
+    };
+    for actor in 1..scenario.actors.len() {
+        add(&|scenario| _ = scenario.actors.remove(actor));
+    }
+    for (actor, acts) in scenario.actors.iter().enumerate() {
+        for act in 0..acts.len() {
+            add(&|scenario| _ = scenario.actors[actor].remove(act));
+            add(&|scenario| simplify_act(&mut scenario.actors[actor][act]));
+        }
+    }
+    for (program, steps) in scenario.programs.iter().enumerate() {
+        for step in 0..steps.len() {
+            add(&|scenario| _ = scenario.programs[program].remove(step));
+            add(&|scenario| simplify_step(&mut scenario.programs[program][step]));
+        }
+    }
+    add(&|scenario| scenario.pool.workers -= 1);
+    add(&|scenario| scenario.end = End::Join);
+    let plain = Pool { workers: scenario.pool.workers, ..Pool::default() };
+    add(&|scenario| scenario.pool.looks = plain.looks);
+    add(&|scenario| scenario.pool.steal_tries = plain.steal_tries);
+    add(&|scenario| scenario.pool.steal_batch = plain.steal_batch);
+    add(&|scenario| scenario.pool.injector_batch = plain.injector_batch);
+    add(&|scenario| scenario.pool.backstop_ns = None);
+    add(&|scenario| scenario.pool.stealing = true);
+    add(&|scenario| scenario.pool.seed = plain.seed);
+    smaller
+}
+
+fn simplify_act(act: &mut Act) {
+    match act {
+        Act::Batch { count, .. } if *count > 1 => *count -= 1,
+        Act::Batch { program, .. } => *act = Act::Spawn { program: *program, hold: false },
+        Act::Spawn { hold, .. } => *hold = false,
+        Act::Run { ns } => *ns = 10,
+        _ => {}
+    }
+}
+
+fn simplify_step(step: &mut Step) {
+    match step {
+        Step::Spawn { count, .. } if *count > 1 => *count -= 1,
+        Step::Spawn { how, .. } | Step::Again { times: 0 | 1, how } => *how = How::Local,
+        Step::Again { times, .. } => *times /= 2,
+        Step::Run { ns } => *ns = 10,
+        _ => {}
+    }
+}

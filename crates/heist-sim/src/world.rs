@@ -1,0 +1,445 @@
+//! What is known outside of the code under test: which tasks exist, what became of them, who has been told what. The
+//! oracles compare this with what the code under test does.
+
+use crate::failure::{Failure, Kind};
+use crate::machine::{ThreadId, machine};
+use crate::scenario::Scenario;
+use heist::MetricsSnapshot;
+use heist::sync::machine::{Address, Machine};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// What became of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Handed to the pool, which has not answered yet.
+    Offered,
+    /// Refused, and given back.
+    Refused,
+    /// Accepted or spawned, and not begun.
+    Waiting,
+    /// Being run.
+    Running,
+    /// Run, to its end or until it panicked.
+    Ended,
+    /// Dropped without being run.
+    Dropped,
+}
+
+/// Where a task was put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Where every worker finds it.
+    Injector,
+    /// The own queue of a worker.
+    Own(usize),
+}
+
+/// A task, as far as it is known.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// What it does.
+    pub program: usize,
+    /// What became of it.
+    pub fate: Fate,
+    /// Where it was put.
+    pub place: Place,
+    /// How often it spawns itself again.
+    pub again: Option<u32>,
+    /// Whether it holds a permit.
+    pub permit: bool,
+    /// Whether its value panics when it is dropped.
+    pub panics_on_drop: bool,
+}
+
+/// A place to wait at until it is opened.
+#[derive(Debug)]
+struct Gate {
+    opened: bool,
+    word: Address,
+}
+
+/// A task from outside that has not begun, and what every worker had begun when it came.
+#[derive(Debug)]
+struct Queued {
+    job: usize,
+    begun: Vec<u64>,
+}
+
+/// Everything that is known.
+pub struct World {
+    scenario: Rc<Scenario>,
+    jobs: Vec<Record>,
+    /// Accepted or begun, and not ended.
+    outstanding: usize,
+    /// Which task each worker runs.
+    running: Vec<Option<usize>>,
+    /// Which workers have left.
+    left: Vec<bool>,
+    /// How many tasks each worker has begun.
+    begun: Vec<u64>,
+    queued: VecDeque<Queued>,
+    gates: Vec<Gate>,
+    meeting: usize,
+    permits: usize,
+    permit_word: Option<Address>,
+    /// Somebody has begun to stop the pool: tasks may be dropped.
+    stopped: bool,
+    /// The pool is known to be closed.
+    closed: bool,
+    /// The owner waits for the end.
+    joining: bool,
+    joined: bool,
+    /// A worker whose task has panicked and which has not been seen since: the pool is closed when it is.
+    aborting: Option<ThreadId>,
+    panics: u64,
+    dropped: u64,
+    /// The pool's own account, after it was joined.
+    metrics: Option<MetricsSnapshot>,
+}
+
+thread_local! {
+    static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
+}
+
+/// Looks at the world, or changes it. Must not make a step of the machine.
+pub fn world<R>(change: impl FnOnce(&mut World) -> R) -> R {
+    WORLD.with_borrow_mut(|world| change(world.as_mut().expect("a schedule is under way")))
+}
+
+/// Begins a new world.
+pub fn begin_world(scenario: &Rc<Scenario>) {
+    WORLD.set(Some(World::new(Rc::clone(scenario))));
+}
+
+/// A promise is broken: ends the schedule.
+pub fn fail(kind: Kind, text: impl Into<String>) {
+    machine().fail(Failure::new(kind, text));
+}
+
+impl World {
+    fn new(scenario: Rc<Scenario>) -> Self {
+        let workers = scenario.pool.workers;
+        Self {
+            permits: scenario.permits,
+            scenario,
+            jobs: Vec::new(),
+            outstanding: 0,
+            running: vec![None; workers],
+            left: vec![false; workers],
+            begun: vec![0; workers],
+            queued: VecDeque::new(),
+            gates: Vec::new(),
+            meeting: 0,
+            permit_word: None,
+            stopped: false,
+            closed: false,
+            joining: false,
+            joined: false,
+            aborting: None,
+            panics: 0,
+            dropped: 0,
+            metrics: None,
+        }
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> Rc<Scenario> {
+        Rc::clone(&self.scenario)
+    }
+
+    /// A task.
+    pub fn job(&mut self, job: usize) -> &mut Record {
+        &mut self.jobs[job]
+    }
+
+    /// Makes a task. One that a worker spawns is accepted from the start.
+    pub fn add_job(&mut self, program: usize, place: Place, from_outside: bool) -> usize {
+        let fate = if from_outside { Fate::Offered } else { Fate::Waiting };
+        let (again, permit, panics_on_drop) = (None, false, false);
+        self.jobs.push(Record { program, fate, place, again, permit, panics_on_drop });
+        self.outstanding += usize::from(!from_outside);
+        let job = self.jobs.len() - 1;
+        if place == Place::Injector && !from_outside {
+            self.watch_for_starvation(job);
+        }
+        job
+    }
+
+    fn watch_for_starvation(&mut self, job: usize) {
+        if self.scenario.starvation_bound.is_some() {
+            self.queued.push_back(Queued { job, begun: self.begun.clone() });
+        }
+    }
+
+    /// Whether the pool is known to be closed.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The pool has accepted a task from outside. `was_closed`: it was known to be closed before it was asked.
+    pub fn accepted(&mut self, job: usize, was_closed: bool) {
+        if was_closed {
+            fail(
+                Kind::AcceptedAfterClose,
+                format!("task {job} was accepted by a pool that was closed"),
+            );
+        }
+        if self.jobs[job].fate != Fate::Offered {
+            return;
+        }
+        self.jobs[job].fate = Fate::Waiting;
+        self.outstanding += 1;
+        self.watch_for_starvation(job);
+        if self.left.contains(&true) {
+            let text = format!("task {job} was accepted, and a worker had left already");
+            fail(Kind::DoneTooEarly, text);
+        }
+    }
+
+    /// The pool has refused a task from outside.
+    pub fn refused(&mut self, job: usize) {
+        self.jobs[job].fate = Fate::Refused;
+        if !self.joining && !self.stopped {
+            fail(Kind::RefusedForNoReason, format!("task {job} was refused by an open pool"));
+        }
+    }
+
+    /// A worker begins a task.
+    pub fn begin(&mut self, job: usize, worker: usize) {
+        self.worker_seen();
+        let record = &mut self.jobs[job];
+        self.outstanding += usize::from(record.fate == Fate::Offered);
+        record.fate = Fate::Running;
+        self.running[worker] = Some(job);
+        self.begun[worker] += 1;
+        if self.left.contains(&true) || self.joined {
+            fail(Kind::RanAfterDone, format!("task {job} was run after a worker had left"));
+        }
+        self.check_starvation(job, worker);
+    }
+
+    fn check_starvation(&mut self, job: usize, worker: usize) {
+        let Some(bound) = self.scenario.starvation_bound else { return };
+        self.queued.retain(|queued| queued.job != job);
+        let Some(oldest) = self.queued.front() else { return };
+        let others = self.begun[worker] - oldest.begun[worker];
+        if others > bound {
+            let text = format!(
+                "task {} waits in the injector, and worker {worker} has begun {others} others since",
+                oldest.job
+            );
+            fail(Kind::Starved, text);
+        }
+    }
+
+    /// A worker's task comes to its end, or is about to panic.
+    pub fn end(&mut self, job: usize, worker: usize) {
+        self.jobs[job].fate = Fate::Ended;
+        self.running[worker] = None;
+        self.outstanding -= 1;
+    }
+
+    /// A panic is about to be thrown by a task.
+    pub fn panics(&mut self) {
+        self.panics += 1;
+        if !self.scenario.pool.isolate_panics {
+            self.stopped = true;
+            self.aborting = Some(machine().thread());
+        }
+    }
+
+    /// A worker does something between tasks: if its last task has panicked, that has been dealt with.
+    pub fn worker_seen(&mut self) {
+        if self.aborting.is_some_and(|thread| thread == machine().thread()) {
+            self.closed = true;
+        }
+    }
+
+    /// The value of a task is dropped; says whether it gives back a permit, and whether it panics.
+    pub fn job_dropped(&mut self, job: usize) -> (bool, bool) {
+        let record = &mut self.jobs[job];
+        let permit = std::mem::take(&mut record.permit);
+        let panics = std::mem::take(&mut record.panics_on_drop);
+        match record.fate {
+            // An offered one is on its way back, or the pool has dropped it before it has answered.
+            Fate::Offered | Fate::Waiting => {
+                self.outstanding -= usize::from(record.fate == Fate::Waiting);
+                record.fate = Fate::Dropped;
+                self.dropped += 1;
+                self.queued.retain(|queued| queued.job != job);
+                self.worker_seen();
+                if !self.stopped {
+                    let text = format!("task {job} was dropped, and nobody had stopped the pool");
+                    fail(Kind::DroppedForNoReason, text);
+                }
+            }
+            Fate::Refused | Fate::Ended | Fate::Dropped | Fate::Running => {}
+        }
+        (permit, panics)
+    }
+
+    /// A worker has left its loop.
+    pub fn worker_left(&mut self, worker: usize) {
+        self.left[worker] = true;
+        if self.outstanding > 0 {
+            let text =
+                format!("worker {worker} left, and {} tasks had not ended", self.outstanding);
+            fail(Kind::DoneTooEarly, text);
+        }
+    }
+
+    /// Somebody is about to stop the pool.
+    pub fn stops(&mut self) {
+        self.stopped = true;
+    }
+
+    /// Whether somebody has begun to stop the pool.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Somebody has stopped or closed the pool.
+    pub fn has_closed(&mut self) {
+        self.closed = true;
+    }
+
+    /// The owner is about to wait for the end.
+    pub fn joins(&mut self) {
+        self.joining = true;
+    }
+
+    /// The owner's wait is over.
+    pub fn has_joined(&mut self, metrics: MetricsSnapshot) {
+        self.joined = true;
+        self.metrics = Some(metrics);
+        self.closed = true;
+        if let Some(worker) = self.left.iter().position(|left| !left) {
+            fail(
+                Kind::DoneTooEarly,
+                format!("the pool was joined, and worker {worker} had not left"),
+            );
+        }
+    }
+
+    /// The word behind a gate, and whether it is open.
+    pub fn gate(&mut self, gate: usize) -> (Address, bool) {
+        while self.gates.len() <= gate {
+            self.gates.push(Gate { opened: false, word: machine().allocate(0) });
+        }
+        (self.gates[gate].word, self.gates[gate].opened)
+    }
+
+    /// Opens a gate.
+    pub fn open(&mut self, gate: usize) {
+        let (word, _) = self.gate(gate);
+        self.gates[gate].opened = true;
+        machine().notify(word);
+    }
+
+    /// The words that everybody waits at, to be told that the pool is stopped.
+    pub fn wake_all_who_wait(&mut self) {
+        for word in self.gates.iter().map(|gate| gate.word).chain(self.permit_word) {
+            machine().notify(word);
+        }
+    }
+
+    /// One more is at the meeting; says how many there are.
+    pub fn meet(&mut self) -> usize {
+        self.meeting += 1;
+        self.meeting
+    }
+
+    /// The word that those wait at who want a permit.
+    pub fn permit_word(&mut self) -> Address {
+        *self.permit_word.get_or_insert_with(|| machine().allocate(0))
+    }
+
+    /// Takes a permit, if there is one.
+    pub fn try_take_permit(&mut self) -> bool {
+        let taken = self.permits > 0;
+        self.permits -= usize::from(taken);
+        taken
+    }
+
+    /// Gives a permit back.
+    pub fn give_permit_back(&mut self) {
+        self.permits += 1;
+        let word = self.permit_word();
+        machine().notify(word);
+    }
+}
+
+/// What a machine at rest shows.
+impl World {
+    /// Nobody is inside the code under test. Is anybody asleep who should not be?
+    pub fn check_at_rest(&self) -> Option<Failure> {
+        let idle = |worker: &usize| self.running[*worker].is_none() && !self.left[*worker];
+        let mut idle_workers = (0..self.running.len()).filter(idle);
+        if self.joining && self.outstanding == 0 {
+            let worker = idle_workers.next()?;
+            let text = format!(
+                "every task has ended and the pool is closed, but worker {worker} sleeps on"
+            );
+            return Some(Failure::new(Kind::DoneNeverFound, text));
+        }
+        let waiting = self.jobs.iter().enumerate().filter(|(_, job)| job.fate == Fate::Waiting);
+        for (number, job) in waiting {
+            let can_take = |worker: &usize| match job.place {
+                Place::Own(owner) if !self.scenario.pool.stealing => owner == *worker,
+                _ => true,
+            };
+            if let Some(worker) = idle_workers.clone().find(can_take) {
+                let text =
+                    format!("task {number} waits, worker {worker} sleeps, and nobody searches");
+                return Some(Failure::new(Kind::AsleepBesideWork, text));
+            }
+        }
+        None
+    }
+
+    /// Threads are left that wait for ever.
+    pub fn explain_stuck(&self) -> Failure {
+        let waiting = self.jobs.iter().filter(|job| job.fate == Fate::Waiting).count();
+        let running = self.running.iter().flatten().count();
+        let text = format!("everybody waits: {running} tasks are running, {waiting} are queued");
+        Failure::new(Kind::Stuck, text)
+    }
+
+    /// Everything is over: is everything accounted for?
+    pub fn check_end(&self) -> Option<Failure> {
+        let metrics = self.metrics.as_ref()?;
+        let lost = |job: &Record| !matches!(job.fate, Fate::Ended | Fate::Dropped | Fate::Refused);
+        if let Some(number) = self.jobs.iter().position(lost) {
+            let fate = self.jobs[number].fate;
+            return Some(Failure::new(Kind::Lost, format!("task {number} is {fate:?} at the end")));
+        }
+        let figures = [
+            ("tasks run", metrics.tasks_run(), self.begun.iter().sum()),
+            ("tasks dropped", metrics.tasks_dropped, self.dropped),
+            ("panics", metrics.panics, self.panics),
+            ("tasks in the injector", metrics.injector_depth, 0),
+        ];
+        for (what, counted, expected) in figures {
+            if counted != expected {
+                let text = format!("{what}: {counted} counted, but there were {expected}");
+                return Some(Failure::new(Kind::MetricsWrong, text));
+            }
+        }
+        let at_most = [
+            ("wake-ups received and sent", metrics.wakes_received, metrics.wakes_sent),
+            ("wake-ups received and parks", metrics.wakes_received, metrics.parks),
+            ("steals won and tried", metrics.steals_won, metrics.steals_tried),
+            ("tasks stolen and steals won", metrics.tasks_stolen, metrics.steals_won),
+            ("steals won and tasks moved", metrics.steals_won, metrics.tasks_moved),
+        ];
+        for (what, less, more) in at_most {
+            if less > more {
+                let text = format!("{what}: {less} is more than {more}");
+                return Some(Failure::new(Kind::MetricsWrong, text));
+            }
+        }
+        None
+    }
+}
