@@ -41,12 +41,12 @@ fn play_with(scenario: &Rc<Scenario>, setup: Setup) -> Outcome {
         let scenario = Rc::clone(scenario);
         move || contained(|| own_a_pool(&scenario))
     };
-    let at_rest = || world(World::check_at_rest);
-    let stuck = || world(World::explain_stuck);
+    let at_rest = || world(|world| world.check_at_rest());
+    let stuck = || world(|world| world.explain_stuck());
     IN_SIMULATION.set(true);
     let mut outcome = machine().run(setup, main, at_rest, stuck);
     IN_SIMULATION.set(false);
-    outcome.failure = outcome.failure.or_else(|| world(World::check_end));
+    outcome.failure = outcome.failure.or_else(|| world(|world| world.check_end()));
     outcome
 }
 
@@ -213,7 +213,7 @@ fn act(acts: &[Act], handle: &ExecutorHandle<Job>, cancel: &CancelToken) {
 
 /// Offers tasks to the pool.
 fn offer<R>(jobs: &[usize], spawn: impl FnOnce() -> Result<(), SpawnError<R>>) {
-    let was_closed = world(World::is_closed);
+    let was_closed = world(|world| world.is_closed());
     match spawn() {
         Ok(()) => world(|world| jobs.iter().for_each(|job| world.accepted(*job, was_closed))),
         Err(refused) => {
@@ -277,7 +277,7 @@ fn throw() -> ! {
     machine().say(|| "panics".to_owned());
     world(World::panics);
     // Those who wait for what this task would have done give up.
-    if world(World::is_stopped) {
+    if world(|world| world.is_stopped()) {
         world(World::wake_all_who_wait);
     }
     resume_unwind(Box::new(PLANNED));
