@@ -9,7 +9,6 @@ macro_rules! plants {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// One known mistake. The protocol's `PROTOCOL.md` explains each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[non_exhaustive]
         pub enum Plant {
             $($(#[$doc])* $name,)*
         }
