@@ -42,12 +42,16 @@ struct Place {
     worker: usize,
 }
 
-#[cfg(not(heist_loom))]
+#[cfg(not(any(heist_loom, heist_shuttle)))]
 std::thread_local! {
     static CURRENT: Cell<Option<Place>> = const { Cell::new(None) };
 }
 #[cfg(heist_loom)]
 loom::thread_local! {
+    static CURRENT: Cell<Option<Place>> = Cell::new(None);
+}
+#[cfg(heist_shuttle)]
+shuttle::thread_local! {
     static CURRENT: Cell<Option<Place>> = Cell::new(None);
 }
 

@@ -1,5 +1,5 @@
 //! Corners that were wrong once, each with the smallest case that showed it.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Proves that an idle pool does nothing at all (its threads make no context switch, so no system call that could
 //! sleep), and that it is awake at once when a task comes.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(target_os = "linux")]
 
 mod support;

@@ -1,6 +1,6 @@
 //! Proves what a panic does: with `Abort` it ends the pool, releases whoever waits for it and is rethrown by
 //! `join`; with `Isolate` it ends its task alone, is counted and reported, and the worker gets a new scratch.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 

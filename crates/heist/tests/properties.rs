@@ -3,7 +3,7 @@
 //! Whatever is spawned, from wherever, however the pool ends: each value ends once, is run at most once, and the
 //! metrics say which. `PROPTEST_CASES` scales how many are tried; a failure is printed as the smallest program that
 //! still shows it. Every pool is watched with a time limit.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Cancel tokens, histograms and the injector interval against models that are slow and obvious, over random
 //! values. `PROPTEST_CASES` scales how many are tried.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 

@@ -1,7 +1,7 @@
 //! Random pools, workloads and ends, over and over: a wake-up that is lost once in ten thousand runs shows here as a
 //! hang, a task that is lost as a wrong count. `HEIST_SOAK_ROUNDS` sets how many (`ci/soak.sh`), `HEIST_SOAK_SEED`
 //! repeats one.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 

@@ -1,7 +1,7 @@
 //! Proves that pools of any size work, below and above the 64 workers that one word of the parked set holds and
 //! far above the number of cores; that every worker can be reached by a wake-up; and that the settings change
 //! speed, never results.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 

@@ -1,12 +1,12 @@
 //! A worker's own queue: last in, first out for its owner, first in, first out for thieves.
 //!
-//! The shipping build wraps crossbeam's deque. Loom cannot see into that, so under loom a bounded Chase-Lev
-//! deque with the same publication order stands in for it.
+//! The shipping build wraps crossbeam's deque. Loom and shuttle cannot see into that, so under them a bounded
+//! Chase-Lev deque with the same publication order stands in for it.
 
-#[cfg(not(heist_loom))]
+#[cfg(not(any(heist_loom, heist_shuttle)))]
 #[path = "local_crossbeam.rs"]
 mod implementation;
-#[cfg(heist_loom)]
+#[cfg(any(heist_loom, heist_shuttle))]
 #[path = "local_loom.rs"]
 mod implementation;
 

@@ -10,8 +10,8 @@ use super::Steal;
 use crate::sync::{Arc, AtomicUsize, Ordering, fence};
 use std::sync::Mutex;
 
-/// Enough for every model; a push beyond it fails loudly.
-const CAPACITY: usize = 8;
+/// Enough for every model; a push beyond it fails loudly. Loom's are small, and it tracks every cell.
+const CAPACITY: usize = if cfg!(heist_loom) { 8 } else { 64 };
 
 #[derive(Debug)]
 struct Shared<T> {

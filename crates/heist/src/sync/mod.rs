@@ -1,10 +1,11 @@
 //! The one door to atomics, fences, locks, parking and threads.
 //!
 //! Nothing else in the crate imports `std::sync` for a protocol. Behind the door stands the standard
-//! library, or loom with `--cfg heist_loom`; the protocols above cannot tell the difference, so the code
-//! that loom explores is the code that ships.
+//! library, loom with `--cfg heist_loom`, or shuttle with `--cfg heist_shuttle`; the protocols above cannot tell the
+//! difference, so the code that a checker explores is the code that ships.
 //!
-//! Threads are the standard library's in every backend: a model starts threads of its own around the worker loop.
+//! Threads and channels are the standard library's, except under shuttle, which runs whole executors. A model of
+//! loom's starts threads of its own around the worker loop.
 //!
 //! Statistics ([`crate::metrics`]) use the standard atomics directly: nothing is decided by them, and every
 //! modelled atomic multiplies the schedules that a model checker has to visit.
@@ -21,11 +22,14 @@
 
 pub mod plant;
 
-#[cfg(not(heist_loom))]
+#[cfg(not(any(heist_loom, heist_shuttle)))]
 #[path = "backend_std.rs"]
 mod backend;
 #[cfg(heist_loom)]
 #[path = "backend_loom.rs"]
+mod backend;
+#[cfg(heist_shuttle)]
+#[path = "backend_shuttle.rs"]
 mod backend;
 
 pub use backend::{
@@ -33,8 +37,12 @@ pub use backend::{
     Unparker, fence, spin_loop,
 };
 pub use crossbeam_utils::CachePadded;
-pub use std::sync::{Arc, mpsc};
-pub use std::thread;
+pub use std::sync::Arc;
+
+#[cfg(heist_shuttle)]
+pub use backend::{mpsc, thread};
+#[cfg(not(heist_shuttle))]
+pub use std::{sync::mpsc, thread};
 
 use plant::{Plant, planted};
 
