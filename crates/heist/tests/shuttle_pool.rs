@@ -237,12 +237,12 @@ fn trees_from_two_producers(workers: usize, levels: usize, join_early: bool) {
 
 #[test]
 fn trees_from_two_producers_are_run() {
-    check(4_000, || trees_from_two_producers(3, 3, false));
+    check(3_000, || trees_from_two_producers(3, 3, false));
 }
 
 #[test]
 fn trees_from_two_producers_against_a_join() {
-    check(4_000, || trees_from_two_producers(3, 2, true));
+    check(3_000, || trees_from_two_producers(3, 2, true));
 }
 
 /// As many tasks as workers, from two producers and the owner.
@@ -263,7 +263,7 @@ fn outside_tasks_meet() {
 
 #[test]
 fn three_pushes_against_three_parking_workers() {
-    check(8_000, outside_tasks_meet);
+    check(6_000, outside_tasks_meet);
 }
 
 /// A task's children, spawned in the way that `spawn` says, meet it and each other.
@@ -287,17 +287,17 @@ fn spawn_two_locally(ctx: &mut WorkerCtx<'_, bool, ()>) {
 
 #[test]
 fn local_children_find_workers() {
-    check(8_000, || children_meet(spawn_two_locally));
+    check(6_000, || children_meet(spawn_two_locally));
 }
 
 #[test]
 fn a_batch_of_children_finds_workers() {
-    check(8_000, || children_meet(|ctx| ctx.spawn_local_batch([false, false])));
+    check(6_000, || children_meet(|ctx| ctx.spawn_local_batch([false, false])));
 }
 
 #[test]
 fn global_and_yielded_children_find_workers() {
-    check(8_000, || {
+    check(6_000, || {
         children_meet(|ctx| {
             ctx.spawn_global(false);
             ctx.spawn_yielded(false);
@@ -316,7 +316,7 @@ fn a_batch_meets() {
 
 #[test]
 fn a_moved_batch_finds_workers() {
-    check(8_000, a_batch_meets);
+    check(6_000, a_batch_meets);
 }
 
 /// Trees whose leaves panic, against two producers and, perhaps, a join.
@@ -351,17 +351,17 @@ fn panics_while_producing(on_panic: OnPanic, joined: bool) {
 
 #[test]
 fn a_panic_against_producers() {
-    check(4_000, || panics_while_producing(OnPanic::Abort, true));
+    check(3_000, || panics_while_producing(OnPanic::Abort, true));
 }
 
 #[test]
 fn a_panic_against_producers_and_no_join() {
-    check(4_000, || panics_while_producing(OnPanic::Abort, false));
+    check(3_000, || panics_while_producing(OnPanic::Abort, false));
 }
 
 #[test]
 fn isolated_panics_against_producers() {
-    check(4_000, || panics_while_producing(OnPanic::Isolate, true));
+    check(3_000, || panics_while_producing(OnPanic::Isolate, true));
 }
 
 #[derive(Clone, Copy)]
@@ -390,23 +390,23 @@ fn stop_while_producing(stop: Stop) {
 
 #[test]
 fn a_shutdown_against_producers() {
-    check(4_000, || stop_while_producing(Stop::ShutDown));
+    check(3_000, || stop_while_producing(Stop::ShutDown));
 }
 
 #[test]
 fn a_cancellation_against_producers() {
-    check(4_000, || stop_while_producing(Stop::Cancel));
+    check(3_000, || stop_while_producing(Stop::Cancel));
 }
 
 #[test]
 fn a_drop_against_producers() {
-    check(4_000, || stop_while_producing(Stop::Drop));
+    check(3_000, || stop_while_producing(Stop::Drop));
 }
 
 /// The last task of a pool ends it, from one of its own workers.
 #[test]
 fn a_pool_is_shut_down_by_a_task() {
-    check(4_000, || {
+    check(3_000, || {
         let runner = |levels, ctx: &mut WorkerCtx<'_, usize, ()>| match levels {
             0 => ctx.handle().shutdown(),
             _ => ctx.spawn_local_batch([levels - 1; 2]),
@@ -498,7 +498,7 @@ fn run_adds_up() {
 
 #[test]
 fn a_run_over_borrowed_data_adds_up() {
-    check(4_000, run_adds_up);
+    check(3_000, run_adds_up);
 }
 
 #[test]
