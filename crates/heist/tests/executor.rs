@@ -5,8 +5,9 @@
 mod support;
 
 use heist::{Executor, ExecutorBuilder, ExecutorConfig, ExecutorHandle, OnPanic, WorkerCtx};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use support::sync::Mutex;
 use support::{Runs, check_all_run, check_finished, silent, watched, workers};
 
 /// The children of a node in a binary tree of `TREE_NODES` nodes, numbered row by row.

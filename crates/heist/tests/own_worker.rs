@@ -5,8 +5,9 @@
 mod support;
 
 use heist::{Executor, WorkerCtx};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use support::sync::Mutex;
 use support::{
     Gate, Job, check_all_run, check_finished, job, start_jobs, wait_until, watched, workers,
 };

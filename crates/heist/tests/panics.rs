@@ -7,8 +7,9 @@ mod support;
 use heist::{Executor, ExecutorConfig, OnPanic, SpawnErrorKind, WorkerCtx};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread;
+use support::sync::{Condvar, Mutex};
 use support::{
     SILENT, check_finished, job, join_rethrows, occupy_worker, silent, start_jobs, wait_until,
     watched, workers,

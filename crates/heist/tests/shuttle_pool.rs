@@ -28,7 +28,7 @@ const DEADLOCK: &str = "deadlock";
 const LIVELOCK: &str = "exceeded max_steps";
 
 /// The schedules differ from seed to seed, and this one is as good as any; fixed, so that CI repeats itself.
-const SEED: u64 = 0x6865_6973_74;
+const SEED: u64 = 0x0068_6569_7374;
 
 /// Priorities change at this many points less one: enough for every planted bug, and more only dilutes.
 const PCT_DEPTH: usize = 3;

@@ -8,7 +8,8 @@ mod support;
 use heist::{Executor, ExecutorConfig, WorkerCtx};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier};
+use support::sync::Mutex;
 use support::{check_all_run, check_finished, watched, workers};
 
 const POOL_SIZES: [usize; 6] = [1, 2, 3, 64, 65, 200];

@@ -7,8 +7,8 @@ mod support;
 use heist::WorkerCtx;
 use heist::yielding::{Adaptive, Always, EveryN, Git, GitPhase, Never, YieldPolicy};
 use std::num::NonZeroU32;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
+use support::sync::Mutex;
 use support::{check_all_run, watched, workers};
 
 /// The tasks of the ordering tests.

@@ -1,11 +1,12 @@
 //! The one door to atomics, fences, locks, parking and threads.
 //!
 //! Nothing else in the crate imports `std::sync` for a protocol. Behind the door stands the standard
-//! library, loom with `--cfg heist_loom`, or shuttle with `--cfg heist_shuttle`; the protocols above cannot tell the
-//! difference, so the code that a checker explores is the code that ships.
+//! library, loom with `--cfg heist_loom`, shuttle with `--cfg heist_shuttle`, or what ThreadSanitizer understands with
+//! `--cfg heist_tsan`; the protocols above cannot tell the difference, so the code that a checker explores is the
+//! code that ships.
 //!
-//! Threads and channels are the standard library's, except under shuttle, which runs whole executors. A model of
-//! loom's starts threads of its own around the worker loop.
+//! Threads are the standard library's, except under shuttle, which runs whole executors. A model of loom's starts
+//! threads of its own around the worker loop.
 //!
 //! Statistics ([`crate::metrics`]) use the standard atomics directly: nothing is decided by them, and every
 //! modelled atomic multiplies the schedules that a model checker has to visit.
@@ -22,7 +23,7 @@
 
 pub mod plant;
 
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(any(heist_loom, heist_shuttle, heist_tsan)))]
 #[path = "backend_std.rs"]
 mod backend;
 #[cfg(heist_loom)]
@@ -31,18 +32,27 @@ mod backend;
 #[cfg(heist_shuttle)]
 #[path = "backend_shuttle.rs"]
 mod backend;
+#[cfg(heist_tsan)]
+#[path = "backend_tsan.rs"]
+mod backend;
 
+#[cfg(heist_tsan)]
+pub use backend::Arc;
+#[cfg(any(heist_shuttle, heist_tsan))]
+pub use backend::mpsc;
+#[cfg(heist_shuttle)]
+pub use backend::thread;
 pub use backend::{
     AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Clock, Mutex, MutexGuard, Ordering, Parker,
     Unparker, fence, spin_loop,
 };
 pub use crossbeam_utils::CachePadded;
+#[cfg(not(heist_tsan))]
 pub use std::sync::Arc;
-
-#[cfg(heist_shuttle)]
-pub use backend::{mpsc, thread};
+#[cfg(not(any(heist_shuttle, heist_tsan)))]
+pub use std::sync::mpsc;
 #[cfg(not(heist_shuttle))]
-pub use std::{sync::mpsc, thread};
+pub use std::thread;
 
 use plant::{Plant, planted};
 

@@ -4,15 +4,17 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
 pub(crate) mod counting;
+pub(crate) mod sync;
 
 use heist::{Executor, ExecutorConfig, MetricsSnapshot, WorkerCtx};
 use proptest::prelude::ProptestConfig;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
+use std::sync::{Arc, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use sync::{Condvar, Mutex};
 
 /// No test takes a tenth of this, even on a machine that is busy with others.
 const TEST_TIME_MAX: Duration = Duration::from_secs(60);
