@@ -96,7 +96,7 @@ mod switch {
     use std::cell::Cell;
 
     thread_local! {
-        // Loom runs its threads as coroutines on the test's own thread, so they all see this switch and
+        // Loom and shuttle run their threads as coroutines on the test's own thread, so they all see this switch and
         // tests that run side by side do not.
         static PLANTED: Cell<Option<Plant>> = const { Cell::new(None) };
     }
