@@ -56,6 +56,7 @@ pub fn verdict(plant: Plant) -> Verdict {
             found("shutdown-with-queue", &[DoneTooEarly, MetricsWrong, Lost], 200)
         }
         Plant::DropsUncounted => found("shutdown-with-queue", &[MetricsWrong], 200),
+        Plant::WakesCountedLate => found("batch-against-join", &[MetricsWrong], 20_000),
         Plant::LostRaceIsRefusal => found("two-need-two", &[RefusedForNoReason], 1_000),
         Plant::PanicCountedTwice => found("isolated-panics", &[EnginePanicked], 500),
         Plant::DropsForgotten => found("shutdown-with-queue", &[Lost], 200),

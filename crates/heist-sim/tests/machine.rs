@@ -203,3 +203,23 @@ fn threads_that_wait_for_ever_are_noticed() {
     let outcome = play(&Rc::new(scenario), plan.driver(), false);
     assert_eq!(outcome.failure.map(|failure| failure.kind), Some(Kind::Stuck));
 }
+
+/// A producer that goes on asking a cancelled pool must not send every worker home each time.
+#[test]
+fn being_refused_costs_the_same_however_many_workers_there_are() {
+    let mut scenario = by_name("cancel-midway").unwrap();
+    scenario.pool.workers = 64;
+    scenario.actors[1].extend(vec![Act::Spawn { program: 1, hold: false }; 10]);
+    let plan: Plan = "cancel-midway/random/5".parse().unwrap();
+    let outcome = play(&Rc::new(scenario), plan.driver(), true);
+    assert_eq!(outcome.failure, None);
+    let actor = outcome.thread_names.iter().position(|name| name == "actor-1").unwrap();
+    let told = outcome.events.iter().filter(|event| event.thread == actor);
+    let asked: Vec<_> = told.collect();
+    let starts_with = |text: &Option<String>, word: &str| {
+        text.as_deref().is_some_and(|text| text.starts_with(word))
+    };
+    let refused = asked.split_inclusive(|event| starts_with(&event.text, "refused"));
+    let last = refused.into_iter().nth(10).expect("eleven were refused");
+    assert!(last.len() < 20, "the eleventh refusal took {} operations", last.len());
+}

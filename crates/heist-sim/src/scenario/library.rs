@@ -24,6 +24,7 @@ const LIBRARY: &[(&str, Make)] = &[
     ("crowd", crowd),
     ("close-against-run", close_against_run),
     ("thieves-meet", thieves_meet),
+    ("batch-against-join", batch_against_join),
 ];
 
 /// The names of all scenarios.
@@ -111,6 +112,13 @@ fn close_against_run() -> Scenario {
     // First all workers go to sleep, and with that quiet.
     let owner = vec![Act::Sleep { ns: 1_000 }, spawn(0), spawn(1)];
     scenario("close-against-run", 2, programs, vec![owner])
+}
+
+/// A producer wakes two sleeping workers for its batch, while the owner waits for the end.
+fn batch_against_join() -> Scenario {
+    let producer = vec![Act::Sleep { ns: 500 }, Act::Batch { program: 0, count: 2 }];
+    let owner = vec![Act::Sleep { ns: 1_000 }];
+    scenario("batch-against-join", 4, vec![vec![]], vec![owner, producer])
 }
 
 /// Two thieves want the same queue.

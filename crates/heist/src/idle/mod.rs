@@ -73,7 +73,9 @@ impl Idle {
 
     #[cold]
     fn wake_up_to(&self, wanted: usize) -> usize {
-        (0..wanted).take_while(|_| self.wake_one()).count()
+        let woken = (0..wanted).take_while(|_| self.wake_one()).count();
+        self.count_late(woken);
+        woken
     }
 
     /// Wakes one parked worker, if there is one.
@@ -90,9 +92,17 @@ impl Idle {
         // gone would, for a moment, show a searcher that never searches, and a pusher would rely on it.
         self.searchers.fetch_add(1, Ordering::AcqRel);
         // Before the token, too: a wake-up that was received was sent, whoever looks and whenever.
-        self.wakes_sent.add(1);
+        if !planted(Plant::WakesCountedLate) {
+            self.wakes_sent.add(1);
+        }
         self.unparkers[worker].unpark();
         true
+    }
+
+    fn count_late(&self, woken: usize) {
+        if planted(Plant::WakesCountedLate) {
+            self.wakes_sent.add(woken as u64);
+        }
     }
 
     /// How many wake-ups were sent so far. The tokens that end the pool are none.
@@ -146,7 +156,9 @@ impl Idle {
         // Pairs with the light fence of `notify_pushed`: a pusher that still saw us searching woke nobody.
         heavy_fence();
         // With nobody parked there is nobody to wake, and whoever parks next looks for itself.
-        usize::from(!self.parked.is_empty() && any_work() && self.wake_one())
+        let woken = usize::from(!self.parked.is_empty() && any_work() && self.wake_one());
+        self.count_late(woken);
+        woken
     }
 
     /// Parks worker `me` until there is a reason not to. On return it is a counted searcher, unless the pool

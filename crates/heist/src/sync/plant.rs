@@ -61,6 +61,8 @@ plants! {
     ShutdownIsDone,
     /// Tasks that are dropped unrun are not counted.
     DropsUncounted,
+    /// The wake-ups of a push are counted when all of them were sent.
+    WakesCountedLate,
     /// A producer that loses the race for the intake word is told that the pool is closed.
     LostRaceIsRefusal,
     /// A task that panics is counted as ended twice.
