@@ -199,6 +199,11 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
+    /// Takes a worker's token, if it was delivered.
+    fn has_token(parker: &Parker) -> bool {
+        parker.park_timeout(Duration::ZERO)
+    }
+
     #[test]
     fn a_backstop_ends_a_sleep_beside_work_that_nobody_announced() {
         let (idle, parkers) = Idle::new(1);
@@ -223,9 +228,58 @@ mod tests {
         assert_eq!(idle.found_work(|| true), 1, "the last searcher passes it on");
         assert_eq!(idle.found_work(|| false), 0);
         assert_eq!(idle.notify_pushed(100), 4, "half of the pool");
-        for parker in &parkers[..6] {
-            parker.park();
-        }
+        let woken = parkers.iter().filter(|parker| has_token(parker)).count();
+        assert_eq!(woken, 6, "each of the woken has a token, and nobody else");
+    }
+
+    #[test]
+    fn a_searcher_that_is_not_the_last_wakes_nobody() {
+        let (idle, _parkers) = Idle::new(4);
+        idle.parked.insert(3);
+        assert!(idle.try_start_searching());
+        assert!(idle.try_start_searching());
+        assert_eq!(idle.found_work(|| true), 0, "the other one still searches");
+        assert_eq!(idle.found_work(|| true), 1);
+    }
+
+    #[test]
+    fn a_worker_that_finds_work_in_its_last_look_searches_on() {
+        let (idle, parkers) = Idle::new(1);
+        assert!(idle.try_start_searching());
+        // Would end a sleep that must not be.
+        idle.unparkers[0].unpark();
+        assert_eq!(idle.park(0, true, &parkers[0], None, || true), Unparked::FoundWork);
+        assert!(idle.parked.is_empty());
+        assert_eq!(idle.searchers.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn the_last_look_is_left_to_the_one_who_searches() {
+        let (idle, parkers) = Idle::new(2);
+        assert!(idle.try_start_searching());
+        idle.unparkers[1].unpark();
+        let any_work = || unreachable!("worker 0 searches");
+        assert_eq!(idle.park(1, false, &parkers[1], None, any_work), Unparked::Token);
+    }
+
+    #[test]
+    fn a_worker_that_is_woken_while_it_looks_takes_that_token_and_is_counted_once() {
+        let (idle, parkers) = Idle::new(1);
+        let any_work = || {
+            assert_eq!(idle.notify_pushed(1), 1);
+            true
+        };
+        assert_eq!(idle.park(0, false, &parkers[0], None, any_work), Unparked::Token);
+        assert!(!has_token(&parkers[0]), "none is left to end a later sleep");
+        assert_eq!(idle.searchers.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn at_the_end_everybody_gets_a_token_parked_or_not() {
+        let (idle, parkers) = Idle::new(3);
+        idle.parked.insert(1);
+        idle.wake_all_for_exit();
+        assert!(parkers.iter().all(has_token));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The pop order and the step, over a context that is a script.
 
 use super::*;
-use crate::trace::NoTrace;
+use crate::trace::{NoTrace, TraceHooks};
+use std::any::Any;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A worker whose world is written down beforehand, and who writes down what it does.
 #[derive(Default)]
@@ -214,4 +216,44 @@ fn a_patient_worker_looks_again_and_a_done_one_leaves() {
     assert_eq!(step(&mut script), StepResult::ExitDone);
     script.panicked = true;
     assert_eq!(step(&mut script), StepResult::ExitPanicked);
+}
+
+/// Counts the ends of tasks.
+#[derive(Default)]
+struct TaskEnds(u32);
+
+impl TraceHooks for TaskEnds {
+    fn task_end(&mut self) {
+        self.0 += 1;
+    }
+}
+
+/// Has something to put right after a panic.
+struct Mend;
+
+impl RunTask<Script> for Mend {
+    fn run(&mut self, _script: &mut Script, _task: &'static str) {}
+
+    fn after_panic(&mut self, script: &mut Script, payload: Box<dyn Any + Send>) {
+        script.say(format!("mend after {}", payload.downcast_ref::<&str>().unwrap()));
+    }
+}
+
+#[test]
+fn a_task_that_panicked_is_put_right_before_it_ends() {
+    let (mut script, mut ends) = (Script::default(), TaskEnds::default());
+    end_panicked_task(&mut script, &mut ends, &mut Mend, Box::new("a panic"));
+    assert_eq!(script.log, ["mend after a panic", "end"]);
+    assert_eq!(ends.0, 1);
+}
+
+#[test]
+fn the_panic_of_a_closure_goes_on() {
+    let mut script = Script::default();
+    let mut run = |_: &mut Script, _| {};
+    let gone_on = catch_unwind(AssertUnwindSafe(|| {
+        end_panicked_task(&mut script, &mut NoTrace, &mut run, Box::new("a panic"));
+    }));
+    assert_eq!(gone_on.unwrap_err().downcast_ref(), Some(&"a panic"));
+    assert!(script.log.is_empty(), "nothing was put right");
 }

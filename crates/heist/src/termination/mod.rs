@@ -226,6 +226,14 @@ mod tests {
     }
 
     #[test]
+    fn a_pool_is_done_when_it_was_declared_so_and_not_before() {
+        let (termination, _ledgers) = Termination::new(1);
+        assert!(!termination.is_done());
+        termination.set_done();
+        assert!(termination.is_done());
+    }
+
+    #[test]
     #[should_panic(expected = "1 tasks consumed, but only 0 were accepted or produced")]
     fn a_task_consumed_twice_is_noticed() {
         let intake = Intake::new();
