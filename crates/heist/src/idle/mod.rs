@@ -204,12 +204,25 @@ mod tests {
         parker.park_timeout(Duration::ZERO)
     }
 
+    /// Delivers a token that nobody needs: a worker that waits for one all the same fails its test, and does not
+    /// hang in it.
+    fn deliver_token(idle: &Idle, worker: usize) {
+        idle.unparkers[worker].unpark();
+    }
+
     #[test]
     fn a_backstop_ends_a_sleep_beside_work_that_nobody_announced() {
         let (idle, parkers) = Idle::new(1);
         // Nothing at the last look; afterwards a task appears, and its pusher forgets to say so.
         let looks = Cell::new(0);
-        let any_work = || looks.replace(looks.get() + 1) > 0;
+        let any_work = || {
+            looks.set(looks.get() + 1);
+            if looks.get() == 3 {
+                // Too late: this look was the confirmation.
+                deliver_token(&idle, 0);
+            }
+            looks.get() > 1
+        };
         let unparked = idle.park(0, false, &parkers[0], Some(Duration::from_millis(1)), any_work);
         assert_eq!(unparked, Unparked::Backstop);
         assert_eq!(looks.get(), 3, "the last look, a suspicion, and its confirmation");
@@ -246,8 +259,7 @@ mod tests {
     fn a_worker_that_finds_work_in_its_last_look_searches_on() {
         let (idle, parkers) = Idle::new(1);
         assert!(idle.try_start_searching());
-        // Would end a sleep that must not be.
-        idle.unparkers[0].unpark();
+        deliver_token(&idle, 0);
         assert_eq!(idle.park(0, true, &parkers[0], None, || true), Unparked::FoundWork);
         assert!(idle.parked.is_empty());
         assert_eq!(idle.searchers.load(Ordering::Relaxed), 1);
@@ -257,7 +269,7 @@ mod tests {
     fn the_last_look_is_left_to_the_one_who_searches() {
         let (idle, parkers) = Idle::new(2);
         assert!(idle.try_start_searching());
-        idle.unparkers[1].unpark();
+        deliver_token(&idle, 1);
         let any_work = || unreachable!("worker 0 searches");
         assert_eq!(idle.park(1, false, &parkers[1], None, any_work), Unparked::Token);
     }
@@ -265,6 +277,7 @@ mod tests {
     #[test]
     fn a_worker_that_is_woken_while_it_looks_takes_that_token_and_is_counted_once() {
         let (idle, parkers) = Idle::new(1);
+        deliver_token(&idle, 0);
         let any_work = || {
             assert_eq!(idle.notify_pushed(1), 1);
             true
