@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Mutation testing of the protocols and the policy: changes them, one small thing at a time, and fails if the tests do
-# not notice and ci/mutants-explained.txt does not say why that is right. About half an hour.
+# not notice and ci/mutants-explained.txt does not say why that is right. About ten minutes.
 #
 #     ci/mutants.sh [ARGUMENTS]      for cargo mutants, to test fewer or others: -f FILE, --in-diff FILE
 #
-# The tests come in stages, the fast ones first; each stage gets only what survived the one before. A mutant that
-# hangs is noticed too, by the timeout of a stage: seconds for one run of its tests.
+# The tests come in stages: the fast ones, the models, and last those that find a race only by luck. Each stage gets
+# what survived the one before. A mutant that hangs is noticed too, by the stage's timeout: seconds for one run of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # Every stage builds in a copy of the tree, which has its own target directory.
@@ -44,11 +44,11 @@ which=()
     for module in intake idle termination policy; do which+=(-f "crates/heist/src/$module/**"); done
 stage unit 20 --lib "${which[@]}" "$@"
 
-select_survivors && stage behaviour 60 "--test=executor --test=ending --test=panics --test=idle --test=backstop
-    --test=fairness --test=metrics --test=trace --test=soak" "${which[@]}"
-
 select_survivors && RUSTFLAGS="--cfg heist_loom --cfg heist_plant" \
     stage loom 60 "--release --test=loom_intake --test=loom_idle --test=loom_termination" "${which[@]}"
+
+select_survivors && stage behaviour 60 "--test=executor --test=ending --test=panics --test=idle --test=backstop
+    --test=fairness --test=metrics --test=trace --test=soak" "${which[@]}"
 
 # Line numbers move with every change, so the explanations do without. A name can stand there more than once.
 unexplained=$(comm -23 <(sed -E 's/:[0-9]+:[0-9]+: /: /' "$survivors" | sort) \
