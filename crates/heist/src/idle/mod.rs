@@ -197,7 +197,8 @@ impl Idle {
 #[cfg(all(test, not(heist_loom)))]
 mod tests {
     use super::*;
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
+    use std::thread;
 
     /// Takes a worker's token, if it was delivered.
     fn has_token(parker: &Parker) -> bool {
@@ -231,6 +232,32 @@ mod tests {
     }
 
     #[test]
+    fn a_suspicion_that_is_not_confirmed_at_the_next_timeout_is_dropped() {
+        let (idle, parkers) = Idle::new(1);
+        // The second task is a new suspicion, not the confirmation of the first.
+        let sights = RefCell::new([false, true, false, true, true].into_iter());
+        let any_work = || sights.borrow_mut().next().expect("the last sight was the confirmation");
+        let unparked = idle.park(0, false, &parkers[0], Some(Duration::from_millis(1)), any_work);
+        assert_eq!(unparked, Unparked::Backstop);
+        assert_eq!(sights.borrow_mut().next(), None, "it has seen them all");
+    }
+
+    #[test]
+    fn a_backstop_leaves_work_to_the_one_who_searches() {
+        let (idle, parkers) = Idle::new(2);
+        assert!(idle.try_start_searching());
+        let unparked = thread::scope(|scope| {
+            scope.spawn(|| {
+                // Some twenty timeouts.
+                thread::sleep(Duration::from_millis(20));
+                deliver_token(&idle, 1);
+            });
+            idle.park(1, false, &parkers[1], Some(Duration::from_millis(1)), || true)
+        });
+        assert_eq!(unparked, Unparked::Token);
+    }
+
+    #[test]
     fn a_push_wakes_one_of_two_and_a_batch_no_more_than_may_search() {
         let (idle, parkers) = Idle::new(8);
         for worker in 0..8 {
@@ -253,6 +280,13 @@ mod tests {
         assert!(idle.try_start_searching());
         assert_eq!(idle.found_work(|| true), 0, "the other one still searches");
         assert_eq!(idle.found_work(|| true), 1);
+    }
+
+    #[test]
+    fn the_last_searcher_does_not_look_when_nobody_is_there_to_be_woken() {
+        let (idle, _parkers) = Idle::new(2);
+        assert!(idle.try_start_searching());
+        assert_eq!(idle.found_work(|| unreachable!("nobody is parked")), 0);
     }
 
     #[test]
