@@ -218,14 +218,67 @@ fn a_patient_worker_looks_again_and_a_done_one_leaves() {
     assert_eq!(step(&mut script), StepResult::ExitPanicked);
 }
 
-/// Counts the ends of tasks.
+/// Writes down what the hooks are told.
 #[derive(Default)]
-struct TaskEnds(u32);
+struct Told(Vec<String>);
 
-impl TraceHooks for TaskEnds {
-    fn task_end(&mut self) {
-        self.0 += 1;
+impl TraceHooks for Told {
+    fn task_start(&mut self, source: Source) {
+        self.0.push(format!("start {source:?}"));
     }
+
+    fn task_end(&mut self) {
+        self.0.push("end".to_owned());
+    }
+
+    fn steal(&mut self, victim: usize) {
+        self.0.push(format!("steal from {victim}"));
+    }
+}
+
+impl IdleHooks for Told {
+    fn on_work(&mut self) {
+        self.0.push("work".to_owned());
+    }
+
+    fn on_no_work(&mut self) -> IdleAction {
+        IdleAction::Park
+    }
+}
+
+#[test]
+fn the_hooks_are_told_of_every_task_and_of_whom_it_was_stolen_from() {
+    let mut script = Script {
+        local: vec!["own"],
+        victims: victims([vec![Steal::Success("stolen")], vec![]]),
+        may_search: true,
+        ..Script::default()
+    };
+    let (mut idle, mut trace) = (Told::default(), Told::default());
+    let mut run = |_: &mut Script, _| {};
+    worker_step(&mut script, &mut idle, &mut trace, &mut run);
+    worker_step(&mut script, &mut idle, &mut trace, &mut run);
+    assert_eq!(trace.0, ["start Local", "end", "steal from 0", "start Steal", "end"]);
+    assert_eq!(idle.0, ["work", "work"]);
+}
+
+#[test]
+fn nobody_is_robbed_once_everything_is_done() {
+    let mut script = Script {
+        victims: victims([vec![], vec![]]),
+        may_search: true,
+        done: true,
+        ..Script::default()
+    };
+    assert_eq!(step(&mut script), StepResult::ExitDone);
+    assert_eq!(script.log, ["injector: a batch, YieldedWhenOvertaken"]);
+}
+
+#[test]
+fn a_lone_worker_has_nobody_to_steal_from() {
+    let mut script = Script { victims: victims([vec![]]), may_search: true, ..Script::default() };
+    assert_eq!(step(&mut script), StepResult::ShouldPark);
+    assert!(!script.log.iter().any(|entry| entry.starts_with("steal")));
 }
 
 /// Has something to put right after a panic.
@@ -241,10 +294,10 @@ impl RunTask<Script> for Mend {
 
 #[test]
 fn a_task_that_panicked_is_put_right_before_it_ends() {
-    let (mut script, mut ends) = (Script::default(), TaskEnds::default());
-    end_panicked_task(&mut script, &mut ends, &mut Mend, Box::new("a panic"));
+    let (mut script, mut trace) = (Script::default(), Told::default());
+    end_panicked_task(&mut script, &mut trace, &mut Mend, Box::new("a panic"));
     assert_eq!(script.log, ["mend after a panic", "end"]);
-    assert_eq!(ends.0, 1);
+    assert_eq!(trace.0, ["end"]);
 }
 
 #[test]
