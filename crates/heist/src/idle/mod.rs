@@ -240,19 +240,70 @@ impl Idle {
 #[cfg(all(test, not(heist_loom)))]
 mod tests {
     use super::*;
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
+    use std::thread;
+
+    /// Takes a worker's token, if it was delivered.
+    fn has_token(parker: &Parker) -> bool {
+        parker.park_timeout(Duration::ZERO)
+    }
+
+    /// Delivers a token that nobody needs: a worker that waits for one all the same fails its test, and does not
+    /// hang in it.
+    fn deliver_token(idle: &Idle, worker: usize) {
+        idle.unparkers[worker].unpark();
+    }
 
     #[test]
     fn a_backstop_ends_a_sleep_beside_work_that_nobody_announced() {
         let (idle, parkers) = Idle::new(1);
         // Nothing at the last look; afterwards a task appears, and its pusher forgets to say so.
         let looks = Cell::new(0);
-        let any_work = || looks.replace(looks.get() + 1) > 0;
+        let any_work = || {
+            looks.set(looks.get() + 1);
+            if looks.get() == 3 {
+                // Too late: this look was the confirmation.
+                deliver_token(&idle, 0);
+            }
+            looks.get() > 1
+        };
         let unparked = idle.park(0, false, &parkers[0], Some(Duration::from_millis(1)), any_work);
         assert_eq!(unparked, Unparked::Backstop);
         assert_eq!(looks.get(), 3, "the last look, a suspicion, and its confirmation");
         assert!(idle.parked.is_empty());
         assert_eq!(idle.searchers.load(Ordering::Relaxed), 1, "it counts as a searcher now");
+    }
+
+    #[test]
+    fn a_suspicion_that_is_not_confirmed_at_the_next_timeout_is_dropped() {
+        let (idle, parkers) = Idle::new(1);
+        // The second task is a new suspicion, not the confirmation of the first.
+        let sights = RefCell::new([false, true, false, true, true].into_iter());
+        let any_work = || {
+            let sight = sights.borrow_mut().next().expect("the last one was the confirmation");
+            if sights.borrow().len() == 0 {
+                deliver_token(&idle, 0);
+            }
+            sight
+        };
+        let unparked = idle.park(0, false, &parkers[0], Some(Duration::from_millis(1)), any_work);
+        assert_eq!(unparked, Unparked::Backstop);
+        assert_eq!(sights.borrow().len(), 0, "it has seen them all");
+    }
+
+    #[test]
+    fn a_backstop_leaves_work_to_the_one_who_searches() {
+        let (idle, parkers) = Idle::new(2);
+        assert!(idle.try_start_searching());
+        let unparked = thread::scope(|scope| {
+            scope.spawn(|| {
+                // Some twenty timeouts.
+                thread::sleep(Duration::from_millis(20));
+                deliver_token(&idle, 1);
+            });
+            idle.park(1, false, &parkers[1], Some(Duration::from_millis(1)), || true)
+        });
+        assert_eq!(unparked, Unparked::Token);
     }
 
     #[test]
@@ -266,9 +317,65 @@ mod tests {
         assert_eq!(idle.found_work(|| true), 1, "the last searcher passes it on");
         assert_eq!(idle.found_work(|| false), 0);
         assert_eq!(idle.notify_pushed(100), 4, "half of the pool");
-        for parker in &parkers[..6] {
-            parker.park();
-        }
+        let woken = parkers.iter().filter(|parker| has_token(parker)).count();
+        assert_eq!(woken, 6, "each of the woken has a token, and nobody else");
+    }
+
+    #[test]
+    fn a_searcher_that_is_not_the_last_wakes_nobody() {
+        let (idle, _parkers) = Idle::new(4);
+        idle.parked.insert(3);
+        assert!(idle.try_start_searching());
+        assert!(idle.try_start_searching());
+        assert_eq!(idle.found_work(|| true), 0, "the other one still searches");
+        assert_eq!(idle.found_work(|| true), 1);
+    }
+
+    #[test]
+    fn the_last_searcher_does_not_look_when_nobody_is_there_to_be_woken() {
+        let (idle, _parkers) = Idle::new(2);
+        assert!(idle.try_start_searching());
+        assert_eq!(idle.found_work(|| unreachable!("nobody is parked")), 0);
+    }
+
+    #[test]
+    fn a_worker_that_finds_work_in_its_last_look_searches_on() {
+        let (idle, parkers) = Idle::new(1);
+        assert!(idle.try_start_searching());
+        deliver_token(&idle, 0);
+        assert_eq!(idle.park(0, true, &parkers[0], None, || true), Unparked::FoundWork);
+        assert!(idle.parked.is_empty());
+        assert_eq!(idle.searchers.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn the_last_look_is_left_to_the_one_who_searches() {
+        let (idle, parkers) = Idle::new(2);
+        assert!(idle.try_start_searching());
+        deliver_token(&idle, 1);
+        let any_work = || unreachable!("worker 0 searches");
+        assert_eq!(idle.park(1, false, &parkers[1], None, any_work), Unparked::Token);
+    }
+
+    #[test]
+    fn a_worker_that_is_woken_while_it_looks_takes_that_token_and_is_counted_once() {
+        let (idle, parkers) = Idle::new(1);
+        deliver_token(&idle, 0);
+        let any_work = || {
+            assert_eq!(idle.notify_pushed(1), 1);
+            true
+        };
+        assert_eq!(idle.park(0, false, &parkers[0], None, any_work), Unparked::Token);
+        assert!(!has_token(&parkers[0]), "none is left to end a later sleep");
+        assert_eq!(idle.searchers.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn at_the_end_everybody_gets_a_token_parked_or_not() {
+        let (idle, parkers) = Idle::new(3);
+        idle.parked.insert(1);
+        idle.wake_all_for_exit();
+        assert!(parkers.iter().all(has_token));
     }
 
     #[test]

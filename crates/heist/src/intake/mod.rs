@@ -112,7 +112,9 @@ mod tests {
         assert!(intake.try_accept(1));
         assert!(intake.try_accept(64));
         assert_eq!(intake.state(), IntakeState { accepting: true, accepted: 65 });
+        assert!(intake.is_accepting());
         assert!(intake.close());
+        assert!(!intake.is_accepting());
         assert!(!intake.close(), "the second closer is told that it was closed");
         assert!(!intake.try_accept(1));
         assert_eq!(intake.state(), IntakeState { accepting: false, accepted: 65 });

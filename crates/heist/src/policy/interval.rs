@@ -105,4 +105,21 @@ mod tests {
         }
         assert_eq!(u64::from(stopped.ticks()), TICKS_MAX);
     }
+
+    #[test]
+    fn a_clock_that_goes_backwards_counts_as_one_that_stands_still() {
+        let (mut back, mut still) = (InjectorInterval::default(), InjectorInterval::default());
+        back.update(-5, 1);
+        still.update(0, 1);
+        assert_eq!(back.average_task_ns, still.average_task_ns);
+    }
+
+    #[test]
+    fn the_longest_tasks_do_not_overflow_the_average() {
+        let mut interval = InjectorInterval::default();
+        for _ in 0..100 {
+            interval.update(i64::MAX, 1);
+        }
+        assert_eq!(u64::from(interval.ticks()), TICKS_MIN);
+    }
 }

@@ -1,8 +1,10 @@
 //! The pop order and the step, over a context that is a script.
 
 use super::*;
-use crate::trace::NoTrace;
+use crate::trace::{NoTrace, TraceHooks};
+use std::any::Any;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A worker whose world is written down beforehand, and who writes down what it does.
 #[derive(Default)]
@@ -214,4 +216,97 @@ fn a_patient_worker_looks_again_and_a_done_one_leaves() {
     assert_eq!(step(&mut script), StepResult::ExitDone);
     script.panicked = true;
     assert_eq!(step(&mut script), StepResult::ExitPanicked);
+}
+
+/// Writes down what the hooks are told.
+#[derive(Default)]
+struct Told(Vec<String>);
+
+impl TraceHooks for Told {
+    fn task_start(&mut self, source: Source) {
+        self.0.push(format!("start {source:?}"));
+    }
+
+    fn task_end(&mut self) {
+        self.0.push("end".to_owned());
+    }
+
+    fn steal(&mut self, victim: usize) {
+        self.0.push(format!("steal from {victim}"));
+    }
+}
+
+impl IdleHooks for Told {
+    fn on_work(&mut self) {
+        self.0.push("work".to_owned());
+    }
+
+    fn on_no_work(&mut self) -> IdleAction {
+        IdleAction::Park
+    }
+}
+
+#[test]
+fn the_hooks_are_told_of_every_task_and_of_whom_it_was_stolen_from() {
+    let mut script = Script {
+        local: vec!["own"],
+        victims: victims([vec![Steal::Success("stolen")], vec![]]),
+        may_search: true,
+        ..Script::default()
+    };
+    let (mut idle, mut trace) = (Told::default(), Told::default());
+    let mut run = |_: &mut Script, _| {};
+    worker_step(&mut script, &mut idle, &mut trace, &mut run);
+    worker_step(&mut script, &mut idle, &mut trace, &mut run);
+    assert_eq!(trace.0, ["start Local", "end", "steal from 0", "start Steal", "end"]);
+    assert_eq!(idle.0, ["work", "work"]);
+}
+
+#[test]
+fn nobody_is_robbed_once_everything_is_done() {
+    let mut script = Script {
+        victims: victims([vec![], vec![]]),
+        may_search: true,
+        done: true,
+        ..Script::default()
+    };
+    assert_eq!(step(&mut script), StepResult::ExitDone);
+    assert_eq!(script.log, ["injector: a batch, YieldedWhenOvertaken"]);
+}
+
+#[test]
+fn a_lone_worker_has_nobody_to_steal_from() {
+    let mut script = Script { victims: victims([vec![]]), may_search: true, ..Script::default() };
+    assert_eq!(step(&mut script), StepResult::ShouldPark);
+    assert!(!script.log.iter().any(|entry| entry.starts_with("steal")));
+}
+
+/// Has something to put right after a panic.
+struct Mend;
+
+impl RunTask<Script> for Mend {
+    fn run(&mut self, _script: &mut Script, _task: &'static str) {}
+
+    fn after_panic(&mut self, script: &mut Script, payload: Box<dyn Any + Send>) {
+        script.say(format!("mend after {}", payload.downcast_ref::<&str>().unwrap()));
+    }
+}
+
+#[test]
+fn a_task_that_panicked_is_put_right_before_it_ends() {
+    let (mut script, mut trace) = (Script::default(), Told::default());
+    end_panicked_task(&mut script, &mut trace, &mut Mend, Box::new("a panic"));
+    assert_eq!(script.log, ["mend after a panic", "end"]);
+    assert_eq!(trace.0, ["end"]);
+}
+
+#[test]
+fn the_panic_of_a_closure_goes_on() {
+    let mut script = Script::default();
+    let mut run = |_: &mut Script, _| {};
+    let gone_on = catch_unwind(AssertUnwindSafe(|| {
+        end_panicked_task(&mut script, &mut NoTrace, &mut run, Box::new("a panic"));
+    }));
+    assert_eq!(gone_on.unwrap_err().downcast_ref(), Some(&"a panic"));
+    assert!(script.log.is_empty(), "nothing was put right");
 }

@@ -271,6 +271,33 @@ mod tests {
     }
 
     #[test]
+    fn a_pool_is_done_when_it_was_declared_so_and_not_before() {
+        let (termination, _ledgers) = Termination::new(1);
+        assert!(!termination.is_done());
+        termination.set_done();
+        assert!(termination.is_done());
+    }
+
+    #[test]
+    fn a_worker_that_is_quiet_already_is_not_counted_again() {
+        let intake = Intake::new();
+        let (termination, mut ledgers) = Termination::new(2);
+        let nothing = WentQuiet { checked: false, flushed: false, done: false };
+        assert_eq!(ledgers[0].go_quiet(&termination, &intake), nothing);
+        assert_eq!(ledgers[0].go_quiet(&termination, &intake), nothing, "the other one is not");
+    }
+
+    #[test]
+    fn what_was_consumed_is_published_once() {
+        let intake = Intake::new();
+        let (termination, mut ledgers) = Termination::new(1);
+        ledgers[0].consume();
+        assert!(ledgers[0].go_quiet(&termination, &intake).flushed);
+        ledgers[0].leave_quiet(&termination);
+        assert!(!ledgers[0].go_quiet(&termination, &intake).flushed);
+    }
+
+    #[test]
     #[should_panic(expected = "1 tasks consumed, but only 0 were accepted or produced")]
     fn a_task_consumed_twice_is_noticed() {
         let intake = Intake::new();
