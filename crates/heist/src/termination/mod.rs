@@ -291,7 +291,7 @@ mod tests {
     fn what_was_consumed_is_published_once() {
         let intake = Intake::new();
         let (termination, mut ledgers) = Termination::new(1);
-        ledgers[0].consume();
+        ledgers[0].consume(&termination);
         assert!(ledgers[0].go_quiet(&termination, &intake).flushed);
         ledgers[0].leave_quiet(&termination);
         assert!(!ledgers[0].go_quiet(&termination, &intake).flushed);
