@@ -1,7 +1,8 @@
 //! The state of a schedule that is under way, and the changes it goes through.
 
+use super::costs::{Access, CostModel};
 use super::memory::Memory;
-use super::{CostModel, Event, EventKind, Status, Thread, ThreadId};
+use super::{Event, EventKind, Status, Thread, ThreadId};
 use crate::driver::{Action, Driver, View};
 use crate::failure::{Failure, Kind};
 use heist::sync::machine::Site;
@@ -24,6 +25,8 @@ pub(super) struct State {
     pub(super) threads: Vec<Thread>,
     /// Threads that can go on, in no particular order but a repeatable one.
     pub(super) runnable: Vec<ThreadId>,
+    /// Those that have become so since the driver was asked last.
+    pub(super) woken: Vec<ThreadId>,
     /// How many threads are inside the code under test.
     pub(super) ready: usize,
     pub(super) memory: Memory,
@@ -46,6 +49,7 @@ impl State {
         Self {
             threads: Vec::new(),
             runnable: Vec::new(),
+            woken: Vec::new(),
             ready: 0,
             memory: Memory::default(),
             current: None,
@@ -72,7 +76,10 @@ impl State {
         self.ready += usize::from(status == Status::Ready);
         self.ready -= usize::from(was == Status::Ready);
         match (was.is_runnable(), status.is_runnable()) {
-            (false, true) => self.runnable.push(thread),
+            (false, true) => {
+                self.runnable.push(thread);
+                self.woken.push(thread);
+            }
             (true, false) => {
                 let place = self.runnable.iter().position(|other| *other == thread);
                 self.runnable.swap_remove(place.expect("it was runnable"));
@@ -87,6 +94,7 @@ impl State {
             runnable: &self.runnable,
             threads: &self.threads,
             buffered: self.memory.buffered_threads(),
+            woken: &self.woken,
             waits_with_timeout: self.memory.timed_waits,
             step: self.steps,
         }
@@ -110,11 +118,14 @@ impl State {
             if self.failure.is_some() {
                 return None;
             }
-            let default = self.view().default_action()?;
+            if self.runnable.is_empty() && self.memory.timed_waits == 0 {
+                return None;
+            }
             let mut driver = self.driver.take().expect("it is back after each question");
             let action = driver.choose(&self.view());
             self.driver = Some(driver);
-            if self.record && action != default {
+            self.woken.clear();
+            if self.record && Some(action) != self.view().default_action() {
                 self.decisions.push((self.steps, action));
             }
             match action {
@@ -159,7 +170,9 @@ impl State {
             unreachable!("only a wait with a deadline expires");
         };
         self.now_ns = self.now_ns.max(deadline_ns);
-        self.threads[thread].clock_ns = self.threads[thread].clock_ns.max(deadline_ns);
+        if let Some(costs) = &mut self.costs {
+            self.threads[thread].clock_ns = costs.expired(thread, deadline_ns);
+        }
         self.end_wait(thread, true);
     }
 
@@ -223,10 +236,52 @@ impl State {
         }
     }
 
-    pub(super) fn charge(&mut self, site: Site, writes: bool) {
+    /// What time it is for the running thread.
+    pub(super) fn time_ns(&self) -> u64 {
+        match self.current {
+            Some(me) if self.costs.is_some() => self.threads[me].clock_ns,
+            _ => self.now_ns,
+        }
+    }
+
+    /// Ends the waits for a word.
+    pub(super) fn notify(&mut self, address: usize) {
+        let waits_here = |thread: &Thread| matches!(thread.status, Status::Waiting { address: waits_for, .. } if waits_for == address);
+        if self.costs.is_none() {
+            for thread in 0..self.threads.len() {
+                if waits_here(&self.threads[thread]) {
+                    self.end_wait(thread, false);
+                }
+            }
+            return;
+        }
+        let mut waiting: Vec<_> =
+            (0..self.threads.len()).filter(|thread| waits_here(&self.threads[*thread])).collect();
+        // A lock is handed to whoever has waited longest; the others would only lose the race for it. Any other word
+        // is of interest to all.
+        if waiting.iter().any(|thread| self.threads[*thread].pending.kind == EventKind::Lock) {
+            let since_ns =
+                |thread: &ThreadId| self.costs.as_ref().map(|costs| costs.asleep_since_ns(*thread));
+            waiting.sort_by_key(since_ns);
+            waiting.truncate(1);
+        }
+        for thread in waiting {
+            let now_ns = self.time_ns();
+            let woken = self
+                .costs
+                .as_mut()
+                .map(|costs| costs.woke_up(thread, now_ns))
+                .expect("there are costs");
+            self.end_wait(thread, false);
+            self.threads[thread].clock_ns = woken.awake_ns;
+            self.spend(woken.waker_pays_ns);
+        }
+    }
+
+    pub(super) fn charge(&mut self, site: Site, access: Access) {
         let me = self.running();
         let nanoseconds = match &mut self.costs {
-            Some(costs) => costs.access(me, site.memory, writes, self.threads[me].clock_ns),
+            Some(costs) => costs.access(me, site, access, self.threads[me].clock_ns),
             None => STEP_NS,
         };
         self.spend(nanoseconds);
