@@ -6,5 +6,6 @@ pub mod failure;
 pub mod machine;
 pub mod play;
 pub mod report;
+pub mod scale;
 pub mod scenario;
 pub mod world;

@@ -73,7 +73,9 @@ fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
     if !ctx.try_search() {
         return None;
     }
-    for _ in 0..ctx.steal_rounds() {
+    // A round of the rejected protocol is what it calls a look: it makes one.
+    let rounds = if planted(Plant::SeedIdle) { 1 } else { ctx.steal_rounds() };
+    for _ in 0..rounds {
         if ctx.is_done() {
             return None;
         }
@@ -92,6 +94,10 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
     if others == 0 {
         return None;
     }
+    #[cfg(heist_plant)]
+    if crate::idle::rejected::is_planted() {
+        return try_a_few_victims(ctx, others);
+    }
     let first = ctx.random_below(others);
     for offset in 0..others {
         let mut victim = (first + offset) % others;
@@ -103,6 +109,17 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
         }
     }
     None
+}
+
+/// As the rejected idle protocol does.
+#[cfg(heist_plant)]
+fn try_a_few_victims<C: Context>(ctx: &mut C, others: usize) -> Option<Popped<C::Task>> {
+    let victims =
+        crate::idle::rejected::victims(ctx.worker(), others, |bound| ctx.random_below(bound));
+    victims.into_iter().find_map(|victim| {
+        let task = steal_until_sure(ctx, victim)?;
+        Some(Popped { task, source: Source::Steal, victim: Some(victim) })
+    })
 }
 
 /// `Retry` means that somebody else took something, not that the queue is empty: only a sure answer counts.

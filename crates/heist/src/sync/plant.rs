@@ -58,6 +58,8 @@ pub enum Plant {
     InFlightWord,
     /// No bug: the quiet workers are counted in a tree of words.
     QuietTree,
+    /// No lost task, but sleepers beside work: workers are woken in turn, at every 32nd local spawn, and by a timeout.
+    SeedIdle,
 }
 
 #[cfg(not(heist_plant))]
