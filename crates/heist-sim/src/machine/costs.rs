@@ -1,8 +1,9 @@
 //! What operations would cost on real cores: a small model of cache lines that travel.
 //!
 //! A line is in the cache of whoever wrote it last, and of those who have read it since. Reading or writing a line
-//! that one has costs next to nothing. Otherwise it has to travel, and while it does, the next one waits: that is
-//! what contention is. Going to sleep, waking somebody and waking up have their prices too. The figures are those of
+//! that one has costs next to nothing. Otherwise it has to travel, and those who want it meanwhile stand in line: that
+//! is what contention is. An operation takes effect when the line has arrived, and until it has gone on, its holder may
+//! use it again: an exchange that has failed succeeds when it is tried again at once, as on real cores. Going to sleep, waking somebody and waking up have their prices too. The figures are those of
 //! a desktop processor, rounded; only their proportions matter.
 //!
 //! **Which words share a line** must not depend on where the allocator happens to put things, or no two runs would
@@ -16,6 +17,7 @@
 
 use super::{SimMachine, ThreadId};
 use heist::sync::machine::{Machine, Site};
+use std::collections::VecDeque;
 
 /// A line that one has.
 pub const HIT_NS: u64 = 1;
@@ -148,12 +150,43 @@ impl Holders {
     }
 }
 
+/// A line is on its way to a thread.
+#[derive(Debug)]
+struct Grant {
+    arrives_ns: u64,
+    thread: ThreadId,
+    writes: bool,
+}
+
 #[derive(Debug)]
 struct Line {
     part: Part,
-    writer: Option<ThreadId>,
+    /// Those who have it.
     holders: Holders,
-    busy_until_ns: u64,
+    /// Those who will, in this order.
+    grants: VecDeque<Grant>,
+    /// Who writes last, of all that have asked.
+    writer: Option<ThreadId>,
+    /// When the next one may be served.
+    free_ns: u64,
+}
+
+impl Line {
+    fn new(part: Part) -> Self {
+        let (holders, grants) = (Holders::default(), VecDeque::new());
+        Self { part, holders, grants, writer: None, free_ns: 0 }
+    }
+
+    /// What has arrived by now has arrived.
+    fn settle(&mut self, now_ns: u64) {
+        while self.grants.front().is_some_and(|grant| grant.arrives_ns <= now_ns) {
+            let grant = self.grants.pop_front().expect("there is one");
+            if grant.writes {
+                self.holders.clear();
+            }
+            self.holders.insert(grant.thread);
+        }
+    }
 }
 
 /// Where a word lies.
@@ -187,7 +220,7 @@ pub struct CostModel {
 }
 
 impl CostModel {
-    /// What an access costs the thread that makes it.
+    /// What an access costs the thread that makes it. Accesses are made in order of time.
     pub(super) fn access(
         &mut self,
         thread: ThreadId,
@@ -198,24 +231,25 @@ impl CostModel {
         let index = self.line_of(site);
         let line = &mut self.lines[index];
         let traffic = &mut self.totals.parts[line.part as usize];
-        let holds = line.holders.contains(thread);
+        line.settle(now_ns);
         let writes = access != Access::Load;
-        let misses = !holds || (writes && line.holders.count > 1);
-        traffic.accesses += 1;
-        traffic.read_misses += u64::from(!writes && misses);
-        traffic.write_misses += u64::from(writes && misses);
-        if writes {
-            traffic.shared_writes += u64::from(line.writer.is_some_and(|writer| writer != thread));
-            line.writer = Some(thread);
-            line.holders.clear();
-        }
-        line.holders.insert(thread);
+        let misses = !line.holders.contains(thread) || (writes && line.holders.count > 1);
         let mut cost_ns = if access == Access::Modify { MODIFY_NS + HIT_NS } else { HIT_NS };
+        traffic.accesses += 1;
         if misses {
-            let start_ns = now_ns.max(line.busy_until_ns);
-            line.busy_until_ns = start_ns + if writes { TRAVEL_NS } else { COPY_NS };
+            let start_ns = now_ns.max(line.free_ns);
+            line.free_ns = start_ns + if writes { TRAVEL_NS } else { COPY_NS };
+            let arrives_ns = start_ns + TRAVEL_NS;
+            line.grants.push_back(Grant { arrives_ns, thread, writes });
+            cost_ns += arrives_ns - now_ns;
             traffic.queued_ns += start_ns - now_ns;
-            cost_ns += start_ns - now_ns + TRAVEL_NS;
+            traffic.read_misses += u64::from(!writes);
+            traffic.write_misses += u64::from(writes);
+            let was_written = line.writer.is_some_and(|writer| writer != thread);
+            traffic.shared_writes += u64::from(writes && was_written);
+        }
+        if writes {
+            line.writer = Some(thread);
         }
         traffic.ns += cost_ns;
         cost_ns
@@ -231,12 +265,7 @@ impl CostModel {
         }
         let line = self.neighbours_line(word, site.memory).unwrap_or_else(|| {
             let part = Part::of(site.caller.file());
-            self.lines.push(Line {
-                part,
-                writer: None,
-                holders: Holders::default(),
-                busy_until_ns: 0,
-            });
+            self.lines.push(Line::new(part));
             self.lines.len() - 1
         });
         self.words[word] = Some(Placed { memory: site.memory, line });
@@ -393,6 +422,9 @@ mod tests {
             assert_eq!(cost_ns, HIT_NS + MODIFY_NS + thread as u64 * TRAVEL_NS);
         }
         assert_eq!(traffic(&costs).queued_ns, 3 * TRAVEL_NS);
+        // The line is with thread 1 until it has gone on to thread 2.
+        let again_ns = costs.access(1, word, Access::Modify, TRAVEL_NS);
+        assert_eq!(again_ns, HIT_NS + MODIFY_NS, "an exchange that failed succeeds");
         // Copies follow each other closely.
         assert_eq!(costs.access(4, word, Access::Load, 1_000), HIT_NS + TRAVEL_NS);
         assert_eq!(costs.access(5, word, Access::Load, 1_000), HIT_NS + TRAVEL_NS + COPY_NS);

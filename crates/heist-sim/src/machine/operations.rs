@@ -7,6 +7,16 @@ use crate::failure::{Failure, Kind};
 use heist::sync::machine::{Address, Change, Machine, Site};
 use std::panic::Location;
 
+impl SimMachine {
+    /// Charges for an access. If it takes a while, it takes effect after what others do in that while.
+    fn pay(&self, kind: EventKind, site: Site, access: Access) {
+        let takes_a_while = self.state.borrow_mut().charge(site, access);
+        if takes_a_while {
+            self.point(kind, site.address.0);
+        }
+    }
+}
+
 impl Machine for SimMachine {
     fn allocate(&self, value: u64) -> Address {
         Address(self.state.borrow_mut().memory.allocate(value))
@@ -14,9 +24,9 @@ impl Machine for SimMachine {
 
     fn load(&self, site: Site) -> u64 {
         self.point(EventKind::Load, site.address.0);
+        self.pay(EventKind::Load, site, Access::Load);
         let mut state = self.state.borrow_mut();
         let me = state.running();
-        state.charge(site, Access::Load);
         let value = state.memory.load(me, site.address.0);
         state.note(me, EventKind::Load, site.address.0, value, Some(site.caller));
         value
@@ -24,9 +34,9 @@ impl Machine for SimMachine {
 
     fn store(&self, site: Site, value: u64) {
         self.point(EventKind::Store, site.address.0);
+        self.pay(EventKind::Store, site, Access::Store);
         let mut state = self.state.borrow_mut();
         let me = state.running();
-        state.charge(site, Access::Store);
         state.note(me, EventKind::Store, site.address.0, value, Some(site.caller));
         state.memory.store(me, site.address.0, value);
     }
@@ -41,13 +51,13 @@ impl Machine for SimMachine {
         if change != Change::Unlock {
             self.point(kind, site.address.0);
         }
+        self.pay(kind, site, Access::Modify);
         let mut state = self.state.borrow_mut();
         let me = state.running();
         if kind == EventKind::TakeToken {
             state.threads[me].unanswered_queue = None;
         }
         state.flush_all(me);
-        state.charge(site, Access::Modify);
         let held = state.memory.read(site.address.0);
         if let Some(new) = update(held) {
             state.memory.write(site.address.0, new);

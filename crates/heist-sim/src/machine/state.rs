@@ -1,6 +1,6 @@
 //! The state of a schedule that is under way, and the changes it goes through.
 
-use super::costs::{Access, CostModel};
+use super::costs::{Access, CostModel, TRAVEL_NS};
 use super::memory::Memory;
 use super::{Event, EventKind, Status, Thread, ThreadId};
 use crate::driver::{Action, Driver, View};
@@ -278,12 +278,14 @@ impl State {
         }
     }
 
-    pub(super) fn charge(&mut self, site: Site, access: Access) {
+    /// Charges the running thread for an access; says whether others may come before it takes effect.
+    pub(super) fn charge(&mut self, site: Site, access: Access) -> bool {
         let me = self.running();
         let nanoseconds = match &mut self.costs {
             Some(costs) => costs.access(me, site, access, self.threads[me].clock_ns),
             None => STEP_NS,
         };
         self.spend(nanoseconds);
+        self.costs.is_some() && nanoseconds >= TRAVEL_NS
     }
 }

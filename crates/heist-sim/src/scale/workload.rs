@@ -81,13 +81,7 @@ impl Workload {
         };
         Scenario {
             name: format!("{}-{workers}", self.name()),
-            pool: Pool {
-                workers,
-                steal_tries: 4,
-                looks: 200,
-                seed,
-                ..Pool::default()
-            },
+            pool: Pool { workers, steal_tries: 4, looks: 200, seed, ..Pool::default() },
             programs,
             actors: vec![owner],
             end: End::Join,
