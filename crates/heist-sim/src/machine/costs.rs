@@ -297,6 +297,11 @@ impl CostModel {
         *self.sleep_of(thread) = Sleep { since_ns: Some(now_ns), for_lock };
     }
 
+    /// Whether a thread that waits for a lock does not sleep yet.
+    pub(super) fn spins(&self, thread: ThreadId, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.asleep_since_ns(thread)) < LOCK_SPIN_NS
+    }
+
     /// Since when a thread has been waiting.
     pub(super) fn asleep_since_ns(&self, thread: ThreadId) -> u64 {
         self.sleeps.get(thread).and_then(|sleep| sleep.since_ns).unwrap_or(u64::MAX)
@@ -466,6 +471,7 @@ mod tests {
     fn who_waits_for_a_lock_spins_before_it_sleeps() {
         let mut costs = CostModel::default();
         costs.fell_asleep(1, true, 0);
+        assert!(costs.spins(1, 200) && !costs.spins(1, LOCK_SPIN_NS));
         assert_eq!(costs.woke_up(1, 200), Woken { awake_ns: 200, waker_pays_ns: 0 });
         costs.fell_asleep(1, true, 0);
         assert_eq!(costs.woke_up(1, LOCK_SPIN_NS).waker_pays_ns, WAKER_NS);

@@ -246,36 +246,40 @@ impl State {
 
     /// Ends the waits for a word.
     pub(super) fn notify(&mut self, address: usize) {
-        let waits_here = |thread: &Thread| matches!(thread.status, Status::Waiting { address: waits_for, .. } if waits_for == address);
-        if self.costs.is_none() {
-            for thread in 0..self.threads.len() {
-                if waits_here(&self.threads[thread]) {
-                    self.end_wait(thread, false);
-                }
-            }
-            return;
-        }
-        let mut waiting: Vec<_> =
-            (0..self.threads.len()).filter(|thread| waits_here(&self.threads[*thread])).collect();
-        // A lock is handed to whoever has waited longest; the others would only lose the race for it. Any other word
-        // is of interest to all.
-        if waiting.iter().any(|thread| self.threads[*thread].pending.kind == EventKind::Lock) {
-            let since_ns =
-                |thread: &ThreadId| self.costs.as_ref().map(|costs| costs.asleep_since_ns(*thread));
-            waiting.sort_by_key(since_ns);
-            waiting.truncate(1);
-        }
-        for thread in waiting {
+        let waits_here = |thread: &ThreadId| match self.threads[*thread].status {
+            Status::Waiting { address: waits_for, .. } => waits_for == address,
+            _ => false,
+        };
+        let waiting: Vec<_> = (0..self.threads.len()).filter(waits_here).collect();
+        for thread in self.who_is_told(address, waiting) {
             let now_ns = self.time_ns();
-            let woken = self
-                .costs
-                .as_mut()
-                .map(|costs| costs.woke_up(thread, now_ns))
-                .expect("there are costs");
             self.end_wait(thread, false);
-            self.threads[thread].clock_ns = woken.awake_ns;
-            self.spend(woken.waker_pays_ns);
+            if let Some(costs) = &mut self.costs {
+                let woken = costs.woke_up(thread, now_ns);
+                self.threads[thread].clock_ns = woken.awake_ns;
+                self.spend(woken.waker_pays_ns);
+            }
         }
+    }
+
+    /// Any word is of interest to all who wait for it, but a lock only to one: where time matters, to whoever has spun
+    /// for it longest. One of those who are asleep is woken too, unless one is on its way already; so the system's do.
+    fn who_is_told(&self, address: usize, mut waiting: Vec<ThreadId>) -> Vec<ThreadId> {
+        let wants_lock =
+            |thread: &Thread| thread.pending == Pending { kind: EventKind::Lock, address };
+        let Some(costs) = &self.costs else { return waiting };
+        if !waiting.iter().any(|thread| wants_lock(&self.threads[*thread])) {
+            return waiting;
+        }
+        let now_ns = self.time_ns();
+        waiting.sort_by_key(|thread| (costs.asleep_since_ns(*thread), *thread));
+        let (spinning, asleep): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|thread| costs.spins(*thread, now_ns));
+        let is_on_its_way = |thread: &Thread| {
+            wants_lock(thread) && thread.status == Status::Ready && thread.clock_ns > now_ns
+        };
+        let next_asleep = asleep.first().filter(|_| !self.threads.iter().any(is_on_its_way));
+        spinning.first().into_iter().chain(next_asleep).copied().collect()
     }
 
     /// Charges the running thread for an access; says whether others may come before it takes effect.

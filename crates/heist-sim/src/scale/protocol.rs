@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 pub enum Protocol {
     /// What ships.
     Heist,
+    /// What ships, but a worker that runs dry looks round once before it counts as a searcher.
+    LookBeforeCounting,
     /// What ships, but quiet workers are counted in a tree.
     QuietTree,
     /// What ships, but one word counts every task in flight.
     InFlightWord,
-    /// What ships, but a worker that runs dry adds what it has produced and consumed to one counter.
+    /// What ships, but a worker that runs dry adds what it has produced and consumed to one counter. Wrong.
     DeltasWhenIdle,
     /// What ships, but workers are woken in turn, at every 32nd local spawn, and by a timeout.
     SeedIdle,
@@ -21,17 +23,24 @@ pub enum Protocol {
 
 impl Protocol {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Heist, Self::QuietTree, Self::InFlightWord, Self::DeltasWhenIdle, Self::SeedIdle];
+    pub const ALL: [Self; 6] = [
+        Self::Heist,
+        Self::LookBeforeCounting,
+        Self::QuietTree,
+        Self::InFlightWord,
+        Self::DeltasWhenIdle,
+        Self::SeedIdle,
+    ];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
             Self::Heist => "heist",
+            Self::LookBeforeCounting => "look first",
             Self::QuietTree => "quiet tree",
             Self::InFlightWord => "in-flight word",
             Self::DeltasWhenIdle => "deltas when idle",
-            Self::SeedIdle => "round robin, timeout",
+            Self::SeedIdle => "round robin",
         }
     }
 
@@ -39,6 +48,7 @@ impl Protocol {
     pub(super) fn plant(self) -> Option<Plant> {
         match self {
             Self::Heist => None,
+            Self::LookBeforeCounting => Some(Plant::LookBeforeCounting),
             Self::QuietTree => Some(Plant::QuietTree),
             Self::InFlightWord => Some(Plant::InFlightWord),
             Self::DeltasWhenIdle => Some(Plant::DeltasWhenIdle),

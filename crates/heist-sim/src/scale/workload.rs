@@ -68,9 +68,9 @@ impl Workload {
             }
             Self::Bursts => {
                 let batch = Act::Batch { program: 0, count: BURST_SHARE * workers };
-                let burst = [batch, Act::Run { ns: BURST_GAP_NS }];
-                let bursts = std::iter::repeat_n(burst, BURSTS).flatten();
-                (vec![vec![run(TASK_NS)]], bursts.collect())
+                let gap = Act::Run { ns: BURST_GAP_NS };
+                let later = std::iter::repeat_n([gap, batch.clone()], BURSTS - 1).flatten();
+                (vec![vec![run(TASK_NS)]], [batch].into_iter().chain(later).collect())
             }
             Self::Straggler => {
                 let long = vec![children(1, 1), run(STRAGGLER_NS), children(1, 1)];

@@ -42,7 +42,7 @@ pub struct Worker<T> {
     batch: Vec<T>,
     /// For the rejected idle protocol.
     #[cfg(heist_plant)]
-    hoard: crate::idle::rejected::Hoard,
+    hoard: crate::idle::variants::Hoard,
 }
 
 impl<T> std::fmt::Debug for Worker<T> {
@@ -147,7 +147,7 @@ impl<T> Worker<T> {
     #[inline(always)]
     fn notify_pushed_locally(&mut self, pushed: usize) {
         #[cfg(heist_plant)]
-        if crate::idle::rejected::is_planted() {
+        if crate::idle::variants::is_seed() {
             let wakes = self.hoard.grow(pushed);
             return self.notify_pushed(wakes);
         }
@@ -358,6 +358,11 @@ impl<T> Context for Worker<T> {
             metrics.tasks_moved.add(1 + self.local.len() as u64);
             if self.shared.injector.has_yielded() {
                 self.older_tasks = self.local.len();
+            }
+            // A thief that is no searcher announces what it moved: that is a push.
+            let moved = self.local.len();
+            if planted(Plant::LookBeforeCounting) && !self.searching && moved > 0 {
+                self.notify_pushed(moved);
             }
         }
         stolen

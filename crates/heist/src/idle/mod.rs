@@ -10,7 +10,7 @@
 
 mod parked_set;
 #[cfg(heist_plant)]
-pub(crate) mod rejected;
+pub(crate) mod variants;
 
 pub use parked_set::ParkedSet;
 
@@ -62,7 +62,7 @@ impl Idle {
     #[inline]
     pub fn notify_pushed(&self, pushed: usize) -> usize {
         #[cfg(heist_plant)]
-        if rejected::is_planted() {
+        if variants::is_seed() {
             return self.wake_in_turn(pushed);
         }
         // Pairs with the heavy fences of `park` and `found_work`: either we see the sleeper's bit (or that
@@ -121,7 +121,7 @@ impl Idle {
     #[must_use]
     pub fn try_start_searching(&self) -> bool {
         #[cfg(heist_plant)]
-        if rejected::is_planted() {
+        if variants::is_seed() {
             return true;
         }
         self.searchers
@@ -138,7 +138,7 @@ impl Idle {
     /// the batch that it moved to the one that is.
     pub fn found_work(&self, any_work: impl Fn() -> bool) -> usize {
         #[cfg(heist_plant)]
-        if rejected::is_planted() {
+        if variants::is_seed() {
             return 0;
         }
         let was_last = self.searchers.fetch_sub(1, Ordering::AcqRel) == 1;
@@ -162,7 +162,7 @@ impl Idle {
         any_work: impl Fn() -> bool,
     ) -> Unparked {
         #[cfg(heist_plant)]
-        if rejected::is_planted() {
+        if variants::is_seed() {
             return Self::park_for_a_while(parker);
         }
         self.parked.insert(me);

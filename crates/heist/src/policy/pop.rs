@@ -70,6 +70,10 @@ fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
     if let Some(task) = ctx.pop_injector(order, usize::MAX) {
         return Some(Popped::new(Source::Injector, task));
     }
+    let looked = if planted(Plant::LookBeforeCounting) { steal_round(ctx) } else { None };
+    if looked.is_some() {
+        return looked;
+    }
     if !ctx.try_search() {
         return None;
     }
@@ -95,7 +99,7 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
         return None;
     }
     #[cfg(heist_plant)]
-    if crate::idle::rejected::is_planted() {
+    if crate::idle::variants::is_seed() {
         return try_a_few_victims(ctx, others);
     }
     let first = ctx.random_below(others);
@@ -115,7 +119,7 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
 #[cfg(heist_plant)]
 fn try_a_few_victims<C: Context>(ctx: &mut C, others: usize) -> Option<Popped<C::Task>> {
     let victims =
-        crate::idle::rejected::victims(ctx.worker(), others, |bound| ctx.random_below(bound));
+        crate::idle::variants::victims(ctx.worker(), others, |bound| ctx.random_below(bound));
     victims.into_iter().find_map(|victim| {
         let task = steal_until_sure(ctx, victim)?;
         Some(Popped { task, source: Source::Steal, victim: Some(victim) })

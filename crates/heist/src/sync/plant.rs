@@ -60,6 +60,8 @@ pub enum Plant {
     QuietTree,
     /// No lost task, but sleepers beside work: workers are woken in turn, at every 32nd local spawn, and by a timeout.
     SeedIdle,
+    /// No bug: a worker that runs dry looks round once before it counts as a searcher.
+    LookBeforeCounting,
 }
 
 #[cfg(not(heist_plant))]

@@ -1,8 +1,12 @@
-//! The idle protocol that this one replaces, to be planted and measured: nobody knows who sleeps.
+//! Other ways to be idle, to be planted and measured: one that was rejected, and one that scales further.
 //!
-//! Workers are woken in turn, whether they sleep or not; at every 32nd local spawn of a worker, and at every spawn from
-//! elsewhere. What that misses is found by a timeout. Searchers are not counted and not limited; each look tries a
-//! few victims at random. See `PROTOCOL.md` for why each of these was rejected.
+//! **Rejected** ([`Plant::SeedIdle`]): nobody knows who sleeps. Workers are woken in turn, whether they sleep or not; at
+//! every 32nd local spawn of a worker, and at every spawn from elsewhere. What that misses is found by a timeout.
+//! Searchers are not counted and not limited; each look tries a few victims at random. `PROTOCOL.md` says why not.
+//!
+//! **Scales further** ([`Plant::LookBeforeCounting`]): a worker that runs dry looks round once before it counts as a
+//! searcher, so that one that finds something at once does not write the word that all pushers read. For the protocol
+//! it is a running worker until it counts, so what it moves to its own queue is a push like any other.
 
 use super::{Idle, Unparked};
 use crate::sync::plant::{Plant, planted};
@@ -18,8 +22,8 @@ const PARK_TIMEOUT: Duration = Duration::from_micros(200);
 /// How many victims one look tries.
 const STEAL_TRIES: usize = 4;
 
-/// Whether this protocol is in force.
-pub(crate) fn is_planted() -> bool {
+/// Whether the rejected protocol is in force.
+pub(crate) fn is_seed() -> bool {
     planted(Plant::SeedIdle)
 }
 
@@ -51,15 +55,15 @@ pub(crate) fn victims(
 
 impl Idle {
     /// Gives tokens to the next workers in turn, no more than there are; says how many had none.
-    pub(crate) fn wake_in_turn(&self, wanted: usize) -> usize {
-        let wake_next = |_| {
+    pub(super) fn wake_in_turn(&self, wanted: usize) -> usize {
+        let wake_next = |_: &usize| {
             let turn = self.next_in_turn.fetch_add(1, Ordering::Relaxed);
             self.unparkers[turn % self.unparkers.len()].unpark()
         };
-        (0..wanted.min(self.unparkers.len())).filter(|turn| wake_next(*turn)).count()
+        (0..wanted.min(self.unparkers.len())).filter(wake_next).count()
     }
 
-    /// Sleeps until somebody's turn comes to this worker, or the time is over.
+    /// Sleeps until this worker's turn comes, or the time is over.
     pub(super) fn park_for_a_while(parker: &Parker) -> Unparked {
         if parker.park_timeout(PARK_TIMEOUT) { Unparked::Token } else { Unparked::FoundWork }
     }
