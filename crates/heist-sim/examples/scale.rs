@@ -59,6 +59,9 @@ fn main() {
         );
     }
     println!("{}", report.table());
+    if let Some(out) = std::env::var_os("OUT") {
+        report.write_to(std::path::Path::new(&out)).unwrap();
+    }
     if std::env::var_os("JSON").is_some() {
         println!("{}", serde_json::to_string_pretty(&report).unwrap());
     }

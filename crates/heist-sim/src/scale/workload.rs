@@ -51,6 +51,21 @@ impl Workload {
         }
     }
 
+    /// What it is, in a sentence.
+    pub(super) fn describe(self) -> &'static str {
+        match self {
+            Self::Tree => {
+                "One root; every task spawns two more on its own queue; 256 tasks for each worker."
+            }
+            Self::Flat => "All tasks in one batch from outside; 256 for each worker.",
+            Self::Bursts => "Ten batches from outside, of 4 tasks for each worker, 500 µs apart.",
+            Self::Straggler => {
+                "A batch of 16 tasks for each worker; and one task that takes 200 µs and spawns one at its beginning \
+                 and one at its end."
+            }
+        }
+    }
+
     /// The scenario for so many workers. The pool is configured as one is by default.
     pub fn scenario(self, workers: usize, seed: u64) -> Scenario {
         let run = |ns| Step::Run { ns };
