@@ -7,9 +7,11 @@ use crate::scenario::{Act, End, How, Scenario, Step};
 use crate::world::{Place, World, begin_world, fail, world};
 use heist::policy::Source;
 use heist::sync::machine::Machine;
+use heist::sync::{Ordering, fence};
 use heist::trace::{TraceHooks, Tracer};
 use heist::{
-    CancelToken, Executor, ExecutorHandle, MetricsSnapshot, OnPanic, SpawnError, WorkerCtx,
+    CancelToken, Executor, ExecutorBuilder, ExecutorConfig, ExecutorHandle, MetricsSnapshot,
+    OnPanic, SpawnError, WorkerCtx,
 };
 use std::any::Any;
 use std::cell::Cell;
@@ -81,21 +83,8 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
 }
 
 fn own_a_pool(scenario: &Rc<Scenario>) {
-    let pool = &scenario.pool;
     let cancel = CancelToken::new();
-    let builder = Executor::builder()
-        .workers(pool.workers)
-        .stealing(pool.stealing)
-        .steal_tries(pool.steal_tries)
-        .steal_batch(pool.steal_batch)
-        .injector_batch(pool.injector_batch)
-        .spin_iters(pool.looks)
-        .park_backstop(pool.backstop_ns.map(Duration::from_nanos))
-        .on_panic(if pool.isolate_panics { OnPanic::Isolate } else { OnPanic::Abort })
-        .seed(pool.seed)
-        .cancel(cancel.clone())
-        .thread_name("worker")
-        .trace(Watch);
+    let builder = ExecutorBuilder::new(config(scenario, &cancel)).trace(Watch);
     let executor = match builder.build(|_worker| (), run_job) {
         Ok(executor) => executor,
         Err(error) => return fail(Kind::EnginePanicked, error.to_string()),
@@ -111,6 +100,26 @@ fn own_a_pool(scenario: &Rc<Scenario>) {
     world(|world| world.has_joined(metrics));
     if let Some(unplanned) = handle.panics().iter().find(|panic| panic.message != PLANNED) {
         fail(Kind::EnginePanicked, unplanned.message.clone());
+    }
+}
+
+/// Every field by name: the defaults would ask the system how many cores there are, for each schedule.
+fn config(scenario: &Scenario, cancel: &CancelToken) -> ExecutorConfig {
+    let pool = &scenario.pool;
+    ExecutorConfig {
+        workers: pool.workers,
+        seed: pool.seed,
+        steal_tries: pool.steal_tries,
+        spin_iters: pool.looks,
+        pin_threads: false,
+        stealing: pool.stealing,
+        steal_batch: pool.steal_batch,
+        injector_batch: pool.injector_batch,
+        on_panic: if pool.isolate_panics { OnPanic::Isolate } else { OnPanic::Abort },
+        park_backstop: pool.backstop_ns.map(Duration::from_nanos),
+        thread_name: "worker".to_owned(),
+        stack_size: None,
+        cancel: cancel.clone(),
     }
 }
 
@@ -200,7 +209,9 @@ fn act(acts: &[Act], handle: &ExecutorHandle<Job>, cancel: &CancelToken) {
             Act::Cancel => {
                 stop();
                 cancel.cancel();
-                // A cancelled pool accepts nothing, whether it has noticed or not.
+                // A cancelled pool accepts nothing, whether it has noticed or not; but nobody else can know of it
+                // before the store has arrived.
+                fence(Ordering::SeqCst);
                 world(World::has_closed);
             }
             Act::Vanish => {

@@ -22,6 +22,8 @@ const LIBRARY: &[(&str, Make)] = &[
     ("with-backstop", with_backstop),
     ("lost-producer", lost_producer),
     ("crowd", crowd),
+    ("close-against-run", close_against_run),
+    ("thieves-meet", thieves_meet),
 ];
 
 /// The names of all scenarios.
@@ -101,6 +103,22 @@ fn batch_needs_all() -> Scenario {
 /// Nothing to do, and then the end.
 fn join_idle() -> Scenario {
     scenario("join-idle", 2, vec![], vec![vec![]])
+}
+
+/// The pool is closed while its one task runs, and spawns another that is stolen.
+fn close_against_run() -> Scenario {
+    scenario(
+        "close-against-run",
+        2,
+        vec![vec![children(1, 1, How::Local)], vec![]],
+        vec![vec![spawn(0)]],
+    )
+}
+
+/// Two thieves want the same queue.
+fn thieves_meet() -> Scenario {
+    let programs = vec![vec![children(1, 3, How::Batch), SHORT], vec![]];
+    scenario("thieves-meet", 3, programs, vec![vec![spawn(0)]])
 }
 
 /// A producer spawns while the owner closes the pool.

@@ -168,7 +168,7 @@ impl<T> Shared<T> {
 
     /// The push rule, for a thread that is no worker.
     fn announce_pushed(&self, count: usize) {
-        self.metrics.add_wakes_sent_outside(self.idle.notify_pushed(count));
+        self.idle.notify_pushed(count);
         // Done with an accepted task in the queue: the workers are gone, because the engine itself has failed. They
         // have set the flag before they emptied the queue, so whoever pushes after that sees it.
         if self.termination.is_done() {
@@ -235,8 +235,12 @@ impl<T> Shared<T> {
         if stage == Stage::Panicked && planted(Plant::IntakeOpenOnPanic) {
             return;
         }
-        self.intake.close();
-        if self.termination.closer_finds_done(&self.intake) && !self.rejected_scheme_finds_work() {
+        // The check is the duty of whoever closed the intake: a producer that is refused again and again must not
+        // send every worker home each time.
+        if self.intake.close()
+            && self.termination.closer_finds_done(&self.intake)
+            && !self.rejected_scheme_finds_work()
+        {
             self.finish();
         }
     }
@@ -319,6 +323,6 @@ impl<T> Shared<T> {
 
     /// All counters, added up.
     pub fn metrics_snapshot(&self) -> MetricsSnapshot {
-        self.metrics.snapshot(self.injector.len())
+        self.metrics.snapshot(self.injector.len(), self.idle.wakes_sent())
     }
 }

@@ -159,10 +159,7 @@ impl<T> Worker<T> {
 
     #[inline(always)]
     fn notify_pushed(&self, pushed: usize) {
-        let woken = self.shared.idle.notify_pushed(pushed);
-        if woken > 0 {
-            self.metrics().wakes_sent.add(woken as u64);
-        }
+        self.shared.idle.notify_pushed(pushed);
     }
 
     #[inline]
@@ -385,8 +382,7 @@ impl<T> Context for Worker<T> {
     fn begin_task(&mut self, source: Source) {
         if self.searching {
             self.searching = false;
-            let woken = self.shared.idle.found_work(|| self.shared.any_work());
-            self.metrics().wakes_sent.add(woken as u64);
+            self.shared.idle.found_work(|| self.shared.any_work());
             self.metrics().backstop_rescues.add(u64::from(self.after_backstop));
             self.after_backstop = false;
         }

@@ -14,6 +14,7 @@ pub(crate) mod variants;
 
 pub use parked_set::ParkedSet;
 
+use crate::metrics::SharedCounter;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicUsize, CachePadded, Ordering, Parker, Unparker, heavy_fence, light_fence};
 use std::time::Duration;
@@ -37,6 +38,7 @@ pub struct Idle {
     searchers: CachePadded<AtomicUsize>,
     searcher_limit: usize,
     unparkers: Box<[Unparker]>,
+    wakes_sent: SharedCounter,
     #[cfg(heist_plant)]
     next_in_turn: CachePadded<AtomicUsize>,
 }
@@ -51,6 +53,7 @@ impl Idle {
             // Half of the pool: enough to find any work fast, few enough not to fight over it.
             searcher_limit: (workers / 2).max(1),
             unparkers: parkers.iter().map(Parker::unparker).collect(),
+            wakes_sent: SharedCounter::default(),
             #[cfg(heist_plant)]
             next_in_turn: CachePadded::new(AtomicUsize::new(0)),
         };
@@ -92,14 +95,22 @@ impl Idle {
         // Count after the bit is cleared and before the token: counting first and undoing it when the bit is
         // gone would, for a moment, show a searcher that never searches, and a pusher would rely on it.
         self.searchers.fetch_add(1, Ordering::AcqRel);
+        // Before the token, too: a wake-up that was received was sent, whoever looks and whenever.
+        self.wakes_sent.add(1);
         self.unparkers[worker].unpark();
         true
+    }
+
+    /// How many wake-ups were sent so far. The tokens that end the pool are none.
+    pub fn wakes_sent(&self) -> u64 {
+        self.wakes_sent.get()
     }
 
     fn wake_one_counting_first(&self) -> bool {
         let Some(worker) = self.parked.peek() else { return false };
         self.searchers.fetch_add(1, Ordering::AcqRel);
         if self.parked.remove(worker) {
+            self.wakes_sent.add(1);
             self.unparkers[worker].unpark();
             true
         } else {
@@ -113,6 +124,7 @@ impl Idle {
         let worker = self.next_in_turn.fetch_add(1, Ordering::Relaxed) % self.unparkers.len();
         self.parked.remove(worker);
         self.searchers.fetch_add(1, Ordering::AcqRel);
+        self.wakes_sent.add(1);
         self.unparkers[worker].unpark()
     }
 

@@ -78,6 +78,7 @@ impl Intake {
                 Ordering::Relaxed,
             ) {
                 Ok(_) => return true,
+                Err(_) if planted(Plant::LostRaceIsRefusal) => return false,
                 Err(now) => seen = Word(now),
             }
         }

@@ -30,6 +30,20 @@ impl Counter {
     }
 }
 
+/// A counter that any thread may add to: for what is rare.
+#[derive(Debug, Default)]
+pub(crate) struct SharedCounter(AtomicU64);
+
+impl SharedCounter {
+    pub(crate) fn add(&self, count: u64) {
+        self.0.fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// Declares one worker's counters and how they add up to a snapshot, so that neither can forget one.
 macro_rules! worker_counters {
     ($($name:ident),* $(,)?) => {
@@ -63,7 +77,6 @@ worker_counters!(
     steals_tried,
     steals_won,
     tasks_moved,
-    wakes_sent,
     wakes_received,
     parks,
     searches,
@@ -77,9 +90,7 @@ worker_counters!(
 #[derive(Debug)]
 pub(crate) struct PoolMetrics {
     workers: Box<[CachePadded<WorkerMetrics>]>,
-    /// What happens outside of workers: any thread may write, rarely.
-    wakes_sent_outside: CachePadded<AtomicU64>,
-    tasks_dropped_outside: AtomicU64,
+    tasks_dropped_outside: SharedCounter,
 }
 
 impl PoolMetrics {
@@ -87,8 +98,7 @@ impl PoolMetrics {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             workers: (0..workers).map(|_| CachePadded::default()).collect(),
-            wakes_sent_outside: CachePadded::default(),
-            tasks_dropped_outside: AtomicU64::default(),
+            tasks_dropped_outside: SharedCounter::default(),
         }
     }
 
@@ -98,25 +108,18 @@ impl PoolMetrics {
         &self.workers[worker]
     }
 
-    /// Counts workers that were woken by a thread that is none.
-    pub(crate) fn add_wakes_sent_outside(&self, count: usize) {
-        if count > 0 {
-            self.wakes_sent_outside.fetch_add(count as u64, Ordering::Relaxed);
-        }
-    }
-
     /// Counts tasks that were dropped by a thread that is no worker.
     pub(crate) fn add_tasks_dropped_outside(&self, count: usize) {
-        self.tasks_dropped_outside.fetch_add(count as u64, Ordering::Relaxed);
+        self.tasks_dropped_outside.add(count as u64);
     }
 
-    /// All counters, added up.
-    pub(crate) fn snapshot(&self, injector_depth: usize) -> MetricsSnapshot {
+    /// All counters, added up, with those that are kept elsewhere.
+    pub(crate) fn snapshot(&self, injector_depth: usize, wakes_sent: u64) -> MetricsSnapshot {
         let mut snapshot = MetricsSnapshot {
             workers: self.workers.len(),
             injector_depth: injector_depth as u64,
-            wakes_sent: self.wakes_sent_outside.load(Ordering::Relaxed),
-            tasks_dropped: self.tasks_dropped_outside.load(Ordering::Relaxed),
+            wakes_sent,
+            tasks_dropped: self.tasks_dropped_outside.get(),
             ..MetricsSnapshot::default()
         };
         for worker in &self.workers {

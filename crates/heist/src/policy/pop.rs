@@ -132,6 +132,7 @@ fn steal_until_sure<C: Context>(ctx: &mut C, victim: usize) -> Option<C::Task> {
     loop {
         match ctx.steal_from(victim) {
             Steal::Success(task) => return Some(task),
+            Steal::Empty if planted(Plant::EmptyIsRetry) => crate::sync::spin_loop(),
             Steal::Empty => return None,
             Steal::Retry if planted(Plant::RetryIsEmpty) => return None,
             Steal::Retry => crate::sync::spin_loop(),

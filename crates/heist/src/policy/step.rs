@@ -1,6 +1,7 @@
 //! One step of a worker.
 
 use super::{Context, Popped, Source, pop_task};
+use crate::sync::plant::{Plant, planted};
 use crate::trace::TraceHooks;
 use std::any::Any;
 use std::panic::resume_unwind;
@@ -138,6 +139,9 @@ pub fn end_panicked_task<C: Context>(
     payload: Box<dyn Any + Send>,
 ) {
     runner.after_panic(ctx, payload);
+    if planted(Plant::PanicCountedTwice) {
+        ctx.end_task();
+    }
     ctx.end_task();
     trace.task_end();
 }

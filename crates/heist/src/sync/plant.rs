@@ -4,10 +4,24 @@
 //! With `--cfg heist_plant` a test turns one on for its own thread and requires that the check fails. In
 //! every other build [`planted`] is a constant `false` and the switch compiles away.
 
-/// One known mistake. The protocol's `PROTOCOL.md` explains each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Plant {
+/// Declares the planted bugs and the list of them, so that the list cannot forget one.
+macro_rules! plants {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// One known mistake. The protocol's `PROTOCOL.md` explains each.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Plant {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Plant {
+            /// All of them.
+            pub const ALL: &[Plant] = &[$(Plant::$name,)*];
+        }
+    };
+}
+
+plants! {
     /// The pusher looks for sleepers without a fence after its push.
     NoLightFence,
     /// The sleeper looks at the queues without a fence after declaring itself asleep.
@@ -48,6 +62,14 @@ pub enum Plant {
     ShutdownIsDone,
     /// Tasks that are dropped unrun are not counted.
     DropsUncounted,
+    /// A producer that loses the race for the intake word is told that the pool is closed.
+    LostRaceIsRefusal,
+    /// A task that panics is counted as ended twice.
+    PanicCountedTwice,
+    /// Tasks that are to be dropped unrun are forgotten instead.
+    DropsForgotten,
+    /// A thief that finds a queue empty asks again.
+    EmptyIsRetry,
     /// Done is found by batched deltas on one counter, added when a worker runs dry.
     DeltasWhenIdle,
     /// Done is found by batched deltas on one counter, added when they are large.

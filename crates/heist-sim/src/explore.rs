@@ -1,0 +1,197 @@
+//! Plays many schedules, and stops at what is wrong.
+
+use crate::driver::{Driver, Exhaustive, Frontier};
+use crate::failure::{Failure, Kind};
+use crate::plan::Plan;
+use crate::play::play;
+use crate::scenario::Scenario;
+use heist::sync::plant::{self, Plant};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Which schedules to play.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// Where the dice start.
+    pub seed: u64,
+    /// Only schedules of this scenario.
+    pub scenario: Option<String>,
+    /// A bug to plant.
+    pub plant: Option<Plant>,
+    /// When to stop, if nothing is found before.
+    pub schedules_max: u64,
+    /// When to stop, if nothing is found before.
+    pub time_max: Duration,
+    /// How many to play at a time.
+    pub jobs: usize,
+    /// Whether to stop at the first failure.
+    pub stop_at_failure: bool,
+}
+
+impl Default for Campaign {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            scenario: None,
+            plant: None,
+            schedules_max: u64::MAX,
+            time_max: Duration::MAX,
+            jobs: 1,
+            stop_at_failure: true,
+        }
+    }
+}
+
+/// A schedule that failed.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Which one.
+    pub plan: Plan,
+    /// What is wrong.
+    pub failure: Failure,
+    /// How many schedules were begun before it.
+    pub after: u64,
+}
+
+/// What a campaign came to.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// How many schedules were played.
+    pub schedules: u64,
+    /// How many operations they made.
+    pub steps: u64,
+    /// Those that failed, up to a limit.
+    pub found: Vec<Found>,
+    /// How many failed.
+    pub failures: u64,
+}
+
+/// More failures than this are counted, but not kept.
+const FOUND_MAX: usize = 100;
+
+impl Campaign {
+    /// Plays. `progress` is told every now and then how many schedules there were, and how many failures.
+    pub fn run(&self, progress: &(dyn Fn(u64, u64) + Sync)) -> Tally {
+        let (played, failures) = (AtomicU64::new(0), AtomicU64::new(0));
+        let next = AtomicU64::new(0);
+        let stop = AtomicBool::new(false);
+        let tally = Mutex::new(Tally::default());
+        let started = Instant::now();
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs {
+                scope.spawn(|| {
+                    let mut mine = Tally::default();
+                    let mut scenarios = Scenarios::default();
+                    plant::set(self.plant);
+                    while !stop.load(Ordering::Relaxed) {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= self.schedules_max || started.elapsed() >= self.time_max {
+                            break;
+                        }
+                        let plan = Plan::number(number, self.seed, self.scenario.as_deref());
+                        let outcome = play(&scenarios.of(&plan), plan.driver(), false);
+                        mine.schedules += 1;
+                        mine.steps += outcome.steps;
+                        played.fetch_add(1, Ordering::Relaxed);
+                        if let Some(failure) = outcome.failure {
+                            mine.failures += 1;
+                            failures.fetch_add(1, Ordering::Relaxed);
+                            if mine.found.len() < FOUND_MAX {
+                                mine.found.push(Found { plan, failure, after: number });
+                            }
+                            stop.fetch_or(self.stop_at_failure, Ordering::Relaxed);
+                        }
+                    }
+                    tally.lock().unwrap_or_else(PoisonError::into_inner).add(mine);
+                });
+            }
+            let watch_until_played = || {
+                while !stop.load(Ordering::Relaxed)
+                    && next.load(Ordering::Relaxed) < self.schedules_max
+                    && started.elapsed() < self.time_max
+                {
+                    progress(played.load(Ordering::Relaxed), failures.load(Ordering::Relaxed));
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            };
+            watch_until_played();
+        });
+        let mut tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+        tally.found.sort_by_key(|found| found.after);
+        progress(tally.schedules, tally.failures);
+        tally
+    }
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.schedules += other.schedules;
+        self.steps += other.steps;
+        self.failures += other.failures;
+        self.found.extend(other.found);
+    }
+}
+
+/// Scenarios out of the library are made once.
+#[derive(Default)]
+struct Scenarios(HashMap<String, Rc<Scenario>>);
+
+impl Scenarios {
+    fn of(&mut self, plan: &Plan) -> Rc<Scenario> {
+        if let Some(known) = self.0.get(&plan.scenario) {
+            return Rc::clone(known);
+        }
+        let scenario = plan.scenario().expect("a campaign's scenarios exist");
+        if scenario.name == plan.scenario && !plan.scenario.starts_with("generated-") {
+            self.0.insert(plan.scenario.clone(), Rc::clone(&scenario));
+        }
+        scenario
+    }
+}
+
+/// What an exhaustive exploration came to.
+#[derive(Clone, Debug)]
+pub struct Explored {
+    /// How many schedules were played.
+    pub schedules: u64,
+    /// Whether that was all of them.
+    pub complete: bool,
+    /// What is wrong, and the deviations that lead there.
+    pub found: Option<(Failure, Vec<(u64, crate::driver::Action)>)>,
+}
+
+/// Plays every schedule of a scenario with at most `bound` deviations, or the first `schedules_max` of them, until one
+/// fails as `wanted` (or in any way).
+pub fn explore(
+    scenario: &Rc<Scenario>,
+    bound: u32,
+    schedules_max: u64,
+    wanted: Option<Kind>,
+    mut progress: impl FnMut(u64),
+) -> Explored {
+    let mut frontier = Frontier::new(bound);
+    let mut schedules = 0;
+    loop {
+        let driver: Box<dyn Driver> = Box::new(Exhaustive::new(frontier));
+        let mut outcome = play(scenario, driver, true);
+        schedules += 1;
+        progress(schedules);
+        if let Some(failure) = outcome.failure
+            && wanted.is_none_or(|wanted| wanted == failure.kind)
+        {
+            let found = Some((failure, outcome.decisions));
+            return Explored { schedules, complete: false, found };
+        }
+        let exhaustive = outcome.driver.as_any().downcast_mut::<Exhaustive>();
+        frontier = exhaustive.expect("it is the one that was handed in").into_frontier();
+        if !frontier.advance() {
+            return Explored { schedules, complete: true, found: None };
+        }
+        if schedules == schedules_max {
+            return Explored { schedules, complete: false, found: None };
+        }
+    }
+}
