@@ -8,8 +8,8 @@
 //!
 //! **Which words share a line** must not depend on where the allocator happens to put things, or no two runs would
 //! have the same figures. So a line is a run of words that were made one after the other and lie side by side:
-//! fields of one structure, or an array. Words of different allocations never share one; that is what padding is
-//! for, and what is not padded is given the benefit of the doubt.
+//! fields of one structure, or an array. Locks, tokens and words of different allocations never share one: what is not
+//! padded is given the benefit of the doubt.
 //!
 //! **Not modelled**: how far a line travels (another socket costs more), what a store buffer or a prefetcher hides,
 //! the tasks' own data and the cells of the queues, false sharing between allocations, and the system's scheduler:
@@ -192,7 +192,7 @@ impl Line {
 /// Where a word lies.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
-    memory: usize,
+    memory: Option<usize>,
     line: usize,
 }
 
@@ -274,13 +274,14 @@ impl CostModel {
 
     /// The line of a word that was made shortly before or after this one and lies as far from it as it should. Fields
     /// may lie in either order.
-    fn neighbours_line(&self, word: usize, memory: usize) -> Option<usize> {
+    fn neighbours_line(&self, word: usize, memory: Option<usize>) -> Option<usize> {
+        let memory = memory?;
         let nearby =
             word.saturating_sub(WORDS_PER_LINE - 1)..(word + WORDS_PER_LINE).min(self.words.len());
         nearby.into_iter().find_map(|other| {
             let placed = self.words[other]?;
             let words_apart = other.abs_diff(word) as isize;
-            let bytes_apart = placed.memory.abs_diff(memory) as isize;
+            let bytes_apart = placed.memory?.abs_diff(memory) as isize;
             (bytes_apart == words_apart * WORD_BYTES).then_some(placed.line)
         })
     }
@@ -392,7 +393,7 @@ mod tests {
 
     #[track_caller]
     fn site(word: usize, memory: usize) -> Site {
-        Site { address: Address(word), memory, caller: Location::caller() }
+        Site { address: Address(word), memory: Some(memory), caller: Location::caller() }
     }
 
     fn traffic(costs: &CostModel) -> Traffic {

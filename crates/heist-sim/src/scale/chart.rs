@@ -115,12 +115,8 @@ impl Axis {
 fn number(value: f64) -> String {
     let digits = if value == 0.0 || value >= 1.0 { 0 } else { (-value.log10().floor()) as usize };
     let text = format!("{value:.digits$}");
-    // A step of 2.5 would be wrong as 2, but there are only steps of 1, 2 and 5.
-    if value >= 10_000.0 {
-        format!("{},{:03}", value as u64 / 1_000, value as u64 % 1_000)
-    } else {
-        text
-    }
+    let whole = value as u64;
+    if whole >= 1_000 { format!("{},{:03}", whole / 1_000, whole % 1_000) } else { text }
 }
 
 impl Report {
@@ -153,8 +149,8 @@ impl Report {
         let shown = Protocol::ALL
             .into_iter()
             .filter(|protocol| self.rows.iter().any(|row| row.protocol == *protocol));
-        for (place, protocol) in shown.enumerate() {
-            let x = 16.0 + place as f64 * 160.0;
+        let mut x = 16.0;
+        for protocol in shown {
             let (colour, thickness, dashes) = stroke(protocol);
             let wrong = self.rows.iter().any(|row| row.protocol == protocol && row.wrong > 0);
             let name = protocol.name();
@@ -165,6 +161,8 @@ impl Report {
                  stroke-dasharray=\"{dashes}\"/><text x=\"{}\" y=\"70\">{name}{note}</text>",
                 x + 34.0
             );
+            // About what a letter takes in this size.
+            x += 58.0 + 6.6 * (name.len() + note.len()) as f64;
         }
     }
 
@@ -260,7 +258,7 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let shown: Vec<_> = [0.0, 0.05, 0.2, 5.0, 100.0, 20_000.0].map(number).to_vec();
-        assert_eq!(shown, ["0", "0.05", "0.2", "5", "100", "20,000"]);
+        let shown: Vec<_> = [0.0, 0.05, 0.2, 5.0, 100.0, 2_000.0, 20_000.0].map(number).to_vec();
+        assert_eq!(shown, ["0", "0.05", "0.2", "5", "100", "2,000", "20,000"]);
     }
 }

@@ -250,3 +250,81 @@ impl Figures {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::Random;
+    use crate::{play, scenario};
+    use heist::sync::plant;
+    use std::rc::Rc;
+
+    fn small(workloads: &[Workload], protocols: &[Protocol], threads: usize) -> Report {
+        let (workloads, protocols) = (workloads.to_vec(), protocols.to_vec());
+        let options = Options { workers: vec![2, 8], workloads, protocols, runs: 2, threads };
+        run(&options, &mut |_| ())
+    }
+
+    fn figures(report: &Report, workers: usize) -> Figures {
+        let row = report.rows.iter().find(|row| row.workers == workers).expect("it was measured");
+        row.figures.expect("it was right")
+    }
+
+    #[test]
+    fn the_same_options_give_the_same_report() {
+        let all = |threads| small(&Workload::ALL, &Protocol::ALL, threads);
+        let report = all(1);
+        // What else this process has allocated, and on which thread a case runs, has no say.
+        let _somewhere_else: Vec<Box<[u8; 40]>> = (0..1_000).map(|_| Box::new([0; 40])).collect();
+        let again = all(2);
+        assert_eq!(report.table(), again.table());
+        assert_eq!(report.svg(), again.svg());
+        for (row, again) in report.rows.iter().zip(&again.rows) {
+            let json = |row: &Row| serde_json::to_string_pretty(row).expect("figures are numbers");
+            assert_eq!(json(row), json(again));
+        }
+    }
+
+    #[test]
+    fn only_the_unsound_protocol_is_ever_wrong() {
+        let report = small(&Workload::ALL, &Protocol::ALL, 2);
+        for row in &report.rows {
+            let may_be_wrong = row.protocol == Protocol::DeltasWhenIdle;
+            assert!(row.wrong == 0 || may_be_wrong, "{row:?}");
+        }
+        let is_caught = |row: &&Row| row.workload == Workload::Straggler && row.wrong > 0;
+        assert!(report.rows.iter().any(|row| is_caught(&row)), "a task that spawns late is missed");
+    }
+
+    #[test]
+    fn one_word_for_every_task_is_written_by_everybody() {
+        let ours = small(&[Workload::Tree], &[Protocol::Heist], 1);
+        let word = small(&[Workload::Tree], &[Protocol::InFlightWord], 1);
+        let ours = figures(&ours, 8).shared_writes_by_part.termination;
+        let word = figures(&word, 8).shared_writes_by_part.termination;
+        assert!(ours < 0.1 && word > 1.0, "{ours} and {word} shared writes a task");
+    }
+
+    #[test]
+    fn an_idle_pool_is_silent_unless_it_sleeps_with_a_timeout() {
+        let ours = figures(&small(&[Workload::Bursts], &[Protocol::Heist], 1), 8);
+        let seed = figures(&small(&[Workload::Bursts], &[Protocol::SeedIdle], 1), 8);
+        assert!(ours.timeouts == 0.0 && seed.timeouts > 0.1, "{ours:?} and {seed:?}");
+    }
+
+    #[test]
+    fn looking_before_counting_writes_less_and_breaks_no_promise() {
+        let ours = figures(&small(&[Workload::Tree], &[Protocol::Heist], 1), 8);
+        let first = figures(&small(&[Workload::Tree], &[Protocol::LookBeforeCounting], 1), 8);
+        assert!(first.shared_writes_by_part.idle < ours.shared_writes_by_part.idle / 2.0);
+        plant::set(Some(plant::Plant::LookBeforeCounting));
+        for name in scenario::names() {
+            let scenario = Rc::new(scenario::by_name(name).expect("it has that name"));
+            for seed in 0..100 {
+                let outcome = play::play(&scenario, Box::new(Random::new(seed)), false);
+                assert_eq!(outcome.failure, None, "{name}, seed {seed}");
+            }
+        }
+        plant::set(None);
+    }
+}
