@@ -6,7 +6,7 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let max: usize = args.next().map_or(256, |text| text.parse().unwrap());
     let runs: u64 = args.next().map_or(1, |text| text.parse().unwrap());
-    let mut options = Options { runs, threads: 1, ..Options::default() };
+    let mut options = Options { runs, ..Options::default() };
     options.workers.retain(|workers| *workers <= max);
     if let Some(w) = args.next() {
         options.workloads =

@@ -102,8 +102,11 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
+    /// A thread's name, and what it does.
+    type Named = (&'static str, Box<dyn FnOnce()>);
+
     /// Runs threads that do what they do, and then say their name; returns who spoke when.
-    fn order_of(bodies: Vec<(&'static str, Box<dyn FnOnce()>)>) -> Vec<(&'static str, u64)> {
+    fn order_of(bodies: Vec<Named>) -> Vec<(&'static str, u64)> {
         let said = Rc::new(RefCell::new(Vec::new()));
         let heard = Rc::clone(&said);
         let main = move || {

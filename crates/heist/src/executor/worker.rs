@@ -357,9 +357,11 @@ impl<T> Context for Worker<T> {
                 self.older_tasks = self.local.len();
             }
             // A thief that is no searcher announces what it moved: that is a push.
-            let moved = self.local.len();
-            if planted(Plant::LookBeforeCounting) && !self.searching && moved > 0 {
-                self.notify_pushed(moved);
+            if planted(Plant::LookBeforeCounting) && !self.searching {
+                let moved = self.local.len();
+                if moved > 0 {
+                    self.notify_pushed(moved);
+                }
             }
         }
         stolen

@@ -70,9 +70,11 @@ fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
     if let Some(task) = ctx.pop_injector(order, usize::MAX) {
         return Some(Popped::new(Source::Injector, task));
     }
-    let looked = if planted(Plant::LookBeforeCounting) { steal_round(ctx) } else { None };
-    if looked.is_some() {
-        return looked;
+    if planted(Plant::LookBeforeCounting)
+        && ctx.steal_rounds() > 0
+        && let Some(popped) = steal_round(ctx)
+    {
+        return Some(popped);
     }
     if !ctx.try_search() {
         return None;
