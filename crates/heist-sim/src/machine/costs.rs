@@ -3,8 +3,9 @@
 //! A line is in the cache of whoever wrote it last, and of those who have read it since. Reading or writing a line
 //! that one has costs next to nothing. Otherwise it has to travel, and those who want it meanwhile stand in line: that
 //! is what contention is. An operation takes effect when the line has arrived, and until it has gone on, its holder may
-//! use it again: an exchange that has failed succeeds when it is tried again at once, as on real cores. Going to sleep, waking somebody and waking up have their prices too. The figures are those of
-//! a desktop processor, rounded; only their proportions matter.
+//! use it again: an exchange that has failed succeeds when it is tried again at once, as on real cores. Going to sleep,
+//! waking somebody and waking up have their prices too. The figures are those of a desktop processor, rounded; only
+//! their proportions matter.
 //!
 //! **Which words share a line** must not depend on where the allocator happens to put things, or no two runs would
 //! have the same figures. So a line is a run of words that were made one after the other and lie side by side:

@@ -1,7 +1,7 @@
 //! Other ways to be idle, to be planted and measured: one that was rejected, and one that scales further.
 //!
-//! **Rejected** ([`Plant::SeedIdle`]): nobody knows who sleeps. Workers are woken in turn, whether they sleep or not; at
-//! every 32nd local spawn of a worker, and at every spawn from elsewhere. What that misses is found by a timeout.
+//! **Rejected** ([`Plant::SeedIdle`]): nobody knows who sleeps. Workers are woken in turn, whether they sleep or not;
+//! at every 32nd local spawn of a worker, and at every spawn from elsewhere. What that misses is found by a timeout.
 //! Searchers are not counted and not limited; each look tries a few victims at random. `PROTOCOL.md` says why not.
 //!
 //! **Scales further** ([`Plant::LookBeforeCounting`]): a worker that runs dry looks round once before it counts as a
