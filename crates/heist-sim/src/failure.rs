@@ -37,6 +37,26 @@ pub enum Kind {
     NoEnd,
 }
 
+impl Kind {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Lost,
+        Self::DroppedForNoReason,
+        Self::AsleepBesideWork,
+        Self::DoneTooEarly,
+        Self::DoneNeverFound,
+        Self::AcceptedAfterClose,
+        Self::RefusedForNoReason,
+        Self::RanAfterDone,
+        Self::Starved,
+        Self::MetricsWrong,
+        Self::RetryIgnored,
+        Self::EnginePanicked,
+        Self::Stuck,
+        Self::NoEnd,
+    ];
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = serde_json::to_value(self).expect("a name is always a value");

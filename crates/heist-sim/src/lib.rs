@@ -1,13 +1,61 @@
-//! The simulator (fault model to come).
+//! The scheduler in a bottle: the code that ships, on a simulated machine.
+//!
+//! A real [`heist::Executor`] with its real worker loop, policy, idle protocol, intake and termination runs on
+//! simulated threads. Nothing of it is written a second time: `heist::sync` is the one door to atomics, locks, parking,
+//! threads and time, and behind that door stands a [`machine`]. Only two things are modelled: that machine, and
+//! crossbeam's deque (`heist::queue`), which does not go through the door.
+//!
+//! A [`scenario`] is data: a pool, what its tasks do, and who uses it from outside. A [`driver`] decides who makes the
+//! next operation. The [`world`] knows what should be true, and [`failure::Kind`] is the list of promises it watches.
+//! A [`plan`] names a schedule in a word; [`explore`] plays many of them, [`mod@minimise`] makes a failing one simple,
+//! [`report`] tells it to a person, and [`plants`] says which known mistakes are found, and how soon.
+//!
+//! # The fault model
+//!
+//! What may happen, at any step:
+//!
+//! - **Any interleaving** of the operations on `heist::sync` of all threads.
+//! - **Stores arrive late**: they wait in a buffer, first in, first out, until a read-modify-write, a `SeqCst` fence,
+//!   a lock or a sleep of the same thread; or until it pleases the driver.
+//! - **A thread stalls** for as long as anybody else can do anything: a worker in the middle of a search, a waker
+//!   between clearing a bit and giving the token, a producer between being counted and pushing.
+//! - **Wake-ups are late**: a thread that has been woken runs when the driver says so.
+//! - **Wake-ups come for no reason**: a wait may end without a token, and a timed wait (the backstop, `join_timeout`)
+//!   before its time.
+//! - **Tasks panic**: at any of their steps, in the middle of handing over a batch, and when they are dropped, run or
+//!   not.
+//! - **Tasks block**: for each other, or for somebody outside. They listen when the pool is stopped.
+//! - **Producers are lost**: they are never heard of again, between two calls.
+//! - **Anybody stops the pool**: closes, shuts down, cancels, drops it, several at once, while others spawn.
+//!
+//! What may not:
+//!
+//! - A thread does not end inside a call: a producer that is killed between being counted and pushing would leave a
+//!   task that never ends, and Rust has no way to kill a thread.
+//! - Reads are not reordered, nor stores of one thread among each other. That is x86; weaker machines are loom's job.
+//! - Memory is not corrupted, and allocations succeed.
+//! - Hooks of `heist::trace` do not panic: such a panic stops the pool, and nothing is promised about the counts.
+//! - Time does not go backwards.
+//!
+//! # Adding to it
+//!
+//! A new part of the scheduler that goes through `heist::sync` is simulated as it is. It needs: steps or acts in
+//! [`scenario::Step`] and [`scenario::Act`] that use it, played in `play`; scenarios in the library; what should be
+//! true of it in [`world`]; and at least one planted bug for each new promise, with its line in [`plants`].
+
 #![cfg(heist_sim)]
 #![allow(missing_debug_implementations, reason = "coroutines and drivers have none")]
+
 pub mod driver;
 pub mod explore;
 pub mod failure;
 pub mod machine;
+pub mod minimise;
 pub mod plan;
+pub mod plants;
 pub mod play;
 pub mod report;
 pub mod scale;
 pub mod scenario;
+pub mod schedule;
 pub mod world;

@@ -199,6 +199,11 @@ fn act(acts: &[Act], handle: &ExecutorHandle<Job>, cancel: &CancelToken) {
                 offer(&numbers, || handle.spawn_batch(jobs));
             }
             Act::Run { ns } => machine().work(*ns),
+            Act::Sleep { ns } => {
+                let nobody_tells = machine().allocate(0);
+                // A wake-up for no reason just makes the sleep shorter.
+                machine().wait(nobody_tells, Some(*ns));
+            }
             Act::Block { gate } => wait_at(*gate),
             Act::Open { gate } => world(|world| world.open(*gate)),
             Act::Shutdown => {

@@ -283,7 +283,8 @@ impl World {
     /// A worker has left its loop.
     pub fn worker_left(&mut self, worker: usize) {
         self.left[worker] = true;
-        if self.outstanding > 0 {
+        // If none of them is running, they are lost, or will be run after all: either will show.
+        if self.outstanding > 0 && self.running.iter().any(Option::is_some) {
             let text =
                 format!("worker {worker} left, and {} tasks had not ended", self.outstanding);
             fail(Kind::DoneTooEarly, text);

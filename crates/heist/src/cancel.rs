@@ -243,11 +243,8 @@ mod tests {
             let trunk = chain(&root, DEEP / 10);
             let branches = [trunk.child(), trunk.child()];
             drop(trunk);
-            thread::scope(|scope| {
-                for branch in branches {
-                    scope.spawn(move || drop(branch));
-                }
-            });
+            let threads = branches.map(|branch| thread::spawn(move || drop(branch)));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
             assert_eq!(Arc::strong_count(&root.node), 1, "somebody took the trunk apart");
         }
     }
@@ -261,16 +258,18 @@ mod tests {
         // shows it anyway; Miri, which delays stores, does not.
         let reason = AtomicU64::new(0);
         thread::scope(|scope| {
-            for _ in 0..2 {
+            let threads = [(); 2].map(|()| {
                 scope.spawn(|| {
                     while !child.is_cancelled() {
                         thread::yield_now();
                     }
                     assert_eq!(reason.load(Ordering::Relaxed), 42);
-                });
-            }
+                })
+            });
             reason.store(42, Ordering::Relaxed);
             root.cancel();
+            // Not left to the scope, whose waiting ThreadSanitizer does not see.
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
         });
     }
 }

@@ -41,7 +41,7 @@ struct Place {
     worker: usize,
 }
 
-#[cfg(not(any(heist_loom, heist_sim)))]
+#[cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 std::thread_local! {
     static CURRENT: std::cell::Cell<Option<Place>> = const { std::cell::Cell::new(None) };
 }
@@ -52,6 +52,10 @@ loom::thread_local! {
 #[cfg(heist_sim)]
 std::thread_local! {
     static CURRENT: crate::sync::PerThread<Place> = const { crate::sync::PerThread::new() };
+}
+#[cfg(heist_shuttle)]
+shuttle::thread_local! {
+    static CURRENT: std::cell::Cell<Option<Place>> = std::cell::Cell::new(None);
 }
 
 /// The number of the worker that runs the calling code, from 0 on; `None` on any thread that is not

@@ -1,5 +1,5 @@
 //! Corners that were wrong once, each with the smallest case that showed it.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 
@@ -9,10 +9,11 @@ use heist::{Executor, ExecutorConfig, OnPanic, RunError, SpawnErrorKind};
 use std::cell::RefCell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use support::sync::Mutex;
 use support::{check_all_run, check_finished, job, start_jobs, watched, workers};
 
 /// A panic that the panic hook is not told of.

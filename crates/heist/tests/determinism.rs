@@ -1,6 +1,6 @@
 //! Proves that a pool of one worker with a fixed seed repeats itself: the same tasks in the same order with the
 //! same random numbers, run after run.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 

@@ -1,12 +1,13 @@
 //! Proves that every way to hand in a task runs it exactly once (parallel equals serial), in the promised order
 //! where one is promised.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 
 use heist::{Executor, ExecutorBuilder, ExecutorConfig, ExecutorHandle, OnPanic, WorkerCtx};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use support::sync::Mutex;
 use support::{Runs, check_all_run, check_finished, silent, watched, workers};
 
 /// The children of a node in a binary tree of `TREE_NODES` nodes, numbered row by row.

@@ -2,7 +2,7 @@
 //! with endless work of its own, a task from outside under a flood of later ones, a yielded task in either.
 //!
 //! All on one worker: with several, an idle one would help out and hide it.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Proves that an idle pool does nothing at all (its threads make no context switch, so no system call that could
 //! sleep), and that it is awake at once when a task comes.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -8,9 +8,10 @@ mod support;
 use heist::{Executor, ExecutorConfig};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
+use support::sync::Mutex;
 use support::{check_all_run, threads_named, wait_until, watched, workers};
 
 /// How often each thread of this name gave up its core of its own accord.

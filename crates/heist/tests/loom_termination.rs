@@ -37,7 +37,7 @@ impl Pool {
     fn end_task(&self, ledger: &mut Ledger) {
         self.at_work.fetch_add(1, Ordering::Relaxed);
         self.ended.add();
-        ledger.consume();
+        ledger.consume(&self.termination);
     }
 
     fn go_quiet(&self, ledger: &mut Ledger) {

@@ -1,12 +1,13 @@
 //! Proves that a pool that is ended on one of its own workers never waits for itself: dropped there, joined
 //! there, or dropped with the runner that owns it.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 
 use heist::{Executor, WorkerCtx};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use support::sync::Mutex;
 use support::{
     Gate, Job, check_all_run, check_finished, job, start_jobs, wait_until, watched, workers,
 };

@@ -1,14 +1,15 @@
 //! Proves what a panic does: with `Abort` it ends the pool, releases whoever waits for it and is rethrown by
 //! `join`; with `Isolate` it ends its task alone, is counted and reported, and the worker gets a new scratch.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 
 use heist::{Executor, ExecutorConfig, OnPanic, SpawnErrorKind, WorkerCtx};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread;
+use support::sync::{Condvar, Mutex};
 use support::{
     SILENT, check_finished, job, join_rethrows, occupy_worker, silent, start_jobs, wait_until,
     watched, workers,

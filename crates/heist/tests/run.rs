@@ -1,6 +1,6 @@
 //! Proves that `heist::run` runs its roots and everything they spawn over borrowed data, hands back every
 //! worker's scratch in order, and says truthfully how the run ended.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 

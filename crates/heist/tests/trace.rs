@@ -1,6 +1,6 @@
 //! Proves that a Chrome trace is what its viewers expect: valid JSON, a named row per worker, a slice per task,
 //! marks for steals and wake-ups; and that trouble with writing it is reported and disturbs nothing else.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 

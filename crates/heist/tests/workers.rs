@@ -1,14 +1,15 @@
 //! Proves that pools of any size work, below and above the 64 workers that one word of the parked set holds and
 //! far above the number of cores; that every worker can be reached by a wake-up; and that the settings change
 //! speed, never results.
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 
 use heist::{Executor, ExecutorConfig, WorkerCtx};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier};
+use support::sync::Mutex;
 use support::{check_all_run, check_finished, watched, workers};
 
 const POOL_SIZES: [usize; 6] = [1, 2, 3, 64, 65, 200];

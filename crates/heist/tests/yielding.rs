@@ -1,14 +1,14 @@
 //! Proves that a task that yields lets the work that is already queued run first, and that a task cut into slices
 //! by any policy comes to the result of one pass. (That it is not starved either is in `fairness.rs`.)
-#![cfg(not(heist_loom))]
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 
 use heist::WorkerCtx;
 use heist::yielding::{Adaptive, Always, EveryN, Git, GitPhase, Never, YieldPolicy};
 use std::num::NonZeroU32;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
+use support::sync::Mutex;
 use support::{check_all_run, watched, workers};
 
 /// The tasks of the ordering tests.

@@ -78,7 +78,8 @@ fn actor(rng: &mut XorShift64, programs: usize) -> Vec<Act> {
     let act = |rng: &mut XorShift64| match rng.below(16) {
         0 => Act::Shutdown,
         1 => Act::Cancel,
-        2 | 3 => Act::Run { ns: 10 + u64::from(rng.below(2_000)) },
+        2 => Act::Run { ns: 10 + u64::from(rng.below(2_000)) },
+        3 => Act::Sleep { ns: 10 + u64::from(rng.below(2_000)) },
         4..=6 => Act::Batch { program: rng.below_usize(programs), count: rng.below_usize(5) },
         _ => Act::Spawn { program: rng.below_usize(programs), hold: rng.below(4) == 0 },
     };
@@ -109,6 +110,10 @@ pub fn shrink(scenario: &Scenario) -> Vec<Scenario> {
             add(&|scenario| _ = scenario.programs[program].remove(step));
             add(&|scenario| simplify_step(&mut scenario.programs[program][step]));
         }
+    }
+    if scenario.starvation_bound.is_some() {
+        // The bound is promised to this very pool.
+        return smaller;
     }
     add(&|scenario| scenario.pool.workers -= 1);
     add(&|scenario| scenario.end = End::Join);

@@ -105,14 +105,12 @@ fn join_idle() -> Scenario {
     scenario("join-idle", 2, vec![], vec![vec![]])
 }
 
-/// The pool is closed while its one task runs, and spawns another that is stolen.
+/// The pool is closed while a task runs whose child is stolen: the sums that are read meanwhile must not be equal.
 fn close_against_run() -> Scenario {
-    scenario(
-        "close-against-run",
-        2,
-        vec![vec![children(1, 1, How::Local)], vec![]],
-        vec![vec![spawn(0)]],
-    )
+    let programs = vec![vec![children(1, 1, How::Local), SHORT], vec![]];
+    // First all workers go to sleep, and with that quiet.
+    let owner = vec![Act::Sleep { ns: 1_000 }, spawn(0), spawn(1)];
+    scenario("close-against-run", 2, programs, vec![owner])
 }
 
 /// Two thieves want the same queue.

@@ -164,6 +164,11 @@ pub enum Act {
         /// For how long.
         ns: u64,
     },
+    /// Sleeps: most drivers let everybody else come to rest first.
+    Sleep {
+        /// For how long.
+        ns: u64,
+    },
     /// Waits until somebody opens the gate, or the pool is stopped.
     Block {
         /// Which gate.

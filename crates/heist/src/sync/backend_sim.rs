@@ -4,6 +4,7 @@
 //! machine's words, the way the real ones are built out of atomics and the system's wait queues: the same operations
 //! are read-modify-writes, so that the same stores are completed by them.
 
+pub use std::sync::Arc;
 pub use std::sync::atomic::Ordering;
 
 use super::machine::{Address, Change, Site, machine};
@@ -244,17 +245,17 @@ impl<T> Drop for MutexGuard<'_, T> {
 
 /// A simulated parker: one token. What the system does for no reason is caught here, as `parking` does.
 #[derive(Debug)]
-pub struct Parker(super::Arc<Word>);
+pub struct Parker(Arc<Word>);
 
 /// The other end of a [`Parker`].
 #[derive(Clone, Debug)]
-pub struct Unparker(super::Arc<Word>);
+pub struct Unparker(Arc<Word>);
 
 impl Parker {
     /// A parker without a token.
     #[expect(clippy::new_without_default, reason = "mirrors the part of the real API in use")]
     pub fn new() -> Self {
-        Self(super::Arc::new(Word::new()))
+        Self(Arc::new(Word::new()))
     }
 
     /// Waits for the token and takes it.
@@ -280,7 +281,7 @@ impl Parker {
 
     /// A handle that delivers the token.
     pub fn unparker(&self) -> Unparker {
-        Unparker(super::Arc::clone(&self.0))
+        Unparker(Arc::clone(&self.0))
     }
 }
 

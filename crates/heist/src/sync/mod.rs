@@ -1,10 +1,12 @@
 //! The one door to atomics, fences, locks, parking and threads.
 //!
 //! Nothing else in the crate imports `std::sync` for a protocol. Behind the door stands the standard
-//! library; or loom with `--cfg heist_loom`; or with `--cfg heist_sim` a simulated machine. The protocols above
-//! cannot tell the difference, so the code that is checked is the code that ships.
+//! library; loom with `--cfg heist_loom`; shuttle with `--cfg heist_shuttle`; what ThreadSanitizer understands with
+//! `--cfg heist_tsan`; or, with `--cfg heist_sim`, a simulated machine. The protocols above cannot tell the difference,
+//! so the code that is checked is the code that ships.
 //!
-//! Under loom, threads are the standard library's: a model starts threads of its own around the worker loop.
+//! Under shuttle and in the simulator threads are simulated, too, and whole executors run on them. A model of loom's
+//! starts threads of its own around the worker loop.
 //!
 //! Statistics ([`crate::metrics`]) use the standard atomics directly: nothing is decided by them, and every
 //! modelled atomic multiplies the schedules that a model checker has to visit.
@@ -24,26 +26,29 @@ pub mod plant;
 #[cfg(heist_sim)]
 pub mod machine;
 
-#[cfg(not(any(heist_loom, heist_sim)))]
+#[cfg(not(any(heist_loom, heist_shuttle, heist_tsan, heist_sim)))]
 #[path = "backend_std.rs"]
 mod backend;
 #[cfg(heist_loom)]
 #[path = "backend_loom.rs"]
 mod backend;
+#[cfg(heist_shuttle)]
+#[path = "backend_shuttle.rs"]
+mod backend;
+#[cfg(heist_tsan)]
+#[path = "backend_tsan.rs"]
+mod backend;
 #[cfg(heist_sim)]
 #[path = "backend_sim.rs"]
 mod backend;
 
-pub use backend::{
-    AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Clock, Mutex, MutexGuard, Ordering, Parker,
-    Unparker, fence, spin_loop,
-};
 #[cfg(heist_sim)]
-pub use backend::{PerThread, mpsc, thread};
+pub use backend::PerThread;
+pub use backend::{
+    Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Clock, Mutex, MutexGuard, Ordering, Parker,
+    Unparker, fence, mpsc, spin_loop, thread,
+};
 pub use crossbeam_utils::CachePadded;
-pub use std::sync::Arc;
-#[cfg(not(heist_sim))]
-pub use std::{sync::mpsc, thread};
 
 use plant::{Plant, planted};
 

@@ -9,7 +9,6 @@ macro_rules! plants {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// One known mistake. The protocol's `PROTOCOL.md` explains each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[non_exhaustive]
         pub enum Plant {
             $($(#[$doc])* $name,)*
         }
@@ -101,7 +100,7 @@ mod switch {
     use std::cell::Cell;
 
     thread_local! {
-        // Loom runs its threads as coroutines on the test's own thread, so they all see this switch and
+        // Loom and shuttle run their threads as coroutines on the test's own thread, so they all see this switch and
         // tests that run side by side do not.
         static PLANTED: Cell<Option<Plant>> = const { Cell::new(None) };
     }

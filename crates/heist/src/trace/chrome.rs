@@ -2,10 +2,10 @@
 
 use super::{TraceHooks, Tracer};
 use crate::policy::Source;
+use crate::sync::{Arc, Mutex, MutexGuard};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// A worker hands its events over when it has this much text: large enough that the shared lock does not
@@ -60,7 +60,7 @@ impl<W> Clone for ChromeTrace<W> {
 
 impl<W> Shared<W> {
     fn lock(&self) -> MutexGuard<'_, Output<W>> {
-        self.out.lock().unwrap_or_else(PoisonError::into_inner)
+        self.out.lock()
     }
 }
 

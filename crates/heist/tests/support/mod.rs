@@ -4,14 +4,17 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
 pub(crate) mod counting;
+pub(crate) mod sync;
 
 use heist::{Executor, ExecutorConfig, MetricsSnapshot, WorkerCtx};
+use proptest::prelude::ProptestConfig;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
+use std::sync::{Arc, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use sync::{Condvar, Mutex};
 
 /// No test takes a tenth of this, even on a machine that is busy with others.
 const TEST_TIME_MAX: Duration = Duration::from_secs(60);
@@ -32,6 +35,20 @@ pub(crate) fn watched(body: impl FnOnce() + Send + 'static) {
     }
     if let Err(payload) = body.join() {
         resume_unwind(payload);
+    }
+}
+
+/// The number of cases that fits into CI's time, unless `PROPTEST_CASES` says otherwise.
+pub(crate) fn cases(in_ci: u32) -> ProptestConfig {
+    let from_environment = std::env::var_os("PROPTEST_CASES").is_some();
+    let default = ProptestConfig::default();
+    ProptestConfig {
+        cases: if from_environment { default.cases } else { in_ci },
+        // The smallest failing program is printed, and is to become a test of its own.
+        failure_persistence: None,
+        // A program that hangs takes the watchdog's whole minute at every attempt to make it smaller.
+        max_shrink_time: 300_000,
+        ..default
     }
 }
 

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# The behaviour tests under ThreadSanitizer. First the canaries: data races that it must report, with the same
+# suppressions, or its silence about the rest means nothing. About three minutes, half of them building.
+#
+# The standard library is not rebuilt (that needs its source and a nightly cargo), which is what the backend
+# sync/backend_tsan.rs and the suppressions in ci/tsan.supp are about.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export CARGO_TARGET_DIR=target-tsan
+export RUSTC_BOOTSTRAP=1 # for -Z on a stable compiler
+export RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer --cfg heist_tsan"
+export TSAN_OPTIONS="suppressions=$PWD/ci/tsan.supp"
+# Everything is ten times slower. Hundreds of rounds are for ci/soak.sh, thousands of cases for ci/full.sh.
+export HEIST_SOAK_ROUNDS=${HEIST_SOAK_ROUNDS:-100} PROPTEST_CASES=${PROPTEST_CASES:-40}
+run() { cargo test -p heist --target x86_64-unknown-linux-gnu --quiet "$@"; }
+
+run --test tsan_canary --no-run
+for canary in two_threads_race two_tasks_race; do
+    # Reported is: the process fails, and the report names the function that races.
+    if report=$(run --test tsan_canary "$canary" 2>&1); then
+        echo "the canary $canary was not reported: ThreadSanitizer sees nothing" >&2
+        exit 1
+    fi
+    if ! grep -q 'SUMMARY: ThreadSanitizer: data race .*Racy' <<<"$report"; then
+        echo "$report" >&2
+        echo "the canary $canary failed, but not with its race" >&2
+        exit 1
+    fi
+    echo "canary $canary: reported, as it must be"
+done
+
+# Every behaviour test, but for those that count allocations (ThreadSanitizer makes its own) or read the sources.
+tests=(--lib)
+for file in crates/heist/tests/*.rs; do
+    name=$(basename "$file" .rs)
+    case $name in allocations | leaks | tidy) continue ;; esac
+    if grep -q '^#!\[cfg(not(any(heist_loom,' "$file"; then
+        tests+=(--test "$name")
+    fi
+done
+# A process that may start no more threads has no room for ThreadSanitizer's own either.
+run "${tests[@]}" "$@" -- --skip refused_threads
+echo "ThreadSanitizer: no race reported in $(((${#tests[@]} + 1) / 2)) test programs"

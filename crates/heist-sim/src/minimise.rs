@@ -1,0 +1,129 @@
+//! Takes away from a failing schedule whatever does not matter.
+//!
+//! First the scenario: one actor, act, task step or worker less, as long as a few thousand schedules of what is left
+//! still find the same failure. Then the schedule: fewer and fewer deviations from the default, as long as it fails
+//! in the same way.
+
+use crate::driver::Replay;
+use crate::explore::explore;
+use crate::failure::Kind;
+use crate::plan::{DriverKind, Plan};
+use crate::play::play;
+use crate::scenario::{Scenario, shrink};
+use crate::schedule::{Schedule, plant_by_name};
+use heist::sync::plant;
+use std::rc::Rc;
+
+/// How many schedules of a smaller scenario are tried before it is given up.
+const TRIES: u64 = 3_000;
+
+/// How many schedules of a smaller scenario must pass without the bug.
+const SENSE_TRIES: u64 = 100;
+
+/// How many schedules with few deviations are tried, to find one that has fewer.
+const FEW_DEVIATIONS_TRIES: u64 = 30_000;
+
+/// The simplest schedule that fails in the same way. `progress` is told what was achieved.
+///
+/// # Errors
+/// The schedule names a bug that does not exist.
+pub fn minimise(schedule: &Schedule, progress: &mut dyn FnMut(&str)) -> Result<Schedule, String> {
+    let plant = schedule.plant.as_deref().map(plant_by_name).transpose()?;
+    plant::set(plant);
+    let mut best = schedule.clone();
+    while let Some(smaller) = simpler_scenario(&best) {
+        best = smaller;
+        progress(&format!("{} parts left in the scenario", size(&best.scenario)));
+    }
+    best = fewer_decisions(best, progress);
+    best = fewest_deviations(best);
+    progress(&format!("{} deviations left in the schedule", best.decisions.len()));
+    plant::set(None);
+    Ok(best)
+}
+
+fn size(scenario: &Scenario) -> usize {
+    let acts: usize = scenario.actors.iter().map(|acts| acts.len() + 1).sum();
+    let steps: usize = scenario.programs.iter().map(Vec::len).sum();
+    scenario.pool.workers + acts + steps
+}
+
+fn simpler_scenario(schedule: &Schedule) -> Option<Schedule> {
+    shrink(&schedule.scenario).into_iter().find_map(|scenario| {
+        let scenario = Rc::new(scenario);
+        if !passes_without_bug(schedule, &scenario) {
+            return None;
+        }
+        (0..TRIES).find_map(|seed| {
+            let plan = plan(&scenario, seed);
+            let outcome = play(&scenario, plan.driver(), false);
+            if !fails_as(&outcome, schedule.kind()) {
+                return None;
+            }
+            let outcome = play(&scenario, plan.driver(), true);
+            let failure = outcome.failure?;
+            let (scenario, decisions) = ((*scenario).clone(), outcome.decisions);
+            Some(Schedule { scenario, decisions, failure, ..schedule.clone() })
+        })
+    })
+}
+
+fn plan(scenario: &Scenario, seed: u64) -> Plan {
+    let driver = DriverKind::ALL[(seed % DriverKind::ALL.len() as u64) as usize];
+    Plan { scenario: scenario.name.clone(), driver, seed }
+}
+
+/// Whether a smaller scenario still makes sense: with too few at a meeting, say, nobody brings it to its end. Can only
+/// be told where the bug was planted.
+fn passes_without_bug(schedule: &Schedule, scenario: &Rc<Scenario>) -> bool {
+    let Some(planted) = schedule.plant.as_deref().and_then(|name| plant_by_name(name).ok()) else {
+        return true;
+    };
+    plant::set(None);
+    let passes = (0..SENSE_TRIES)
+        .all(|seed| play(scenario, plan(scenario, seed).driver(), false).failure.is_none());
+    plant::set(Some(planted));
+    passes
+}
+
+fn fails_as(outcome: &crate::machine::Outcome, kind: Kind) -> bool {
+    outcome.failure.as_ref().is_some_and(|failure| failure.kind == kind)
+}
+
+/// Delta debugging: leaves out halves, quarters, and so on of the decisions.
+fn fewer_decisions(mut best: Schedule, progress: &mut dyn FnMut(&str)) -> Schedule {
+    let scenario = Rc::new(best.scenario.clone());
+    let mut chunk = best.decisions.len().div_ceil(2);
+    while chunk > 0 {
+        let mut from = 0;
+        while from < best.decisions.len() {
+            let kept = best.decisions.iter().enumerate();
+            let kept = kept.filter(|(index, _)| !(from..from + chunk).contains(index));
+            let replay = Replay::new(kept.map(|(_, decision)| *decision));
+            let outcome = play(&scenario, Box::new(replay), true);
+            if fails_as(&outcome, best.kind()) && outcome.decisions.len() < best.decisions.len() {
+                best.decisions = outcome.decisions;
+                best.failure = outcome.failure.expect("it has just failed");
+            } else {
+                from += chunk;
+            }
+        }
+        progress(&format!("{} deviations left in the schedule", best.decisions.len()));
+        chunk /= 2;
+    }
+    best
+}
+
+/// Looks whether there is a schedule with even fewer deviations.
+fn fewest_deviations(best: Schedule) -> Schedule {
+    let scenario = Rc::new(best.scenario.clone());
+    let fewer = (0..best.decisions.len().min(4) as u32).find_map(|bound| {
+        explore(&scenario, bound, FEW_DEVIATIONS_TRIES, Some(best.kind()), |_| ()).found
+    });
+    match fewer {
+        Some((failure, decisions)) if decisions.len() < best.decisions.len() => {
+            Schedule { failure, decisions, ..best }
+        }
+        _ => best,
+    }
+}

@@ -1,0 +1,82 @@
+//! The simulator as a program.
+#![cfg(heist_sim)]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn heist_sim(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_heist-sim"))
+        .args(args)
+        .env_remove("HEIST_SIM_SEED")
+        .env_remove("HEIST_SIM_PLANT")
+        .output()
+        .expect("the program was built for this test")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+#[test]
+fn a_run_ends_with_its_figures() {
+    let output = heist_sim(&["run", "--schedules", "500", "--seed", "3"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().last(), Some("schedules: 500, failures: 0"));
+}
+
+#[test]
+fn a_failure_can_be_had_again_and_made_simple() {
+    let out = scratch("failures");
+    let folder = out.to_str().unwrap();
+    let planted = ["--plant", "NoLookAfterBit"];
+    let run = ["run", "--schedules", "1000", "--scenario", "standard", "--out", folder];
+    let output = heist_sim(&[&run[..], &planted[..]].concat());
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("asleep-beside-work"), "{told}");
+    assert!(told.lines().last().is_some_and(|line| line.ends_with("failures: 1")), "{told}");
+
+    let line =
+        told.lines().find(|line| line.starts_with("HEIST_SIM_SEED=")).expect("the seed is told");
+    let seed = line.split(['=', ' ']).nth(1).unwrap();
+    let again = heist_sim(&[&["replay", seed][..], &planted[..]].concat());
+    assert_eq!(again.status.code(), Some(1));
+    assert!(text(&again.stdout).contains("asleep-beside-work"));
+    // Without the bug nothing is wrong with the same decisions of the same dice.
+    assert!(heist_sim(&["replay", seed]).status.success());
+
+    let written = out.join(format!("{}.json", seed.replace('/', "-")));
+    let minimised = scratch("minimised.json");
+    let output =
+        heist_sim(&["minimise", written.to_str().unwrap(), "--out", minimised.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("asleep-beside-work"));
+    let size = |path: &PathBuf| std::fs::metadata(path).unwrap().len();
+    assert!(size(&minimised) < size(&written));
+}
+
+#[test]
+fn bad_input_is_an_error_that_says_what_to_do() {
+    for (args, expected) in [
+        (&["replay", "nonsense"][..], "SCENARIO/DRIVER/SEED"),
+        (&["replay", "nothing.json"], "cannot read nothing.json"),
+        (&["replay", "unheard-of/pct/1"], "there is no scenario `unheard-of`"),
+        (&["run", "--scenario", "unheard-of"], "heist-sim list"),
+        (&["run", "--plant", "Unheard"], "heist-sim list"),
+        (&["minimise", "standard/pct/1"], "does not fail"),
+        (&["replay"], "<SCHEDULE>"),
+    ] {
+        let output = heist_sim(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).contains(expected), "{args:?}: {}", text(&output.stderr));
+    }
+    let broken = scratch("broken.json");
+    std::fs::write(&broken, "{\"scenario\": 5}").unwrap();
+    let output = heist_sim(&["replay", broken.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("is no schedule"));
+}

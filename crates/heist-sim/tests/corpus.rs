@@ -1,0 +1,71 @@
+//! The corpus: schedules that once failed. Those of planted bugs fail with the bug and pass without it; those of bugs
+//! that were mended pass.
+//!
+//! A schedule is a list of deviations at numbered steps, so a change of the code under test may lead it elsewhere.
+//! Then a search of the same scenario must still find the bug; `heist-sim corpus` writes the schedules anew.
+#![cfg(heist_sim)]
+
+use heist::sync::plant;
+use heist_sim::failure::Kind;
+use heist_sim::plan::{DriverKind, Plan};
+use heist_sim::play::play;
+use heist_sim::schedule::{Schedule, plant_by_name};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// How long a search is that stands in for a schedule which has gone astray.
+const SEARCH: u64 = 100_000;
+
+fn corpus() -> Vec<(PathBuf, Schedule)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), Schedule::read(&path).unwrap())).collect()
+}
+
+fn search_finds(schedule: &Schedule) -> bool {
+    let planted = schedule.plant.as_deref().map(|name| plant_by_name(name).unwrap());
+    plant::set(planted);
+    let scenario = Rc::new(schedule.scenario.clone());
+    let found = (0..SEARCH).any(|seed| {
+        let driver = DriverKind::ALL[(seed % 3) as usize];
+        let plan = Plan { scenario: scenario.name.clone(), driver, seed };
+        let outcome = play(&scenario, plan.driver(), false);
+        outcome.failure.is_some_and(|failure| failure.kind == schedule.kind())
+    });
+    plant::set(None);
+    found
+}
+
+#[test]
+fn what_failed_fails_with_its_bug_and_passes_without() {
+    let corpus = corpus();
+    assert!(corpus.len() >= 20, "the corpus is missing");
+    let mut astray = 0;
+    for (path, schedule) in &corpus {
+        let name = path.file_name().unwrap().to_string_lossy();
+        let mended = schedule.replay(false).unwrap();
+        assert_eq!(
+            mended.failure.map(|failure| failure.to_string()),
+            None,
+            "{name}, without its bug"
+        );
+        if schedule.plant.is_some() && !schedule.still_fails().unwrap() {
+            astray += 1;
+            assert!(search_finds(schedule), "{name} does not fail as {} any more", schedule.kind());
+        }
+    }
+    println!("{} schedules, {astray} of them led elsewhere by now", corpus.len());
+}
+
+#[test]
+fn the_corpus_covers_the_oracles() {
+    let corpus = corpus();
+    let covered = |kind: Kind| corpus.iter().any(|(_, schedule)| schedule.kind() == kind);
+    for kind in
+        [Kind::AsleepBesideWork, Kind::DoneTooEarly, Kind::DoneNeverFound, Kind::MetricsWrong]
+    {
+        assert!(covered(kind), "{kind}");
+    }
+}

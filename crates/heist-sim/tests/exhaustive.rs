@@ -1,0 +1,38 @@
+//! Every schedule of the small scenarios, up to a number of deviations that ends within seconds.
+#![cfg(heist_sim)]
+
+use heist::sync::plant::{self, Plant};
+use heist_sim::explore::explore;
+use heist_sim::scenario::by_name;
+use std::rc::Rc;
+
+#[test]
+fn no_schedule_of_a_small_scenario_fails() {
+    for (name, bound) in [
+        ("push-against-park", 3),
+        ("join-idle", 3),
+        ("two-need-two", 2),
+        ("close-against-run", 2),
+        ("close-against-spawn", 2),
+        ("cancel-midway", 2),
+        ("thieves-meet", 2),
+    ] {
+        let scenario = Rc::new(by_name(name).unwrap());
+        let explored = explore(&scenario, bound, u64::MAX, None, |_| ());
+        assert!(explored.found.is_none(), "{name}: {:?}", explored.found);
+        assert!(explored.complete);
+        println!("{name}: {} schedules with at most {bound} deviations", explored.schedules);
+    }
+}
+
+/// What is explored completely contains what is looked for.
+#[test]
+fn exploring_finds_store_buffering_with_few_deviations() {
+    plant::set(Some(Plant::NoLightFence));
+    let scenario = Rc::new(by_name("standard").unwrap());
+    let explored = explore(&scenario, 2, 100_000, None, |_| ());
+    plant::set(None);
+    let (failure, decisions) = explored.found.expect("two deviations are enough");
+    println!("{failure} after {} schedules", explored.schedules);
+    assert!(decisions.len() <= 2, "{decisions:?}");
+}
