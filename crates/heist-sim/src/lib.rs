@@ -55,6 +55,7 @@ pub mod plan;
 pub mod plants;
 pub mod play;
 pub mod report;
+pub mod scale;
 pub mod scenario;
 pub mod schedule;
 pub mod world;

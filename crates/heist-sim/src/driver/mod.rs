@@ -44,6 +44,8 @@ pub struct View<'m> {
     pub threads: &'m [Thread],
     /// Those with stores that are on their way.
     pub buffered: &'m [ThreadId],
+    /// Those that have become runnable since the driver was asked last.
+    pub woken: &'m [ThreadId],
     /// How many threads wait with a deadline.
     pub waits_with_timeout: usize,
     /// How many steps were made.

@@ -11,7 +11,7 @@
 //! and no store is on its way, nothing will happen by itself. That is the moment to ask whether anybody sleeps who
 //! should not.
 
-mod costs;
+pub mod costs;
 mod memory;
 mod operations;
 mod state;

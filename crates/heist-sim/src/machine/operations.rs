@@ -1,10 +1,21 @@
 //! What the code under test asks of the machine.
 
+use super::costs::{Access, FENCE_NS, PAUSE_NS};
 use super::state::STEP_NS;
-use super::{CostModel, EventKind, SimMachine, Status, Thread};
+use super::{EventKind, SimMachine, Status, Thread};
 use crate::failure::{Failure, Kind};
 use heist::sync::machine::{Address, Change, Machine, Site};
 use std::panic::Location;
+
+impl SimMachine {
+    /// Charges for an access. If it takes a while, it takes effect after what others do in that while.
+    fn pay(&self, kind: EventKind, site: Site, access: Access) {
+        let takes_a_while = self.state.borrow_mut().charge(site, access);
+        if takes_a_while {
+            self.point(kind, site.address.0);
+        }
+    }
+}
 
 impl Machine for SimMachine {
     fn allocate(&self, value: u64) -> Address {
@@ -13,9 +24,9 @@ impl Machine for SimMachine {
 
     fn load(&self, site: Site) -> u64 {
         self.point(EventKind::Load, site.address.0);
+        self.pay(EventKind::Load, site, Access::Load);
         let mut state = self.state.borrow_mut();
         let me = state.running();
-        state.charge(site, false);
         let value = state.memory.load(me, site.address.0);
         state.note(me, EventKind::Load, site.address.0, value, Some(site.caller));
         value
@@ -23,9 +34,9 @@ impl Machine for SimMachine {
 
     fn store(&self, site: Site, value: u64) {
         self.point(EventKind::Store, site.address.0);
+        self.pay(EventKind::Store, site, Access::Store);
         let mut state = self.state.borrow_mut();
         let me = state.running();
-        state.charge(site, true);
         state.note(me, EventKind::Store, site.address.0, value, Some(site.caller));
         state.memory.store(me, site.address.0, value);
     }
@@ -40,13 +51,13 @@ impl Machine for SimMachine {
         if change != Change::Unlock {
             self.point(kind, site.address.0);
         }
+        self.pay(kind, site, Access::Modify);
         let mut state = self.state.borrow_mut();
         let me = state.running();
         if kind == EventKind::TakeToken {
             state.threads[me].unanswered_queue = None;
         }
         state.flush_all(me);
-        state.charge(site, true);
         let held = state.memory.read(site.address.0);
         if let Some(new) = update(held) {
             state.memory.write(site.address.0, new);
@@ -61,7 +72,7 @@ impl Machine for SimMachine {
         let mut state = self.state.borrow_mut();
         let me = state.running();
         state.flush_all(me);
-        let cost_ns = state.costs.as_ref().map_or(STEP_NS, CostModel::fence_ns);
+        let cost_ns = if state.costs.is_some() { FENCE_NS } else { STEP_NS };
         state.spend(cost_ns);
         state.note(me, EventKind::Fence, 0, 0, Some(caller));
     }
@@ -70,9 +81,13 @@ impl Machine for SimMachine {
         let is_first = {
             let mut state = self.state.borrow_mut();
             let me = state.running();
+            if state.costs.is_some() {
+                // Its next operation is as late as it should be: nobody needs to be asked.
+                return state.spend(PAUSE_NS);
+            }
             state.spend(STEP_NS);
             // One pause after the other is one long pause.
-            state.threads[me].pending.kind != EventKind::Pause || state.costs.is_some()
+            state.threads[me].pending.kind != EventKind::Pause
         };
         if is_first {
             self.point(EventKind::Pause, 0);
@@ -84,13 +99,15 @@ impl Machine for SimMachine {
             let mut state = self.state.borrow_mut();
             let me = state.running();
             state.flush_all(me);
-            let deadline_ns = timeout_ns.map(|timeout_ns| state.now_ns.saturating_add(timeout_ns));
+            let deadline_ns =
+                timeout_ns.map(|timeout_ns| state.time_ns().saturating_add(timeout_ns));
             state.memory.timed_waits += usize::from(deadline_ns.is_some());
             state.set_status(me, Status::Waiting { address: address.0, deadline_ns });
             state.note(me, EventKind::Wait, address.0, 0, None);
             let since_ns = state.threads[me].clock_ns;
+            let for_lock = state.threads[me].pending.kind == EventKind::Lock;
             if let Some(costs) = &mut state.costs {
-                costs.fell_asleep(me, since_ns);
+                costs.fell_asleep(me, for_lock, since_ns);
             }
             state.current = None;
         }
@@ -101,31 +118,18 @@ impl Machine for SimMachine {
     }
 
     fn notify(&self, address: Address) {
-        let mut state = self.state.borrow_mut();
-        let now_ns = state.now_ns;
-        for thread in 0..state.threads.len() {
-            match state.threads[thread].status {
-                Status::Waiting { address: waits_for, .. } if waits_for == address.0 => {
-                    state.end_wait(thread, false);
-                    if let Some(costs) = &mut state.costs {
-                        let awake_ns = costs.woke_up(thread, now_ns);
-                        state.threads[thread].clock_ns = awake_ns;
-                    }
-                }
-                _ => {}
-            }
-        }
+        self.state.borrow_mut().notify(address.0);
     }
 
     fn now_ns(&self) -> u64 {
-        self.state.borrow().now_ns
+        self.state.borrow().time_ns()
     }
 
     fn spawn(&self, name: &str, body: Box<dyn FnOnce()>) -> u64 {
         let mut state = self.state.borrow_mut();
         let thread = state.threads.len();
         let coroutine = self.stacks.borrow_mut().coroutine(body);
-        let clock_ns = state.now_ns;
+        let clock_ns = state.time_ns();
         state.threads.push(Thread::new(name, coroutine, clock_ns));
         state.memory.add_thread();
         state.set_status(thread, Status::Ready);

@@ -1,7 +1,8 @@
 //! The state of a schedule that is under way, and the changes it goes through.
 
+use super::costs::{Access, CostModel, TRAVEL_NS};
 use super::memory::Memory;
-use super::{CostModel, Event, EventKind, Status, Thread, ThreadId};
+use super::{Event, EventKind, Status, Thread, ThreadId};
 use crate::driver::{Action, Driver, View};
 use crate::failure::{Failure, Kind};
 use heist::sync::machine::Site;
@@ -24,6 +25,8 @@ pub(super) struct State {
     pub(super) threads: Vec<Thread>,
     /// Threads that can go on, in no particular order but a repeatable one.
     pub(super) runnable: Vec<ThreadId>,
+    /// Those that have become so since the driver was asked last.
+    pub(super) woken: Vec<ThreadId>,
     /// How many threads are inside the code under test.
     pub(super) ready: usize,
     pub(super) memory: Memory,
@@ -46,6 +49,7 @@ impl State {
         Self {
             threads: Vec::new(),
             runnable: Vec::new(),
+            woken: Vec::new(),
             ready: 0,
             memory: Memory::default(),
             current: None,
@@ -72,7 +76,10 @@ impl State {
         self.ready += usize::from(status == Status::Ready);
         self.ready -= usize::from(was == Status::Ready);
         match (was.is_runnable(), status.is_runnable()) {
-            (false, true) => self.runnable.push(thread),
+            (false, true) => {
+                self.runnable.push(thread);
+                self.woken.push(thread);
+            }
             (true, false) => {
                 let place = self.runnable.iter().position(|other| *other == thread);
                 self.runnable.swap_remove(place.expect("it was runnable"));
@@ -87,6 +94,7 @@ impl State {
             runnable: &self.runnable,
             threads: &self.threads,
             buffered: self.memory.buffered_threads(),
+            woken: &self.woken,
             waits_with_timeout: self.memory.timed_waits,
             step: self.steps,
         }
@@ -110,11 +118,14 @@ impl State {
             if self.failure.is_some() {
                 return None;
             }
-            let default = self.view().default_action()?;
+            if self.runnable.is_empty() && self.memory.timed_waits == 0 {
+                return None;
+            }
             let mut driver = self.driver.take().expect("it is back after each question");
             let action = driver.choose(&self.view());
             self.driver = Some(driver);
-            if self.record && action != default {
+            self.woken.clear();
+            if self.record && Some(action) != self.view().default_action() {
                 self.decisions.push((self.steps, action));
             }
             match action {
@@ -159,7 +170,9 @@ impl State {
             unreachable!("only a wait with a deadline expires");
         };
         self.now_ns = self.now_ns.max(deadline_ns);
-        self.threads[thread].clock_ns = self.threads[thread].clock_ns.max(deadline_ns);
+        if let Some(costs) = &mut self.costs {
+            self.threads[thread].clock_ns = costs.expired(thread, deadline_ns);
+        }
         self.end_wait(thread, true);
     }
 
@@ -223,12 +236,60 @@ impl State {
         }
     }
 
-    pub(super) fn charge(&mut self, site: Site, writes: bool) {
+    /// What time it is for the running thread.
+    pub(super) fn time_ns(&self) -> u64 {
+        match self.current {
+            Some(me) if self.costs.is_some() => self.threads[me].clock_ns,
+            _ => self.now_ns,
+        }
+    }
+
+    /// Ends the waits for a word.
+    pub(super) fn notify(&mut self, address: usize) {
+        let waits_here = |thread: &ThreadId| match self.threads[*thread].status {
+            Status::Waiting { address: waits_for, .. } => waits_for == address,
+            _ => false,
+        };
+        let waiting: Vec<_> = (0..self.threads.len()).filter(waits_here).collect();
+        for thread in self.who_is_told(address, waiting) {
+            let now_ns = self.time_ns();
+            self.end_wait(thread, false);
+            if let Some(costs) = &mut self.costs {
+                let woken = costs.woke_up(thread, now_ns);
+                self.threads[thread].clock_ns = woken.awake_ns;
+                self.spend(woken.waker_pays_ns);
+            }
+        }
+    }
+
+    /// Any word is of interest to all who wait for it, but a lock only to one: where time matters, to whoever has spun
+    /// for it longest. One of those who are asleep is woken too, unless one is on its way already; so the system's do.
+    fn who_is_told(&self, address: usize, mut waiting: Vec<ThreadId>) -> Vec<ThreadId> {
+        let wants_lock =
+            |thread: &Thread| thread.pending == Pending { kind: EventKind::Lock, address };
+        let Some(costs) = &self.costs else { return waiting };
+        if !waiting.iter().any(|thread| wants_lock(&self.threads[*thread])) {
+            return waiting;
+        }
+        let now_ns = self.time_ns();
+        waiting.sort_by_key(|thread| (costs.asleep_since_ns(*thread), *thread));
+        let (spinning, asleep): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|thread| costs.spins(*thread, now_ns));
+        let is_on_its_way = |thread: &Thread| {
+            wants_lock(thread) && thread.status == Status::Ready && thread.clock_ns > now_ns
+        };
+        let next_asleep = asleep.first().filter(|_| !self.threads.iter().any(is_on_its_way));
+        spinning.first().into_iter().chain(next_asleep).copied().collect()
+    }
+
+    /// Charges the running thread for an access; says whether others may come before it takes effect.
+    pub(super) fn charge(&mut self, site: Site, access: Access) -> bool {
         let me = self.running();
         let nanoseconds = match &mut self.costs {
-            Some(costs) => costs.access(me, site.memory, writes, self.threads[me].clock_ns),
+            Some(costs) => costs.access(me, site, access, self.threads[me].clock_ns),
             None => STEP_NS,
         };
         self.spend(nanoseconds);
+        self.costs.is_some() && nanoseconds >= TRAVEL_NS
     }
 }

@@ -1,6 +1,7 @@
 //! How long a worker without work goes on searching before it parks.
 
 use crate::policy::{IdleAction, IdleHooks};
+use crate::sync::plant::{Plant, planted};
 use crate::sync::{Clock, spin_loop};
 
 /// Longer than this a searcher never spins: about what it costs to park and be woken again, so spinning on
@@ -27,6 +28,19 @@ impl SpinThenPark {
     }
 }
 
+impl SpinThenPark {
+    /// One pause between two looks; and once the looks are used up, one look between two parks.
+    #[cold]
+    fn on_no_work_without_backoff(&mut self) -> IdleAction {
+        if self.looks == self.looks_max {
+            return IdleAction::Park;
+        }
+        self.looks += 1;
+        spin_loop();
+        IdleAction::Search
+    }
+}
+
 impl IdleHooks for SpinThenPark {
     #[inline]
     fn on_work(&mut self) {
@@ -34,6 +48,9 @@ impl IdleHooks for SpinThenPark {
     }
 
     fn on_no_work(&mut self) -> IdleAction {
+        if planted(Plant::SeedIdle) {
+            return self.on_no_work_without_backoff();
+        }
         if self.looks == self.looks_max {
             self.looks = 0;
             return IdleAction::Park;

@@ -40,6 +40,9 @@ pub struct Worker<T> {
     in_task: bool,
     /// A batch on its way from the injector to the own queue; empty between two calls.
     batch: Vec<T>,
+    /// For the rejected idle protocol.
+    #[cfg(heist_plant)]
+    hoard: crate::idle::variants::Hoard,
 }
 
 impl<T> std::fmt::Debug for Worker<T> {
@@ -72,6 +75,8 @@ impl<T> Worker<T> {
             source: Source::Local,
             in_task: false,
             batch: Vec::new(),
+            #[cfg(heist_plant)]
+            hoard: Default::default(),
         }
     }
 
@@ -140,7 +145,12 @@ impl<T> Worker<T> {
     }
 
     #[inline(always)]
-    fn notify_pushed_locally(&self, pushed: usize) {
+    fn notify_pushed_locally(&mut self, pushed: usize) {
+        #[cfg(heist_plant)]
+        if crate::idle::variants::is_seed() {
+            let wakes = self.hoard.grow(pushed);
+            return self.notify_pushed(wakes);
+        }
         // Without stealing nobody else can take it, so there is nobody to tell.
         if self.shared.steal_rounds > 0 {
             self.notify_pushed(pushed);
@@ -325,7 +335,8 @@ impl<T> Context for Worker<T> {
             self.older_tasks = self.local.len();
         }
         // Moving a batch is a push. A searcher's leaving the count will announce it; nobody else's would.
-        if rest > 0 && !self.searching && !planted(Plant::MoveWithoutNotify) {
+        let unannounced = planted(Plant::MoveWithoutNotify) || planted(Plant::SeedIdle);
+        if rest > 0 && !self.searching && !unannounced {
             self.notify_pushed(rest);
         }
         oldest
@@ -344,6 +355,13 @@ impl<T> Context for Worker<T> {
             metrics.tasks_moved.add(1 + self.local.len() as u64);
             if self.shared.injector.has_yielded() {
                 self.older_tasks = self.local.len();
+            }
+            // A thief that is no searcher announces what it moved: that is a push.
+            if planted(Plant::LookBeforeCounting) && !self.searching {
+                let moved = self.local.len();
+                if moved > 0 {
+                    self.notify_pushed(moved);
+                }
             }
         }
         stolen

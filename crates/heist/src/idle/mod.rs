@@ -9,6 +9,8 @@
 //! or that as many workers are awake as there are tasks. The awake ones wake more, one after the other.
 
 mod parked_set;
+#[cfg(heist_plant)]
+pub(crate) mod variants;
 
 pub use parked_set::ParkedSet;
 
@@ -38,7 +40,7 @@ pub struct Idle {
     unparkers: Box<[Unparker]>,
     wakes_sent: SharedCounter,
     #[cfg(heist_plant)]
-    next_in_turn: AtomicUsize,
+    next_in_turn: CachePadded<AtomicUsize>,
 }
 
 impl Idle {
@@ -53,7 +55,7 @@ impl Idle {
             unparkers: parkers.iter().map(Parker::unparker).collect(),
             wakes_sent: SharedCounter::default(),
             #[cfg(heist_plant)]
-            next_in_turn: AtomicUsize::new(0),
+            next_in_turn: CachePadded::new(AtomicUsize::new(0)),
         };
         (idle, parkers)
     }
@@ -62,6 +64,10 @@ impl Idle {
     /// how many workers were woken.
     #[inline]
     pub fn notify_pushed(&self, pushed: usize) -> usize {
+        #[cfg(heist_plant)]
+        if variants::is_seed() {
+            return self.wake_in_turn(pushed);
+        }
         // Pairs with the heavy fences of `park` and `found_work`: either we see the sleeper's bit (or that
         // the last searcher has left), or it sees our push in its last look.
         light_fence();
@@ -136,6 +142,10 @@ impl Idle {
     /// and `park` makes the last look that being refused might have cost.
     #[must_use]
     pub fn try_start_searching(&self) -> bool {
+        #[cfg(heist_plant)]
+        if variants::is_seed() {
+            return true;
+        }
         self.searchers
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |searchers| {
                 (searchers < self.searcher_limit).then_some(searchers + 1)
@@ -149,6 +159,10 @@ impl Idle {
     /// AcqRel on the count: a searcher that is *not* the last leaves without a fence, and this alone shows
     /// the batch that it moved to the one that is.
     pub fn found_work(&self, any_work: impl Fn() -> bool) -> usize {
+        #[cfg(heist_plant)]
+        if variants::is_seed() {
+            return 0;
+        }
         let was_last = self.searchers.fetch_sub(1, Ordering::AcqRel) == 1;
         if !was_last || planted(Plant::LastSearcherSilent) {
             return 0;
@@ -171,6 +185,10 @@ impl Idle {
         backstop: Option<Duration>,
         any_work: impl Fn() -> bool,
     ) -> Unparked {
+        #[cfg(heist_plant)]
+        if variants::is_seed() {
+            return Self::park_for_a_while(parker);
+        }
         self.parked.insert(me);
         if searching {
             self.searchers.fetch_sub(1, Ordering::AcqRel);

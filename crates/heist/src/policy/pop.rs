@@ -70,10 +70,18 @@ fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
     if let Some(task) = ctx.pop_injector(order, usize::MAX) {
         return Some(Popped::new(Source::Injector, task));
     }
+    if planted(Plant::LookBeforeCounting)
+        && ctx.steal_rounds() > 0
+        && let Some(popped) = steal_round(ctx)
+    {
+        return Some(popped);
+    }
     if !ctx.try_search() {
         return None;
     }
-    for _ in 0..ctx.steal_rounds() {
+    // A round of the rejected protocol is what it calls a look: it makes one.
+    let rounds = if planted(Plant::SeedIdle) { 1 } else { ctx.steal_rounds() };
+    for _ in 0..rounds {
         if ctx.is_done() {
             return None;
         }
@@ -92,6 +100,10 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
     if others == 0 {
         return None;
     }
+    #[cfg(heist_plant)]
+    if crate::idle::variants::is_seed() {
+        return try_a_few_victims(ctx, others);
+    }
     let first = ctx.random_below(others);
     for offset in 0..others {
         let mut victim = (first + offset) % others;
@@ -103,6 +115,17 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
         }
     }
     None
+}
+
+/// As the rejected idle protocol does.
+#[cfg(heist_plant)]
+fn try_a_few_victims<C: Context>(ctx: &mut C, others: usize) -> Option<Popped<C::Task>> {
+    let victims =
+        crate::idle::variants::victims(ctx.worker(), others, |bound| ctx.random_below(bound));
+    victims.into_iter().find_map(|victim| {
+        let task = steal_until_sure(ctx, victim)?;
+        Some(Popped { task, source: Source::Steal, victim: Some(victim) })
+    })
 }
 
 /// `Retry` means that somebody else took something, not that the queue is empty: only a sure answer counts.

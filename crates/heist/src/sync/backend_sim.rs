@@ -46,7 +46,7 @@ macro_rules! atomic {
             }
 
             fn site(&self, caller: &'static Location<'static>) -> Site {
-                let memory = std::ptr::from_ref(self).addr();
+                let memory = Some(std::ptr::from_ref(self).addr());
                 Site { address: self.address, memory, caller }
             }
 
@@ -173,7 +173,7 @@ impl Word {
     }
 
     fn site(&self, caller: &'static Location<'static>) -> Site {
-        Site { address: self.0, memory: std::ptr::from_ref(self).addr(), caller }
+        Site { address: self.0, memory: None, caller }
     }
 
     /// Sets the word to `value` in one step; says whether it held something else.

@@ -16,8 +16,9 @@ pub struct Address(pub usize);
 pub struct Site {
     /// The word.
     pub address: Address,
-    /// Where the atomic lies in real memory, so that the machine knows which ones share a cache line.
-    pub memory: usize,
+    /// Where the atomic lies in real memory, so that the machine knows which ones share a cache line. `None` for locks,
+    /// tokens and threads' ends: where the allocator puts those must not matter, so they have a line each.
+    pub memory: Option<usize>,
     /// The line of source that makes the operation.
     pub caller: &'static Location<'static>,
 }

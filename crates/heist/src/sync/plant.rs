@@ -81,6 +81,10 @@ plants! {
     InFlightWord,
     /// No bug: the quiet workers are counted in a tree of words.
     QuietTree,
+    /// No lost task, but sleepers beside work: workers are woken in turn, at every 32nd local spawn, and by a timeout.
+    SeedIdle,
+    /// No bug: a worker that runs dry looks round once before it counts as a searcher.
+    LookBeforeCounting,
 }
 
 #[cfg(not(heist_plant))]

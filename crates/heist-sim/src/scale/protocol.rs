@@ -1,0 +1,58 @@
+//! The protocols that are compared.
+
+use heist::sync::plant::Plant;
+use serde::{Deserialize, Serialize};
+
+/// What a pool runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// What ships.
+    Heist,
+    /// What ships, but a worker that runs dry looks round once before it counts as a searcher.
+    LookBeforeCounting,
+    /// What ships, but quiet workers are counted in a tree.
+    QuietTree,
+    /// What ships, but one word counts every task in flight.
+    InFlightWord,
+    /// What ships, but a worker that runs dry adds what it has produced and consumed to one counter. Wrong.
+    DeltasWhenIdle,
+    /// What ships, but workers are woken in turn, at every 32nd local spawn, and by a timeout.
+    SeedIdle,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Heist,
+        Self::LookBeforeCounting,
+        Self::QuietTree,
+        Self::InFlightWord,
+        Self::DeltasWhenIdle,
+        Self::SeedIdle,
+    ];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Heist => "heist",
+            Self::LookBeforeCounting => "look first",
+            Self::QuietTree => "quiet tree",
+            Self::InFlightWord => "in-flight word",
+            Self::DeltasWhenIdle => "deltas when idle",
+            Self::SeedIdle => "round robin",
+        }
+    }
+
+    /// The switch that turns it on.
+    pub(super) fn plant(self) -> Option<Plant> {
+        match self {
+            Self::Heist => None,
+            Self::LookBeforeCounting => Some(Plant::LookBeforeCounting),
+            Self::QuietTree => Some(Plant::QuietTree),
+            Self::InFlightWord => Some(Plant::InFlightWord),
+            Self::DeltasWhenIdle => Some(Plant::DeltasWhenIdle),
+            Self::SeedIdle => Some(Plant::SeedIdle),
+        }
+    }
+}
