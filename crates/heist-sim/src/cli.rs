@@ -7,6 +7,7 @@ use heist_sim::minimise::minimise;
 use heist_sim::plan::Plan;
 use heist_sim::plants::{Verdict, verdict};
 use heist_sim::report::interleaving;
+use heist_sim::scale::Options;
 use heist_sim::scenario;
 use heist_sim::schedule::{Schedule, plant_by_name};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -31,6 +32,12 @@ enum Command {
     Replay(ReplayArgs),
     /// Take away from a failing schedule whatever does not matter.
     Minimise(MinimiseArgs),
+    /// Play the same workloads with 2 to 256 workers, and say what they cost under each protocol.
+    Scale {
+        /// Where to write `scale.svg`, `scale.json`, and the table of `SCALE.md`.
+        #[arg(long, default_value = "docs")]
+        out: PathBuf,
+    },
     /// Write the simplest failing schedule of every planted bug.
     Corpus {
         /// Where to.
@@ -96,6 +103,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Run(args) => run(&args),
         Command::Replay(args) => replay(&args),
         Command::Minimise(args) => minimise_one(&args),
+        Command::Scale { out } => scale(&out),
         Command::Corpus { folder } => write_corpus(&folder),
         Command::List => list(),
     };
@@ -239,6 +247,31 @@ fn minimise_one(args: &MinimiseArgs) -> Result<ExitCode, String> {
     }
     let minimised = minimise(&schedule, &mut |text| eprintln!("minimising: {text}"))?;
     tell(&minimised, &args.out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What stands around the table in `SCALE.md`.
+const TABLE_BEGINS: &str = "<!-- the table begins -->\n";
+const TABLE_ENDS: &str = "<!-- the table ends -->";
+
+fn scale(out: &Path) -> Result<ExitCode, String> {
+    let problem = |path: &Path, error| format!("cannot write {}: {error}", path.display());
+    let page = out.join("SCALE.md");
+    let text = std::fs::read_to_string(&page)
+        .map_err(|error| format!("cannot read {}: {error}", page.display()))?;
+    let around = text.split_once(TABLE_BEGINS).zip(text.split_once(TABLE_ENDS));
+    let ((before, _), (_, after)) =
+        around.ok_or_else(|| format!("{} has no place for the table", page.display()))?;
+
+    let report = heist_sim::scale::run(&Options::default(), &mut |text| eprintln!("{text}"));
+    let json = serde_json::to_string_pretty(&report).expect("a report is always JSON");
+    let page_text = format!("{before}{TABLE_BEGINS}{}{TABLE_ENDS}{after}", report.table());
+    for (path, text) in
+        [(page, page_text), (out.join("scale.svg"), report.svg()), (out.join("scale.json"), json)]
+    {
+        std::fs::write(&path, text).map_err(|error| problem(&path, error))?;
+        println!("written to {}", path.display());
+    }
     Ok(ExitCode::SUCCESS)
 }
 

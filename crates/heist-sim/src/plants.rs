@@ -66,9 +66,11 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::QueuesLookEmpty => {
             found("standard", &[DoneTooEarly, DroppedForNoReason, RanAfterDone], 200)
         }
-        Plant::NoHeavyFence | Plant::ConsumedRelaxed | Plant::CloserOnlyLoads => {
-            Verdict::LeftToLoom
-        }
-        Plant::InFlightWord | Plant::QuietTree => Verdict::Sound,
+        Plant::SearchersRelaxed
+        | Plant::NoHeavyFence
+        | Plant::ConsumedRelaxed
+        | Plant::CloserOnlyLoads => Verdict::LeftToLoom,
+        Plant::SeedIdle => found("standard", &[AsleepBesideWork], 200),
+        Plant::InFlightWord | Plant::QuietTree | Plant::CountBeforeLooking => Verdict::Sound,
     }
 }

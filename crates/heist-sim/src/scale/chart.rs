@@ -71,7 +71,7 @@ const PANELS: [Panel; 6] = [
 fn stroke(protocol: Protocol) -> (&'static str, f64, &'static str) {
     match protocol {
         Protocol::Heist => ("#0072b2", 4.0, ""),
-        Protocol::LookBeforeCounting => ("#009e73", 2.2, ""),
+        Protocol::CountBeforeLooking => ("#009e73", 2.2, ""),
         Protocol::QuietTree => ("#000000", 1.4, "5 4"),
         Protocol::InFlightWord => ("#d55e00", 2.2, ""),
         Protocol::DeltasWhenIdle => ("#cc79a7", 2.2, "2 4"),

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Protocol {
     /// What ships.
     Heist,
-    /// What ships, but a worker that runs dry looks round once before it counts as a searcher.
-    LookBeforeCounting,
+    /// What ships, but a worker that runs dry counts as a searcher before it has looked round once.
+    CountBeforeLooking,
     /// What ships, but quiet workers are counted in a tree.
     QuietTree,
     /// What ships, but one word counts every task in flight.
@@ -25,7 +25,7 @@ impl Protocol {
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Heist,
-        Self::LookBeforeCounting,
+        Self::CountBeforeLooking,
         Self::QuietTree,
         Self::InFlightWord,
         Self::DeltasWhenIdle,
@@ -36,7 +36,7 @@ impl Protocol {
     pub fn name(self) -> &'static str {
         match self {
             Self::Heist => "heist",
-            Self::LookBeforeCounting => "look first",
+            Self::CountBeforeLooking => "count first",
             Self::QuietTree => "quiet tree",
             Self::InFlightWord => "in-flight word",
             Self::DeltasWhenIdle => "deltas when idle",
@@ -48,7 +48,7 @@ impl Protocol {
     pub(super) fn plant(self) -> Option<Plant> {
         match self {
             Self::Heist => None,
-            Self::LookBeforeCounting => Some(Plant::LookBeforeCounting),
+            Self::CountBeforeLooking => Some(Plant::CountBeforeLooking),
             Self::QuietTree => Some(Plant::QuietTree),
             Self::InFlightWord => Some(Plant::InFlightWord),
             Self::DeltasWhenIdle => Some(Plant::DeltasWhenIdle),

@@ -42,7 +42,7 @@ pub struct Worker<T> {
     batch: Vec<T>,
     /// For the rejected idle protocol.
     #[cfg(heist_plant)]
-    hoard: crate::idle::variants::Hoard,
+    hoard: crate::idle::rejected::Hoard,
 }
 
 impl<T> std::fmt::Debug for Worker<T> {
@@ -147,7 +147,7 @@ impl<T> Worker<T> {
     #[inline(always)]
     fn notify_pushed_locally(&mut self, pushed: usize) {
         #[cfg(heist_plant)]
-        if crate::idle::variants::is_seed() {
+        if crate::idle::rejected::is_seed() {
             let wakes = self.hoard.grow(pushed);
             return self.notify_pushed(wakes);
         }
@@ -351,17 +351,16 @@ impl<T> Context for Worker<T> {
         let metrics = self.metrics();
         metrics.steals_tried.add(1);
         if stolen.is_success() {
+            // The thief's own queue was empty.
+            let moved = self.local.len();
             metrics.steals_won.add(1);
-            metrics.tasks_moved.add(1 + self.local.len() as u64);
+            metrics.tasks_moved.add(1 + moved as u64);
             if self.shared.injector.has_yielded() {
-                self.older_tasks = self.local.len();
+                self.older_tasks = moved;
             }
             // A thief that is no searcher announces what it moved: that is a push.
-            if planted(Plant::LookBeforeCounting) && !self.searching {
-                let moved = self.local.len();
-                if moved > 0 {
-                    self.notify_pushed(moved);
-                }
+            if moved > 0 && !self.searching && !planted(Plant::MoveWithoutNotify) {
+                self.notify_pushed(moved);
             }
         }
         stolen

@@ -10,7 +10,7 @@
 
 mod parked_set;
 #[cfg(heist_plant)]
-pub(crate) mod variants;
+pub(crate) mod rejected;
 
 pub use parked_set::ParkedSet;
 
@@ -65,7 +65,7 @@ impl Idle {
     #[inline]
     pub fn notify_pushed(&self, pushed: usize) -> usize {
         #[cfg(heist_plant)]
-        if variants::is_seed() {
+        if rejected::is_seed() {
             return self.wake_in_turn(pushed);
         }
         // Pairs with the heavy fences of `park` and `found_work`: either we see the sleeper's bit (or that
@@ -143,7 +143,7 @@ impl Idle {
     #[must_use]
     pub fn try_start_searching(&self) -> bool {
         #[cfg(heist_plant)]
-        if variants::is_seed() {
+        if rejected::is_seed() {
             return true;
         }
         self.searchers
@@ -160,10 +160,12 @@ impl Idle {
     /// the batch that it moved to the one that is.
     pub fn found_work(&self, any_work: impl Fn() -> bool) -> usize {
         #[cfg(heist_plant)]
-        if variants::is_seed() {
+        if rejected::is_seed() {
             return 0;
         }
-        let was_last = self.searchers.fetch_sub(1, Ordering::AcqRel) == 1;
+        let order =
+            if planted(Plant::SearchersRelaxed) { Ordering::Relaxed } else { Ordering::AcqRel };
+        let was_last = self.searchers.fetch_sub(1, order) == 1;
         if !was_last || planted(Plant::LastSearcherSilent) {
             return 0;
         }
@@ -186,7 +188,7 @@ impl Idle {
         any_work: impl Fn() -> bool,
     ) -> Unparked {
         #[cfg(heist_plant)]
-        if variants::is_seed() {
+        if rejected::is_seed() {
             return Self::park_for_a_while(parker);
         }
         self.parked.insert(me);

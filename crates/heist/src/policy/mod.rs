@@ -7,8 +7,8 @@
 //!
 //! 1. the worker's own queue, newest first; every [`InjectorInterval`] ticks the injector is looked at first;
 //! 2. a batch from the injector;
-//! 3. half of another worker's queue: victims in turn, from a random one on, `steal_tries` rounds of it, for
-//!    as long as the worker may search;
+//! 3. half of another worker's queue: victims in turn, from a random one on, `steal_tries` rounds of it. After
+//!    the first one the worker asks to count as a searcher, and stops here if it may not;
 //! 4. a last look at the injector, then [`IdleHooks`] decide whether to look again or to park.
 //!
 //! A second local queue (futures) joins at step 1: [`Context::pop_local`] is the one place that knows what

@@ -33,8 +33,8 @@ impl<T> Popped<T> {
 }
 
 /// Takes the next task in pop order and hands it, with `state`, to one of the two continuations; or returns
-/// `None`. A worker that finds nothing of its own and nothing injected becomes a searcher here, and stays one
-/// when nothing is found.
+/// `None`. A worker that finds nothing of its own, nothing injected and, in a first look round, nothing to steal
+/// becomes a searcher here, and stays one when nothing is found.
 ///
 /// Continuations rather than a return value: a task that comes from the own queue, as nearly all do, then
 /// stays in registers on its way to the runner, which makes running a small task twice as fast.
@@ -70,13 +70,7 @@ fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
     if let Some(task) = ctx.pop_injector(order, usize::MAX) {
         return Some(Popped::new(Source::Injector, task));
     }
-    if planted(Plant::LookBeforeCounting)
-        && ctx.steal_rounds() > 0
-        && let Some(popped) = steal_round(ctx)
-    {
-        return Some(popped);
-    }
-    if !ctx.try_search() {
+    if planted(Plant::CountBeforeLooking) && !ctx.try_search() {
         return None;
     }
     // A round of the rejected protocol is what it calls a look: it makes one.
@@ -87,6 +81,11 @@ fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
         }
         if let Some(popped) = steal_round(ctx) {
             return Some(popped);
+        }
+        // Only after the first round: who finds something at once need not write the searcher count, which every
+        // pusher reads. With 64 workers and small tasks that word would never come to rest.
+        if !ctx.try_search() {
+            return None;
         }
     }
     // Nothing to steal: now the tasks that gave way may have their turn.
@@ -101,7 +100,7 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
         return None;
     }
     #[cfg(heist_plant)]
-    if crate::idle::variants::is_seed() {
+    if crate::idle::rejected::is_seed() {
         return try_a_few_victims(ctx, others);
     }
     let first = ctx.random_below(others);
@@ -121,7 +120,7 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
 #[cfg(heist_plant)]
 fn try_a_few_victims<C: Context>(ctx: &mut C, others: usize) -> Option<Popped<C::Task>> {
     let victims =
-        crate::idle::variants::victims(ctx.worker(), others, |bound| ctx.random_below(bound));
+        crate::idle::rejected::victims(ctx.worker(), others, |bound| ctx.random_below(bound));
     victims.into_iter().find_map(|victim| {
         let task = steal_until_sure(ctx, victim)?;
         Some(Popped { task, source: Source::Steal, victim: Some(victim) })

@@ -198,11 +198,14 @@ fn a_yielded_task_waits_until_nothing_can_be_stolen() {
 }
 
 #[test]
-fn a_worker_that_may_not_search_does_not_steal_and_parks() {
+fn a_worker_that_may_not_search_looks_round_once_and_parks() {
     let mut script =
         Script { victims: victims([vec![Steal::Success("stolen")], vec![]]), ..Script::default() };
+    let ran = StepResult::RanTask { source: Source::Steal, victim: Some(0) };
+    assert_eq!(step(&mut script), ran, "who finds something at once need not ask to search");
+    script.log.clear();
     assert_eq!(step(&mut script), StepResult::ShouldPark);
-    assert_eq!(script.log, ["injector: a batch, YieldedWhenOvertaken"]);
+    assert_eq!(script.log, ["injector: a batch, YieldedWhenOvertaken", "steal from 0"]);
 }
 
 #[test]

@@ -27,6 +27,8 @@ plants! {
     NoHeavyFence,
     /// The last searcher leaves with its task and wakes nobody.
     LastSearcherSilent,
+    /// The searcher count orders nothing.
+    SearchersRelaxed,
     /// A waker counts the searcher first and clears its bit after, undoing the count if the bit is gone.
     CountBeforeClear,
     /// A worker sets its parked bit and parks without another look at the queues.
@@ -83,8 +85,8 @@ plants! {
     QuietTree,
     /// No lost task, but sleepers beside work: workers are woken in turn, at every 32nd local spawn, and by a timeout.
     SeedIdle,
-    /// No bug: a worker that runs dry looks round once before it counts as a searcher.
-    LookBeforeCounting,
+    /// No bug: a worker that runs dry counts as a searcher before it has looked round once.
+    CountBeforeLooking,
 }
 
 #[cfg(not(heist_plant))]

@@ -114,8 +114,7 @@ impl Termination {
             return false;
         }
         if planted(Plant::SumsReversed) {
-            let produced = self.sum_produced();
-            return self.sum_consumed() == state.accepted + produced;
+            return self.reversed_sums_are_equal(state.accepted);
         }
         // Consumed first: what was consumed before this moment was produced before it, so the sums can only
         // be equal if nothing was left over in between. Produced first would compare an old "produced" with
@@ -127,6 +126,11 @@ impl Termination {
             "heist: {consumed} tasks consumed, but only {produced} were accepted or produced"
         );
         consumed == produced
+    }
+
+    fn reversed_sums_are_equal(&self, accepted: u64) -> bool {
+        let produced = self.sum_produced();
+        self.sum_consumed() == accepted + produced
     }
 
     fn sum_consumed(&self) -> u64 {

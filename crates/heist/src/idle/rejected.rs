@@ -1,12 +1,7 @@
-//! Other ways to be idle, to be planted and measured: one that was rejected, and one that scales further.
-//!
-//! **Rejected** ([`Plant::SeedIdle`]): nobody knows who sleeps. Workers are woken in turn, whether they sleep or not;
-//! at every 32nd local spawn of a worker, and at every spawn from elsewhere. What that misses is found by a timeout.
-//! Searchers are not counted and not limited; each look tries a few victims at random. `PROTOCOL.md` says why not.
-//!
-//! **Scales further** ([`Plant::LookBeforeCounting`]): a worker that runs dry looks round once before it counts as a
-//! searcher, so that one that finds something at once does not write the word that all pushers read. For the protocol
-//! it is a running worker until it counts, so what it moves to its own queue is a push like any other.
+//! The rejected way to be idle, to be planted and measured ([`Plant::SeedIdle`]): nobody knows who sleeps. Workers are
+//! woken in turn, whether they sleep or not; at every 32nd local spawn of a worker, and at every spawn from elsewhere.
+//! What that misses is found by a timeout. Searchers are not counted and not limited; each look tries a few victims at
+//! random. `PROTOCOL.md` says why not.
 
 use super::{Idle, Unparked};
 use crate::sync::plant::{Plant, planted};
