@@ -68,6 +68,7 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::NoHeavyFence | Plant::ConsumedRelaxed | Plant::CloserOnlyLoads => {
             Verdict::LeftToLoom
         }
-        Plant::InFlightWord | Plant::QuietTree => Verdict::Sound,
+        Plant::SeedIdle => found("child-needs-thief", &[AsleepBesideWork], 1_000),
+        Plant::InFlightWord | Plant::QuietTree | Plant::LookBeforeCounting => Verdict::Sound,
     }
 }
