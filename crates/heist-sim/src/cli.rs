@@ -250,28 +250,10 @@ fn minimise_one(args: &MinimiseArgs) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What stands around the table in `SCALE.md`.
-const TABLE_BEGINS: &str = "<!-- the table begins -->\n";
-const TABLE_ENDS: &str = "<!-- the table ends -->";
-
 fn scale(out: &Path) -> Result<ExitCode, String> {
-    let problem = |path: &Path, error| format!("cannot write {}: {error}", path.display());
-    let page = out.join("SCALE.md");
-    let text = std::fs::read_to_string(&page)
-        .map_err(|error| format!("cannot read {}: {error}", page.display()))?;
-    let around = text.split_once(TABLE_BEGINS).zip(text.split_once(TABLE_ENDS));
-    let ((before, _), (_, after)) =
-        around.ok_or_else(|| format!("{} has no place for the table", page.display()))?;
-
     let report = heist_sim::scale::run(&Options::default(), &mut |text| eprintln!("{text}"));
-    let json = serde_json::to_string_pretty(&report).expect("a report is always JSON");
-    let page_text = format!("{before}{TABLE_BEGINS}{}{TABLE_ENDS}{after}", report.table());
-    for (path, text) in
-        [(page, page_text), (out.join("scale.svg"), report.svg()), (out.join("scale.json"), json)]
-    {
-        std::fs::write(&path, text).map_err(|error| problem(&path, error))?;
-        println!("written to {}", path.display());
-    }
+    report.write_to(out).map_err(|error| format!("cannot write to {}: {error}", out.display()))?;
+    println!("written to {}", out.display());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::driver::Driver;
 use crate::failure::{Failure, Kind};
-use crate::machine::{CostModel, Outcome, Setup, machine};
+use crate::machine::{Outcome, Setup, machine};
 use crate::scenario::{Act, End, How, Scenario, Step};
 use crate::world::{Place, World, begin_world, fail, world};
 use heist::policy::Source;
@@ -28,12 +28,6 @@ pub const STEPS_MAX: u64 = 200_000;
 /// Plays one schedule.
 pub fn play(scenario: &Rc<Scenario>, driver: Box<dyn Driver>, record: bool) -> Outcome {
     play_with(scenario, Setup { driver, steps_max: STEPS_MAX, record, costs: None })
-}
-
-/// Plays one schedule with a clock for each thread, and counts what travels between them.
-pub fn play_timed(scenario: &Rc<Scenario>, driver: Box<dyn Driver>) -> Outcome {
-    let costs = Some(CostModel::default());
-    play_with(scenario, Setup { driver, steps_max: u64::MAX, record: false, costs })
 }
 
 fn play_with(scenario: &Rc<Scenario>, setup: Setup) -> Outcome {

@@ -153,3 +153,36 @@ fn bites_no_wake_by_the_last_searcher() {
 fn bites_counted_before_the_bit_is_cleared() {
     must_fail(Plant::CountBeforeClear, 3, DEADLOCK, wake_against_wake);
 }
+
+/// Two searchers find work. The first moves a second task along into its own queue, and leaves without a fence; the
+/// last one must see that task, or the third worker sleeps beside it.
+fn batch_of_a_searcher_that_is_not_the_last() {
+    // Half of the pool may search.
+    let (pool, mut parkers, queues) = Pool::new(4, 1);
+    assert!(pool.idle.try_start_searching());
+    assert!(pool.idle.try_start_searching());
+    let sleeper = {
+        let (pool, parker) = (Arc::clone(&pool), parkers.remove(2));
+        loom::thread::spawn(move || pool.work(2, &parker))
+    };
+    let last = {
+        let pool = Arc::clone(&pool);
+        loom::thread::spawn(move || {
+            pool.idle.found_work(|| pool.any_work());
+        })
+    };
+    queues[0].push(0);
+    pool.idle.found_work(|| pool.any_work());
+    last.join().unwrap();
+    sleeper.join().unwrap();
+}
+
+#[test]
+fn a_batch_moved_by_a_searcher_that_is_not_the_last() {
+    check(Size::Medium, batch_of_a_searcher_that_is_not_the_last);
+}
+
+#[test]
+fn bites_a_searcher_count_that_orders_nothing() {
+    must_fail(Plant::SearchersRelaxed, 2, DEADLOCK, batch_of_a_searcher_that_is_not_the_last);
+}
