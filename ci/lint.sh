@@ -11,3 +11,5 @@ CARGO_TARGET_DIR=target-shuttle RUSTFLAGS="--cfg heist_shuttle --cfg heist_plant
 # Without the sanitizer itself, which clippy has no use for.
 CARGO_TARGET_DIR=target-tsan-lint RUSTFLAGS="--cfg heist_tsan" \
     cargo clippy -p heist --all-targets --quiet -- -D warnings
+CARGO_TARGET_DIR=target-sim RUSTFLAGS="--cfg heist_sim --cfg heist_plant" \
+    cargo clippy -p heist -p heist-sim --release --all-targets --quiet -- -D warnings

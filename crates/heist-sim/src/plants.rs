@@ -58,7 +58,9 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::DropsUncounted => found("shutdown-with-queue", &[MetricsWrong], 200),
         Plant::WakesCountedLate => found("batch-against-join", &[MetricsWrong], 20_000),
         Plant::LostRaceIsRefusal => found("two-need-two", &[RefusedForNoReason], 1_000),
-        Plant::PanicCountedTwice => found("isolated-panics", &[EnginePanicked], 500),
+        Plant::PanicCountedTwice => {
+            found("isolated-panics", &[EnginePanicked, DroppedForNoReason], 500)
+        }
         Plant::DropsForgotten => found("shutdown-with-queue", &[Lost], 200),
         Plant::EmptyIsRetry => found("join-idle", &[NoEnd], 200),
         Plant::DeltasWhenIdle => found("standard", &[DoneTooEarly, RanAfterDone], 500),
