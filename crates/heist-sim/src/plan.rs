@@ -1,6 +1,6 @@
 //! Which schedule: a scenario, a driver and a seed, in one word that can be written down.
 
-use crate::driver::{Adversary, Driver, Pct, Random};
+use crate::driver::{Adversary, Driver, Faulty, Pct, Random};
 use crate::scenario::{self, Scenario};
 use heist::XorShift64;
 use std::fmt;
@@ -111,12 +111,13 @@ impl Plan {
 
     /// The driver, ready to go.
     pub fn driver(&self) -> Box<dyn Driver> {
-        match self.driver {
+        let decider: Box<dyn Driver> = match self.driver {
             DriverKind::Random => Box::new(Random::new(self.seed)),
             // Where the priorities change depends on how long the schedule will be; nobody knows.
             DriverKind::Pct => Box::new(Pct::new(self.seed, 50 << (self.seed % 5))),
             DriverKind::Adversary => Box::new(Adversary::new(self.seed)),
-        }
+        };
+        Box::new(Faulty::new(decider, self.seed))
     }
 }
 

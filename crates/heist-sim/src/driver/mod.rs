@@ -5,6 +5,7 @@
 
 mod adversary;
 mod exhaustive;
+mod faulty;
 mod pct;
 mod random;
 mod replay;
@@ -12,6 +13,7 @@ mod timed;
 
 pub use adversary::Adversary;
 pub use exhaustive::{Exhaustive, Frontier};
+pub use faulty::Faulty;
 pub use pct::Pct;
 pub use random::Random;
 pub use replay::Replay;

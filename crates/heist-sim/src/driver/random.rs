@@ -4,9 +4,6 @@ use super::{Action, Driver, View};
 use crate::machine::Status;
 use heist::XorShift64;
 
-/// Faults are rare, or nothing else would happen.
-const FAULT_ODDS: u32 = 64;
-
 /// Random decisions, with a temper that is drawn anew for each schedule: a driver that always switches misses the
 /// bugs which need one thread to run for long, and the other way round.
 #[derive(Debug)]
@@ -18,8 +15,6 @@ pub struct Random {
     flush_odds: u32,
     /// Whether threads that are at work in a task wait until nobody else has anything to do.
     long_tasks: bool,
-    /// Whether waits end for no reason, or before their time.
-    faults: bool,
 }
 
 impl Random {
@@ -29,33 +24,16 @@ impl Random {
         let switch_odds = 1 << rng.below(6);
         let flush_odds = [1, 2, 8, u32::MAX][rng.below_usize(4)];
         let long_tasks = rng.below(2) == 0;
-        let faults = rng.below(4) == 0;
-        Self { rng, switch_odds, flush_odds, long_tasks, faults }
+        Self { rng, switch_odds, flush_odds, long_tasks }
     }
 
     fn one_in(&mut self, odds: u32) -> bool {
         odds != u32::MAX && self.rng.below(odds) == 0
     }
-
-    fn fault(&mut self, view: &View<'_>) -> Option<Action> {
-        if view.waits_with_timeout > 0 && self.one_in(FAULT_ODDS) {
-            return view.earliest_deadline().map(Action::Expire);
-        }
-        if self.faults && self.one_in(FAULT_ODDS) {
-            let waiting: Vec<_> = view.waiting().collect();
-            if !waiting.is_empty() {
-                return Some(Action::WakeSpuriously(waiting[self.rng.below_usize(waiting.len())]));
-            }
-        }
-        None
-    }
 }
 
 impl Driver for Random {
     fn choose(&mut self, view: &View<'_>) -> Action {
-        if let Some(fault) = self.fault(view) {
-            return fault;
-        }
         if !view.buffered.is_empty() && self.one_in(self.flush_odds) {
             return Action::Flush(view.buffered[self.rng.below_usize(view.buffered.len())]);
         }

@@ -8,11 +8,28 @@ pub fn generate(seed: u64) -> Scenario {
     let mut rng = XorShift64::new(seed);
     let workers = 1 + rng.below_usize(4);
     let programs_count = 1 + rng.below_usize(4);
-    // Only the last program meets, so that nobody who is needed for the meeting waits for anything else; and as many
-    // come as are needed, or a multiple of it.
-    let programs =
+    let mut programs: Vec<_> =
         (0..programs_count).map(|number| program(&mut rng, number, programs_count)).collect();
-    let actors = (0..1 + rng.below_usize(3)).map(|_| actor(&mut rng, programs_count)).collect();
+    let mut actors: Vec<_> =
+        (0..1 + rng.below_usize(3)).map(|_| actor(&mut rng, programs_count)).collect();
+    for lost in &mut actors[1..] {
+        if rng.below(8) == 0 {
+            lost.push(Act::Vanish);
+        }
+    }
+    if rng.below(4) == 0 {
+        let blocked = rng.below_usize(programs_count);
+        programs[blocked].push(Step::Block { gate: 0 });
+        // Does nothing else, so that nothing can keep it from opening the gate.
+        actors.push(vec![Act::Sleep { ns: 500 }, Act::Open { gate: 0 }]);
+    }
+    if rng.below(4) == 0 {
+        // All workers have to come. Nobody else spawns this program, so as many come as are needed, or none.
+        programs.push(vec![Step::Meet { parties: workers }]);
+        let meeting = Act::Batch { program: programs_count, count: workers };
+        let place = rng.below_usize(actors[0].len() + 1);
+        actors[0].insert(place, meeting);
+    }
     let end = match rng.below(8) {
         0 => End::Drop,
         1 => End::ShutdownAndJoin,

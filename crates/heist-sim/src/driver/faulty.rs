@@ -1,0 +1,49 @@
+//! Lets waits end for no reason, or before their time, whoever decides otherwise.
+
+use super::{Action, Driver, View};
+use heist::XorShift64;
+
+/// Faults are rare, or nothing else would happen.
+const ODDS: u32 = 64;
+
+/// Another driver, with faults.
+pub struct Faulty {
+    decider: Box<dyn Driver>,
+    rng: XorShift64,
+    /// Whether waits end for no reason, too. Timeouts come early in any case.
+    spurious: bool,
+}
+
+impl Faulty {
+    /// Adds faults to `decider`'s schedule: to all of them timeouts that come early, to one in four wake-ups for no
+    /// reason.
+    pub fn new(decider: Box<dyn Driver>, seed: u64) -> Self {
+        let mut rng = XorShift64::new(seed);
+        rng.next_u64();
+        let spurious = rng.below(4) == 0;
+        Self { decider, rng, spurious }
+    }
+
+    fn fault(&mut self, view: &View<'_>) -> Option<Action> {
+        if view.waits_with_timeout > 0 && self.rng.below(ODDS) == 0 {
+            return view.earliest_deadline().map(Action::Expire);
+        }
+        if self.spurious && self.rng.below(ODDS) == 0 {
+            let waiting: Vec<_> = view.waiting().collect();
+            if !waiting.is_empty() {
+                return Some(Action::WakeSpuriously(waiting[self.rng.below_usize(waiting.len())]));
+            }
+        }
+        None
+    }
+}
+
+impl Driver for Faulty {
+    fn choose(&mut self, view: &View<'_>) -> Action {
+        self.fault(view).unwrap_or_else(|| self.decider.choose(view))
+    }
+
+    fn as_any(&mut self) -> &mut dyn std::any::Any {
+        self
+    }
+}
