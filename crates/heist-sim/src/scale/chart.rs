@@ -113,7 +113,11 @@ impl Axis {
 }
 
 fn number(value: f64) -> String {
-    let digits = if value == 0.0 || value >= 1.0 { 0 } else { (-value.log10().floor()) as usize };
+    let digits = match value {
+        _ if value.fract() == 0.0 => 0,
+        _ if value >= 1.0 => 1,
+        _ => (-value.log10().floor()) as usize,
+    };
     let text = format!("{value:.digits$}");
     let whole = value as u64;
     if whole >= 1_000 { format!("{},{:03}", whole / 1_000, whole % 1_000) } else { text }

@@ -339,6 +339,7 @@ mod tests {
         assert_eq!(idle.notify_pushed(100), 4, "half of the pool");
         let woken = parkers.iter().filter(|parker| has_token(parker)).count();
         assert_eq!(woken, 6, "each of the woken has a token, and nobody else");
+        assert_eq!(idle.wakes_sent(), 6, "and each was counted");
     }
 
     #[test]
