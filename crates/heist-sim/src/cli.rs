@@ -1,20 +1,24 @@
 //! What the simulator can be asked to do.
 
 use clap::{Args, Parser, Subcommand};
-use heist::sync::plant::Plant;
+use heist::sync::plant::{self, Plant};
 use heist_sim::explore::{Campaign, Found, explore};
+use heist_sim::machine::Outcome;
 use heist_sim::minimise::minimise;
-use heist_sim::plan::Plan;
+use heist_sim::plan::{DriverKind, Plan};
 use heist_sim::plants::{Verdict, verdict};
+use heist_sim::play::play;
 use heist_sim::report::interleaving;
 use heist_sim::scale::Options;
-use heist_sim::scenario;
+use heist_sim::scenario::{self, Scenario};
 use heist_sim::schedule::{Schedule, plant_by_name};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Plays the heist scheduler, as it ships, on a simulated machine: every interleaving can be had, and had again.
 #[derive(Parser)]
@@ -49,11 +53,11 @@ enum Command {
 
 #[derive(Args)]
 struct RunArgs {
-    /// Stop after this many seconds.
-    #[arg(long, default_value_t = 60)]
-    seconds: u64,
-    /// Stop after this many schedules; the time then does not matter.
-    #[arg(long)]
+    /// Stop after this many seconds [default: 60, unless there is another limit].
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: Option<u64>,
+    /// Stop after this many schedules.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     schedules: Option<u64>,
     /// Where the dice start.
     #[arg(long, default_value_t = 1)]
@@ -62,15 +66,15 @@ struct RunArgs {
     #[arg(long)]
     scenario: Option<String>,
     /// Plant this bug.
-    #[arg(long, value_parser = plant_by_name)]
+    #[arg(long, env = "HEIST_SIM_PLANT", value_parser = plant_by_name)]
     plant: Option<Plant>,
     /// Play every schedule with at most this many deviations from the default, instead of rolling dice. Needs
     /// `--scenario`.
-    #[arg(long, requires = "scenario")]
+    #[arg(long, requires = "scenario", conflicts_with_all = ["jobs", "keep_going"])]
     exhaustive: Option<u32>,
     /// How many schedules to play at a time [default: one for each core].
-    #[arg(long)]
-    jobs: Option<usize>,
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1024))]
+    jobs: Option<u64>,
     /// Go on after a failure, and count.
     #[arg(long)]
     keep_going: bool,
@@ -84,7 +88,7 @@ struct ReplayArgs {
     /// A schedule: SCENARIO/DRIVER/SEED, or a file that `run` or `minimise` wrote.
     #[arg(env = "HEIST_SIM_SEED")]
     schedule: String,
-    /// Plant this bug. (A file says for itself.)
+    /// Plant this bug. A file says for itself.
     #[arg(long, env = "HEIST_SIM_PLANT", value_parser = plant_by_name)]
     plant: Option<Plant>,
 }
@@ -114,11 +118,12 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn run(args: &RunArgs) -> Result<ExitCode, String> {
-    if let Some(name) = &args.scenario
-        && scenario::by_name(name).is_none()
-    {
-        return Err(format!("there is no scenario `{name}`; `heist-sim list` names them"));
+    if let Some(name) = &args.scenario {
+        scenario_by_name(name)?;
     }
+    // Now, and not when there is something to write.
+    std::fs::create_dir_all(&args.out)
+        .map_err(|error| format!("cannot make the folder {}: {error}", args.out.display()))?;
     if let Some(bound) = args.exhaustive {
         return run_exhaustive(args, bound);
     }
@@ -128,50 +133,71 @@ fn run(args: &RunArgs) -> Result<ExitCode, String> {
         scenario: args.scenario.clone(),
         plant: args.plant,
         schedules_max: args.schedules.unwrap_or(u64::MAX),
-        time_max: args.schedules.map_or(Duration::from_secs(args.seconds), |_| Duration::MAX),
-        jobs: args.jobs.unwrap_or(cores).max(1),
+        time_max: args.time_max(Duration::from_secs(60)),
+        jobs: args.jobs.map_or(cores, |jobs| jobs as usize),
         stop_at_failure: !args.keep_going,
     };
     let progress = Progress::new();
     let tally = campaign.run(&|schedules, failures| progress.show(schedules, failures));
     progress.finish();
-    for found in tally.found.iter().take(if args.keep_going { 5 } else { 1 }) {
+    let told = tally.found.len().min(if args.keep_going { TOLD_MAX } else { 1 });
+    for found in &tally.found[..told] {
         explain(found, args)?;
     }
-    println!("{} steps, {} a schedule", tally.steps, tally.steps / tally.schedules.max(1));
-    println!("schedules: {}, failures: {}", tally.schedules, tally.failures);
+    if told as u64 != tally.failures {
+        say(format_args!("told: {told} of {} failures", tally.failures));
+    }
+    say(format_args!("{} steps, {} a schedule", tally.steps, tally.steps / tally.schedules.max(1)));
+    say(format_args!("schedules: {}, failures: {}", tally.schedules, tally.failures));
     Ok(if tally.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Failures beyond these are counted, and not told.
+const TOLD_MAX: usize = 5;
+
+impl RunArgs {
+    /// How long to play: for `otherwise` if there is no limit at all.
+    fn time_max(&self, otherwise: Duration) -> Duration {
+        let unlimited = if self.schedules.is_some() { Duration::MAX } else { otherwise };
+        self.seconds.map_or(unlimited, Duration::from_secs)
+    }
+}
+
+/// The scenario of that name, generated ones included.
+fn scenario_by_name(name: &str) -> Result<Rc<Scenario>, String> {
+    let plan = Plan { scenario: name.to_owned(), driver: DriverKind::Random, seed: 0 };
+    plan.scenario()
 }
 
 fn run_exhaustive(args: &RunArgs, bound: u32) -> Result<ExitCode, String> {
     let name = args.scenario.as_deref().unwrap_or("standard");
-    let scenario = scenario::by_name(name).ok_or("there is no such scenario")?;
-    heist::sync::plant::set(args.plant);
+    let scenario = scenario_by_name(name)?;
+    plant::set(args.plant);
     let progress = Progress::new();
-    let schedules_max = args.schedules.unwrap_or(u64::MAX);
-    let explored = explore(&Rc::new(scenario.clone()), bound, schedules_max, None, |schedules| {
-        progress.show(schedules, 0);
-    });
+    let limits = (args.schedules.unwrap_or(u64::MAX), args.time_max(Duration::MAX));
+    let explored = explore(&scenario, bound, limits, None, |schedules| progress.show(schedules, 0));
     progress.finish();
     let failures = u64::from(explored.found.is_some());
     if let Some((failure, decisions)) = explored.found {
         let plant = args.plant.map(|plant| format!("{plant:?}"));
         let origin = format!("{name}, every schedule with at most {bound} deviations");
+        let scenario = (*scenario).clone();
         let schedule = Schedule { origin, plant, failure, scenario, decisions };
         let path = args.out.join(format!("{name}-exhaustive.json"));
         tell(&schedule, &path)?;
     } else if explored.complete {
-        println!("every schedule of {name} with at most {bound} deviations");
+        say(format_args!("that is every schedule of {name} with at most {bound} deviations"));
+    } else {
+        say(format_args!(
+            "stopped before every schedule with at most {bound} deviations was played"
+        ));
     }
-    println!("schedules: {}, failures: {failures}", explored.schedules);
+    say(format_args!("schedules: {}, failures: {failures}", explored.schedules));
     Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Says how to have a failure again, makes it simple, writes it down and tells it.
+/// Writes a failure down, says how to have it again, makes it simple and tells it.
 fn explain(found: &Found, args: &RunArgs) -> Result<(), String> {
-    println!("after {} schedules: {}", found.after, found.failure);
-    let plant = args.plant.map(|plant| format!(" HEIST_SIM_PLANT={plant:?}")).unwrap_or_default();
-    println!("HEIST_SIM_SEED={}{plant}", found.plan);
     let Some(schedule) = Schedule::of_plan(&found.plan, args.plant)? else {
         return Err(format!(
             "{} failed, and does not fail again: it is not deterministic",
@@ -181,7 +207,10 @@ fn explain(found: &Found, args: &RunArgs) -> Result<(), String> {
     let name = found.plan.to_string().replace('/', "-");
     let path = args.out.join(format!("{name}.json"));
     schedule.write(&path)?;
-    println!("written to {}", path.display());
+    say(format_args!("after {} schedules: {}", found.after, found.failure));
+    let plant = args.plant.map(|plant| format!(" HEIST_SIM_PLANT={plant:?}")).unwrap_or_default();
+    say(format_args!("HEIST_SIM_SEED={}{plant} target-sim/release/heist-sim replay", found.plan));
+    say(format_args!("written to {}", path.display()));
     let minimised = minimise(&schedule, &mut |text| eprintln!("minimising: {text}"))?;
     tell(&minimised, &args.out.join(format!("{name}-minimised.json")))
 }
@@ -189,53 +218,76 @@ fn explain(found: &Found, args: &RunArgs) -> Result<(), String> {
 fn tell(schedule: &Schedule, path: &Path) -> Result<(), String> {
     schedule.write(path)?;
     let outcome = schedule.replay(true)?;
-    println!("the scenario: {}", serde_json::to_string(&schedule.scenario).unwrap_or_default());
-    println!("{}", interleaving(&outcome));
-    match outcome.failure {
-        Some(failure) => println!("{failure}"),
-        None => println!("nothing is wrong"),
-    }
-    println!("written to {}", path.display());
+    let scenario = serde_json::to_string(&schedule.scenario).unwrap_or_default();
+    say(format_args!("the scenario: {scenario}"));
+    say(format_args!("{}", interleaving(&outcome)));
+    say(format_args!("{}", verdict_of(&outcome)));
+    say(format_args!("written to {}", path.display()));
     Ok(())
 }
 
-/// The schedule that is asked for, if it fails. A plan that does not fail is told, and nothing more.
-fn asked_for(args: &ReplayArgs) -> Result<Option<Schedule>, String> {
+fn verdict_of(outcome: &Outcome) -> String {
+    outcome.failure.as_ref().map_or("nothing is wrong".to_owned(), ToString::to_string)
+}
+
+/// A line on the standard output. Whoever has closed it does not want to know; the exit code tells the rest.
+fn say(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stdout().lock(), "{line}");
+}
+
+/// What is asked for: a plan, or a file.
+enum AskedFor {
+    Plan(Plan),
+    File(Schedule),
+}
+
+fn asked_for(args: &ReplayArgs) -> Result<AskedFor, String> {
+    let no_plan = match args.schedule.parse() {
+        Ok(plan) => return Ok(AskedFor::Plan(plan)),
+        Err(no_plan) => no_plan,
+    };
     let path = Path::new(&args.schedule);
-    if path.exists() || path.extension().is_some_and(|extension| extension == "json") {
-        let mut schedule = Schedule::read(path)?;
-        if let Some(plant) = args.plant {
-            schedule.plant = Some(format!("{plant:?}"));
-        }
-        return Ok(Some(schedule));
+    if !path.exists() && path.extension().is_none_or(|extension| extension != "json") {
+        return Err(format!("{no_plan}; and there is no file of that name"));
     }
-    Schedule::of_plan(&args.schedule.parse()?, args.plant)
+    let schedule = Schedule::read(path)?;
+    let planted = args.plant.map(|plant| format!("{plant:?}"));
+    if planted.is_some() && planted != schedule.plant {
+        let says = schedule.plant.as_deref().unwrap_or("no bug");
+        return Err(format!(
+            "{} is a schedule with {says}; leave out the other one",
+            path.display()
+        ));
+    }
+    Ok(AskedFor::File(schedule))
 }
 
 fn replay(args: &ReplayArgs) -> Result<ExitCode, String> {
-    let outcome = match asked_for(args)? {
-        Some(schedule) => schedule.replay(true)?,
-        None => {
-            let plan: Plan = args.schedule.parse()?;
-            heist_sim::play::play(&plan.scenario()?, plan.driver(), true)
+    let (outcome, expected) = match asked_for(args)? {
+        AskedFor::File(schedule) => (schedule.replay(true)?, Some(schedule.kind())),
+        AskedFor::Plan(plan) => {
+            plant::set(args.plant);
+            (play(&plan.scenario()?, plan.driver(), true), None)
         }
     };
-    println!("{}", interleaving(&outcome));
-    println!("{} steps, hash {:016x}", outcome.steps, outcome.hash);
-    match outcome.failure {
-        Some(failure) => {
-            println!("{failure}");
-            Ok(ExitCode::FAILURE)
-        }
-        None => {
-            println!("nothing is wrong");
-            Ok(ExitCode::SUCCESS)
-        }
+    say(format_args!("{}", interleaving(&outcome)));
+    say(format_args!("{} steps, hash {:016x}", outcome.steps, outcome.hash));
+    say(format_args!("{}", verdict_of(&outcome)));
+    let kind = outcome.failure.map(|failure| failure.kind);
+    if let Some(expected) = expected.filter(|expected| Some(*expected) != kind) {
+        say(format_args!(
+            "the file says `{expected}`: the code under test has changed since, or it is mended"
+        ));
     }
+    Ok(if kind.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn minimise_one(args: &MinimiseArgs) -> Result<ExitCode, String> {
-    let Some(schedule) = asked_for(&args.replay)? else {
+    let schedule = match asked_for(&args.replay)? {
+        AskedFor::File(schedule) => Some(schedule),
+        AskedFor::Plan(plan) => Schedule::of_plan(&plan, args.replay.plant)?,
+    };
+    let Some(schedule) = schedule else {
         return Err(format!(
             "{} does not fail, so there is nothing to minimise",
             args.replay.schedule
@@ -245,6 +297,8 @@ fn minimise_one(args: &MinimiseArgs) -> Result<ExitCode, String> {
         let kind = schedule.kind();
         return Err(format!("{} does not fail as `{kind}` any more", args.replay.schedule));
     }
+    // If it cannot be written, that should show before the work is done.
+    schedule.write(&args.out)?;
     let minimised = minimise(&schedule, &mut |text| eprintln!("minimising: {text}"))?;
     tell(&minimised, &args.out)?;
     Ok(ExitCode::SUCCESS)
@@ -253,7 +307,7 @@ fn minimise_one(args: &MinimiseArgs) -> Result<ExitCode, String> {
 fn scale(out: &Path) -> Result<ExitCode, String> {
     let report = heist_sim::scale::run(&Options::default(), &mut |text| eprintln!("{text}"));
     report.write_to(out).map_err(|error| format!("cannot write to {}: {error}", out.display()))?;
-    println!("written to {}", out.display());
+    say(format_args!("written to {}", out.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -275,17 +329,17 @@ fn write_corpus(folder: &Path) -> Result<ExitCode, String> {
         let path = folder.join(format!("{plant:?}.json"));
         minimised.write(&path)?;
         let deviations = minimised.decisions.len();
-        println!("{}: {}, {deviations} deviations", path.display(), minimised.failure);
+        say(format_args!("{}: {}, {deviations} deviations", path.display(), minimised.failure));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn list() -> Result<ExitCode, String> {
-    println!("scenarios:");
+    say(format_args!("scenarios:"));
     for name in scenario::names() {
-        println!("  {name}");
+        say(format_args!("  {name}"));
     }
-    println!("  generated-SEED\n\nbugs that can be planted:");
+    say(format_args!("  generated-SEED\n\nbugs that can be planted:"));
     for plant in Plant::ALL {
         let found = match verdict(*plant) {
             Verdict::Found { scenario, within, .. } => {
@@ -294,7 +348,7 @@ fn list() -> Result<ExitCode, String> {
             Verdict::LeftToLoom => "invisible on this machine; loom finds it".to_owned(),
             Verdict::Sound => "no bug, for comparison".to_owned(),
         };
-        println!("  {:<22} {found}", format!("{plant:?}"));
+        say(format_args!("  {:<22} {found}", format!("{plant:?}")));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -302,8 +356,9 @@ fn list() -> Result<ExitCode, String> {
 /// How far it got: a line that moves on a terminal, a new one every ten seconds elsewhere.
 struct Progress {
     bar: ProgressBar,
-    started: std::time::Instant,
-    lines: std::sync::atomic::AtomicU64,
+    started: Instant,
+    /// In which interval it was shown last.
+    shown: AtomicU64,
 }
 
 impl Progress {
@@ -311,7 +366,7 @@ impl Progress {
         let bar = ProgressBar::new_spinner();
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is right");
         bar.set_style(style);
-        Self { bar, started: std::time::Instant::now(), lines: 0.into() }
+        Self { bar, started: Instant::now(), shown: 0.into() }
     }
 
     fn show(&self, schedules: u64, failures: u64) {
@@ -320,17 +375,17 @@ impl Progress {
             let rate = schedules as f64 / seconds.max(0.001);
             format!("{seconds:.0} s: {schedules} schedules ({rate:.0}/s), {failures} failures")
         };
-        if !self.bar.is_hidden() {
-            // Drawing costs more than a schedule does.
-            if schedules.is_multiple_of(64) || failures > 0 {
-                self.bar.set_message(text());
-                self.bar.tick();
-            }
+        // Drawing costs more than a schedule does, and nobody reads ten lines a second in a log.
+        let interval = if self.bar.is_hidden() { 10.0 } else { 0.1 };
+        let due = (seconds / interval) as u64;
+        if self.shown.fetch_max(due, Ordering::Relaxed) >= due {
             return;
         }
-        let due = (seconds / 10.0) as u64;
-        if self.lines.fetch_max(due, std::sync::atomic::Ordering::Relaxed) < due {
+        if self.bar.is_hidden() {
             eprintln!("{}", text());
+        } else {
+            self.bar.set_message(text());
+            self.bar.tick();
         }
     }
 

@@ -163,18 +163,22 @@ pub struct Explored {
     pub found: Option<(Failure, Vec<(u64, crate::driver::Action)>)>,
 }
 
-/// Plays every schedule of a scenario with at most `bound` deviations, or the first `schedules_max` of them, until one
-/// fails as `wanted` (or in any way).
+/// Plays every schedule of a scenario with at most `bound` deviations, or as many as the limits allow, until one fails
+/// as `wanted` (or in any way).
 pub fn explore(
     scenario: &Rc<Scenario>,
     bound: u32,
-    schedules_max: u64,
+    (schedules_max, time_max): (u64, Duration),
     wanted: Option<Kind>,
     mut progress: impl FnMut(u64),
 ) -> Explored {
     let mut frontier = Frontier::new(bound);
     let mut schedules = 0;
+    let started = Instant::now();
     loop {
+        if schedules >= schedules_max || started.elapsed() >= time_max {
+            return Explored { schedules, complete: false, found: None };
+        }
         let driver: Box<dyn Driver> = Box::new(Exhaustive::new(frontier));
         let mut outcome = play(scenario, driver, true);
         schedules += 1;
@@ -189,9 +193,6 @@ pub fn explore(
         frontier = exhaustive.expect("it is the one that was handed in").into_frontier();
         if !frontier.advance() {
             return Explored { schedules, complete: true, found: None };
-        }
-        if schedules == schedules_max {
-            return Explored { schedules, complete: false, found: None };
         }
     }
 }

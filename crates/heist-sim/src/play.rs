@@ -3,7 +3,7 @@
 use crate::driver::Driver;
 use crate::failure::{Failure, Kind};
 use crate::machine::{Outcome, Setup, machine};
-use crate::scenario::{Act, End, How, Scenario, Step};
+use crate::scenario::{Act, End, GATES_MAX, How, Scenario, Step};
 use crate::world::{Place, World, begin_world, fail, world};
 use heist::policy::Source;
 use heist::sync::machine::Machine;
@@ -257,7 +257,7 @@ fn wait_at(gate: usize) {
 }
 
 /// The gate at which those wait who meet. It is beyond those that scenarios name.
-const MEETING: usize = 1 << 10;
+const MEETING: usize = GATES_MAX;
 
 fn meet(parties: usize) {
     if world(World::meet) == parties {

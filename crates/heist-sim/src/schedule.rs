@@ -92,9 +92,13 @@ impl Schedule {
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        serde_json::from_str(&text).map_err(|error| {
+        let mut schedule: Self = serde_json::from_str(&text).map_err(|error| {
             format!("{} is no schedule: {error}; `heist-sim run` writes them", path.display())
-        })
+        })?;
+        let problem = |error| format!("{} cannot be played: {error}", path.display());
+        schedule.scenario.validate().map_err(problem)?;
+        schedule.decisions.sort_by_key(|(step, _)| *step);
+        Ok(schedule)
     }
 
     /// Writes it.

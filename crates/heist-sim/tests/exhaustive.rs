@@ -5,6 +5,7 @@ use heist::sync::plant::{self, Plant};
 use heist_sim::explore::explore;
 use heist_sim::scenario::by_name;
 use std::rc::Rc;
+use std::time::Duration;
 
 #[test]
 fn no_schedule_of_a_small_scenario_fails() {
@@ -18,7 +19,7 @@ fn no_schedule_of_a_small_scenario_fails() {
         ("thieves-meet", 2),
     ] {
         let scenario = Rc::new(by_name(name).unwrap());
-        let explored = explore(&scenario, bound, u64::MAX, None, |_| ());
+        let explored = explore(&scenario, bound, (u64::MAX, Duration::MAX), None, |_| ());
         assert!(explored.found.is_none(), "{name}: {:?}", explored.found);
         assert!(explored.complete);
         println!("{name}: {} schedules with at most {bound} deviations", explored.schedules);
@@ -30,7 +31,7 @@ fn no_schedule_of_a_small_scenario_fails() {
 fn exploring_finds_store_buffering_with_few_deviations() {
     plant::set(Some(Plant::NoLightFence));
     let scenario = Rc::new(by_name("standard").unwrap());
-    let explored = explore(&scenario, 2, 100_000, None, |_| ());
+    let explored = explore(&scenario, 2, (100_000, Duration::MAX), None, |_| ());
     plant::set(None);
     let (failure, decisions) = explored.found.expect("two deviations are enough");
     println!("{failure} after {} schedules", explored.schedules);

@@ -119,12 +119,14 @@ pub fn shrink(scenario: &Scenario) -> Vec<Scenario> {
     for (actor, acts) in scenario.actors.iter().enumerate() {
         for act in 0..acts.len() {
             add(&|scenario| _ = scenario.actors[actor].remove(act));
+            add(&|scenario| halve_act(&mut scenario.actors[actor][act]));
             add(&|scenario| simplify_act(&mut scenario.actors[actor][act]));
         }
     }
     for (program, steps) in scenario.programs.iter().enumerate() {
         for step in 0..steps.len() {
             add(&|scenario| _ = scenario.programs[program].remove(step));
+            add(&|scenario| halve_step(&mut scenario.programs[program][step]));
             add(&|scenario| simplify_step(&mut scenario.programs[program][step]));
         }
     }
@@ -132,6 +134,7 @@ pub fn shrink(scenario: &Scenario) -> Vec<Scenario> {
         // The bound is promised to this very pool.
         return smaller;
     }
+    add(&|scenario| scenario.pool.workers /= 2);
     add(&|scenario| scenario.pool.workers -= 1);
     add(&|scenario| scenario.end = End::Join);
     let plain = Pool { workers: scenario.pool.workers, ..Pool::default() };
@@ -143,6 +146,20 @@ pub fn shrink(scenario: &Scenario) -> Vec<Scenario> {
     add(&|scenario| scenario.pool.stealing = true);
     add(&|scenario| scenario.pool.seed = plain.seed);
     smaller
+}
+
+fn halve_act(act: &mut Act) {
+    if let Act::Batch { count, .. } = act {
+        *count = count.div_ceil(2);
+    }
+}
+
+fn halve_step(step: &mut Step) {
+    match step {
+        Step::Spawn { count, .. } => *count = count.div_ceil(2),
+        Step::Again { times, .. } => *times = times.div_ceil(2),
+        _ => {}
+    }
 }
 
 fn simplify_act(act: &mut Act) {
@@ -158,8 +175,8 @@ fn simplify_act(act: &mut Act) {
 fn simplify_step(step: &mut Step) {
     match step {
         Step::Spawn { count, .. } if *count > 1 => *count -= 1,
-        Step::Spawn { how, .. } | Step::Again { times: 0 | 1, how } => *how = How::Local,
-        Step::Again { times, .. } => *times /= 2,
+        Step::Again { times, .. } if *times > 1 => *times -= 1,
+        Step::Spawn { how, .. } | Step::Again { how, .. } => *how = How::Local,
         Step::Run { ns } => *ns = 10,
         _ => {}
     }

@@ -8,6 +8,17 @@ pub use library::{by_name, names, standard};
 
 use serde::{Deserialize, Serialize};
 
+/// More than this do not come to their end within the steps that a schedule may have.
+const WORKERS_MAX: usize = 256;
+const ACTORS_MAX: usize = 64;
+const COUNT_MAX: usize = 10_000;
+
+/// As the executor's own configuration has it.
+const STEAL_TRIES_MAX: u32 = 64;
+
+/// Gates that a scenario can name. Those who meet wait at the one beyond.
+pub const GATES_MAX: usize = 64;
+
 /// Everything about one run but its schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -89,7 +100,7 @@ pub enum How {
 
 /// What a task does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Step {
     /// Computes for a while.
     Run {
@@ -142,7 +153,7 @@ pub enum Step {
 
 /// What somebody outside of the pool does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Act {
     /// Spawns one task.
     Spawn {
@@ -189,7 +200,7 @@ pub enum Act {
 
 /// How the owner ends the pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum End {
     /// Runs everything to the end.
     #[default]
@@ -211,70 +222,130 @@ impl Scenario {
     /// # Errors
     /// Names the part, and what is wrong with it.
     pub fn validate(&self) -> Result<(), String> {
-        if self.pool.workers == 0 || self.pool.workers > 1024 {
-            return Err(format!("pool.workers must be 1 to 1024, but is {}", self.pool.workers));
-        }
-        if self.actors.is_empty() {
-            return Err("actors must not be empty: the first one owns the pool".to_owned());
+        self.validate_pool()?;
+        if self.actors.is_empty() || self.actors.len() > ACTORS_MAX {
+            return Err(format!(
+                "actors must be 1 to {ACTORS_MAX}, but there are {}; the first one owns the pool",
+                self.actors.len()
+            ));
         }
         if self.actors[0].contains(&Act::Vanish) {
             return Err("actors[0] owns the pool and must not vanish".to_owned());
         }
-        let mut gates_opened = Vec::new();
-        let mut gates_waited_for = Vec::new();
         for (number, program) in self.programs.iter().enumerate() {
-            for step in program {
-                let problem = match step {
-                    Step::Spawn { program, .. } | Step::PanicInBatch { program, .. }
-                        if *program <= number || *program >= self.programs.len() =>
-                    {
-                        "spawns a program that does not come after it, or does not exist"
-                    }
-                    Step::Meet { parties } if *parties == 0 || *parties > self.pool.workers => {
-                        "meets more parties than there are workers, or none"
-                    }
-                    Step::Block { gate } => {
-                        gates_waited_for.push(*gate);
-                        continue;
-                    }
-                    Step::Open { gate } => {
-                        gates_opened.push(*gate);
-                        continue;
-                    }
-                    _ => continue,
-                };
-                return Err(format!("programs[{number}] {problem}"));
+            for (place, step) in program.iter().enumerate() {
+                self.validate_step(number, step)
+                    .map_err(|problem| format!("programs[{number}][{place}] {problem}"))?;
             }
         }
         for (number, actor) in self.actors.iter().enumerate() {
-            for act in actor {
-                match act {
-                    Act::Spawn { program, .. } | Act::Batch { program, .. }
-                        if *program >= self.programs.len() =>
-                    {
-                        return Err(format!(
-                            "actors[{number}] spawns program {program}, which does not exist"
-                        ));
-                    }
-                    Act::Spawn { hold: true, .. } if self.permits == 0 => {
-                        return Err(format!("actors[{number}] wants a permit, but permits is 0"));
-                    }
-                    Act::Block { gate } => gates_waited_for.push(*gate),
-                    Act::Open { gate } => gates_opened.push(*gate),
-                    _ => {}
-                }
+            for (place, act) in actor.iter().enumerate() {
+                self.validate_act(act)
+                    .map_err(|problem| format!("actors[{number}][{place}] {problem}"))?;
             }
         }
-        match gates_waited_for.iter().find(|gate| !gates_opened.contains(gate)) {
+        match self.gates_waited_for().find(|gate| !self.gates_opened().any(|open| open == *gate)) {
             Some(gate) => Err(format!("somebody waits for gate {gate}, and nobody opens it")),
             None => Ok(()),
         }
     }
 
-    /// Whether a task may be dropped unrun: somebody stops the pool, or may.
-    pub fn may_stop(&self) -> bool {
-        let acts = self.actors.iter().flatten();
-        let stopped = acts.into_iter().any(|act| matches!(act, Act::Shutdown | Act::Cancel));
-        stopped || !matches!(self.end, End::Join | End::JoinTimeout { .. })
+    fn validate_pool(&self) -> Result<(), String> {
+        let pool = &self.pool;
+        if pool.workers == 0 || pool.workers > WORKERS_MAX {
+            return Err(format!(
+                "pool.workers must be 1 to {WORKERS_MAX}, but is {}",
+                pool.workers
+            ));
+        }
+        let at_least_1 = [
+            ("steal_tries", u64::from(pool.steal_tries)),
+            ("steal_batch", pool.steal_batch as u64),
+            ("injector_batch", pool.injector_batch as u64),
+            ("backstop_ns", pool.backstop_ns.unwrap_or(1)),
+        ];
+        if let Some((field, _)) = at_least_1.iter().find(|(_, value)| *value == 0) {
+            return Err(format!("pool.{field} must be at least 1"));
+        }
+        if pool.steal_tries > STEAL_TRIES_MAX {
+            let tries = pool.steal_tries;
+            return Err(format!(
+                "pool.steal_tries must be at most {STEAL_TRIES_MAX}, but is {tries}"
+            ));
+        }
+        Ok(())
     }
+
+    fn validate_step(&self, number: usize, step: &Step) -> Result<(), String> {
+        match step {
+            Step::Spawn { program, .. } | Step::PanicInBatch { program, .. }
+                if *program <= number || *program >= self.programs.len() =>
+            {
+                Err(format!("spawns program {program}, which is no later one"))
+            }
+            Step::Spawn { count, .. } | Step::PanicInBatch { after: count, .. } => {
+                check_count(*count)
+            }
+            Step::Again { times, .. } => check_count(*times as usize),
+            Step::Meet { parties } if *parties == 0 || *parties > self.pool.workers => {
+                Err(format!("meets {parties}, but there are {} workers", self.pool.workers))
+            }
+            Step::Block { gate } | Step::Open { gate } => check_gate(*gate),
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_act(&self, act: &Act) -> Result<(), String> {
+        match act {
+            Act::Spawn { program, .. } | Act::Batch { program, .. }
+                if *program >= self.programs.len() =>
+            {
+                Err(format!("spawns program {program}, which does not exist"))
+            }
+            Act::Spawn { hold: true, .. } if self.permits == 0 => {
+                Err("wants a permit, but permits is 0".to_owned())
+            }
+            Act::Batch { count, .. } => check_count(*count),
+            Act::Block { gate } | Act::Open { gate } => check_gate(*gate),
+            _ => Ok(()),
+        }
+    }
+
+    fn gates_waited_for(&self) -> impl Iterator<Item = usize> {
+        let steps = self.programs.iter().flatten().filter_map(|step| match step {
+            Step::Block { gate } => Some(*gate),
+            _ => None,
+        });
+        let acts = self.actors.iter().flatten().filter_map(|act| match act {
+            Act::Block { gate } => Some(*gate),
+            _ => None,
+        });
+        steps.chain(acts)
+    }
+
+    fn gates_opened(&self) -> impl Iterator<Item = usize> {
+        let steps = self.programs.iter().flatten().filter_map(|step| match step {
+            Step::Open { gate } => Some(*gate),
+            _ => None,
+        });
+        let acts = self.actors.iter().flatten().filter_map(|act| match act {
+            Act::Open { gate } => Some(*gate),
+            _ => None,
+        });
+        steps.chain(acts)
+    }
+}
+
+fn check_gate(gate: usize) -> Result<(), String> {
+    if gate < GATES_MAX {
+        return Ok(());
+    }
+    Err(format!("names gate {gate}, but gates are 0 to {}", GATES_MAX - 1))
+}
+
+fn check_count(count: usize) -> Result<(), String> {
+    if count <= COUNT_MAX {
+        return Ok(());
+    }
+    Err(format!("wants {count}, but at most {COUNT_MAX} are allowed"))
 }
