@@ -2,11 +2,13 @@
 
 use crate::driver::{Driver, Exhaustive, Frontier};
 use crate::failure::{Failure, Kind};
+use crate::machine::Outcome;
 use crate::plan::Plan;
 use crate::play::play;
 use crate::scenario::Scenario;
 use heist::sync::plant::{self, Plant};
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -92,7 +94,7 @@ impl Campaign {
                             break;
                         }
                         let plan = Plan::number(number, self.seed, self.scenario.as_deref());
-                        let outcome = play(&scenarios.of(&plan), plan.driver(), false);
+                        let outcome = play_named(&scenarios.of(&plan), &plan);
                         mine.schedules += 1;
                         mine.steps += outcome.steps;
                         played.fetch_add(1, Ordering::Relaxed);
@@ -124,6 +126,15 @@ impl Campaign {
         progress(tally.schedules, tally.failures);
         tally
     }
+}
+
+/// A panic here is the simulator's own; it should at least say in which schedule.
+fn play_named(scenario: &Rc<Scenario>, plan: &Plan) -> Outcome {
+    let played = catch_unwind(AssertUnwindSafe(|| play(scenario, plan.driver(), false)));
+    played.unwrap_or_else(|payload| {
+        eprintln!("heist-sim: the simulator itself panicked in the schedule {plan}");
+        resume_unwind(payload);
+    })
 }
 
 impl Tally {

@@ -25,6 +25,8 @@ pub enum Kind {
     RanAfterDone,
     /// A task waited longer than it may.
     Starved,
+    /// The pool was stopped, and a running task that asked was not told.
+    StopUnheard,
     /// The metrics do not add up.
     MetricsWrong,
     /// A thief that lost a race looked elsewhere without asking again.
@@ -49,6 +51,7 @@ impl Kind {
         Self::RefusedForNoReason,
         Self::RanAfterDone,
         Self::Starved,
+        Self::StopUnheard,
         Self::MetricsWrong,
         Self::RetryIgnored,
         Self::EnginePanicked,

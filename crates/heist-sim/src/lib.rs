@@ -16,23 +16,25 @@
 //!
 //! - **Any interleaving** of the operations on `heist::sync` of all threads.
 //! - **Stores arrive late**: they wait in a buffer, first in, first out, until a read-modify-write, a `SeqCst` fence,
-//!   a lock or a sleep of the same thread; or until it pleases the driver.
+//!   a lock or a sleep of the same thread; until nobody does anything; or until it pleases the driver.
 //! - **A thread stalls** for as long as anybody else can do anything: a worker in the middle of a search, a waker
 //!   between clearing a bit and giving the token, a producer between being counted and pushing.
 //! - **Wake-ups are late**: a thread that has been woken runs when the driver says so.
-//! - **Wake-ups come for no reason**: a wait may end without a token, and a timed wait (the backstop, `join_timeout`)
-//!   before its time.
+//! - **Wake-ups come for no reason**: a wait may end without a token. The locks and the untimed park go on waiting, as
+//!   the real ones do; a timed park (the backstop) gives up, as `parking`'s does.
+//! - **Timeouts come at any moment**: the clock then jumps to the deadline.
 //! - **Tasks panic**: at any of their steps, in the middle of handing over a batch, and when they are dropped, run or
 //!   not.
 //! - **Tasks block**: for each other, or for somebody outside. They listen when the pool is stopped.
 //! - **Producers are lost**: they are never heard of again, between two calls.
-//! - **Anybody stops the pool**: closes, shuts down, cancels, drops it, several at once, while others spawn.
+//! - **Anybody outside stops the pool**: closes, shuts down, cancels, drops it, several at once, while others spawn.
 //!
 //! What may not:
 //!
 //! - A thread does not end inside a call: a producer that is killed between being counted and pushing would leave a
 //!   task that never ends, and Rust has no way to kill a thread.
 //! - Reads are not reordered, nor stores of one thread among each other. That is x86; weaker machines are loom's job.
+//! - Tasks do not stop or drop their own pool, nor spawn through a handle; the tests on real threads do.
 //! - Memory is not corrupted, and allocations succeed.
 //! - Hooks of `heist::trace` do not panic: such a panic stops the pool, and nothing is promised about the counts.
 //! - Time does not go backwards.

@@ -39,8 +39,11 @@ pub fn minimise(schedule: &Schedule, progress: &mut dyn FnMut(&str)) -> Result<S
     best = fewer_decisions(best, progress);
     best = fewest_deviations(best);
     progress(&format!("{} deviations left in the schedule", best.decisions.len()));
-    plant::set(None);
-    Ok(best)
+    if best.still_fails()? {
+        Ok(best)
+    } else {
+        Err(format!("{}: what was made of it does not fail as `{}`", best.origin, best.kind()))
+    }
 }
 
 fn size(scenario: &Scenario) -> usize {

@@ -36,6 +36,7 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::CountBeforeClear => found("crowd", &[AsleepBesideWork], 5_000),
         Plant::NoLookAfterBit => found("standard", &[AsleepBesideWork], 200),
         Plant::MoveWithoutNotify => found("close-against-spawn", &[AsleepBesideWork], 5_000),
+        Plant::StealWithoutNotify => found("standard", &[AsleepBesideWork], 50_000),
         Plant::SumsReversed => found("close-against-run", &[DoneTooEarly, RanAfterDone], 50_000),
         Plant::ProducedAfterPush => {
             found("close-against-run", &[DoneTooEarly, RanAfterDone], 1_000_000)
@@ -55,6 +56,7 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::ShutdownIsDone => {
             found("shutdown-with-queue", &[DoneTooEarly, MetricsWrong, Lost], 200)
         }
+        Plant::StopUnheard => found("shutdown-with-queue", &[Kind::StopUnheard], 2_000),
         Plant::DropsUncounted => found("shutdown-with-queue", &[MetricsWrong], 200),
         Plant::WakesCountedLate => found("batch-against-join", &[MetricsWrong], 20_000),
         Plant::LostRaceIsRefusal => found("two-need-two", &[RefusedForNoReason], 1_000),

@@ -1,7 +1,7 @@
 //! Plays a scenario: a real pool of the code that ships, on simulated threads.
 
 use crate::driver::Driver;
-use crate::failure::{Failure, Kind};
+use crate::failure::Kind;
 use crate::machine::{Outcome, Setup, machine};
 use crate::scenario::{Act, End, GATES_MAX, How, Scenario, Step};
 use crate::world::{Place, World, begin_world, fail, world};
@@ -203,7 +203,7 @@ fn act(acts: &[Act], handle: &ExecutorHandle<Job>, cancel: &CancelToken) {
             Act::Shutdown => {
                 stop();
                 handle.shutdown();
-                world(World::has_closed);
+                world(World::has_stopped);
             }
             Act::Cancel => {
                 stop();
@@ -211,11 +211,10 @@ fn act(acts: &[Act], handle: &ExecutorHandle<Job>, cancel: &CancelToken) {
                 // A cancelled pool accepts nothing, whether it has noticed or not; but nobody else can know of it
                 // before the store has arrived.
                 fence(Ordering::SeqCst);
-                world(World::has_closed);
+                world(World::has_stopped);
             }
             Act::Vanish => {
-                std::mem::forget(handle.clone());
-                return;
+                return world(|world| world.keep_for_ever(handle.clone()));
             }
         }
     }
@@ -312,7 +311,15 @@ fn run_job(job: Job, ctx: &mut WorkerCtx<'_, Job, ()>) {
 fn do_step(step: &Step, number: usize, program: usize, ctx: &mut WorkerCtx<'_, Job, ()>) {
     let worker = ctx.worker_id();
     match step {
-        Step::Run { ns } => machine().work(*ns),
+        Step::Run { ns } => {
+            machine().work(*ns);
+            let told = world(|world| world.is_told_to_stop());
+            if !ctx.is_cancelled() && told {
+                let text =
+                    format!("task {number} asked, and was not told that the pool is stopped");
+                fail(Kind::StopUnheard, text);
+            }
+        }
         Step::Spawn { program, count, how: How::Batch } => {
             let jobs = (0..*count).map(|_| new_job(*program, How::Batch, worker));
             ctx.spawn_local_batch(jobs);
@@ -348,7 +355,8 @@ fn do_step(step: &Step, number: usize, program: usize, ctx: &mut WorkerCtx<'_, J
             });
             ctx.spawn_local_batch(jobs);
         }
-        Step::PanicOnDrop => world(|world| world.job(number).panics_on_drop = true),
+        // A property of the task's value, from the start: see `World::add_job`.
+        Step::PanicOnDrop => {}
     }
 }
 
@@ -409,9 +417,4 @@ impl Drop for WorkerWatch {
         machine().say(|| "leaves".to_owned());
         world(|world| world.worker_left(self.0));
     }
-}
-
-/// A failure by its kind alone, for those who compare.
-pub fn kind_of(outcome: &Outcome) -> Option<Kind> {
-    outcome.failure.as_ref().map(|failure: &Failure| failure.kind)
 }

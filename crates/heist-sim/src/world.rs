@@ -3,9 +3,10 @@
 
 use crate::failure::{Failure, Kind};
 use crate::machine::{ThreadId, machine};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Step};
 use heist::MetricsSnapshot;
 use heist::sync::machine::{Address, Machine};
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -51,6 +52,15 @@ pub struct Record {
     pub permit: bool,
     /// Whether its value panics when it is dropped.
     pub panics_on_drop: bool,
+    /// Who offered it from outside.
+    offered_by: Option<ThreadId>,
+}
+
+impl Record {
+    /// Whether nothing has become of it.
+    fn is_lost(&self) -> bool {
+        !matches!(self.fate, Fate::Ended | Fate::Dropped | Fate::Refused)
+    }
 }
 
 /// A place to wait at until it is opened.
@@ -88,11 +98,15 @@ pub struct World {
     stopped: bool,
     /// The pool is known to be closed.
     closed: bool,
+    /// A call that stops the pool has returned: running tasks are told when they ask.
+    told_to_stop: bool,
     /// The owner waits for the end.
     joining: bool,
     joined: bool,
-    /// A worker whose task has panicked and which has not been seen since: the pool is closed when it is.
-    aborting: Option<ThreadId>,
+    /// Workers whose task has panicked and which have not been seen since: the pool is closed when one of them is.
+    aborting: Vec<ThreadId>,
+    /// What lost producers hold, until the schedule is over.
+    lost: Vec<Box<dyn Any>>,
     panics: u64,
     dropped: u64,
     /// The pool's own account, after it was joined.
@@ -110,7 +124,13 @@ pub fn world<R>(change: impl FnOnce(&mut World) -> R) -> R {
 
 /// Begins a new world.
 pub fn begin_world(scenario: &Rc<Scenario>) {
-    WORLD.set(Some(World::new(Rc::clone(scenario))));
+    let before = WORLD.replace(Some(World::new(Rc::clone(scenario))));
+    if let Some(before) = before
+        && before.jobs.iter().any(Record::is_lost)
+    {
+        // Tasks that are dropped now would be taken for this world's.
+        std::mem::forget(before.lost);
+    }
 }
 
 /// A promise is broken: ends the schedule.
@@ -135,9 +155,11 @@ impl World {
             permit_word: None,
             stopped: false,
             closed: false,
+            told_to_stop: false,
             joining: false,
             joined: false,
-            aborting: None,
+            aborting: Vec::new(),
+            lost: Vec::new(),
             panics: 0,
             dropped: 0,
             metrics: None,
@@ -157,8 +179,15 @@ impl World {
     /// Makes a task. One that a worker spawns is accepted from the start.
     pub fn add_job(&mut self, program: usize, place: Place, from_outside: bool) -> usize {
         let fate = if from_outside { Fate::Offered } else { Fate::Waiting };
-        let (again, permit, panics_on_drop) = (None, false, false);
-        self.jobs.push(Record { program, fate, place, again, permit, panics_on_drop });
+        self.jobs.push(Record {
+            program,
+            fate,
+            place,
+            again: None,
+            permit: false,
+            panics_on_drop: self.scenario.programs[program].contains(&Step::PanicOnDrop),
+            offered_by: from_outside.then(|| machine().thread()),
+        });
         self.outstanding += usize::from(!from_outside);
         let job = self.jobs.len() - 1;
         if place == Place::Injector && !from_outside {
@@ -246,13 +275,13 @@ impl World {
         self.panics += 1;
         if !self.scenario.pool.isolate_panics {
             self.stopped = true;
-            self.aborting = Some(machine().thread());
+            self.aborting.push(machine().thread());
         }
     }
 
     /// A worker does something between tasks: if its last task has panicked, that has been dealt with.
     pub fn worker_seen(&mut self) {
-        if self.aborting.is_some_and(|thread| thread == machine().thread()) {
+        if !self.aborting.is_empty() && self.aborting.contains(&machine().thread()) {
             self.closed = true;
         }
     }
@@ -261,7 +290,12 @@ impl World {
     pub fn job_dropped(&mut self, job: usize) -> (bool, bool) {
         let record = &mut self.jobs[job];
         let permit = std::mem::take(&mut record.permit);
-        let panics = std::mem::take(&mut record.panics_on_drop);
+        // What was refused is dropped by its producer, who does not expect a panic.
+        let panics = std::mem::take(&mut record.panics_on_drop) && record.fate != Fate::Refused;
+        if record.fate == Fate::Offered && record.offered_by == Some(machine().thread()) {
+            let text = format!("task {job} was accepted, and its own producer had to drop it");
+            fail(Kind::DoneTooEarly, text);
+        }
         match record.fate {
             // An offered one is on its way back, or the pool has dropped it before it has answered.
             Fate::Offered | Fate::Waiting => {
@@ -291,9 +325,25 @@ impl World {
         }
     }
 
+    /// A producer is never heard of again, and neither is what it holds.
+    pub fn keep_for_ever(&mut self, held: impl Any) {
+        self.lost.push(Box::new(held));
+    }
+
     /// Somebody is about to stop the pool.
     pub fn stops(&mut self) {
         self.stopped = true;
+    }
+
+    /// A call that stops the pool has returned.
+    pub fn has_stopped(&mut self) {
+        self.told_to_stop = true;
+        self.closed = true;
+    }
+
+    /// Whether such a call has returned.
+    pub fn is_told_to_stop(&self) -> bool {
+        self.told_to_stop
     }
 
     /// Whether somebody has begun to stop the pool.
@@ -411,8 +461,7 @@ impl World {
     /// Everything is over: is everything accounted for?
     pub fn check_end(&self) -> Option<Failure> {
         let metrics = self.metrics.as_ref()?;
-        let lost = |job: &Record| !matches!(job.fate, Fate::Ended | Fate::Dropped | Fate::Refused);
-        if let Some(number) = self.jobs.iter().position(lost) {
+        if let Some(number) = self.jobs.iter().position(Record::is_lost) {
             let fate = self.jobs[number].fate;
             return Some(Failure::new(Kind::Lost, format!("task {number} is {fate:?} at the end")));
         }

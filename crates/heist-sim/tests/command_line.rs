@@ -65,7 +65,7 @@ fn bad_input_is_an_error_that_says_what_to_do() {
         (&["replay", "nonsense"][..], "SCENARIO/DRIVER/SEED"),
         (&["replay", "nothing.json"], "cannot read nothing.json"),
         (&["replay", "unheard-of/pct/1"], "there is no scenario `unheard-of`"),
-        (&["run", "--scenario", "unheard-of"], "heist-sim list"),
+        (&["run", "--scenario", "unheard-of"], "there is no scenario `unheard-of`"),
         (&["run", "--plant", "Unheard"], "heist-sim list"),
         (&["minimise", "standard/pct/1"], "does not fail"),
         (&["replay"], "<SCHEDULE>"),

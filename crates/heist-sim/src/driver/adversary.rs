@@ -47,6 +47,10 @@ impl Adversary {
 impl Driver for Adversary {
     fn choose(&mut self, view: &View<'_>) -> Action {
         self.delayed_since.resize(view.threads.len(), None);
+        // Stores arrive once in a while, too.
+        if !view.buffered.is_empty() && self.rng.below(32) == 0 {
+            return Action::Flush(view.buffered[self.rng.below_usize(view.buffered.len())]);
+        }
         let Some(&first) = view.runnable.first() else {
             return view.default_action().expect("something can happen");
         };
@@ -71,10 +75,6 @@ impl Driver for Adversary {
             } else {
                 delayed.get_or_insert(view.step);
             }
-        }
-        // Stores arrive once in a while, too.
-        if !view.buffered.is_empty() && self.rng.below(32) == 0 {
-            return Action::Flush(view.buffered[0]);
         }
         Action::Run(chosen)
     }

@@ -1,7 +1,7 @@
 //! Decides in every possible way, one schedule after the other, with a bounded number of deviations.
 //!
-//! A deviation is a pre-emption, or a store that arrives before it has to: what the default schedule would not have
-//! done. Most bugs need few of them, and few of them can be tried completely.
+//! A deviation is a pre-emption, a store that arrives before it has to, or a timed wait that ends before everybody else
+//! is at rest: what the default schedule would not have done. Wake-ups for no reason are not tried. Most bugs need few of them, and few of them can be tried completely.
 
 use super::{Action, Driver, View};
 
@@ -9,7 +9,7 @@ use super::{Action, Driver, View};
 #[derive(Clone, Debug)]
 struct Branch {
     step: u64,
-    /// The other actions that are possible here; the last one is in force, unless none was tried yet.
+    /// The other actions that are possible here, and were not tried yet.
     untried: Vec<Action>,
     /// What is in force.
     chosen: Action,
@@ -68,7 +68,7 @@ impl Exhaustive {
 impl Driver for Exhaustive {
     fn choose(&mut self, view: &View<'_>) -> Action {
         if let Some(branch) = self.frontier.path.get(self.followed) {
-            debug_assert_eq!(branch.step, view.step, "the same decisions lead to the same place");
+            assert_eq!(branch.step, view.step, "the same decisions lead to the same place");
             self.followed += 1;
             return branch.chosen;
         }
@@ -77,7 +77,9 @@ impl Driver for Exhaustive {
         let untried = if deviations < self.frontier.bound {
             let runs = view.runnable.iter().map(|thread| Action::Run(*thread));
             let flushes = view.buffered.iter().map(|thread| Action::Flush(*thread));
-            runs.chain(flushes).filter(|action| *action != default).collect()
+            let expiries = (0..view.threads.len()).map(Action::Expire);
+            let expiries = expiries.filter(|action| view.allows(*action));
+            runs.chain(flushes).chain(expiries).filter(|action| *action != default).collect()
         } else {
             Vec::new()
         };

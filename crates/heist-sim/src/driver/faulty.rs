@@ -26,7 +26,9 @@ impl Faulty {
 
     fn fault(&mut self, view: &View<'_>) -> Option<Action> {
         if view.waits_with_timeout > 0 && self.rng.below(ODDS) == 0 {
-            return view.earliest_deadline().map(Action::Expire);
+            let timed: Vec<_> =
+                view.waiting().filter(|thread| view.deadline_ns(*thread).is_some()).collect();
+            return Some(Action::Expire(timed[self.rng.below_usize(timed.len())]));
         }
         if self.spurious && self.rng.below(ODDS) == 0 {
             let waiting: Vec<_> = view.waiting().collect();

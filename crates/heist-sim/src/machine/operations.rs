@@ -127,6 +127,10 @@ impl Machine for SimMachine {
 
     fn spawn(&self, name: &str, body: Box<dyn FnOnce()>) -> u64 {
         let mut state = self.state.borrow_mut();
+        // Starting a thread is a system call, and more than a fence.
+        if let Some(parent) = state.current {
+            state.flush_all(parent);
+        }
         let thread = state.threads.len();
         let coroutine = self.stacks.borrow_mut().coroutine(body);
         let clock_ns = state.time_ns();

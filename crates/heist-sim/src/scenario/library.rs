@@ -25,6 +25,7 @@ const LIBRARY: &[(&str, Make)] = &[
     ("close-against-run", close_against_run),
     ("thieves-meet", thieves_meet),
     ("batch-against-join", batch_against_join),
+    ("wide", wide),
 ];
 
 /// The names of all scenarios.
@@ -104,6 +105,13 @@ fn batch_needs_all() -> Scenario {
 /// Nothing to do, and then the end.
 fn join_idle() -> Scenario {
     scenario("join-idle", 2, vec![], vec![vec![]])
+}
+
+/// More workers than one word of the parked set has bits.
+fn wide() -> Scenario {
+    let programs = vec![vec![children(1, 1, How::Local), SHORT], vec![]];
+    let owner = vec![Act::Sleep { ns: 1_000 }, Act::Batch { program: 0, count: 6 }];
+    scenario("wide", 66, programs, vec![owner, vec![spawn(0)]])
 }
 
 /// The pool is closed while a task runs whose child is stolen: the sums that are read meanwhile must not be equal.

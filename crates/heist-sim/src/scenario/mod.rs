@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// More than this do not come to their end within the steps that a schedule may have.
 const WORKERS_MAX: usize = 256;
 const ACTORS_MAX: usize = 64;
-const COUNT_MAX: usize = 10_000;
+const COUNT_MAX: usize = 100_000;
 
 /// As the executor's own configuration has it.
 const STEAL_TRIES_MAX: u32 = 64;
@@ -147,7 +147,7 @@ pub enum Step {
         /// After how many.
         after: usize,
     },
-    /// From now on the task's value panics when it is dropped, run or not.
+    /// The task's value panics when it is dropped, run or not, but for a task that was refused.
     PanicOnDrop,
 }
 

@@ -169,8 +169,8 @@ impl<T> Shared<T> {
     /// The push rule, for a thread that is no worker.
     fn announce_pushed(&self, count: usize) {
         self.idle.notify_pushed(count);
-        // Done with an accepted task in the queue: the workers are gone, because the engine itself has failed. They
-        // have set the flag before they emptied the queue, so whoever pushes after that sees it.
+        // Usually our task has ended already, and the queue is empty. If not, the workers are gone because the engine
+        // itself has failed: they have set the flag before they emptied the queue, so whoever pushes after that sees it.
         if self.termination.is_done() {
             self.drop_what_nobody_will_run();
         }
@@ -266,6 +266,9 @@ impl<T> Shared<T> {
 
     /// Whether running tasks should come to an end.
     pub(super) fn is_cancelled(&self) -> bool {
+        if planted(Plant::StopUnheard) {
+            return false;
+        }
         self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 || self.cancel.is_cancelled()
     }
 

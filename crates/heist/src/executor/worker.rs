@@ -354,12 +354,13 @@ impl<T> Context for Worker<T> {
             // The thief's own queue was empty.
             let moved = self.local.len();
             metrics.steals_won.add(1);
+            // (Those that others have stolen on by now are theirs.)
             metrics.tasks_moved.add(1 + moved as u64);
             if self.shared.injector.has_yielded() {
                 self.older_tasks = moved;
             }
             // A thief that is no searcher announces what it moved: that is a push.
-            if moved > 0 && !self.searching && !planted(Plant::MoveWithoutNotify) {
+            if moved > 0 && !self.searching && !planted(Plant::StealWithoutNotify) {
                 self.notify_pushed(moved);
             }
         }

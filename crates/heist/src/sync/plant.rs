@@ -35,6 +35,8 @@ plants! {
     NoLookAfterBit,
     /// A batch is moved into the own queue by a worker that is no searcher, without the push rule.
     MoveWithoutNotify,
+    /// A batch is stolen by a worker that is no searcher, without the push rule.
+    StealWithoutNotify,
     /// The produced counters are summed before the consumed ones.
     SumsReversed,
     /// `consumed` is stored without release.
@@ -61,6 +63,8 @@ plants! {
     InjectorNeverDue,
     /// `shutdown` declares the pool done, whatever is queued.
     ShutdownIsDone,
+    /// A running task is not told that the pool was stopped.
+    StopUnheard,
     /// Tasks that are dropped unrun are not counted.
     DropsUncounted,
     /// The wake-ups of a push are counted when all of them were sent.
