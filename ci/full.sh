@@ -30,5 +30,11 @@ done
 echo "== soak"
 bash ci/soak.sh "$minutes"
 
+echo "== the simulator, ten minutes"
+bash ci/sim.sh 600 "$RANDOM"
+
+echo "== mutants"
+bash ci/mutants.sh
+
 echo "== the benchmark"
 cargo run --release -q -p heist-bench -- executor

@@ -1,7 +1,8 @@
 //! Decides in every possible way, one schedule after the other, with a bounded number of deviations.
 //!
-//! A deviation is a pre-emption, a store that arrives before it has to, or a timed wait that ends before everybody else
-//! is at rest: what the default schedule would not have done. Wake-ups for no reason are not tried. Most bugs need few of them, and few of them can be tried completely.
+//! A deviation is what the default schedule would not have done: a pre-emption, a store that arrives before it has to,
+//! or a timed wait that ends before everybody else is at rest. Most bugs need few of them, and few of them can be tried
+//! completely. Wake-ups for no reason are not tried.
 
 use super::{Action, Driver, View};
 

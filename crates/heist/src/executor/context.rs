@@ -80,7 +80,7 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         &mut self.worker.rng
     }
 
-    /// This worker's own metrics, the running task not included.
+    /// This worker's own metrics, the running task not included. (The wake-ups sent are counted for the whole pool.)
     pub fn metrics(&self) -> MetricsSnapshot {
         let mut snapshot = MetricsSnapshot { workers: 1, ..MetricsSnapshot::default() };
         self.worker.metrics().add_to(&mut snapshot);

@@ -170,7 +170,7 @@ impl<T> Shared<T> {
     fn announce_pushed(&self, count: usize) {
         self.idle.notify_pushed(count);
         // Usually our task has ended already, and the queue is empty. If not, the workers are gone because the engine
-        // itself has failed: they have set the flag before they emptied the queue, so whoever pushes after that sees it.
+        // itself has failed: they set the flag before they emptied the queue, so whoever pushes after that sees it.
         if self.termination.is_done() {
             self.drop_what_nobody_will_run();
         }
