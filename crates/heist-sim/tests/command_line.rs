@@ -80,3 +80,45 @@ fn bad_input_is_an_error_that_says_what_to_do() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("is no schedule"));
 }
+
+#[test]
+fn a_plan_is_replayed_with_the_bug_that_is_planted_even_if_it_does_not_fail() {
+    let last_lines = |args: &[&str]| {
+        let output = heist_sim(args);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).lines().rev().take(2).collect::<Vec<_>>().join("\n")
+    };
+    let ours = last_lines(&["replay", "standard/pct/7"]);
+    let other = last_lines(&["replay", "standard/pct/7", "--plant", "InFlightWord"]);
+    assert_ne!(ours, other, "another way to count is another trace");
+}
+
+#[test]
+fn what_cannot_be_played_or_written_is_said_at_once() {
+    let scenario = |programs: &str| {
+        let path = scratch("absurd.json");
+        let json = format!(
+            r#"{{"origin":"","failure":{{"kind":"lost","text":""}},"decisions":[],
+                "scenario":{{"name":"absurd","programs":{programs},"actors":[[]]}}}}"#
+        );
+        std::fs::write(&path, json).unwrap();
+        path
+    };
+    for (programs, expected) in [
+        (r#"[[{"open":{"gate":10000000000}}]]"#, "programs[0][0] names gate 10000000000"),
+        (r#"[[{"spawn":{"program":5,"count":1,"how":"local"}}]]"#, "spawns program 5"),
+        (r#"[[{"meet":{"parties":9}}]]"#, "meets 9, but there are 2 workers"),
+        (r#"[[{"again":{"times":4000000000,"how":"local"}}]]"#, "wants 4000000000"),
+        (r#"[[{"run":{"ns":1,"bogus":2}}]]"#, "bogus"),
+    ] {
+        let path = scenario(programs);
+        let output = heist_sim(&["replay", path.to_str().unwrap()]);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(expected) && told.contains("absurd.json"), "{told}");
+    }
+    let inside_a_file = scenario("[]").join("folder");
+    let output = heist_sim(&["run", "--schedules", "5", "--out", inside_a_file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("cannot make the folder"), "{}", text(&output.stderr));
+}
