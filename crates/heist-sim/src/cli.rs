@@ -238,7 +238,7 @@ fn say(line: std::fmt::Arguments<'_>) {
 /// What is asked for: a plan, or a file.
 enum AskedFor {
     Plan(Plan),
-    File(Schedule),
+    File(Box<Schedule>),
 }
 
 fn asked_for(args: &ReplayArgs) -> Result<AskedFor, String> {
@@ -259,7 +259,7 @@ fn asked_for(args: &ReplayArgs) -> Result<AskedFor, String> {
             path.display()
         ));
     }
-    Ok(AskedFor::File(schedule))
+    Ok(AskedFor::File(Box::new(schedule)))
 }
 
 fn replay(args: &ReplayArgs) -> Result<ExitCode, String> {
@@ -284,7 +284,7 @@ fn replay(args: &ReplayArgs) -> Result<ExitCode, String> {
 
 fn minimise_one(args: &MinimiseArgs) -> Result<ExitCode, String> {
     let schedule = match asked_for(&args.replay)? {
-        AskedFor::File(schedule) => Some(schedule),
+        AskedFor::File(schedule) => Some(*schedule),
         AskedFor::Plan(plan) => Schedule::of_plan(&plan, args.replay.plant)?,
     };
     let Some(schedule) = schedule else {
