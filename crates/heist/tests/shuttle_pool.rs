@@ -528,7 +528,7 @@ fn bites_sums_reversed() {
 
 #[test]
 fn bites_produced_after_the_push() {
-    must_fail(Plant::ProducedAfterPush, 20_000, EARLY, a_join_finds_no_early_end);
+    must_fail(Plant::ProducedAfterPush, 200_000, EARLY, a_join_finds_no_early_end);
 }
 
 #[test]
