@@ -23,14 +23,10 @@ use std::time::Duration;
 const PLANNED: &str = "as planned";
 
 /// More steps than any schedule of the usual scenarios needs; drivers that are unfair need the room.
-pub const STEPS_MAX: u64 = 200_000;
+const STEPS_MAX: u64 = 200_000;
 
 /// Plays one schedule.
 pub fn play(scenario: &Rc<Scenario>, driver: Box<dyn Driver>, record: bool) -> Outcome {
-    play_with(scenario, Setup { driver, steps_max: STEPS_MAX, record, costs: None })
-}
-
-fn play_with(scenario: &Rc<Scenario>, setup: Setup) -> Outcome {
     silence_panics();
     begin_world(scenario);
     let main = {
@@ -40,6 +36,7 @@ fn play_with(scenario: &Rc<Scenario>, setup: Setup) -> Outcome {
     let at_rest = || world(|world| world.check_at_rest());
     let stuck = || world(|world| world.explain_stuck());
     IN_SIMULATION.set(true);
+    let setup = Setup { driver, steps_max: STEPS_MAX, record, costs: None };
     let mut outcome = machine().run(setup, main, at_rest, stuck);
     IN_SIMULATION.set(false);
     outcome.failure = outcome.failure.or_else(|| world(|world| world.check_end()));
@@ -50,7 +47,8 @@ thread_local! {
     static IN_SIMULATION: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A panic of the code under test is reported by an oracle; planned ones by nobody.
+/// A panic of the code under test is reported by an oracle; planned ones by nobody. With `HEIST_SIM_PANICS` set all of
+/// them are shown, for whoever debugs the simulator itself.
 fn silence_panics() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
