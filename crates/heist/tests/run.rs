@@ -237,7 +237,7 @@ fn a_panic_stops_the_run_and_comes_back_as_an_error() {
         .unwrap_err();
         assert!(error.to_string().starts_with("panic on worker 0: "), "{error}");
         let RunError::Panicked { panic, payload } = error else { panic!("{error:?}") };
-        assert_eq!(panic.worker, 0);
+        assert_eq!(panic.worker, Some(0));
         assert!(panic.message.contains("unlucky"));
         assert_eq!(panic_text(&*payload), panic.message);
         assert_eq!(ran.load(Ordering::Relaxed), 14, "the rest was not run");
@@ -276,7 +276,7 @@ fn a_panic_while_scratch_is_made_stops_the_run() {
             )
             .unwrap_err();
             let RunError::Panicked { panic, .. } = error else { panic!("{error:?}") };
-            assert_eq!(panic.worker, 1);
+            assert_eq!(panic.worker, Some(1));
             assert!(panic.message.contains("no scratch for me"));
             assert!(ran.load(Ordering::Relaxed) <= 1_000);
         }

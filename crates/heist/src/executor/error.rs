@@ -142,14 +142,14 @@ impl<T> Error for SpawnError<T> {}
 /// A panic that a task ended with, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskPanic {
-    /// The worker that ran the task.
-    pub worker: usize,
+    /// The worker that ran the task. `None` if the panic came on another thread, from making the task.
+    pub worker: Option<usize>,
     /// The panic's message, if it was a string, as it nearly always is.
     pub message: String,
 }
 
 impl TaskPanic {
-    pub(super) fn new(worker: usize, payload: &(dyn Any + Send)) -> Self {
+    pub(super) fn new(worker: Option<usize>, payload: &(dyn Any + Send)) -> Self {
         let message = payload
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
@@ -163,7 +163,10 @@ impl Error for TaskPanic {}
 
 impl fmt::Display for TaskPanic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "panic on worker {}: {}", self.worker, self.message)
+        match self.worker {
+            Some(worker) => write!(f, "panic on worker {worker}: {}", self.message),
+            None => write!(f, "panic in the making of a task: {}", self.message),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `shared` | what all workers and handles reach; closing, stopping, finishing |
 //! | `worker` | one worker: the real [`crate::policy::Context`], parking, the loop |
 //! | `spin`, `pace` | how long to search before parking; when to look at the injector, when to sample a task's time |
+//! | `waiting` | tasks that wait for a permit, in no queue |
 //! | `context` | what a running task sees of its worker |
 //! | `task` | running one task: dropping, containing panics, rebuilding scratch |
 //! | `pool`, `handle`, `thread` | `Executor`, `ExecutorHandle`, and a worker's thread |
@@ -23,6 +24,7 @@ pub mod shared;
 mod spin;
 pub mod task;
 mod thread;
+mod waiting;
 pub mod worker;
 
 pub use builder::ExecutorBuilder;

@@ -13,7 +13,7 @@ use crate::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, Mutex};
 use crate::trace::{NoTrace, Tracer};
-use crate::worker_id::{self, PoolId};
+use crate::worker_id;
 use std::convert::Infallible;
 use std::panic::resume_unwind;
 use std::time::Duration;
@@ -48,7 +48,6 @@ use std::time::Duration;
 /// ```
 pub struct Executor<T: Send + 'static> {
     shared: Arc<Shared<T>>,
-    pool: PoolId,
     threads: Vec<JoinHandle<()>>,
     /// Every thread holds a sender until its last line, so this disconnects when all have ended.
     all_ended: Mutex<Receiver<Infallible>>,
@@ -103,10 +102,9 @@ impl<T: Send + 'static> Executor<T> {
         config.validate()?;
         let (shared, workers) = Shared::new(config);
         let (running, all_ended) = channel();
-        let pool = PoolId::next();
         let mut executor =
-            Self { shared, pool, threads: Vec::new(), all_ended: Mutex::new(all_ended) };
-        let work = Arc::new((ThreadPlan::new(pool, config), tracer, scratch_init, runner));
+            Self { shared, threads: Vec::new(), all_ended: Mutex::new(all_ended) };
+        let work = Arc::new((ThreadPlan::new(executor.shared.pool(), config), tracer, scratch_init, runner));
         for worker in workers {
             let id = worker.id;
             let builder = work.0.builder(id);
@@ -196,7 +194,7 @@ impl<T: Send + 'static> Executor<T> {
     /// As [`Executor::join`].
     pub fn join_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, JoinTimeout<T>> {
         self.shared.close();
-        if worker_id::is_worker_of(self.pool) {
+        if worker_id::is_worker_of(self.shared.pool()) {
             return Err(JoinTimeout::new(self));
         }
         let ended = match self.all_ended.lock().recv_timeout(timeout) {
@@ -210,7 +208,7 @@ impl<T: Send + 'static> Executor<T> {
     /// Waits for the threads, or lets them go if this is one of them.
     fn wait(&mut self) {
         let threads = std::mem::take(&mut self.threads);
-        if worker_id::is_worker_of(self.pool) {
+        if worker_id::is_worker_of(self.shared.pool()) {
             return;
         }
         // A worker's thread-local that is dropped at its end is past being a worker, but still on the thread.

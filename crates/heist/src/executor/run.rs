@@ -10,7 +10,6 @@ use super::thread::ThreadPlan;
 use crate::metrics::MetricsSnapshot;
 use crate::sync::thread;
 use crate::trace::Tracer;
-use crate::worker_id::PoolId;
 
 /// What a run came to.
 #[derive(Debug)]
@@ -82,7 +81,7 @@ where
     // The caller's iterator may panic: not while threads wait for what it gives.
     let roots = roots.into_iter().collect();
 
-    let plan = ThreadPlan::new(PoolId::next(), config);
+    let plan = ThreadPlan::new(shared.pool(), config);
     let scratch: Vec<S> = thread::scope(|scope| {
         let mut threads = Vec::with_capacity(config.workers);
         for worker in workers {

@@ -3,6 +3,7 @@
 use super::config::{ExecutorConfig, OnPanic};
 use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
 use super::task::contain;
+use super::waiting::Waiting;
 use super::worker::Worker;
 use crate::cancel::CancelToken;
 use crate::idle::Idle;
@@ -12,6 +13,7 @@ use crate::queue::{Injector, LocalQueue, Order, Stealer};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicU8, Clock, Mutex, Ordering};
 use crate::termination::Termination;
+use crate::worker_id::PoolId;
 use std::any::Any;
 use std::time::Duration;
 
@@ -55,7 +57,9 @@ struct Panics {
 
 /// A pool's shared state.
 pub struct Shared<T> {
+    pool: PoolId,
     pub(super) injector: Injector<T>,
+    pub(super) waiting: Waiting<T>,
     pub(super) stealers: Box<[Stealer<T>]>,
     pub(super) intake: Intake,
     pub(super) idle: Idle,
@@ -85,7 +89,9 @@ impl<T> Shared<T> {
         let (termination, ledgers) = Termination::new(config.workers);
         let locals: Vec<_> = (0..config.workers).map(|_| LocalQueue::new()).collect();
         let shared = Arc::new(Self {
+            pool: PoolId::next(),
             injector: Injector::new(),
+            waiting: Waiting::new(),
             stealers: locals.iter().map(LocalQueue::stealer).collect(),
             intake: Intake::new(),
             idle,
@@ -117,6 +123,11 @@ impl<T> Shared<T> {
             })
             .collect();
         (shared, workers)
+    }
+
+    /// Which pool this is.
+    pub(crate) fn pool(&self) -> PoolId {
+        self.pool
     }
 
     /// Whether any queue that an idle worker could take from is non-empty.
@@ -167,7 +178,7 @@ impl<T> Shared<T> {
     }
 
     /// The push rule, for a thread that is no worker.
-    fn announce_pushed(&self, count: usize) {
+    pub(super) fn announce_pushed(&self, count: usize) {
         self.idle.notify_pushed(count);
         // Usually our task has ended already, and the queue is empty. If not, the workers are gone because the engine
         // itself has failed: they set the flag before they emptied the queue, so whoever pushes after that sees it.
@@ -205,20 +216,27 @@ impl<T> Shared<T> {
     }
 
     fn accept(&self, count: u64) -> bool {
-        if self.cancel.is_cancelled() {
-            self.stop(Stage::Cancelled);
-            return false;
-        }
-        self.intake.try_accept(count)
+        self.notice_cancellation() && self.intake.try_accept(count)
     }
 
-    fn refusal(&self) -> SpawnErrorKind {
+    /// Stops a pool that was cancelled; says whether it was not.
+    pub(super) fn notice_cancellation(&self) -> bool {
+        let cancelled = self.cancel.is_cancelled();
+        if cancelled {
+            self.stop(Stage::Cancelled);
+        }
+        !cancelled
+    }
+
+    pub(super) fn refusal(&self) -> SpawnErrorKind {
         Stage::refusal(self.stage.load(Ordering::Acquire))
     }
 
     /// Nothing more comes in; what is queued is still run.
     pub fn close(&self) {
         self.stop(Stage::Draining);
+        // What waits for a permit would otherwise wait for it although nobody wants the result.
+        self.notice_cancellation();
     }
 
     /// Nothing more comes in, and what is queued is dropped.
@@ -231,7 +249,7 @@ impl<T> Shared<T> {
 
     fn stop(&self, stage: Stage) {
         // The stage first, so that whoever is refused finds the reason.
-        self.stage.fetch_max(stage as u8, Ordering::AcqRel);
+        let before = self.stage.fetch_max(stage as u8, Ordering::AcqRel);
         if stage == Stage::Panicked && planted(Plant::IntakeOpenOnPanic) {
             return;
         }
@@ -242,6 +260,10 @@ impl<T> Shared<T> {
             && !self.rejected_scheme_finds_work()
         {
             self.finish();
+        }
+        let drops_from_now_on = before < Stage::ShutDown as u8 && stage >= Stage::ShutDown;
+        if drops_from_now_on {
+            self.release_waiting();
         }
     }
 
@@ -257,11 +279,7 @@ impl<T> Shared<T> {
         if self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 {
             return true;
         }
-        let cancelled = self.cancel.is_cancelled();
-        if cancelled {
-            self.stop(Stage::Cancelled);
-        }
-        cancelled
+        !self.notice_cancellation()
     }
 
     /// Whether running tasks should come to an end.
@@ -279,7 +297,7 @@ impl<T> Shared<T> {
     /// A task has panicked. Returns the payload if it is nobody's any more.
     pub(super) fn task_panicked(
         &self,
-        worker: usize,
+        worker: Option<usize>,
         payload: Box<dyn Any + Send>,
     ) -> Option<Box<dyn Any + Send>> {
         match self.on_panic {
@@ -297,7 +315,7 @@ impl<T> Shared<T> {
     /// Stops the pool for a panic. The first payload is kept for `join`; a later one is returned.
     pub(super) fn abort(
         &self,
-        worker: usize,
+        worker: Option<usize>,
         payload: Box<dyn Any + Send>,
     ) -> Option<Box<dyn Any + Send>> {
         let surplus = {
@@ -326,6 +344,6 @@ impl<T> Shared<T> {
 
     /// All counters, added up.
     pub fn metrics_snapshot(&self) -> MetricsSnapshot {
-        self.metrics.snapshot(self.injector.len(), self.idle.wakes_sent())
+        self.metrics.snapshot(self.injector.len(), self.waiting.len(), self.idle.wakes_sent())
     }
 }

@@ -40,7 +40,7 @@ impl<'r, S, I: Fn(usize) -> S, R> TaskRunner<'r, S, I, R> {
             Ok(scratch) => self.scratch = Some(scratch),
             Err(payload) => {
                 worker.metrics().panics.add(1);
-                let surplus = worker.shared.abort(worker.id, payload);
+                let surplus = worker.shared.abort(Some(worker.id), payload);
                 contain(|| drop(surplus));
             }
         }
@@ -71,7 +71,7 @@ where
     fn after_panic(&mut self, worker: &mut Worker<T>, payload: Box<dyn Any + Send>) {
         worker.count_run();
         worker.metrics().panics.add(1);
-        let surplus = worker.shared.task_panicked(worker.id, payload);
+        let surplus = worker.shared.task_panicked(Some(worker.id), payload);
         contain(|| drop(surplus));
         if !worker.shared.has_panicked() {
             self.rebuild_scratch(worker);
@@ -90,7 +90,7 @@ pub(super) fn drop_task<T>(worker: &Worker<T>, task: T) {
     }
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(task))) {
         worker.metrics().panics.add(1);
-        let surplus = worker.shared.task_panicked(worker.id, payload);
+        let surplus = worker.shared.task_panicked(Some(worker.id), payload);
         contain(|| drop(surplus));
     }
 }

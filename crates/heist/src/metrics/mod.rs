@@ -91,6 +91,7 @@ worker_counters!(
 pub(crate) struct PoolMetrics {
     workers: Box<[CachePadded<WorkerMetrics>]>,
     tasks_dropped_outside: SharedCounter,
+    panics_outside: SharedCounter,
 }
 
 impl PoolMetrics {
@@ -99,6 +100,7 @@ impl PoolMetrics {
         Self {
             workers: (0..workers).map(|_| CachePadded::default()).collect(),
             tasks_dropped_outside: SharedCounter::default(),
+            panics_outside: SharedCounter::default(),
         }
     }
 
@@ -113,13 +115,25 @@ impl PoolMetrics {
         self.tasks_dropped_outside.add(count as u64);
     }
 
+    /// Counts a panic that was contained on a thread that may be no worker.
+    pub(crate) fn add_panic_outside(&self) {
+        self.panics_outside.add(1);
+    }
+
     /// All counters, added up, with those that are kept elsewhere.
-    pub(crate) fn snapshot(&self, injector_depth: usize, wakes_sent: u64) -> MetricsSnapshot {
+    pub(crate) fn snapshot(
+        &self,
+        injector_depth: usize,
+        tasks_waiting: usize,
+        wakes_sent: u64,
+    ) -> MetricsSnapshot {
         let mut snapshot = MetricsSnapshot {
             workers: self.workers.len(),
             injector_depth: injector_depth as u64,
+            tasks_waiting: tasks_waiting as u64,
             wakes_sent,
             tasks_dropped: self.tasks_dropped_outside.get(),
+            panics: self.panics_outside.get(),
             ..MetricsSnapshot::default()
         };
         for worker in &self.workers {

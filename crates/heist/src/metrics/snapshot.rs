@@ -17,10 +17,11 @@ pub struct MetricsSnapshot {
     /// Tasks run that came straight from another worker's queue. (The rest of a stolen batch counts as
     /// local.)
     pub tasks_stolen: u64,
-    /// Tasks dropped without being run, because the pool was shut down, cancelled or aborted.
+    /// Tasks dropped without being run, because the pool was shut down, cancelled or aborted, or because their making
+    /// (see [`crate::CountBudget::acquire_then`]) panicked.
     pub tasks_dropped: u64,
     /// Panics that were contained: of tasks (which are among those run), of the `drop` of tasks that were not
-    /// run, and of `scratch_init`.
+    /// run, of the making of tasks that had waited for a permit, and of `scratch_init`.
     pub panics: u64,
     /// Victims whose queue did not look empty and from whom stealing was tried.
     pub steals_tried: u64,
@@ -42,6 +43,8 @@ pub struct MetricsSnapshot {
     pub counter_flushes: u64,
     /// Tasks in the injector at the time of the snapshot.
     pub injector_depth: u64,
+    /// Tasks that waited for a permit at the time of the snapshot, a device's lane with jobs in it being one.
+    pub tasks_waiting: u64,
     /// Times the configured backstop found work that no wake-up had announced for two of its periods: a bug in
     /// heist, unless the system kept a producer from running for that long in the middle of a spawn.
     pub backstop_rescues: u64,
@@ -92,8 +95,8 @@ impl fmt::Display for MetricsSnapshot {
         )?;
         write!(
             f,
-            "termination: {} checks, {} flushes; injector depth: {}",
-            self.termination_checks, self.counter_flushes, self.injector_depth
+            "termination: {} checks, {} flushes; injector depth: {}; waiting for permits: {}",
+            self.termination_checks, self.counter_flushes, self.injector_depth, self.tasks_waiting
         )?;
         for (name, times) in
             [("task time", &self.task_time_ns), ("queue time", &self.queue_time_ns)]

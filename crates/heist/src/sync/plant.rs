@@ -91,6 +91,10 @@ plants! {
     SeedIdle,
     /// No bug: a worker that runs dry counts as a searcher before it has looked round once.
     CountBeforeLooking,
+    /// What ends outside of the workers is counted, and nobody looks whether that was the last.
+    EndOutsideUnchecked,
+    /// A pool that is stopped leaves those alone that wait for a permit.
+    StopForgetsWaiters,
 }
 
 #[cfg(not(heist_plant))]

@@ -26,6 +26,10 @@ struct PublishedCounts {
 #[derive(Debug)]
 pub struct Termination {
     workers: Box<[CachePadded<PublishedCounts>]>,
+    /// What running tasks produced by other ways than their worker's own: see [`Termination::produce_inside`].
+    produced_inside: CachePadded<AtomicU64>,
+    /// What ended on a thread that is no worker.
+    consumed_outside: CachePadded<AtomicU64>,
     /// How many workers hold no work and do not search.
     quiet: CachePadded<AtomicUsize>,
     done: CachePadded<AtomicBool>,
@@ -68,6 +72,8 @@ impl Termination {
         };
         let termination = Self {
             workers: (0..workers).map(|_| published()).collect(),
+            produced_inside: CachePadded::new(AtomicU64::new(0)),
+            consumed_outside: CachePadded::new(AtomicU64::new(0)),
             quiet: CachePadded::new(AtomicUsize::new(0)),
             done: CachePadded::new(AtomicBool::new(false)),
             #[cfg(heist_plant)]
@@ -133,13 +139,46 @@ impl Termination {
         self.sum_consumed() == accepted + produced
     }
 
+    /// Counts a task that a running task produces without its worker's ledger in hand (it pushes into a gated queue, or
+    /// waits for a permit). To be called before the task is published. Never refused: the worker that calls is not
+    /// quiet, so nobody finds the pool done meanwhile.
+    pub fn produce_inside(&self) {
+        // Relaxed, as `produced`: whoever consumes the task got it through a queue, and publishes that with Release.
+        self.produced_inside.fetch_add(1, Ordering::Relaxed);
+        #[cfg(heist_plant)]
+        if let Some(scheme) = &self.rejected {
+            scheme.count_at_once(1);
+        }
+    }
+
+    /// Counts one task as ended on a thread that is no worker. Says whether everything is done now: the check is this
+    /// thread's duty, because the workers may all be quiet already. The caller must then say so to everybody.
+    #[must_use]
+    pub fn consume_outside(&self, intake: &Intake) -> bool {
+        // Release: pairs with the Acquire of the sums. The RMW on the quiet count in the check orders this against the
+        // last worker to go quiet: either it sees this, or we see it.
+        self.consumed_outside.fetch_add(1, Ordering::Release);
+        #[cfg(heist_plant)]
+        if let Some(scheme) = &self.rejected {
+            scheme.count_at_once(-1);
+        }
+        if planted(Plant::EndOutsideUnchecked) {
+            return false;
+        }
+        self.closer_finds_done(intake)
+    }
+
     fn sum_consumed(&self) -> u64 {
         // Acquire pairs with the Release of `go_quiet`: it brings every `produced` that led to these.
-        self.workers.iter().map(|worker| worker.consumed.load(Ordering::Acquire)).sum()
+        let by_workers: u64 =
+            self.workers.iter().map(|worker| worker.consumed.load(Ordering::Acquire)).sum();
+        by_workers + self.consumed_outside.load(Ordering::Acquire)
     }
 
     fn sum_produced(&self) -> u64 {
-        self.workers.iter().map(|worker| worker.produced.load(Ordering::Relaxed)).sum()
+        let by_workers: u64 =
+            self.workers.iter().map(|worker| worker.produced.load(Ordering::Relaxed)).sum();
+        by_workers + self.produced_inside.load(Ordering::Relaxed)
     }
 
     /// Declares the pool done. The caller then gives every worker a token.
@@ -299,6 +338,31 @@ mod tests {
         assert!(ledgers[0].go_quiet(&termination, &intake).flushed);
         ledgers[0].leave_quiet(&termination);
         assert!(!ledgers[0].go_quiet(&termination, &intake).flushed);
+    }
+
+    #[test]
+    fn what_ends_outside_is_counted_and_checked() {
+        let intake = Intake::new();
+        let (termination, mut ledgers) = Termination::new(1);
+        assert!(intake.try_accept(2));
+        assert!(!termination.consume_outside(&intake), "the intake is open");
+        intake.close();
+        assert!(!ledgers[0].go_quiet(&termination, &intake).done, "one is left");
+        assert!(termination.consume_outside(&intake));
+    }
+
+    #[test]
+    fn what_a_task_produces_without_its_ledger_is_counted() {
+        let intake = Intake::new();
+        let (termination, mut ledgers) = Termination::new(1);
+        assert!(intake.try_accept(1));
+        intake.close();
+        termination.produce_inside();
+        ledgers[0].consume(&termination);
+        assert!(!ledgers[0].go_quiet(&termination, &intake).done);
+        ledgers[0].leave_quiet(&termination);
+        ledgers[0].consume(&termination);
+        assert!(ledgers[0].go_quiet(&termination, &intake).done);
     }
 
     #[test]

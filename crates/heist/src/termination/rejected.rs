@@ -54,6 +54,11 @@ impl Scheme {
         }
     }
 
+    /// Counts what nobody keeps back: no worker's ledger was in hand.
+    pub(super) fn count_at_once(&self, change: i64) {
+        self.publish(&mut { change });
+    }
+
     fn publish(&self, delta: &mut i64) {
         self.outstanding.fetch_add(std::mem::take(delta) as u64, Ordering::AcqRel);
     }

@@ -1,0 +1,199 @@
+//! Tasks that wait outside of every queue until something is granted to them.
+//!
+//! Such a task counts from the moment it begins to wait, so the pool does not end without it. No worker holds it, and
+//! nothing polls for it: whoever releases what it waits for spawns it. What waits is the closure that makes the task
+//! out of the permit that it gets.
+//!
+//! When the pool is stopped, everything that waits gives up its place in the line, is made with an error, and goes the
+//! way of all queued tasks: the workers drop it, and count it.
+//!
+//! Not guaranteed: on which thread a task is made. It is the one that releases the permit, so the making must be short.
+
+use super::error::{SpawnError, SpawnErrorKind};
+use super::shared::Shared;
+use super::task::contain;
+use crate::budget::{AcquireError, Amount, Core, Permit, Ticket};
+use crate::sync::plant::{Plant, planted};
+use crate::sync::{Arc, Mutex};
+use crate::worker_id;
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a waiting task is made of.
+type Granted = Result<Permit, AcquireError>;
+
+/// A task that waits.
+struct WaitingTask<T> {
+    make: Box<dyn FnOnce(Granted) -> T + Send>,
+    /// Its place in the line, once it has one.
+    place: Option<(Arc<Core>, Ticket)>,
+}
+
+struct Tasks<T> {
+    /// By number, so that they are released in the order in which they came.
+    waiting: BTreeMap<u64, WaitingTask<T>>,
+    next: u64,
+    /// The pool was stopped: nothing waits any more.
+    stopped: bool,
+}
+
+/// The tasks of one pool that wait.
+pub(super) struct Waiting<T> {
+    tasks: Mutex<Tasks<T>>,
+}
+
+impl<T> Waiting<T> {
+    pub(super) fn new() -> Self {
+        let tasks = Tasks { waiting: BTreeMap::new(), next: 0, stopped: false };
+        Self { tasks: Mutex::new(tasks) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tasks.lock().waiting.len()
+    }
+
+    /// Takes a task in and returns its number, or gives it back because the pool was stopped.
+    fn add(&self, task: WaitingTask<T>) -> Result<u64, WaitingTask<T>> {
+        let mut tasks = self.tasks.lock();
+        if tasks.stopped {
+            return Err(task);
+        }
+        let number = tasks.next;
+        tasks.next += 1;
+        tasks.waiting.insert(number, task);
+        Ok(number)
+    }
+
+    /// Notes a task's place in the line, or gives it back because the task waits no longer.
+    fn set_place(&self, number: u64, core: &Arc<Core>, ticket: Ticket) -> Result<(), Ticket> {
+        match self.tasks.lock().waiting.get_mut(&number) {
+            Some(task) => {
+                task.place = Some((Arc::clone(core), ticket));
+                Ok(())
+            }
+            None => Err(ticket),
+        }
+    }
+
+    fn take(&self, number: u64) -> Option<WaitingTask<T>> {
+        self.tasks.lock().waiting.remove(&number)
+    }
+
+    fn take_all_for_good(&self) -> BTreeMap<u64, WaitingTask<T>> {
+        let mut tasks = self.tasks.lock();
+        tasks.stopped = true;
+        std::mem::take(&mut tasks.waiting)
+    }
+}
+
+impl<T> Shared<T> {
+    /// Whether this is a thread whose running task belongs to this pool. What such a thread spawns is never refused: the
+    /// pool cannot end meanwhile.
+    pub(crate) fn is_inside(&self) -> bool {
+        // What a worker holds to the end (its scratch, the caller's closures) is dropped after the end.
+        worker_id::is_worker_of(self.pool()) && !self.termination.is_done()
+    }
+
+    /// Counts a task that will be there later. To be followed by one that spawns it. Takes no lock.
+    pub(crate) fn count_later(&self, inside: bool) -> Result<(), SpawnErrorKind> {
+        if inside {
+            self.termination.produce_inside();
+            return Ok(());
+        }
+        if self.intake.try_accept(1) { Ok(()) } else { Err(self.refusal()) }
+    }
+
+    /// Spawns a task that was counted before.
+    pub(crate) fn spawn_counted(&self, task: T) {
+        self.injector.push(task, || self.clock.now_ns());
+        self.announce_pushed(1);
+    }
+
+    /// Makes and spawns a task that was counted before. If the making panics, that is the end of the task.
+    pub(crate) fn spawn_made<G>(&self, make: impl FnOnce(G) -> T, granted: G) {
+        match catch_unwind(AssertUnwindSafe(|| make(granted))) {
+            Ok(task) => self.spawn_counted(task),
+            Err(payload) => self.making_panicked(payload),
+        }
+    }
+
+    #[cold]
+    fn making_panicked(&self, payload: Box<dyn Any + Send>) {
+        self.metrics.add_panic_outside();
+        self.metrics.add_tasks_dropped_outside(1);
+        let surplus = self.task_panicked(None, payload);
+        contain(|| drop(surplus));
+        if self.termination.consume_outside(&self.intake) && !self.rejected_scheme_finds_work() {
+            self.finish();
+        }
+    }
+
+    /// Releases everything that waits: to be dropped by the workers.
+    pub(super) fn release_waiting(&self) {
+        if planted(Plant::StopForgetsWaiters) {
+            return;
+        }
+        for task in self.waiting.take_all_for_good().into_values() {
+            if let Some((core, ticket)) = task.place {
+                core.give_up(ticket);
+            }
+            self.spawn_made(task.make, Err(AcquireError::Stopped));
+        }
+    }
+}
+
+impl<T: Send + 'static> Shared<T> {
+    /// Spawns a task, counted before, as soon as `amount` is granted to it; or at once, with the error, if it never will
+    /// be.
+    pub(crate) fn spawn_when_granted(
+        self: &Arc<Self>,
+        core: &Arc<Core>,
+        amount: Amount,
+        make: impl FnOnce(Granted) -> T + Send + 'static,
+    ) {
+        match core.try_acquire(amount) {
+            Err(AcquireError::NotNow) => {}
+            granted => return self.spawn_made(make, granted),
+        }
+        let number = match self.waiting.add(WaitingTask { make: Box::new(make), place: None }) {
+            Ok(number) => number,
+            Err(refused) => return self.spawn_made(refused.make, Err(AcquireError::Stopped)),
+        };
+        let shared = Arc::clone(self);
+        let resume = move |granted| shared.resume(number, granted);
+        let Some(ticket) = core.acquire_with(amount, Box::new(resume)) else { return };
+        if let Err(ticket) = self.waiting.set_place(number, core, ticket) {
+            // Granted in the meantime (then this does nothing), or released by a stop that did not know the place.
+            core.give_up(ticket);
+        }
+    }
+
+    fn resume(&self, number: u64, granted: Granted) {
+        // Not found: the pool was stopped, and what was granted goes back by being dropped.
+        if let Some(task) = self.waiting.take(number) {
+            self.spawn_made(task.make, granted);
+        }
+    }
+
+    /// Counts a task and spawns it as soon as `amount` is granted to it.
+    pub(crate) fn acquire_then<F>(
+        self: &Arc<Self>,
+        core: &Arc<Core>,
+        amount: Amount,
+        make: F,
+    ) -> Result<(), SpawnError<F>>
+    where
+        F: FnOnce(Granted) -> T + Send + 'static,
+    {
+        let inside = self.is_inside();
+        if !inside && !self.notice_cancellation() {
+            return Err(SpawnError::new(self.refusal(), make));
+        }
+        if let Err(kind) = self.count_later(inside) {
+            return Err(SpawnError::new(kind, make));
+        }
+        self.spawn_when_granted(core, amount, make);
+        Ok(())
+    }
+}
