@@ -141,6 +141,7 @@ mod histogram;
 pub mod metrics;
 pub mod policy;
 mod rng;
+pub mod signal;
 pub mod trace;
 mod worker_id;
 pub mod yielding;

@@ -95,6 +95,20 @@ plants! {
     EndOutsideUnchecked,
     /// A pool that is stopped leaves those alone that wait for a permit.
     StopForgetsWaiters,
+
+    // Signals and gates. `Seed` names what the source of the idea did.
+    /// `schedule` trusts a plain load of SCHEDULED, and `begin` is a plain store.
+    SeedGateLoads,
+    /// A gate's `finish` sets its signal's bit again, but neither summary nor permit.
+    SeedFinishForgetsSummary,
+    /// `finish_and_schedule` is a plain store.
+    SeedFinishAndScheduleStores,
+    /// Who empties a signal clears its summary bit and does not look at the signal again.
+    SeedSummaryClearRaces,
+    /// A gate's guard that is dropped unfinished only finishes.
+    GuardDropForgets,
+    /// Who takes a bit and leaves others in the signal keeps the permit.
+    PermitNotPassedOn,
 }
 
 #[cfg(not(heist_plant))]

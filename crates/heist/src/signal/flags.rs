@@ -1,0 +1,290 @@
+//! The flags of a gate: is the consumer due, and does it run?
+//!
+//! One byte, four states, four transitions. Producers `schedule` *after* they have published an item; the consumer
+//! `begin`s *before* it looks at the queue. Whoever is told to **announce** must make the consumer run (set a
+//! signal's bit, push a task): exactly one such duty exists for every time the gate becomes SCHEDULED and nobody
+//! executes.
+//!
+//! Invariants:
+//! - At most one holder is between a `begin` that said yes and its `finish` or `finish_and_schedule`.
+//! - Every transition is a read-modify-write with AcqRel. So each one has everything that came before *all* earlier
+//!   ones: a producer's item is visible to whoever begins after the producer's `schedule`, whoever else was in
+//!   between. There is no load-only fast path, not even for "already scheduled": a load may be answered before the
+//!   item is visible, and the consumer that begins just then sees neither the item nor a new SCHEDULED.
+//!
+//! Not guaranteed: that the duty to announce is done. The flags know neither signals nor executors. Whoever announces
+//! must hand the flags over with Release, and whoever answers take them with Acquire, or a `begin` might still see
+//! IDLE and drop the duty; every queue and every [`Signal`](super::Signal) does that.
+
+#[cfg(heist_plant)]
+use crate::sync::plant::{Plant, planted};
+use crate::sync::{AtomicU8, Ordering};
+
+/// What the byte says: bit 0 is SCHEDULED, bit 1 EXECUTING, and both may be set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct State(u8);
+
+impl State {
+    const IDLE: u8 = 0;
+    const SCHEDULED: u8 = 1;
+    const EXECUTING: u8 = 2;
+
+    fn is_scheduled(self) -> bool {
+        self.0 & Self::SCHEDULED != 0
+    }
+
+    fn is_executing(self) -> bool {
+        self.0 & Self::EXECUTING != 0
+    }
+
+    fn name(self) -> &'static str {
+        match (self.is_scheduled(), self.is_executing()) {
+            (false, false) => "idle",
+            (true, false) => "scheduled",
+            (false, true) => "executing",
+            (true, true) => "executing and scheduled",
+        }
+    }
+}
+
+/// What [`GateFlags::schedule`] found.
+#[must_use = "whoever finds the gate idle must announce it, or its consumer never runs"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduled {
+    /// It was idle: the caller must announce it.
+    WasIdle,
+    /// It was scheduled and nobody has begun since: whoever scheduled it first announces it, or has.
+    WasScheduled,
+    /// Somebody executes: its `finish` sees this and announces.
+    WasExecuting,
+}
+
+impl Scheduled {
+    /// Whether the caller must announce the gate.
+    #[must_use]
+    pub fn must_announce(self) -> bool {
+        self == Self::WasIdle
+    }
+}
+
+/// The flags of one gate. Starts idle.
+pub struct GateFlags {
+    byte: AtomicU8,
+}
+
+impl Default for GateFlags {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for GateFlags {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "GateFlags({})", self.state().name())
+    }
+}
+
+impl GateFlags {
+    /// Idle flags.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { byte: AtomicU8::new(State::IDLE) }
+    }
+
+    /// Says that the consumer is due. To be called after the item was published.
+    ///
+    /// Release hands the item to the next `begin`. Acquire takes what earlier transitions had, so that our own
+    /// update passes it on although `begin` reads only the last one.
+    #[inline]
+    pub fn schedule(&self) -> Scheduled {
+        #[cfg(heist_plant)]
+        if planted(Plant::SeedGateLoads) {
+            return self.schedule_unless_a_load_says_so();
+        }
+        let before = State(self.byte.fetch_or(State::SCHEDULED, Ordering::AcqRel));
+        Self::scheduled_from(before)
+    }
+
+    fn scheduled_from(before: State) -> Scheduled {
+        match (before.is_scheduled(), before.is_executing()) {
+            (false, false) => Scheduled::WasIdle,
+            (true, false) => Scheduled::WasScheduled,
+            (_, true) => Scheduled::WasExecuting,
+        }
+    }
+
+    /// Takes the consumption, if it is scheduled and nobody has it; says whether it did. To be called before the
+    /// first look at the queue. Whoever is told `true` must `finish` or `finish_and_schedule`.
+    ///
+    /// Pairs with [`schedule`](Self::schedule): a producer whose `schedule` came before is seen with its item; one
+    /// whose `schedule` comes after finds EXECUTING, and `finish` sees it.
+    #[inline]
+    #[must_use = "whoever has begun must finish"]
+    pub fn begin(&self) -> bool {
+        #[cfg(heist_plant)]
+        if planted(Plant::SeedGateLoads) {
+            return self.begin_by_a_store();
+        }
+        // Failing needs no order: nothing is done on the strength of it. Somebody else executes and will announce
+        // what came in meanwhile, or nothing is due.
+        self.byte
+            .compare_exchange(
+                State::SCHEDULED,
+                State::EXECUTING,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            )
+            .is_ok()
+    }
+
+    /// Gives the consumption back; says whether it was scheduled meanwhile, so that the caller must announce it.
+    ///
+    /// # Panics
+    ///
+    /// If nobody has begun: two consumers might be at work.
+    #[inline]
+    #[must_use = "a gate that was scheduled meanwhile must be announced, or its consumer never runs again"]
+    pub fn finish(&self) -> bool {
+        // A subtraction, because it is one instruction where clearing a bit and telling the rest is a loop. The
+        // bit is set: only the one who has begun gets here.
+        let before = State(self.byte.fetch_sub(State::EXECUTING, Ordering::AcqRel));
+        assert!(before.is_executing(), "a gate was finished that nobody had begun");
+        before.is_scheduled()
+    }
+
+    /// Gives the consumption back and schedules it again, in one step. The caller must always announce it: nobody
+    /// who found EXECUTING has.
+    ///
+    /// A swap, not a store: the next `begin` reads our update alone, and it must bring along what producers
+    /// published before theirs. A store would cut them off.
+    ///
+    /// # Panics
+    ///
+    /// If nobody has begun: two consumers might be at work.
+    #[inline]
+    pub fn finish_and_schedule(&self) {
+        #[cfg(heist_plant)]
+        if planted(Plant::SeedFinishAndScheduleStores) {
+            return self.finish_and_schedule_by_a_store();
+        }
+        let before = State(self.byte.swap(State::SCHEDULED, Ordering::AcqRel));
+        assert!(before.is_executing(), "a gate was finished that nobody had begun");
+    }
+
+    /// Whether nothing is due and nobody executes. As all looks: true of a moment that may be past.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.state().0 == State::IDLE
+    }
+
+    /// Whether the consumer is due, or due again.
+    #[must_use]
+    pub fn is_scheduled(&self) -> bool {
+        self.state().is_scheduled()
+    }
+
+    /// Whether somebody consumes.
+    #[must_use]
+    pub fn is_executing(&self) -> bool {
+        self.state().is_executing()
+    }
+
+    fn state(&self) -> State {
+        State(self.byte.load(Ordering::Acquire))
+    }
+}
+
+/// The transitions that are not sound, to be planted. `PROTOCOL.md` explains each.
+#[cfg(heist_plant)]
+impl GateFlags {
+    fn schedule_unless_a_load_says_so(&self) -> Scheduled {
+        if State(self.byte.load(Ordering::Acquire)).is_scheduled() {
+            return Scheduled::WasScheduled;
+        }
+        Self::scheduled_from(State(self.byte.fetch_or(State::SCHEDULED, Ordering::Release)))
+    }
+
+    fn begin_by_a_store(&self) -> bool {
+        self.byte.store(State::EXECUTING, Ordering::Release);
+        true
+    }
+
+    fn finish_and_schedule_by_a_store(&self) {
+        self.byte.store(State::SCHEDULED, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, not(heist_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_round_through_all_states() {
+        let flags = GateFlags::new();
+        assert!(flags.is_idle());
+        assert!(!flags.begin(), "nothing is due");
+        assert_eq!(flags.schedule(), Scheduled::WasIdle);
+        assert!(flags.is_scheduled() && !flags.is_executing());
+        assert_eq!(flags.schedule(), Scheduled::WasScheduled);
+        assert!(flags.begin());
+        assert!(flags.is_executing() && !flags.is_scheduled());
+        assert!(!flags.begin(), "somebody executes");
+        assert!(!flags.finish(), "nothing came in");
+        assert!(flags.is_idle());
+    }
+
+    #[test]
+    fn what_is_scheduled_while_executing_is_seen_by_finish() {
+        let flags = GateFlags::new();
+        assert!(flags.schedule().must_announce());
+        assert!(flags.begin());
+        assert_eq!(flags.schedule(), Scheduled::WasExecuting);
+        assert_eq!(flags.schedule(), Scheduled::WasExecuting);
+        assert!(flags.is_executing() && flags.is_scheduled());
+        assert!(!flags.begin(), "somebody executes, though it is due again");
+        assert!(flags.finish(), "and must be announced");
+        assert!(flags.is_scheduled() && !flags.is_executing());
+        assert!(flags.begin());
+    }
+
+    #[test]
+    fn finish_and_schedule_leaves_it_scheduled_whatever_came_in() {
+        for came_in in [false, true] {
+            let flags = GateFlags::new();
+            assert!(flags.schedule().must_announce());
+            assert!(flags.begin());
+            if came_in {
+                assert_eq!(flags.schedule(), Scheduled::WasExecuting);
+            }
+            flags.finish_and_schedule();
+            assert!(flags.is_scheduled() && !flags.is_executing());
+            assert_eq!(flags.schedule(), Scheduled::WasScheduled);
+            assert!(flags.begin());
+            assert!(!flags.finish());
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "nobody had begun")]
+    fn a_finish_without_a_begin_is_a_fault() {
+        let _ = GateFlags::new().finish();
+    }
+
+    #[test]
+    #[should_panic(expected = "nobody had begun")]
+    fn a_finish_and_schedule_without_a_begin_is_a_fault() {
+        GateFlags::new().finish_and_schedule();
+    }
+
+    #[test]
+    fn they_show_their_state() {
+        let flags = GateFlags::new();
+        assert_eq!(format!("{flags:?}"), "GateFlags(idle)");
+        assert!(flags.schedule().must_announce());
+        assert_eq!(format!("{flags:?}"), "GateFlags(scheduled)");
+        assert!(flags.begin());
+        assert_eq!(format!("{flags:?}"), "GateFlags(executing)");
+        assert_eq!(flags.schedule(), Scheduled::WasExecuting);
+        assert_eq!(format!("{flags:?}"), "GateFlags(executing and scheduled)");
+    }
+}

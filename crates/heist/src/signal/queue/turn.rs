@@ -1,0 +1,116 @@
+//! The consumer's turn: a value that lives inside a task, and the guard that it becomes when it is run.
+
+use super::core::{Batch, QueueCore};
+use super::GatedQueue;
+use crate::sync::Arc;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The right to consume a [`GatedQueue`] for one turn. There is at most one of it for each queue, so nobody consumes
+/// beside its holder.
+///
+/// It comes to the executor inside a task, when there is something to consume, and [`QueueTurn::run`] is what the task
+/// should do. Dropped instead (by a panic on the way, say), it comes again as another task, so that no item is
+/// stranded; in an executor that was stopped the queued items are dropped with it, and counted.
+#[must_use = "a turn that is dropped comes again at once"]
+pub struct QueueTurn<T> {
+    /// `None` once it has begun.
+    queue: Option<Arc<QueueCore<T>>>,
+}
+
+impl<T> fmt::Debug for QueueTurn<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueueTurn").finish_non_exhaustive()
+    }
+}
+
+impl<T> QueueTurn<T> {
+    pub(super) fn new(queue: &Arc<QueueCore<T>>) -> Self {
+        Self { queue: Some(Arc::clone(queue)) }
+    }
+
+    /// Makes the caller's task out of this turn.
+    pub(crate) fn make<R>(self, make: impl FnOnce(Self) -> R) -> R {
+        match self.queue.clone() {
+            Some(queue) => queue.making(|| make(self)),
+            None => make(self),
+        }
+    }
+
+    /// Consumes up to a batch of items, in order; says how many. What is left then comes with another turn, behind
+    /// everything else that waits in the executor.
+    ///
+    /// If `each` panics, the item that it had is gone; those after it are not.
+    pub fn run(self, mut each: impl FnMut(T)) -> usize {
+        let mut consumer = self.begin();
+        while let Some(item) = consumer.try_pop() {
+            each(item);
+        }
+        consumer.batch.taken
+    }
+
+    /// Begins the turn. It ends when the guard is dropped.
+    pub fn begin(self) -> QueueConsumer<T> {
+        self.begin_with(usize::MAX)
+    }
+
+    /// Begins a turn of at most `most` items.
+    pub(crate) fn begin_with(mut self, most: usize) -> QueueConsumer<T> {
+        let queue = self.queue.take().expect("a turn begins once, and is gone then");
+        let batch = queue.begin_turn(most.min(queue.batch));
+        QueueConsumer { queue, batch, _this_thread_only: PhantomData }
+    }
+
+    /// The queue.
+    pub fn queue(&self) -> GatedQueue<T> {
+        let queue = self.queue.as_ref().expect("a turn begins once, and is gone then");
+        GatedQueue::from_core(Arc::clone(queue))
+    }
+}
+
+impl<T> Drop for QueueTurn<T> {
+    fn drop(&mut self) {
+        if let Some(queue) = self.queue.take() {
+            queue.turn_dropped();
+        }
+    }
+}
+
+/// The one consumer of a queue, for one turn. Dropping it, also by a panic, ends the turn; what it has not popped stays
+/// in the queue.
+pub struct QueueConsumer<T> {
+    queue: Arc<QueueCore<T>>,
+    batch: Batch<T>,
+    /// Not `Send`: the turn belongs to the task that runs here, and ends with it.
+    _this_thread_only: PhantomData<*const ()>,
+}
+
+impl<T> fmt::Debug for QueueConsumer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueueConsumer").field("left_in_turn", &self.batch.items.len()).finish()
+    }
+}
+
+impl<T> QueueConsumer<T> {
+    /// Takes the oldest item. `None` when the turn has no more: the queue was empty when it began, or the batch is used
+    /// up. Either way the next turn brings the rest.
+    pub fn try_pop(&mut self) -> Option<T> {
+        self.batch.items.pop_front()
+    }
+
+    /// How many items there are: those that this turn may still take, and those behind them.
+    pub fn len(&self) -> usize {
+        self.batch.items.len() + self.queue.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.batch.items.is_empty() && self.queue.len() == 0
+    }
+}
+
+impl<T> Drop for QueueConsumer<T> {
+    fn drop(&mut self) {
+        self.queue.end_turn(&mut self.batch);
+    }
+}
