@@ -6,20 +6,24 @@
 //! Tokens form trees: a child is cancelled when it or any ancestor is, and cancelling a child
 //! leaves its parent and its siblings alone. It is the child that looks up, not the parent that
 //! pushes down: a parent knows no children, so a million short-lived children need no list, no lock
-//! and no clean-up, and `cancel` is one store, allowed in a signal handler.
+//! and no clean-up. The one exception are executors in which tasks wait for permits: nobody asks there,
+//! so they *watch* their token and its ancestors, and `cancel` tells them.
 //!
 //! Invariants:
 //! - cancelled is for ever: no flag is ever cleared;
 //! - what a thread did before `cancel` is visible to a thread that has seen the cancellation, by
 //!   whichever token of the tree it saw it.
 //!
-//! Not guaranteed: promptness (work notices when it asks), wake-ups (nobody waits here; who parks
-//! while it should notice has to be woken by other means), and cheap checks deep down: a check of a
+//! Not guaranteed: promptness (running work notices when it asks), and cheap checks deep down: a check of a
 //! token that is *not* cancelled reads one flag per ancestor. Keep trees shallow.
+//!
+//! In a signal handler `cancel` is safe as long as nobody watches: it is then a store and a load. Where
+//! tasks may wait for permits, let the handler wake a thread that cancels.
 
 use std::fmt;
 
-use crate::sync::{Arc, AtomicBool, Ordering};
+use crate::sync::plant::{Plant, planted};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering, fence};
 
 /// A flag that says "stop", with children. Clones are the same token.
 ///
@@ -45,6 +49,42 @@ pub struct CancelToken {
 struct Node {
     cancelled: AtomicBool,
     parent: Option<Arc<Node>>,
+    /// Whether there ever was a watcher.
+    watched: AtomicBool,
+    watchers: Mutex<Vec<Box<dyn Watcher>>>,
+}
+
+/// Somebody who is told of a cancellation, because he does not ask.
+pub(crate) trait Watcher: Send + Sync {
+    /// Whether he still wants to know.
+    fn is_alive(&self) -> bool;
+
+    /// The token was cancelled. Called at least once, and perhaps several times.
+    fn cancelled(&self);
+}
+
+/// Fewer watchers than this are not worth looking through for dead ones.
+const WATCHERS_BEFORE_PRUNING: usize = 8;
+
+impl Node {
+    /// Adds a watcher, and removes dead ones now and then: a token may outlive many pools.
+    fn watch(&self, watcher: Box<dyn Watcher>) {
+        let mut watchers = self.watchers.lock();
+        if watchers.len() >= WATCHERS_BEFORE_PRUNING && watchers.len() == watchers.capacity() {
+            watchers.retain(|watcher| watcher.is_alive());
+        }
+        watchers.push(watcher);
+        self.watched.store(true, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn tell_watchers(&self) {
+        // Told without the lock: what they do is their own.
+        let watchers = std::mem::take(&mut *self.watchers.lock());
+        for watcher in watchers {
+            watcher.cancelled();
+        }
+    }
 }
 
 impl CancelToken {
@@ -64,7 +104,13 @@ impl CancelToken {
     }
 
     fn with_parent(parent: Option<Arc<Node>>) -> Self {
-        Self { node: Arc::new(Node { cancelled: AtomicBool::new(false), parent }) }
+        let node = Node {
+            cancelled: AtomicBool::new(false),
+            parent,
+            watched: AtomicBool::new(false),
+            watchers: Mutex::new(Vec::new()),
+        };
+        Self { node: Arc::new(node) }
     }
 
     /// Cancels this token and with it every descendant. Further calls change nothing.
@@ -72,6 +118,25 @@ impl CancelToken {
         // Release: pairs with the Acquire in `is_cancelled`. Without it, a task that sees the flag
         // might not see what was written before, such as the reason for the cancellation.
         self.node.cancelled.store(true, Ordering::Release);
+        // Pairs with the fence of `watch`: either we see that somebody watches, or he sees the flag.
+        fence(Ordering::SeqCst);
+        if self.node.watched.load(Ordering::Relaxed) && !planted(Plant::CancelTellsNobody) {
+            self.node.tell_watchers();
+        }
+    }
+
+    /// Has `watcher` told when this token or an ancestor is cancelled: at once, if it is already.
+    pub(crate) fn watch<W: Watcher + Clone + 'static>(&self, watcher: &W) {
+        let mut next = Some(&self.node);
+        while let Some(node) = next {
+            node.watch(Box::new(watcher.clone()));
+            next = node.parent.as_ref();
+        }
+        // Pairs with the fence of `cancel`.
+        fence(Ordering::SeqCst);
+        if self.is_cancelled() {
+            watcher.cancelled();
+        }
     }
 
     /// Whether this token or an ancestor has been cancelled.

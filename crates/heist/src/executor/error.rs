@@ -7,13 +7,24 @@ use std::{fmt, io};
 /// A field of the configuration that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
+    /// What is configured.
+    subject: &'static str,
     field: &'static str,
     problem: String,
 }
 
 impl ConfigError {
     pub(super) fn new(field: &'static str, problem: impl Into<String>) -> Self {
-        Self { field, problem: problem.into() }
+        Self::of("executor", field, problem)
+    }
+
+    /// A field of something else's configuration.
+    pub(crate) fn of(
+        subject: &'static str,
+        field: &'static str,
+        problem: impl Into<String>,
+    ) -> Self {
+        Self { subject, field, problem: problem.into() }
     }
 
     /// The field's name.
@@ -24,7 +35,7 @@ impl ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "executor configuration: `{}` {}", self.field, self.problem)
+        write!(f, "{} configuration: `{}` {}", self.subject, self.field, self.problem)
     }
 }
 

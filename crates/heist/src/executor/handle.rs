@@ -29,6 +29,10 @@ impl<T> ExecutorHandle<T> {
         Self { shared }
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared<T>> {
+        &self.shared
+    }
+
     /// Spawns a task, and wakes a worker for it if none is looking for work already.
     ///
     /// # Errors

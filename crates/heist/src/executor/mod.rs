@@ -24,7 +24,7 @@ pub mod shared;
 mod spin;
 pub mod task;
 mod thread;
-mod waiting;
+pub(crate) mod waiting;
 pub mod worker;
 
 pub use builder::ExecutorBuilder;

@@ -5,7 +5,7 @@ use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
 use super::task::contain;
 use super::waiting::Waiting;
 use super::worker::Worker;
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, Watcher};
 use crate::idle::Idle;
 use crate::intake::Intake;
 use crate::metrics::{MetricsSnapshot, PoolMetrics};
@@ -228,6 +228,10 @@ impl<T> Shared<T> {
         !cancelled
     }
 
+    pub(super) fn watch_for_cancellation(&self, watcher: &(impl Watcher + Clone + 'static)) {
+        self.cancel.watch(watcher);
+    }
+
     pub(super) fn refusal(&self) -> SpawnErrorKind {
         Stage::refusal(self.stage.load(Ordering::Acquire))
     }
@@ -280,6 +284,11 @@ impl<T> Shared<T> {
             return true;
         }
         !self.notice_cancellation()
+    }
+
+    /// Whether what is queued is dropped instead of run.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stage.load(Ordering::Acquire) >= Stage::ShutDown as u8 || self.cancel.is_cancelled()
     }
 
     /// Whether running tasks should come to an end.

@@ -13,9 +13,10 @@ use super::error::{SpawnError, SpawnErrorKind};
 use super::shared::Shared;
 use super::task::contain;
 use crate::budget::{AcquireError, Amount, Core, Permit, Ticket};
+use crate::cancel::Watcher;
 use crate::sync::plant::{Plant, planted};
-use crate::sync::{Arc, Mutex};
-use crate::worker_id;
+use crate::sync::{Arc, Mutex, Weak};
+use crate::worker_id::{self, PoolId};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,12 +31,35 @@ struct WaitingTask<T> {
     place: Option<(Arc<Core>, Ticket)>,
 }
 
+/// The pool's ear at its cancel token, while anything may wait.
+struct StopWhenCancelled<T>(Weak<Shared<T>>);
+
+impl<T> Clone for StopWhenCancelled<T> {
+    fn clone(&self) -> Self {
+        Self(Weak::clone(&self.0))
+    }
+}
+
+impl<T: Send> Watcher for StopWhenCancelled<T> {
+    fn is_alive(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
+    fn cancelled(&self) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.notice_cancellation();
+        }
+    }
+}
+
 struct Tasks<T> {
     /// By number, so that they are released in the order in which they came.
     waiting: BTreeMap<u64, WaitingTask<T>>,
     next: u64,
     /// The pool was stopped: nothing waits any more.
     stopped: bool,
+    /// Whether the pool watches its cancel token.
+    watches: bool,
 }
 
 /// The tasks of one pool that wait.
@@ -45,7 +69,7 @@ pub(super) struct Waiting<T> {
 
 impl<T> Waiting<T> {
     pub(super) fn new() -> Self {
-        let tasks = Tasks { waiting: BTreeMap::new(), next: 0, stopped: false };
+        let tasks = Tasks { waiting: BTreeMap::new(), next: 0, stopped: false, watches: false };
         Self { tasks: Mutex::new(tasks) }
     }
 
@@ -53,8 +77,9 @@ impl<T> Waiting<T> {
         self.tasks.lock().waiting.len()
     }
 
-    /// Takes a task in and returns its number, or gives it back because the pool was stopped.
-    fn add(&self, task: WaitingTask<T>) -> Result<u64, WaitingTask<T>> {
+    /// Takes a task in and returns its number, and whether it is the first ever; or gives it back because the pool was
+    /// stopped.
+    fn add(&self, task: WaitingTask<T>) -> Result<(u64, bool), WaitingTask<T>> {
         let mut tasks = self.tasks.lock();
         if tasks.stopped {
             return Err(task);
@@ -62,7 +87,8 @@ impl<T> Waiting<T> {
         let number = tasks.next;
         tasks.next += 1;
         tasks.waiting.insert(number, task);
-        Ok(number)
+        let is_first = !std::mem::replace(&mut tasks.watches, true);
+        Ok((number, is_first))
     }
 
     /// Notes a task's place in the line, or gives it back because the task waits no longer.
@@ -87,6 +113,53 @@ impl<T> Waiting<T> {
     }
 }
 
+/// What others ask of an executor without knowing the type of its tasks.
+pub(crate) trait AnyExecutor: Send + Sync {
+    /// Which pool it is.
+    fn pool(&self) -> PoolId;
+
+    /// Whether the calling thread runs a task of this executor.
+    fn is_inside(&self) -> bool;
+
+    /// Whether tasks are taken from outside.
+    fn is_accepting(&self) -> bool;
+
+    /// Whether what is queued is dropped.
+    fn is_stopped(&self) -> bool;
+
+    /// Why nothing is accepted.
+    fn refusal(&self) -> SpawnErrorKind;
+
+    /// Counts a task that will be there later.
+    fn count_later(&self, inside: bool) -> Result<(), SpawnErrorKind>;
+}
+
+impl<T: Send> AnyExecutor for Shared<T> {
+    fn pool(&self) -> PoolId {
+        self.pool()
+    }
+
+    fn is_inside(&self) -> bool {
+        self.is_inside()
+    }
+
+    fn is_accepting(&self) -> bool {
+        self.is_accepting()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped()
+    }
+
+    fn refusal(&self) -> SpawnErrorKind {
+        self.refusal()
+    }
+
+    fn count_later(&self, inside: bool) -> Result<(), SpawnErrorKind> {
+        self.count_later(inside)
+    }
+}
+
 impl<T> Shared<T> {
     /// Whether this is a thread whose running task belongs to this pool. What such a thread spawns is never refused: the
     /// pool cannot end meanwhile.
@@ -102,6 +175,15 @@ impl<T> Shared<T> {
             return Ok(());
         }
         if self.intake.try_accept(1) { Ok(()) } else { Err(self.refusal()) }
+    }
+
+    /// Counts a task that will be there later, wherever this is called.
+    pub(crate) fn count_now(&self) -> Result<(), SpawnErrorKind> {
+        let inside = self.is_inside();
+        if !inside && !self.notice_cancellation() {
+            return Err(self.refusal());
+        }
+        self.count_later(inside)
     }
 
     /// Spawns a task that was counted before.
@@ -147,25 +229,29 @@ impl<T: Send + 'static> Shared<T> {
     /// Spawns a task, counted before, as soon as `amount` is granted to it; or at once, with the error, if it never will
     /// be.
     pub(crate) fn spawn_when_granted(
-        self: &Arc<Self>,
+        this: &Arc<Self>,
         core: &Arc<Core>,
         amount: Amount,
         make: impl FnOnce(Granted) -> T + Send + 'static,
     ) {
-        match core.try_acquire(amount) {
+        match Core::try_acquire(core, amount) {
             Err(AcquireError::NotNow) => {}
-            granted => return self.spawn_made(make, granted),
+            granted => return this.spawn_made(make, granted),
         }
-        let number = match self.waiting.add(WaitingTask { make: Box::new(make), place: None }) {
-            Ok(number) => number,
-            Err(refused) => return self.spawn_made(refused.make, Err(AcquireError::Stopped)),
+        let (number, is_first) = match this.waiting.add(WaitingTask { make: Box::new(make), place: None }) {
+            Ok(added) => added,
+            Err(refused) => return this.spawn_made(refused.make, Err(AcquireError::Stopped)),
         };
-        let shared = Arc::clone(self);
+        let shared = Arc::clone(this);
         let resume = move |granted| shared.resume(number, granted);
-        let Some(ticket) = core.acquire_with(amount, Box::new(resume)) else { return };
-        if let Err(ticket) = self.waiting.set_place(number, core, ticket) {
+        let Some(ticket) = Core::acquire_with(core, amount, Box::new(resume)) else { return };
+        if let Err(ticket) = this.waiting.set_place(number, core, ticket) {
             // Granted in the meantime (then this does nothing), or released by a stop that did not know the place.
             core.give_up(ticket);
+        }
+        if is_first {
+            // With everybody asleep and tasks waiting, nobody would ask the token.
+            this.watch_for_cancellation(&StopWhenCancelled(Arc::downgrade(this)));
         }
     }
 
@@ -178,7 +264,7 @@ impl<T: Send + 'static> Shared<T> {
 
     /// Counts a task and spawns it as soon as `amount` is granted to it.
     pub(crate) fn acquire_then<F>(
-        self: &Arc<Self>,
+        this: &Arc<Self>,
         core: &Arc<Core>,
         amount: Amount,
         make: F,
@@ -186,14 +272,10 @@ impl<T: Send + 'static> Shared<T> {
     where
         F: FnOnce(Granted) -> T + Send + 'static,
     {
-        let inside = self.is_inside();
-        if !inside && !self.notice_cancellation() {
-            return Err(SpawnError::new(self.refusal(), make));
-        }
-        if let Err(kind) = self.count_later(inside) {
+        if let Err(kind) = this.count_now() {
             return Err(SpawnError::new(kind, make));
         }
-        self.spawn_when_granted(core, amount, make);
+        Self::spawn_when_granted(this, core, amount, make);
         Ok(())
     }
 }

@@ -2,3 +2,8 @@
 
 #[doc(hidden)]
 pub mod flags;
+pub(crate) mod queue;
+
+pub use queue::{
+    GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats, QueueTurn,
+};

@@ -95,6 +95,18 @@ plants! {
     EndOutsideUnchecked,
     /// A pool that is stopped leaves those alone that wait for a permit.
     StopForgetsWaiters,
+    /// Cancelling tells nobody: who does not ask does not learn of it.
+    CancelTellsNobody,
+    /// A consumer that leaves items behind gives its turn back without scheduling another.
+    BatchLeftBehind,
+    /// A consumer does not look whether it was scheduled again while it ran.
+    FinishIgnoresSchedule,
+    /// A consumer's next turn is spawned without being counted.
+    TurnUncounted,
+    /// A lane takes a slot, and then looks whether it has a job.
+    SlotBeforeQueue,
+    /// A lane that gets no slot goes back to the end of the executor's queue.
+    RequeueInsteadOfLane,
 
     // Signals and gates. `Seed` names what the source of the idea did.
     /// `schedule` trusts a plain load of SCHEDULED, and `begin` is a plain store.

@@ -8,8 +8,9 @@
 //! will see them. `PROTOCOL.md` beside the flags says why.
 
 use super::turn::QueueTurn;
-use crate::budget::{Amount, Core as Capacity};
+use crate::budget::CountBudget;
 use crate::executor::SpawnErrorKind;
+use crate::executor::waiting::AnyExecutor;
 use crate::signal::flags::{GateFlags, Scheduled};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
@@ -18,20 +19,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How a queue's turn gets onto its executor.
 pub(crate) trait Scheduler<T>: Send + Sync {
-    /// Whether the calling thread runs a task of the executor: what such a task pushes is never refused.
-    fn is_inside(&self) -> bool;
-
-    /// Whether anything is accepted from outside. Takes notice of a cancellation.
-    fn is_accepting(&self) -> bool;
-
-    /// Whether the executor drops what is queued.
-    fn is_stopped(&self) -> bool;
-
-    /// Why the executor accepts nothing.
-    fn refusal(&self) -> SpawnErrorKind;
-
-    /// Counts a turn. Takes no lock.
-    fn count_turn(&self, inside: bool) -> Result<(), SpawnErrorKind>;
+    /// The executor.
+    fn executor(&self) -> &dyn AnyExecutor;
 
     /// Spawns a turn that was counted.
     fn spawn_turn(&self, turn: QueueTurn<T>);
@@ -58,6 +47,19 @@ pub struct QueueStats {
     pub turns: u64,
 }
 
+impl std::ops::Add for QueueStats {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            pushed: self.pushed + other.pushed,
+            consumed: self.consumed + other.consumed,
+            dropped: self.dropped + other.dropped,
+            turns: self.turns + other.turns,
+        }
+    }
+}
+
 struct Items<T> {
     waiting: VecDeque<T>,
     /// An empty ring, kept for its memory: the consumer takes a whole ring and leaves this one.
@@ -76,7 +78,7 @@ pub(crate) struct QueueCore<T> {
     items: Mutex<Items<T>>,
     flags: GateFlags,
     /// One unit for each item that waits or is being consumed; none in an unbounded queue.
-    pub(super) capacity: Option<Arc<Capacity>>,
+    pub(super) capacity: Option<CountBudget>,
     pub(super) batch: usize,
     scheduler: Box<dyn Scheduler<T>>,
     /// A task is being made of the turn. If the turn is dropped now, the making has panicked. Written only by whoever
@@ -87,7 +89,7 @@ pub(crate) struct QueueCore<T> {
 impl<T> QueueCore<T> {
     pub(crate) fn new(
         scheduler: Box<dyn Scheduler<T>>,
-        capacity: Option<Arc<Capacity>>,
+        capacity: Option<CountBudget>,
         batch: usize,
     ) -> Self {
         let items = Items {
@@ -106,6 +108,11 @@ impl<T> QueueCore<T> {
         }
     }
 
+    /// The executor that the consumer runs on.
+    pub(crate) fn executor(&self) -> &dyn AnyExecutor {
+        self.scheduler.executor()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.items.lock().waiting.len()
     }
@@ -120,20 +127,20 @@ impl<T> QueueCore<T> {
 
     /// Puts an item at the back. Its share of the capacity was taken before; when refused, the caller gives it back.
     /// `inside`: a task of the executor waits for this push, wherever it is made.
-    pub(crate) fn push(self: &Arc<Self>, item: T, inside: bool) -> Result<(), (Refused, T)> {
+    pub(crate) fn push(this: &Arc<Self>, item: T, inside: bool) -> Result<(), (Refused, T)> {
         // Outside of the lock: taking notice of a cancellation drops things, which may be anything.
-        let accepting = inside || self.scheduler.is_accepting();
-        let inside = inside || (!accepting && self.scheduler.is_inside());
+        let accepting = inside || this.executor().is_accepting();
+        let inside = inside || (!accepting && this.executor().is_inside());
         if !accepting && !inside {
-            return Err((Refused::Executor(self.scheduler.refusal()), item));
+            return Err((Refused::Executor(this.executor().refusal()), item));
         }
-        let mut items = self.items.lock();
+        let mut items = this.items.lock();
         if items.closed {
             return Err((Refused::Closed, item));
         }
         // With an item before this one, whoever pushed that has scheduled the consumer.
         let must_spawn = if items.waiting.is_empty() {
-            match self.schedule(inside) {
+            match this.schedule(inside) {
                 Ok(must_spawn) => must_spawn,
                 Err(kind) => return Err((Refused::Executor(kind), item)),
             }
@@ -144,7 +151,7 @@ impl<T> QueueCore<T> {
         items.stats.pushed += 1;
         drop(items);
         if must_spawn {
-            self.spawn_turn();
+            Self::spawn_turn(this);
         }
         Ok(())
     }
@@ -155,7 +162,7 @@ impl<T> QueueCore<T> {
             // The turn that is there is counted, and ends only after it has looked again.
             Scheduled::WasScheduled | Scheduled::WasExecuting => Ok(false),
             Scheduled::WasIdle => {
-                let counted = self.scheduler.count_turn(inside || self.scheduler.is_inside());
+                let counted = self.executor().count_later(inside || self.executor().is_inside());
                 if counted.is_err() {
                     // Nobody else has seen it scheduled: those who look hold the lock, or have a turn.
                     let back_to_idle = self.flags.begin() && !self.flags.finish();
@@ -166,8 +173,8 @@ impl<T> QueueCore<T> {
         }
     }
 
-    fn spawn_turn(self: &Arc<Self>) {
-        self.scheduler.spawn_turn(QueueTurn::new(self));
+    fn spawn_turn(this: &Arc<Self>) {
+        this.scheduler.spawn_turn(QueueTurn::new(this));
     }
 
     /// The consumer's turn begins: takes a batch of at most `most` items.
@@ -186,10 +193,10 @@ impl<T> QueueCore<T> {
     }
 
     /// The consumer's turn ends. What is left of its batch goes back to the front.
-    pub(super) fn end_turn(self: &Arc<Self>, batch: &mut Batch<T>) {
+    pub(super) fn end_turn(this: &Arc<Self>, batch: &mut Batch<T>) {
         let consumed = batch.taken - batch.items.len();
         let more = {
-            let mut items = self.items.lock();
+            let mut items = this.items.lock();
             while let Some(item) = batch.items.pop_back() {
                 items.waiting.push_front(item);
             }
@@ -197,54 +204,55 @@ impl<T> QueueCore<T> {
             items.stats.consumed += consumed as u64;
             !items.waiting.is_empty()
         };
-        self.give_capacity_back(consumed);
-        self.finish(more && !planted(Plant::BatchLeftBehind));
+        this.give_capacity_back(consumed);
+        let more = (more && !planted(Plant::BatchLeftBehind)) || planted(Plant::SlotBeforeQueue);
+        Self::finish(this, more);
     }
 
     /// Gives the consumption back, and spawns the next turn if there is a reason for one.
-    fn finish(self: &Arc<Self>, more: bool) {
+    fn finish(this: &Arc<Self>, more: bool) {
         let due = if more {
-            self.flags.finish_and_schedule();
+            this.flags.finish_and_schedule();
             true
         } else {
-            self.flags.finish() && !planted(Plant::FinishIgnoresSchedule)
+            this.flags.finish() && !planted(Plant::FinishIgnoresSchedule)
         };
-        if due || planted(Plant::TurnWithoutItems) {
-            self.spawn_next_turn();
+        if due {
+            Self::spawn_next_turn(this);
         }
     }
 
     /// Spawns a turn for a gate that is scheduled and has none, or drops what nobody will consume.
-    fn spawn_next_turn(self: &Arc<Self>) {
+    fn spawn_next_turn(this: &Arc<Self>) {
         // Usually on a worker that runs the turn before, whose count covers this one.
-        if planted(Plant::TurnUncounted) || self.count_next_turn().is_ok() {
-            self.spawn_turn();
+        if planted(Plant::TurnUncounted) || this.count_next_turn().is_ok() {
+            Self::spawn_turn(this);
         } else {
-            self.drop_everything();
+            Self::drop_everything(this);
         }
     }
 
     fn count_next_turn(&self) -> Result<(), SpawnErrorKind> {
-        self.scheduler.count_turn(self.scheduler.is_inside())
+        self.executor().count_later(self.executor().is_inside())
     }
 
     /// A turn was dropped without being run: by a stopped executor, or by a panic on its way.
-    pub(super) fn turn_dropped(self: &Arc<Self>) {
-        if self.making.load(Ordering::Relaxed) || self.scheduler.is_stopped() {
-            self.making.store(false, Ordering::Relaxed);
-            self.drop_everything();
+    pub(super) fn turn_dropped(this: &Arc<Self>) {
+        if this.making.load(Ordering::Relaxed) || this.executor().is_stopped() {
+            this.making.store(false, Ordering::Relaxed);
+            Self::drop_everything(this);
         } else {
-            self.spawn_next_turn();
+            Self::spawn_next_turn(this);
         }
     }
 
     /// Drops what waits, with the gate scheduled and no turn there.
-    fn drop_everything(self: &Arc<Self>) {
-        let begun = self.flags.begin();
+    fn drop_everything(this: &Arc<Self>) {
+        let begun = this.flags.begin();
         assert!(begun, "a queue was to be emptied that nobody had scheduled");
-        self.drop_waiting(false);
+        this.drop_waiting(false);
         // Somebody has pushed meanwhile: in a stopped executor, a task that still runs.
-        self.finish(false);
+        Self::finish(this, false);
     }
 
     /// Drops what waits and says how much that was.
@@ -284,17 +292,17 @@ impl<T> QueueCore<T> {
         if let Some(capacity) = &self.capacity
             && count > 0
         {
-            capacity.release(Amount::one_field(count as u64));
+            capacity.give_back(count as u64);
         }
     }
 
     /// Makes a task out of a turn. If the caller's `make` panics, the turn that is dropped then knows it by the flag,
     /// and does not try again.
-    pub(crate) fn making<R>(self: &Arc<Self>, make: impl FnOnce() -> R) -> R {
+    pub(crate) fn making<R>(this: &Arc<Self>, make: impl FnOnce() -> R) -> R {
         // Relaxed: there is one turn, and its next holder gets it through a lock.
-        self.making.store(true, Ordering::Relaxed);
+        this.making.store(true, Ordering::Relaxed);
         let made = make();
-        self.making.store(false, Ordering::Relaxed);
+        this.making.store(false, Ordering::Relaxed);
         made
     }
 }

@@ -32,7 +32,7 @@ impl<T> QueueTurn<T> {
     /// Makes the caller's task out of this turn.
     pub(crate) fn make<R>(self, make: impl FnOnce(Self) -> R) -> R {
         match self.queue.clone() {
-            Some(queue) => queue.making(|| make(self)),
+            Some(queue) => QueueCore::making(&queue, || make(self)),
             None => make(self),
         }
     }
@@ -71,7 +71,7 @@ impl<T> QueueTurn<T> {
 impl<T> Drop for QueueTurn<T> {
     fn drop(&mut self) {
         if let Some(queue) = self.queue.take() {
-            queue.turn_dropped();
+            QueueCore::turn_dropped(&queue);
         }
     }
 }
@@ -111,6 +111,6 @@ impl<T> QueueConsumer<T> {
 
 impl<T> Drop for QueueConsumer<T> {
     fn drop(&mut self) {
-        self.queue.end_turn(&mut self.batch);
+        QueueCore::end_turn(&self.queue, &mut self.batch);
     }
 }
