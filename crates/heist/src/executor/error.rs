@@ -120,7 +120,7 @@ pub struct SpawnError<T> {
 }
 
 impl<T> SpawnError<T> {
-    pub(super) fn new(kind: SpawnErrorKind, refused: T) -> Self {
+    pub(crate) fn new(kind: SpawnErrorKind, refused: T) -> Self {
         Self { kind, refused }
     }
 

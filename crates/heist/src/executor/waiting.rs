@@ -9,7 +9,7 @@
 //!
 //! Not guaranteed: on which thread a task is made. It is the one that releases the permit, so the making must be short.
 
-use super::error::{SpawnError, SpawnErrorKind};
+use super::error::SpawnErrorKind;
 use super::shared::Shared;
 use super::task::contain;
 use crate::budget::{AcquireError, Amount, Core, Permit, Ticket};
@@ -260,22 +260,5 @@ impl<T: Send + 'static> Shared<T> {
         if let Some(task) = self.waiting.take(number) {
             self.spawn_made(task.make, granted);
         }
-    }
-
-    /// Counts a task and spawns it as soon as `amount` is granted to it.
-    pub(crate) fn acquire_then<F>(
-        this: &Arc<Self>,
-        core: &Arc<Core>,
-        amount: Amount,
-        make: F,
-    ) -> Result<(), SpawnError<F>>
-    where
-        F: FnOnce(Granted) -> T + Send + 'static,
-    {
-        if let Err(kind) = this.count_now() {
-            return Err(SpawnError::new(kind, make));
-        }
-        Self::spawn_when_granted(this, core, amount, make);
-        Ok(())
     }
 }

@@ -121,6 +121,18 @@ plants! {
     GuardDropForgets,
     /// Who takes a bit and leaves others in the signal keeps the permit.
     PermitNotPassedOn,
+    /// A budget grants to a waiter without taking what it grants from what is available.
+    GrantBeyondTotal,
+    /// `try_acquire` takes from a budget that others wait for.
+    TryOvertakes,
+    /// A future that is dropped after its grant does not give it back.
+    CancelLosesGrant,
+    /// A waiter that gives up does not let those behind it through.
+    GiveUpSilent,
+    /// A budget is closed without a word to those who wait.
+    CloseForgetsWaiters,
+    /// A release looks for waiters and adds what it gives back in two steps.
+    ReleaseIgnoresWaiters,
 }
 
 #[cfg(not(heist_plant))]

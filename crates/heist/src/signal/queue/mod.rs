@@ -167,10 +167,6 @@ impl<T> GatedQueue<T> {
         Self { core }
     }
 
-    pub(crate) fn core(&self) -> &Arc<QueueCore<T>> {
-        &self.core
-    }
-
     /// Whether this is the only handle, and no consumer is due or at work.
     pub(crate) fn is_sole_handle(&self) -> bool {
         Arc::strong_count(&self.core) == 1
@@ -260,7 +256,7 @@ impl<T> GatedQueue<T> {
         match QueueCore::push(&self.core, item, inside) {
             Ok(()) => {
                 // From now on it is the item's: whoever ends that gives it back.
-                room.map(CountPermit::into_amount);
+                let _ = room.map(|room| room.into_core().into_amount());
                 Ok(())
             }
             Err((refused, item)) => Err(PushError::new(refused, item)),
@@ -302,7 +298,7 @@ impl<T: Send + 'static> GatedQueue<T> {
         };
         match &self.core.capacity {
             None => shared.spawn_made(push, Ok(None)),
-            Some(capacity) => Shared::spawn_when_granted(shared, capacity.core(), Amount::one(1), |granted| {
+            Some(capacity) => Shared::spawn_when_granted(shared, capacity.core(), Amount::ONE, |granted| {
                 push(granted.map(CountPermit::from_core).map(Some))
             }),
         }
