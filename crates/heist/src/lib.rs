@@ -137,6 +137,7 @@
 
 pub mod affinity;
 mod cancel;
+pub mod device;
 mod histogram;
 pub mod metrics;
 pub mod policy;

@@ -1,0 +1,92 @@
+//! Where a file is, in the kernel's words: the device number of its file system and the id of its mount.
+//!
+//! This is the only part that asks the system about a path. Invariant: one system call per path.
+//! Not guaranteed: a mount id, which Linux tells since 5.8.
+
+use super::DeviceNumber;
+
+/// What identifies the file system of a file. Files of one place are on one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    pub(super) number: DeviceNumber,
+    /// Known only where it is needed: a block device's number says it all.
+    pub(super) mount_id: Option<u64>,
+}
+
+impl Place {
+    pub(super) fn new(number: DeviceNumber, mount_id: Option<u64>) -> Self {
+        Self { number, mount_id: mount_id.filter(|_| number.is_anonymous()) }
+    }
+}
+
+pub(super) use system::place_of;
+
+#[cfg(target_os = "linux")]
+mod system {
+    use super::{DeviceNumber, Place};
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    use rustix::io::Errno;
+    use std::io;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    /// Asks the system about `path`, following symbolic links.
+    ///
+    /// # Errors
+    ///
+    /// The path cannot be looked up; the error names it.
+    pub(crate) fn place_of(path: &Path) -> io::Result<Option<Place>> {
+        // Nothing is asked for that a network file system would have to ask its server: the device and the mount are
+        // known here. And a look must not mount anything.
+        let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
+        let found = match statx(CWD, path, flags, StatxFlags::MNT_ID) {
+            Ok(found) => {
+                let number = DeviceNumber::new(found.stx_dev_major, found.stx_dev_minor);
+                let has_mount_id = found.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+                Ok(Place::new(number, has_mount_id.then_some(found.stx_mnt_id)))
+            }
+            // Kernels before 4.11, and sandboxes that do not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => std::fs::metadata(path)
+                .map(|found| Place::new(DeviceNumber::from_st_dev(found.dev()), None)),
+            Err(error) => Err(error.into()),
+        };
+        found.map(Some).map_err(|error| {
+            let message = format!("cannot look up the device of `{}`: {error}", path.display());
+            io::Error::new(error.kind(), message)
+        })
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use super::Place;
+    use std::io;
+    use std::path::Path;
+
+    /// There is no mapping for this system yet.
+    pub(crate) fn place_of(_path: &Path) -> io::Result<Option<Place>> {
+        Ok(None)
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(heist_loom)))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    #[test]
+    fn a_place_agrees_with_stat() {
+        for path in ["/", "/proc", "/dev", "."] {
+            let place = place_of(Path::new(path)).unwrap().unwrap();
+            let st_dev = std::fs::metadata(path).unwrap().dev();
+            assert_eq!(place.number, DeviceNumber::from_st_dev(st_dev), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_mount_id_is_kept_only_where_it_says_more_than_the_number() {
+        assert_eq!(Place::new(DeviceNumber::new(8, 1), Some(5)).mount_id, None);
+        assert_eq!(Place::new(DeviceNumber::new(0, 1), Some(5)).mount_id, Some(5));
+    }
+}
