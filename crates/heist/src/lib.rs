@@ -173,6 +173,10 @@ pub use budget::{
     CountPermit, ReadAmount, ReadPermit, ReadTokens,
 };
 pub use cancel::CancelToken;
+pub use device::{
+    DeviceId, DeviceKind, DeviceLanes, DeviceSlotPermit, DeviceSlots, DeviceSlotsConfig,
+    DeviceSlotsError, DeviceTurn, IoModel, PhysicalDevice,
+};
 pub use executor::{
     ConfigError, ExecutorConfig, OnPanic, RunError, SpawnError, SpawnErrorKind, Spawner,
     StartError, TaskPanic, WorkerCtx,

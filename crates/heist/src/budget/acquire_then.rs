@@ -27,7 +27,9 @@ where
     }
     match wanted {
         Ok(wanted) => {
-            Shared::spawn_when_granted(shared, core, wanted, move |granted| make(granted.map(permit)));
+            Shared::spawn_when_granted(shared, core, wanted, move |granted| {
+                make(granted.map(permit))
+            });
         }
         Err(error) => shared.spawn_made(make, Err(error)),
     }

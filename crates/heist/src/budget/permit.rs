@@ -6,6 +6,7 @@
 use super::amount::{Amount, BudgetUnit};
 use super::core::Core;
 use crate::sync::Arc;
+use crate::sync::plant::{Plant, planted};
 use std::fmt;
 
 /// Gives its amount back to its budget when it is dropped.
@@ -81,6 +82,9 @@ impl Permit {
 impl Drop for Permit {
     #[inline]
     fn drop(&mut self) {
+        if planted(Plant::PermitLeakedOnPanic) && std::thread::panicking() {
+            return;
+        }
         if !self.amount.is_zero() {
             self.core.release(self.amount);
         }

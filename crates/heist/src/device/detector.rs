@@ -5,7 +5,7 @@
 
 use super::place::{Place, place_of};
 use super::walk::{Tangled, Walk};
-use super::{DeviceNumber, Mount, MountTable, PhysicalDevice};
+use super::{DeviceId, DeviceKind, DeviceNumber, Mount, MountTable, PhysicalDevice};
 use crate::sync::Arc;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -87,6 +87,15 @@ impl Detector {
             let mount = self.mount_of(place);
             PhysicalDevice::unresolved(mount.map_or(number, |mount| mount.number))
         })
+    }
+
+    /// The kind of a device that was found before.
+    #[must_use]
+    pub fn kind_of(&self, device: DeviceId) -> DeviceKind {
+        if device.is_unknown() {
+            return DeviceKind::Unknown;
+        }
+        self.detect_at(DeviceNumber::from_st_dev(device.raw()), None).kind
     }
 
     /// The device of `path`, which is at `place`.

@@ -66,16 +66,24 @@
 mod block;
 mod detector;
 mod id;
+mod io_model;
+mod lanes;
 mod map;
 mod mounts;
 mod number;
 mod physical;
 mod place;
+mod slots;
+mod slots_config;
 mod walk;
 
 pub use detector::Detector;
 pub use id::DeviceId;
+pub use io_model::IoModel;
+pub use lanes::{DeviceLanes, DeviceTurn};
 pub use map::DeviceMap;
 pub use mounts::{Mount, MountTable};
 pub use number::DeviceNumber;
 pub use physical::{DeviceKind, PhysicalDevice};
+pub use slots::{DeviceSlotPermit, DeviceSlots};
+pub use slots_config::{DeviceSlotsConfig, DeviceSlotsError};

@@ -8,7 +8,7 @@ use super::{DeviceId, DeviceNumber};
 use std::fmt;
 
 /// What a device is made of, as far as it decides how many should use it at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum DeviceKind {
     /// A disk with a moving head: every further reader costs seeks.
@@ -33,7 +33,7 @@ impl DeviceKind {
     ///
     /// *Unknown* is before *SSD*, because it may be anything: a caller who takes it for fast may collapse a slow disk, and
     /// one who takes it for slow only loses some speed. It is after *rotational*, because that is known to be slow.
-    const FROM_SLOWEST: [Self; 6] =
+    pub const FROM_SLOWEST: [Self; 6] =
         [Self::Rotational, Self::Network, Self::Unknown, Self::Ssd, Self::Nvme, Self::Memory];
 
     /// The slowest of `kinds`, which is the kind of a stack on them: a request that touches all members waits for the

@@ -102,9 +102,13 @@ impl<T: Send + 'static> Executor<T> {
         config.validate()?;
         let (shared, workers) = Shared::new(config);
         let (running, all_ended) = channel();
-        let mut executor =
-            Self { shared, threads: Vec::new(), all_ended: Mutex::new(all_ended) };
-        let work = Arc::new((ThreadPlan::new(executor.shared.pool(), config), tracer, scratch_init, runner));
+        let mut executor = Self { shared, threads: Vec::new(), all_ended: Mutex::new(all_ended) };
+        let work = Arc::new((
+            ThreadPlan::new(executor.shared.pool(), config),
+            tracer,
+            scratch_init,
+            runner,
+        ));
         for worker in workers {
             let id = worker.id;
             let builder = work.0.builder(id);

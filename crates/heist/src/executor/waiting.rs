@@ -238,10 +238,11 @@ impl<T: Send + 'static> Shared<T> {
             Err(AcquireError::NotNow) => {}
             granted => return this.spawn_made(make, granted),
         }
-        let (number, is_first) = match this.waiting.add(WaitingTask { make: Box::new(make), place: None }) {
-            Ok(added) => added,
-            Err(refused) => return this.spawn_made(refused.make, Err(AcquireError::Stopped)),
-        };
+        let (number, is_first) =
+            match this.waiting.add(WaitingTask { make: Box::new(make), place: None }) {
+                Ok(added) => added,
+                Err(refused) => return this.spawn_made(refused.make, Err(AcquireError::Stopped)),
+            };
         let shared = Arc::clone(this);
         let resume = move |granted| shared.resume(number, granted);
         let Some(ticket) = Core::acquire_with(core, amount, Box::new(resume)) else { return };

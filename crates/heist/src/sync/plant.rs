@@ -107,6 +107,8 @@ plants! {
     SlotBeforeQueue,
     /// A lane that gets no slot goes back to the end of the executor's queue.
     RequeueInsteadOfLane,
+    /// A permit that is dropped by a panic is not given back.
+    PermitLeakedOnPanic,
 
     // Signals and gates. `Seed` names what the source of the idea did.
     /// `schedule` trusts a plain load of SCHEDULED, and `begin` is a plain store.

@@ -46,7 +46,7 @@ impl Default for QueueConfig {
 }
 
 impl QueueConfig {
-    fn budget(&self) -> Result<Option<CountBudget>, ConfigError> {
+    pub(crate) fn budget(&self) -> Result<Option<CountBudget>, ConfigError> {
         if self.batch == 0 {
             return Err(ConfigError::of("queue", "batch", "must be at least 1"));
         }
@@ -298,9 +298,11 @@ impl<T: Send + 'static> GatedQueue<T> {
         };
         match &self.core.capacity {
             None => shared.spawn_made(push, Ok(None)),
-            Some(capacity) => Shared::spawn_when_granted(shared, capacity.core(), Amount::ONE, |granted| {
-                push(granted.map(CountPermit::from_core).map(Some))
-            }),
+            Some(capacity) => {
+                Shared::spawn_when_granted(shared, capacity.core(), Amount::ONE, |granted| {
+                    push(granted.map(CountPermit::from_core).map(Some))
+                })
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The consumer's turn: a value that lives inside a task, and the guard that it becomes when it is run.
 
-use super::core::{Batch, QueueCore};
 use super::GatedQueue;
+use super::core::{Batch, QueueCore};
 use crate::sync::Arc;
 use std::fmt;
 use std::marker::PhantomData;
