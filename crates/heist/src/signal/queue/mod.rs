@@ -301,7 +301,7 @@ impl<T: Send + 'static> GatedQueue<T> {
             Some(capacity) => {
                 Shared::spawn_when_granted(shared, capacity.core(), Amount::ONE, |granted| {
                     push(granted.map(CountPermit::from_core).map(Some))
-                })
+                });
             }
         }
         Ok(())
