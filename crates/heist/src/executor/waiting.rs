@@ -13,7 +13,8 @@ use super::error::SpawnErrorKind;
 use super::shared::Shared;
 use super::task::contain;
 use crate::budget::{AcquireError, Amount, Core, Permit, Ticket};
-use crate::cancel::Watcher;
+use crate::cancel::{CancelToken, Watcher};
+use crate::intake::Intake;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Mutex, Weak};
 use crate::worker_id::{self, PoolId};
@@ -121,13 +122,13 @@ pub(crate) trait AnyExecutor: Send + Sync {
     /// Whether the calling thread runs a task of this executor.
     fn is_inside(&self) -> bool;
 
-    /// Whether tasks are taken from outside.
-    fn is_accepting(&self) -> bool;
+    /// What decides whether anything is taken from outside, for those who look often.
+    fn doors(&self) -> (Arc<Intake>, CancelToken);
 
     /// Whether what is queued is dropped.
     fn is_stopped(&self) -> bool;
 
-    /// Why nothing is accepted.
+    /// Why nothing is accepted. Takes notice of a cancellation, which drops things: not to be called under a lock.
     fn refusal(&self) -> SpawnErrorKind;
 
     /// Counts a task that will be there later.
@@ -143,8 +144,8 @@ impl<T: Send> AnyExecutor for Shared<T> {
         self.is_inside()
     }
 
-    fn is_accepting(&self) -> bool {
-        self.is_accepting()
+    fn doors(&self) -> (Arc<Intake>, CancelToken) {
+        (Arc::clone(&self.intake), self.cancel.clone())
     }
 
     fn is_stopped(&self) -> bool {
@@ -152,6 +153,7 @@ impl<T: Send> AnyExecutor for Shared<T> {
     }
 
     fn refusal(&self) -> SpawnErrorKind {
+        self.notice_cancellation();
         self.refusal()
     }
 
