@@ -224,7 +224,9 @@ fn what_is_in_memory_has_no_disk() {
     system
         .mount("25 24 0:23 / /dev/shm rw - tmpfs shm rw,size=24682416k")
         .mount("26 24 0:24 / /tmp rw - tmpfs tmpfs rw")
+        .mount("27 24 0:28 / /nameless rw - tmpfs  rw")
         .mount("22 27 0:21 / /proc rw - proc proc rw");
+    check(&system.detect_in("0:28", 27), "0:28", DeviceKind::Memory, "tmpfs");
     check(&system.detect_in("0:23", 25), "0:23", DeviceKind::Memory, "shm");
     check(&system.detect_in("0:24", 26), "0:24", DeviceKind::Memory, "tmpfs");
     check(&system.detect_in("0:21", 22), "0:21", DeviceKind::Memory, "proc");

@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
             network if NETWORK_FILE_SYSTEMS.contains(&network) => DeviceKind::Network,
             _ => return self.below(mount.number, |walk| walk.sources(mount)),
         };
-        Ok(PhysicalDevice::new(mount.number, kind, shown(&mount.source)))
+        Ok(PhysicalDevice::new(mount.number, kind, name_of(mount)))
     }
 
     /// btrfs shows none of its disks in `stat`, but all of them in sysfs.
@@ -187,7 +187,7 @@ impl<'a> Walk<'a> {
         let mut members = Vec::new();
         for device_file in source.split(':') {
             let Some(device) = self.device_named(Path::new(device_file)) else {
-                return Ok(PhysicalDevice::new(mount.number, DeviceKind::Unknown, source));
+                return Ok(PhysicalDevice::new(mount.number, DeviceKind::Unknown, name_of(mount)));
             };
             members.push(Some(self.block(device)?));
         }
@@ -256,6 +256,11 @@ fn topmost_layer(layers: &OsStr) -> PathBuf {
         }
     }
     os_string(path).into()
+}
+
+/// What was mounted, or for want of a name what kind of file system it is.
+fn name_of(mount: &Mount) -> String {
+    if mount.source.is_empty() { mount.file_system.clone() } else { shown(&mount.source) }
 }
 
 fn shown(text: &OsStr) -> String {
