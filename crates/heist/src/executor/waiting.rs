@@ -128,6 +128,10 @@ pub(crate) trait AnyExecutor: Send + Sync {
     /// Whether what is queued is dropped.
     fn is_stopped(&self) -> bool;
 
+    /// Whether the calling thread runs a task of this executor, which is not stopped, and nothing else waits for its
+    /// worker. A moment later that may be wrong.
+    fn has_nothing_else(&self) -> bool;
+
     /// Why nothing is accepted. Takes notice of a cancellation, which drops things: not to be called under a lock.
     fn refusal(&self) -> SpawnErrorKind;
 
@@ -150,6 +154,13 @@ impl<T: Send> AnyExecutor for Shared<T> {
 
     fn is_stopped(&self) -> bool {
         self.is_stopped()
+    }
+
+    fn has_nothing_else(&self) -> bool {
+        let worker = worker_id::worker_of(self.pool());
+        worker.is_some_and(|worker| self.stealers[worker].is_empty())
+            && self.injector.is_empty()
+            && !self.is_stopped()
     }
 
     fn refusal(&self) -> SpawnErrorKind {

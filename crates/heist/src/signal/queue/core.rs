@@ -233,8 +233,26 @@ impl<T> QueueCore<T> {
 
     /// The consumer's turn ends. What is left of its ring stays in front of the newer items.
     pub(super) fn end_turn(this: &Arc<Self>, hand: &mut Hand<T>) {
+        if this.give_back(hand) {
+            Self::spawn_next_turn(this);
+        }
+    }
+
+    /// The consumer's turn ends, and another one is due and may begin at once: nothing else waits for this worker, so
+    /// nobody is kept waiting by it, and no other worker is woken for it.
+    pub(super) fn end_turn_and_go_on(this: &Arc<Self>, hand: &mut Hand<T>) -> bool {
+        let due = this.give_back(hand);
+        let go_on = due && this.executor().has_nothing_else();
+        if due && !go_on {
+            Self::spawn_next_turn(this);
+        }
+        go_on
+    }
+
+    /// Puts the consumer's ring back and gives the consumption back; says whether another turn is due.
+    fn give_back(&self, hand: &mut Hand<T>) -> bool {
         let (more, dropped) = {
-            let mut items = this.items.lock();
+            let mut items = self.items.lock();
             items.in_ring = 0;
             items.stats.consumed += hand.taken as u64;
             let mut ring = std::mem::take(&mut hand.ring);
@@ -246,22 +264,14 @@ impl<T> QueueCore<T> {
             items.older = ring;
             (items.len() > 0, dropped)
         };
-        this.give_room_back(hand.taken + dropped.len());
+        self.give_room_back(hand.taken + dropped.len());
         drop_contained(dropped);
         let more = (more && !planted(Plant::BatchLeftBehind)) || planted(Plant::SlotBeforeQueue);
-        Self::finish(this, more);
-    }
-
-    /// Gives the consumption back, and spawns the next turn if there is a reason for one.
-    fn finish(this: &Arc<Self>, more: bool) {
-        let due = if more {
-            this.flags.finish_and_schedule();
+        if more {
+            self.flags.finish_and_schedule();
             true
         } else {
-            this.flags.finish() && !planted(Plant::FinishIgnoresSchedule)
-        };
-        if due {
-            Self::spawn_next_turn(this);
+            self.flags.finish() && !planted(Plant::FinishIgnoresSchedule)
         }
     }
 
@@ -295,7 +305,9 @@ impl<T> QueueCore<T> {
         assert!(begun, "a queue was to be emptied that nobody had scheduled");
         this.drop_waiting(None);
         // Somebody has pushed meanwhile: in a stopped executor, a task that still runs.
-        Self::finish(this, false);
+        if this.flags.finish() {
+            Self::spawn_next_turn(this);
+        }
     }
 
     /// Drops what waits and says how much that was.

@@ -37,16 +37,22 @@ impl<T> QueueTurn<T> {
         }
     }
 
-    /// Consumes up to a batch of items, in order; says how many. What is left then comes with another turn, behind
-    /// everything else that waits in the executor.
+    /// Consumes a batch of items, in order, and says how many. What is left then comes with another turn, behind
+    /// everything else that waits in the executor; if nothing else waits for this worker, that turn is taken at once.
     ///
     /// If `each` panics, the item that it had is gone; those after it are not.
     pub fn run(self, mut each: impl FnMut(T)) -> usize {
         let mut consumer = self.begin();
-        while let Some(item) = consumer.try_pop() {
-            each(item);
+        let mut consumed = 0;
+        loop {
+            while let Some(item) = consumer.try_pop() {
+                each(item);
+            }
+            consumed += consumer.hand.taken;
+            if !consumer.go_on() {
+                return consumed;
+            }
         }
-        consumer.hand.taken
     }
 
     /// Begins the turn. It ends when the guard is dropped.
@@ -58,7 +64,7 @@ impl<T> QueueTurn<T> {
     pub(crate) fn begin_with(mut self, most: usize) -> QueueConsumer<T> {
         let queue = self.queue.take().expect("a turn begins once, and is gone then");
         let hand = queue.begin_turn(most.min(queue.batch));
-        QueueConsumer { queue, hand, _this_thread_only: PhantomData }
+        QueueConsumer { queue, hand, ended: false, _this_thread_only: PhantomData }
     }
 
     /// The queue.
@@ -81,6 +87,8 @@ impl<T> Drop for QueueTurn<T> {
 pub struct QueueConsumer<T> {
     queue: Arc<QueueCore<T>>,
     hand: Hand<T>,
+    /// The turn is over, and nothing is left to be done about it.
+    ended: bool,
     /// Not `Send`: the turn belongs to the task that runs here, and ends with it.
     _this_thread_only: PhantomData<*const ()>,
 }
@@ -103,6 +111,16 @@ impl<T> QueueConsumer<T> {
         self.hand.ring.pop_front()
     }
 
+    /// Ends the turn, and takes the next one if it is due and nothing else waits for this worker; says whether it did.
+    fn go_on(&mut self) -> bool {
+        self.ended = true;
+        if QueueCore::end_turn_and_go_on(&self.queue, &mut self.hand) {
+            self.hand = self.queue.begin_turn(self.queue.batch);
+            self.ended = false;
+        }
+        !self.ended
+    }
+
     /// How many items this turn may still take.
     fn left_in_turn(&self) -> usize {
         self.hand.allowed - self.hand.taken
@@ -121,6 +139,8 @@ impl<T> QueueConsumer<T> {
 
 impl<T> Drop for QueueConsumer<T> {
     fn drop(&mut self) {
-        QueueCore::end_turn(&self.queue, &mut self.hand);
+        if !self.ended {
+            QueueCore::end_turn(&self.queue, &mut self.hand);
+        }
     }
 }
