@@ -10,12 +10,12 @@
 use super::turn::QueueTurn;
 use crate::budget::CountBudget;
 use crate::executor::SpawnErrorKind;
+use crate::executor::task::contain;
 use crate::executor::waiting::AnyExecutor;
 use crate::signal::flags::{GateFlags, Scheduled};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How a queue's turn gets onto its executor.
 pub(crate) trait Scheduler<T>: Send + Sync {
@@ -266,9 +266,10 @@ impl<T> QueueCore<T> {
         };
         let count = dropped.len();
         self.give_capacity_back(count);
-        // Items are the caller's, and this may be the middle of an unwinding.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(dropped))) {
-            std::mem::forget(payload);
+        // Items are the caller's, and this may be the middle of an unwinding. One by one: of two that panic in one
+        // `drop` of their ring, the second would end the process.
+        for item in dropped {
+            contain(|| drop(item));
         }
         count
     }
