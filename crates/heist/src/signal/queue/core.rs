@@ -11,13 +11,13 @@ use super::turn::QueueTurn;
 use crate::budget::{AcquireError, Amount, CountBudget, CountPermit};
 use crate::cancel::CancelToken;
 use crate::executor::SpawnErrorKind;
+use crate::executor::task::contain;
 use crate::executor::waiting::AnyExecutor;
 use crate::intake::Intake;
 use crate::signal::flags::{GateFlags, Scheduled};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How a queue's turn gets onto its executor.
 pub(crate) trait Scheduler<T>: Send + Sync {
@@ -398,9 +398,10 @@ impl<T> QueueCore<T> {
     }
 }
 
-/// Items are the caller's, and their `drop` may panic; and this may be the middle of an unwinding.
+/// Items are the caller's, and their `drop` may panic; and this may be the middle of an unwinding. One by one: of two
+/// that panic in one `drop` of their ring, the second would end the process.
 fn drop_contained<T>(items: VecDeque<T>) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(items))) {
-        std::mem::forget(payload);
+    for item in items {
+        contain(|| drop(item));
     }
 }
