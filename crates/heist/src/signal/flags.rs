@@ -22,14 +22,14 @@ use crate::sync::{AtomicU8, Ordering};
 
 /// What the byte says: bit 0 is SCHEDULED, bit 1 EXECUTING, and both may be set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct State(u8);
+pub(super) struct State(pub(super) u8);
 
 impl State {
-    const IDLE: u8 = 0;
-    const SCHEDULED: u8 = 1;
-    const EXECUTING: u8 = 2;
+    pub(super) const IDLE: u8 = 0;
+    pub(super) const SCHEDULED: u8 = 1;
+    pub(super) const EXECUTING: u8 = 2;
 
-    fn is_scheduled(self) -> bool {
+    pub(super) fn is_scheduled(self) -> bool {
         self.0 & Self::SCHEDULED != 0
     }
 
@@ -69,7 +69,7 @@ impl Scheduled {
 
 /// The flags of one gate. Starts idle.
 pub struct GateFlags {
-    byte: AtomicU8,
+    pub(super) byte: AtomicU8,
 }
 
 impl Default for GateFlags {
@@ -105,7 +105,7 @@ impl GateFlags {
         Self::scheduled_from(before)
     }
 
-    fn scheduled_from(before: State) -> Scheduled {
+    pub(super) fn scheduled_from(before: State) -> Scheduled {
         match (before.is_scheduled(), before.is_executing()) {
             (false, false) => Scheduled::WasIdle,
             (true, false) => Scheduled::WasScheduled,
@@ -191,26 +191,6 @@ impl GateFlags {
 
     fn state(&self) -> State {
         State(self.byte.load(Ordering::Acquire))
-    }
-}
-
-/// The transitions that are not sound, to be planted. `PROTOCOL.md` explains each.
-#[cfg(heist_plant)]
-impl GateFlags {
-    fn schedule_unless_a_load_says_so(&self) -> Scheduled {
-        if State(self.byte.load(Ordering::Acquire)).is_scheduled() {
-            return Scheduled::WasScheduled;
-        }
-        Self::scheduled_from(State(self.byte.fetch_or(State::SCHEDULED, Ordering::Release)))
-    }
-
-    fn begin_by_a_store(&self) -> bool {
-        self.byte.store(State::EXECUTING, Ordering::Release);
-        true
-    }
-
-    fn finish_and_schedule_by_a_store(&self) {
-        self.byte.store(State::SCHEDULED, Ordering::Release);
     }
 }
 

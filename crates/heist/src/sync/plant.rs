@@ -105,6 +105,8 @@ plants! {
     GuardDropForgets,
     /// Who takes a bit and leaves others in the signal keeps the permit.
     PermitNotPassedOn,
+    /// Who finds a signal empty that the summary has marked leaves it marked.
+    EmptySignalLeftMarked,
 }
 
 #[cfg(not(heist_plant))]

@@ -1,0 +1,282 @@
+//! Signals and gates under loom: the real waker and gates, over queues that order nothing by themselves.
+//!
+//! An item is a slot that its producer fills with a Release store and the consumer looks at with an Acquire load. No
+//! lock and no read-modify-write: a queue with either would hide what the gate must do. At the end of each model, when
+//! all threads have ended, whatever is announced is consumed; an item that is left then is stranded for ever.
+#![cfg(heist_loom)]
+
+mod loom_support;
+
+use heist::signal::{SignalGate, SignalWaker};
+use heist::sync::plant::Plant;
+use heist::sync::{Arc, AtomicU8, Ordering};
+use loom_support::{Size, check, must_fail};
+
+/// What a model that loses an item says.
+const STRANDED: &str = "is stranded";
+
+/// Each item is pushed once.
+struct Slot(AtomicU8);
+
+impl Slot {
+    const EMPTY: u8 = 0;
+    const FULL: u8 = 1;
+    const TAKEN: u8 = 2;
+
+    fn new() -> Self {
+        Self(AtomicU8::new(Self::EMPTY))
+    }
+
+    fn push(&self) {
+        self.0.store(Self::FULL, Ordering::Release);
+    }
+
+    fn take(&self) -> bool {
+        let full = self.0.load(Ordering::Acquire) == Self::FULL;
+        if full {
+            self.0.store(Self::TAKEN, Ordering::Relaxed);
+        }
+        full
+    }
+
+    fn is_taken(&self) -> bool {
+        self.0.load(Ordering::Acquire) == Self::TAKEN
+    }
+}
+
+/// A queue with a gate, and room for as many items as are pushed in all.
+struct Gated {
+    gate: SignalGate,
+    slots: Vec<Slot>,
+}
+
+impl Gated {
+    fn produce(&self, item: usize) {
+        self.slots[item].push();
+        self.gate.schedule();
+    }
+
+    fn take_all(&self) {
+        for slot in &self.slots {
+            slot.take();
+        }
+    }
+}
+
+struct Queues {
+    waker: Arc<SignalWaker>,
+    queues: Vec<Gated>,
+}
+
+impl Queues {
+    /// Queues of one signal, with room for `items` each.
+    fn new(queues: usize, items: usize) -> Arc<Self> {
+        let waker = Arc::new(SignalWaker::new());
+        let queues = (0..queues)
+            .map(|queue| Gated {
+                gate: SignalGate::new(Arc::clone(&waker), queue).unwrap(),
+                slots: (0..items).map(|_| Slot::new()).collect(),
+            })
+            .collect();
+        Arc::new(Self { waker, queues })
+    }
+
+    fn produce(&self, queue: usize, item: usize) {
+        self.queues[queue].produce(item);
+    }
+
+    /// One turn of a consumer that polls; says whether a queue was ready.
+    fn consume(&self) -> bool {
+        let Some(queue) = self.waker.take_ready() else { return false };
+        let queue = &self.queues[queue];
+        if let Some(guard) = queue.gate.begin() {
+            queue.take_all();
+            guard.finish();
+        }
+        true
+    }
+
+    /// All threads have ended: whatever is announced is consumed, and that must be everything.
+    fn end(&self) {
+        while self.consume() {}
+        for (number, queue) in self.queues.iter().enumerate() {
+            let taken = queue.slots.iter().all(Slot::is_taken);
+            assert!(taken, "an item of queue {number} is stranded");
+            assert!(queue.gate.is_idle(), "nothing is due, and nobody executes");
+        }
+        assert_eq!(self.waker.summary(), 0, "no signal is marked");
+        assert_eq!(self.waker.permits(), 0, "and no permit is left over");
+    }
+}
+
+fn spawn(
+    queues: &Arc<Queues>,
+    body: impl FnOnce(&Queues) + 'static,
+) -> loom::thread::JoinHandle<()> {
+    let queues = Arc::clone(queues);
+    loom::thread::spawn(move || body(&queues))
+}
+
+/// The gate is scheduled and about to be begun when another producer comes.
+fn schedule_against_a_consumer() {
+    let queues = Queues::new(1, 2);
+    queues.produce(0, 0);
+    let consumer = spawn(&queues, |queues| {
+        queues.consume();
+    });
+    queues.produce(0, 1);
+    consumer.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn a_schedule_against_a_consumer() {
+    check(Size::Small, schedule_against_a_consumer);
+}
+
+#[test]
+fn bites_a_gate_that_loads_and_stores() {
+    must_fail(Plant::SeedGateLoads, 2, STRANDED, schedule_against_a_consumer);
+}
+
+#[test]
+fn bites_a_finish_that_forgets_the_summary() {
+    must_fail(Plant::SeedFinishForgetsSummary, 2, STRANDED, schedule_against_a_consumer);
+}
+
+fn two_producers_and_a_consumer() {
+    let queues = Queues::new(1, 2);
+    let first = spawn(&queues, |queues| queues.produce(0, 0));
+    let second = spawn(&queues, |queues| queues.produce(0, 1));
+    queues.consume();
+    first.join().unwrap();
+    second.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn two_producers_against_a_consumer() {
+    check(Size::Medium, two_producers_and_a_consumer);
+}
+
+/// A consumer gives its queue back with more to do, and takes it again.
+fn finish_and_schedule_against_a_schedule() {
+    let queues = Queues::new(1, 2);
+    queues.produce(0, 0);
+    let producer = spawn(&queues, |queues| queues.produce(0, 1));
+    assert_eq!(queues.waker.take_ready(), Some(0));
+    let queue = &queues.queues[0];
+    let guard = queue.gate.begin().unwrap();
+    queue.slots[0].take();
+    guard.finish_and_schedule();
+    queues.consume();
+    producer.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn a_finish_and_schedule_against_a_schedule() {
+    check(Size::Small, finish_and_schedule_against_a_schedule);
+}
+
+#[test]
+fn bites_a_finish_and_schedule_that_stores() {
+    must_fail(
+        Plant::SeedFinishAndScheduleStores,
+        2,
+        STRANDED,
+        finish_and_schedule_against_a_schedule,
+    );
+}
+
+/// The consumer empties a signal while a producer sets another bit of it.
+fn clear_against_a_set() {
+    let queues = Queues::new(2, 1);
+    queues.produce(0, 0);
+    let producer = spawn(&queues, |queues| queues.produce(1, 0));
+    queues.consume();
+    producer.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn a_clear_against_a_set() {
+    check(Size::Small, clear_against_a_set);
+}
+
+#[test]
+fn bites_a_summary_that_is_cleared_after_a_look() {
+    must_fail(Plant::SeedSummaryClearRaces, 2, STRANDED, clear_against_a_set);
+}
+
+/// The consumer is fast: it takes the bit before the producer has marked the signal, so that the mark comes late and
+/// finds the signal empty. The next producer of that signal must wake somebody all the same.
+fn a_mark_comes_late() {
+    let queues = Queues::new(3, 1);
+    queues.produce(0, 0);
+    let producer = spawn(&queues, |queues| queues.produce(1, 0));
+    queues.consume();
+    queues.consume();
+    producer.join().unwrap();
+    while queues.consume() {}
+    queues.produce(2, 0);
+    queues.end();
+}
+
+#[test]
+fn a_mark_that_comes_late() {
+    check(Size::Small, a_mark_comes_late);
+}
+
+#[test]
+fn bites_an_empty_signal_that_is_left_marked() {
+    must_fail(Plant::EmptySignalLeftMarked, 2, STRANDED, a_mark_comes_late);
+}
+
+/// Two consumers for two queues of one signal, and a third queue comes in.
+fn two_consumers_and_a_producer() {
+    let queues = Queues::new(3, 1);
+    queues.produce(0, 0);
+    queues.produce(1, 0);
+    let producer = spawn(&queues, |queues| queues.produce(2, 0));
+    let consumer = spawn(&queues, |queues| {
+        queues.consume();
+    });
+    queues.consume();
+    producer.join().unwrap();
+    consumer.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn two_consumers_against_a_producer() {
+    check(Size::Medium, two_consumers_and_a_producer);
+}
+
+/// A consumer panics: its guard is dropped, with items in the queue.
+fn guard_dropped_by_a_panic() {
+    let queues = Queues::new(1, 2);
+    queues.produce(0, 0);
+    let consumer = spawn(&queues, |queues| {
+        assert_eq!(queues.waker.take_ready(), Some(0));
+        drop(queues.queues[0].gate.begin().unwrap());
+    });
+    queues.produce(0, 1);
+    consumer.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn a_guard_dropped_by_a_panic() {
+    check(Size::Small, guard_dropped_by_a_panic);
+}
+
+#[test]
+fn bites_a_dropped_guard_that_only_finishes() {
+    must_fail(Plant::GuardDropForgets, 2, STRANDED, guard_dropped_by_a_panic);
+}
+
+#[test]
+fn bites_a_permit_that_is_not_passed_on() {
+    must_fail(Plant::PermitNotPassedOn, 2, STRANDED, two_consumers_and_a_producer);
+}
