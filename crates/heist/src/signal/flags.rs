@@ -98,7 +98,7 @@ impl GateFlags {
     #[inline]
     pub fn schedule(&self) -> Scheduled {
         #[cfg(heist_plant)]
-        if planted(Plant::SeedGateLoads) {
+        if planted(Plant::SeedGateLoads) || planted(Plant::ScheduleLoads) {
             return self.schedule_unless_a_load_says_so();
         }
         let before = State(self.byte.fetch_or(State::SCHEDULED, Ordering::AcqRel));

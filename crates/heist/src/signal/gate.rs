@@ -22,10 +22,9 @@ use crate::sync::plant::{Plant, planted};
 ///
 /// ```
 /// use heist::signal::{SignalGate, SignalWaker};
-/// use std::sync::Arc;
 ///
-/// let waker = Arc::new(SignalWaker::new());
-/// let gate = SignalGate::new(Arc::clone(&waker), 5)?;
+/// let waker = SignalWaker::new();
+/// let gate = SignalGate::new(waker.clone(), 5)?;
 /// // A producer, after it has pushed to queue 5:
 /// assert!(gate.schedule(), "this one announces it");
 /// assert!(!gate.schedule(), "the next one need not");
@@ -187,7 +186,7 @@ mod tests {
     use super::*;
 
     fn gate(queue: usize) -> SignalGate {
-        SignalGate::new(Arc::new(SignalWaker::new()), queue).unwrap()
+        SignalGate::new(SignalWaker::new(), queue).unwrap()
     }
 
     #[test]
@@ -234,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_place_is_a_signal_and_a_bit_of_it() {
-        let waker = Arc::new(SignalWaker::new());
+        let waker = SignalWaker::new();
         let at = |signal, bit| SignalGate::at(Arc::clone(&waker), signal, bit);
         assert_eq!(at(63, 63).unwrap().queue(), 4_095);
         assert_eq!(at(1, 0).unwrap().queue(), 64);

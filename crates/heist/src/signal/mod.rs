@@ -9,17 +9,17 @@
 //! ```
 //! use heist::signal::{SignalGate, SignalWaker};
 //! use std::collections::VecDeque;
-//! use std::sync::{Arc, Mutex};
+//! use std::sync::Mutex;
 //!
 //! struct Mailbox {
 //!     gate: SignalGate,
 //!     letters: Mutex<VecDeque<String>>,
 //! }
 //!
-//! let waker = Arc::new(SignalWaker::new());
+//! let waker = SignalWaker::new();
 //! let mailboxes: Vec<Mailbox> = (0..1_000)
 //!     .map(|queue| {
-//!         let gate = SignalGate::new(Arc::clone(&waker), queue)?;
+//!         let gate = SignalGate::new(waker.clone(), queue)?;
 //!         Ok(Mailbox { gate, letters: Mutex::default() })
 //!     })
 //!     .collect::<Result<_, heist::signal::SignalIndexError>>()?;

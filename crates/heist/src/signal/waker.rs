@@ -19,7 +19,7 @@ use super::permit::Permits;
 use super::word::{SetBit, Signal};
 #[cfg(heist_plant)]
 use crate::sync::plant::{Plant, planted};
-use crate::sync::{AtomicU64, CachePadded, Ordering};
+use crate::sync::{Arc, AtomicU64, CachePadded, Ordering};
 use std::fmt;
 
 /// Which of 4,096 queues have something to do: 64 [`Signal`]s, a summary of them, and permits for those who come to
@@ -60,12 +60,6 @@ pub(super) enum Nearest {
     Nothing,
 }
 
-impl Default for SignalWaker {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl fmt::Debug for SignalWaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SignalWaker")
@@ -76,15 +70,15 @@ impl fmt::Debug for SignalWaker {
 }
 
 impl SignalWaker {
-    /// A waker with nothing to do.
+    /// A waker with nothing to do. It is shared by the gates and the consumers.
     #[must_use]
-    pub fn new() -> Self {
-        Self {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
             summary: CachePadded::new(AtomicU64::new(0)),
             turn: CachePadded::new(AtomicU64::new(0)),
             permits: Permits::new(),
             signals: std::array::from_fn(|index| CachePadded::new(Signal::new(index as u8))),
-        }
+        })
     }
 
     /// One of the 64 signals.

@@ -107,6 +107,8 @@ plants! {
     PermitNotPassedOn,
     /// Who finds a signal empty that the summary has marked leaves it marked.
     EmptySignalLeftMarked,
+    /// `schedule` trusts a plain load of SCHEDULED, beside a `begin` that is sound.
+    ScheduleLoads,
 }
 
 #[cfg(not(heist_plant))]
