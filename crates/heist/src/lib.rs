@@ -149,6 +149,8 @@ pub mod yielding;
 // The protocols. Public for the model checkers, which run this very code; no promise of stability is made for
 // them.
 #[doc(hidden)]
+pub mod budget;
+#[doc(hidden)]
 pub mod executor;
 #[doc(hidden)]
 pub mod idle;
@@ -165,6 +167,10 @@ pub mod termination;
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;
 
+pub use budget::{
+    Acquire, AcquireError, BudgetError, BudgetUnit, ByteBudget, BytePermit, CountBudget,
+    CountPermit, ReadAmount, ReadPermit, ReadTokens,
+};
 pub use cancel::CancelToken;
 pub use executor::{
     ConfigError, ExecutorConfig, OnPanic, RunError, SpawnError, SpawnErrorKind, Spawner,

@@ -8,29 +8,46 @@
 use super::index::{Position, SignalIndexError, bit_index};
 use super::waker::{Nearest, SignalWaker};
 use super::word::AcquiredBit;
+use crate::budget::acquire::Acquire;
+use crate::budget::amount::{Amount, BudgetUnit};
+use crate::budget::core::Core;
+use crate::budget::permit::Permit;
+use crate::budget::{AcquireError, BudgetError};
+use crate::sync::Arc;
 use crate::sync::plant::{Plant, planted};
-use crate::sync::{AtomicU64, Ordering};
+use std::future::Future;
+use std::time::Duration;
 
-/// The permits that nobody holds.
+/// More can be released, but not kept: 64 are enough for every mark, and no program has as many consumers.
+const AVAILABLE_MAX: u64 = 1 << 32;
+
+/// The permits that nobody holds: a budget that starts with nothing, and grants what is released in the order in which
+/// it was asked.
+///
+/// What is released is given with Release and taken with Acquire. So whoever takes a permit sees the mark that it came
+/// with, and every earlier one; without that it might see nothing marked and give the permit up.
 #[derive(Debug)]
 pub(super) struct Permits {
-    available: AtomicU64,
+    budget: Arc<Core>,
 }
 
 impl Permits {
+    const ONE: Amount = Amount::counted(1);
+
     pub(super) fn new() -> Self {
-        Self { available: AtomicU64::new(0) }
+        let budget: Result<_, BudgetError> = Core::with_nothing_available(AVAILABLE_MAX);
+        Self { budget: budget.expect("a count of 32 bits fits") }
     }
 
+    #[inline]
     pub(super) fn try_acquire(&self) -> bool {
-        self.available
-            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |available| available.checked_sub(1))
-            .is_ok()
+        self.budget.try_take(Self::ONE).is_ok()
     }
 
+    #[inline]
     pub(super) fn release(&self, count: u64) {
         if count > 0 {
-            self.available.fetch_add(count, Ordering::AcqRel);
+            self.budget.release(Amount::counted(count));
         }
     }
 }
@@ -42,16 +59,64 @@ impl SignalWaker {
         self.permits.try_acquire().then(|| SignalPermit { waker: self })
     }
 
+    /// Waits for a permit, and blocks the thread until there is one. Who waits longest gets the first.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::OnWorker`] if a worker of an executor would have to wait: it would hold up its pool.
+    pub fn acquire(&self) -> Result<SignalPermit<'_>, AcquireError> {
+        self.acquire_blocking(None)
+    }
+
+    /// [`acquire`](Self::acquire), but waits no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::TimedOut`]; or [`AcquireError::OnWorker`] if a worker of an executor would have to wait.
+    pub fn acquire_timeout(&self, timeout: Duration) -> Result<SignalPermit<'_>, AcquireError> {
+        self.acquire_blocking(Some(timeout))
+    }
+
+    fn acquire_blocking(
+        &self,
+        timeout: Option<Duration>,
+    ) -> Result<SignalPermit<'_>, AcquireError> {
+        let granted = Core::acquire_blocking(&self.permits.budget, Permits::ONE, timeout)?;
+        Ok(self.permit(granted))
+    }
+
+    /// [`acquire`](Self::acquire) for async code, on any runtime. The future takes its place among those who wait when
+    /// it is first polled; dropped, it gives up its place, or passes on its permit.
+    ///
+    /// # Errors
+    ///
+    /// None at present. They are those of the budget that permits are counted by.
+    pub fn acquire_async(
+        &self,
+    ) -> impl Future<Output = Result<SignalPermit<'_>, AcquireError>> + Send {
+        let granted: Acquire<Permit> =
+            Acquire::new(&self.permits.budget, Ok(Permits::ONE), |granted| granted);
+        async { Ok(self.permit(granted.await?)) }
+    }
+
+    /// From now on the permit is given back by us.
+    fn permit(&self, granted: Permit) -> SignalPermit<'_> {
+        let _one = granted.into_amount();
+        SignalPermit { waker: self }
+    }
+
     /// Adds permits that stand for no queue: each wakes a consumer, which finds nothing. For the end of the work,
     /// when consumers are to look at something else, too.
     pub fn release(&self, count: u64) {
-        self.permits.release(count);
+        // A count beyond the most that is kept is lost above it anyway, and might not fit an amount.
+        self.permits.release(count.min(AVAILABLE_MAX));
     }
 
     /// How many permits are available. As all looks: true of a moment that may be past.
     #[must_use]
     pub fn permits(&self) -> u64 {
-        self.permits.available.load(Ordering::Acquire)
+        let budget = &self.permits.budget;
+        budget.layout().get(budget.available(), BudgetUnit::Count)
     }
 }
 

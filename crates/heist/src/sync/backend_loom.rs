@@ -3,7 +3,7 @@
 pub use loom::hint::spin_loop;
 pub use loom::sync::MutexGuard;
 pub use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering, fence};
-pub use std::sync::{Arc, mpsc};
+pub use std::sync::{Arc, Weak, mpsc};
 pub use std::thread;
 
 use std::fmt;

@@ -9,7 +9,7 @@ pub use shuttle::hint::spin_loop;
 pub use shuttle::sync::MutexGuard;
 pub use shuttle::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering, fence};
 pub use shuttle::sync::mpsc;
-pub use std::sync::Arc;
+pub use std::sync::{Arc, Weak};
 
 use std::fmt;
 use std::sync::PoisonError;

@@ -4,8 +4,8 @@
 //! machine's words, the way the real ones are built out of atomics and the system's wait queues: the same operations
 //! are read-modify-writes, so that the same stores are completed by them.
 
-pub use std::sync::Arc;
 pub use std::sync::atomic::Ordering;
+pub use std::sync::{Arc, Weak};
 
 use super::machine::{Address, Change, Site, machine};
 use std::cell::RefCell;

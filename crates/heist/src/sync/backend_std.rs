@@ -3,7 +3,7 @@
 pub use parking::{Parker, Unparker};
 pub use std::hint::spin_loop;
 pub use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering, fence};
-pub use std::sync::{Arc, MutexGuard, mpsc};
+pub use std::sync::{Arc, MutexGuard, Weak, mpsc};
 pub use std::thread;
 
 use std::sync::PoisonError;

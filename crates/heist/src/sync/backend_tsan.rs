@@ -8,7 +8,7 @@
 //! More, in truth: any two fences are ordered, so a race between what comes before one and after another is missed
 //! here. Loom, which models fences as they are, is for those.
 
-pub use portable_atomic_util::Arc;
+pub use portable_atomic_util::{Arc, Weak};
 pub use std::hint::spin_loop;
 pub use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 pub use std::thread;

@@ -46,7 +46,7 @@ mod backend;
 pub use backend::PerThread;
 pub use backend::{
     Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Clock, Mutex, MutexGuard, Ordering, Parker,
-    Unparker, fence, mpsc, spin_loop, thread,
+    Unparker, Weak, fence, mpsc, spin_loop, thread,
 };
 pub use crossbeam_utils::CachePadded;
 

@@ -91,6 +91,18 @@ plants! {
     SeedIdle,
     /// No bug: a worker that runs dry counts as a searcher before it has looked round once.
     CountBeforeLooking,
+    /// A budget grants to a waiter without taking what it grants from what is available.
+    GrantBeyondTotal,
+    /// `try_acquire` takes from a budget that others wait for.
+    TryOvertakes,
+    /// A future that is dropped after its grant does not give it back.
+    CancelLosesGrant,
+    /// A waiter that gives up does not let those behind it through.
+    GiveUpSilent,
+    /// A budget is closed without a word to those who wait.
+    CloseForgetsWaiters,
+    /// A release looks for waiters and adds what it gives back in two steps.
+    ReleaseIgnoresWaiters,
 
     // Signals and gates. `Seed` names what the source of the idea did.
     /// `schedule` trusts a plain load of SCHEDULED, and `begin` is a plain store.

@@ -1,0 +1,273 @@
+//! Budgets of one unit: counts and bytes. The two differ in their names only, so they are written once.
+//!
+//! Everything is done by [`Core`]; here amounts get their unit and permits their type.
+
+use super::acquire::Acquire;
+use super::amount::{Amount, BudgetUnit, Layout};
+use super::core::Core;
+use super::error::{AcquireError, BudgetError};
+use super::permit::Permit;
+use crate::sync::Arc;
+use std::fmt;
+use std::time::Duration;
+
+/// Writes a budget of one unit and its permit.
+macro_rules! budget_of_one_unit {
+    (
+        $layout:ident, $amount:literal,
+        $(#[$budget_doc:meta])* $budget:ident,
+        $(#[$permit_doc:meta])* $permit:ident, $held:ident,
+    ) => {
+        $(#[$budget_doc])*
+        #[derive(Clone)]
+        pub struct $budget {
+            core: Arc<Core>,
+        }
+
+        impl $budget {
+            #[doc = concat!("A budget of `total` ", $amount, ", all of them available.")]
+            ///
+            /// # Errors
+            /// The total is above 4,611,686,018,427,387,903 (2^62 - 1), the most that can be counted.
+            pub fn new(total: u64) -> Result<Self, BudgetError> {
+                let total = Layout::$layout.total(&[total])?;
+                Ok(Self { core: Core::new(Layout::$layout, total) })
+            }
+
+            /// What somebody wants, for the budget without its unit.
+            ///
+            /// # Errors
+            /// [`AcquireError::TooLarge`]: it is above any total.
+            #[doc(hidden)]
+            #[inline]
+            pub fn amount(&self, wanted: u64) -> Result<Amount, AcquireError> {
+                Layout::$layout.wanted(&[wanted], self.core.total())
+            }
+
+            fn value(amount: Amount) -> u64 {
+                Layout::$layout.get(amount, BudgetUnit::$layout)
+            }
+
+            #[doc = concat!("Takes ", $amount, " if they are available and nobody waits for any.")]
+            ///
+            /// # Errors
+            /// [`AcquireError::NotNow`], [`AcquireError::TooLarge`] or [`AcquireError::Closed`].
+            #[inline]
+            pub fn try_acquire(&self, wanted: u64) -> Result<$permit, AcquireError> {
+                let wanted = self.amount(wanted)?;
+                Core::try_acquire(&self.core, wanted).map($permit::from_core)
+            }
+
+            #[doc = concat!("Takes ", $amount, ", and blocks the thread until they are granted.")]
+            ///
+            /// # Errors
+            /// [`AcquireError::TooLarge`] or [`AcquireError::Closed`], also while it waits; [`AcquireError::OnWorker`]
+            /// if a worker of an executor would have to wait.
+            pub fn acquire(&self, wanted: u64) -> Result<$permit, AcquireError> {
+                let wanted = self.amount(wanted)?;
+                Core::acquire_blocking(&self.core, wanted, None).map($permit::from_core)
+            }
+
+            #[doc = concat!("Takes ", $amount, ", and blocks the thread until they are granted, but not for longer")]
+            /// than `timeout`.
+            ///
+            /// # Errors
+            /// As [`Self::acquire`], and [`AcquireError::TimedOut`].
+            pub fn acquire_timeout(
+                &self,
+                wanted: u64,
+                timeout: Duration,
+            ) -> Result<$permit, AcquireError> {
+                let wanted = self.amount(wanted)?;
+                Core::acquire_blocking(&self.core, wanted, Some(timeout)).map($permit::from_core)
+            }
+
+            #[doc = concat!("Takes ", $amount, " as soon as they are granted, without blocking. The future can be")]
+            /// polled by any runtime; it takes its place when it is first polled, and gives it up when it is dropped.
+            ///
+            /// # Errors
+            /// The future yields [`AcquireError::TooLarge`] or [`AcquireError::Closed`].
+            pub fn acquire_async(&self, wanted: u64) -> Acquire<$permit> {
+                Acquire::new(&self.core, self.amount(wanted), $permit::from_core)
+            }
+
+            /// Closes the budget for good: whoever waits is refused, and whoever asks from now on. Permits stay valid
+            /// and may come back.
+            pub fn close(&self) {
+                self.core.close();
+            }
+
+            /// Whether it was closed.
+            #[must_use]
+            pub fn is_closed(&self) -> bool {
+                self.core.is_closed()
+            }
+
+            /// How much is available now. If others wait, it is theirs.
+            #[must_use]
+            pub fn available(&self) -> u64 {
+                Self::value(self.core.available())
+            }
+
+            /// How much may be in use at a time.
+            #[must_use]
+            pub fn total(&self) -> u64 {
+                Self::value(self.core.total())
+            }
+
+            /// How much is held by permits. It is above the total after that was lowered, until enough came back.
+            #[must_use]
+            pub fn in_use(&self) -> u64 {
+                Self::value(self.core.in_use())
+            }
+
+            /// The most that was ever in use. (A peak at the very moment of a `set_total` may be missed.)
+            #[must_use]
+            pub fn high_water(&self) -> u64 {
+                Self::value(self.core.high_water())
+            }
+
+            /// How many requests wait.
+            #[must_use]
+            pub fn waiting(&self) -> usize {
+                self.core.waiting()
+            }
+
+            /// How much was held by permits that were forgotten. It is part of the total, and never available again.
+            #[must_use]
+            pub fn forgotten(&self) -> u64 {
+                Self::value(self.core.forgotten())
+            }
+
+            /// Changes the total while the budget is in use.
+            ///
+            /// Lowering it takes nothing away: if more than that is in use, nothing is granted until enough has come
+            /// back. Who waits for more than the new total is refused.
+            ///
+            /// # Errors
+            #[doc = concat!("As [`", stringify!($budget), "::new`]. Nothing was changed then.")]
+            pub fn set_total(&self, total: u64) -> Result<(), BudgetError> {
+                self.core.set_total(Layout::$layout.total(&[total])?);
+                Ok(())
+            }
+
+            /// The budget without its unit.
+            #[doc(hidden)]
+            pub fn core(&self) -> &Arc<Core> {
+                &self.core
+            }
+        }
+
+        impl fmt::Debug for $budget {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($budget))
+                    .field("total", &self.total())
+                    .field("available", &self.available())
+                    .field("waiting", &self.waiting())
+                    .field("closed", &self.is_closed())
+                    .finish_non_exhaustive()
+            }
+        }
+
+        $(#[$permit_doc])*
+        #[must_use = "a permit that is dropped at once is given back at once"]
+        pub struct $permit(Permit);
+
+        impl $permit {
+            #[doc = concat!("How many ", $amount, " it is for.")]
+            #[must_use]
+            #[inline]
+            pub fn $held(&self) -> u64 {
+                $budget::value(self.0.amount())
+            }
+
+            /// Takes `part` off into a permit of its own; `None` if it holds less.
+            #[must_use = "the part that is dropped at once is given back at once"]
+            pub fn split(&mut self, part: u64) -> Option<Self> {
+                let part = Layout::$layout.wanted(&[part], Amount::ZERO).ok()?;
+                self.0.split(part).map(Self)
+            }
+
+            /// Takes what `other` holds.
+            ///
+            /// # Errors
+            /// Gives `other` back if it is of another budget.
+            pub fn merge(&mut self, other: Self) -> Result<(), Self> {
+                self.0.merge(other.0).map_err(Self)
+            }
+
+            /// Never gives back what it holds: the budget is smaller by that from now on, and says so in `forgotten`.
+            pub fn forget(self) {
+                self.0.forget();
+            }
+
+            /// A permit of a budget of this unit.
+            #[doc(hidden)]
+            #[inline]
+            pub fn from_core(permit: Permit) -> Self {
+                debug_assert_eq!(permit.core().layout(), Layout::$layout);
+                Self(permit)
+            }
+
+            /// The permit without its unit.
+            #[doc(hidden)]
+            #[inline]
+            pub fn into_core(self) -> Permit {
+                self.0
+            }
+        }
+
+        impl fmt::Debug for $permit {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($permit)).field(&self.$held()).finish()
+            }
+        }
+    };
+}
+
+budget_of_one_unit! {
+    Count, "things",
+    /// How many things of a kind (open files, connections, slots) may be in use at a time. Clones are the same budget.
+    ///
+    /// Requests are granted in the order in which they come: [`CountBudget::try_acquire`] fails while others wait, and
+    /// a small request waits behind a large one.
+    ///
+    /// ```
+    /// use heist::{AcquireError, CountBudget};
+    ///
+    /// let files = CountBudget::new(2)?;
+    /// let first = files.try_acquire(1)?;
+    /// let mut second = files.acquire(1)?;
+    /// assert_eq!(files.try_acquire(1).unwrap_err(), AcquireError::NotNow);
+    ///
+    /// drop(first);
+    /// second.merge(files.try_acquire(1)?).expect("of the same budget");
+    /// assert_eq!((second.count(), files.available(), files.high_water()), (2, 0, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    CountBudget,
+    /// Some things of a [`CountBudget`]: given back when this is dropped. Two words, made to live inside of tasks.
+    CountPermit, count,
+}
+
+budget_of_one_unit! {
+    Bytes, "bytes",
+    /// How many bytes may be in use at a time: for buffers, for what is queued or sent. Clones are the same budget.
+    ///
+    /// Requests are granted in the order in which they come: [`ByteBudget::try_acquire`] fails while others wait, and
+    /// a small request waits behind a large one.
+    ///
+    /// ```
+    /// use heist::ByteBudget;
+    ///
+    /// let buffers = ByteBudget::new(1 << 20)?;
+    /// let mut whole = buffers.acquire(1 << 20)?;
+    /// let half = whole.split(1 << 19).expect("it holds more");
+    /// drop(half);
+    /// assert_eq!((whole.bytes(), buffers.available()), (1 << 19, 1 << 19));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ByteBudget,
+    /// Some bytes of a [`ByteBudget`]: given back when this is dropped. Two words, made to live inside of tasks.
+    BytePermit, bytes,
+}

@@ -1,0 +1,46 @@
+//! Budgets: how much of something may be in use at a time, and owned permits for parts of it.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `counted`, `read_tokens` | the public budgets and permits: counts, bytes, reads (both at once) |
+//! | `acquire` | the future of `acquire_async` |
+//! | `error` | why nothing was granted |
+//! | `amount` | amounts, packed into one word with a flag |
+//! | `core` | one budget: the word, and what needs no lock |
+//! | `held` | what is done while the lock is held and the word stands still: granting, resizing, closing |
+//! | `waiter` | those who wait, and how they are told |
+//! | `wait` | waiting as a thread or with a callback, and giving up |
+//! | `permit` | an owned part of any budget |
+//!
+//! Invariants:
+//! - per unit, what is available, in use and forgotten is the total, or more than that by a *debt* while nothing is
+//!   available, after the total was lowered below what was in use;
+//! - waiters are granted in the order in which they came, and whatever is taken while somebody waits is taken by the
+//!   one who waits longest;
+//! - the callers' code (wakers, callbacks) is never run under the lock, and its panics are contained.
+//!
+//! Not guaranteed: that the waiters *run* in the order of their grants, which is up to the system and to the runtime;
+//! and that a small request does not wait behind a large one. It does, or the large one would starve.
+//!
+//! See `PROTOCOL.md` beside this file.
+
+pub mod acquire;
+pub mod amount;
+pub mod core;
+mod counted;
+mod error;
+mod held;
+pub mod permit;
+mod read_tokens;
+mod wait;
+mod waiter;
+
+pub use acquire::Acquire;
+pub use amount::BudgetUnit;
+pub use counted::{ByteBudget, BytePermit, CountBudget, CountPermit};
+pub use error::{AcquireError, BudgetError};
+pub use read_tokens::{ReadAmount, ReadPermit, ReadTokens};
+pub use waiter::Then;
+
+#[cfg(all(test, not(heist_loom)))]
+mod tests;

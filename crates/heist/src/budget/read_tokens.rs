@@ -1,0 +1,249 @@
+//! The budget of reads: how many at a time, and how many bytes together. Both are taken, or neither.
+
+use super::acquire::Acquire;
+use super::amount::{Amount, BudgetUnit, Layout};
+use super::core::Core;
+use super::error::{AcquireError, BudgetError};
+use super::permit::Permit;
+use crate::sync::Arc;
+use std::fmt;
+use std::time::Duration;
+
+const LAYOUT: Layout = Layout::CountAndBytes;
+
+/// A number of reads, and of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ReadAmount {
+    /// How many reads.
+    pub count: u64,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+impl ReadAmount {
+    fn of(amount: Amount) -> Self {
+        Self {
+            count: LAYOUT.get(amount, BudgetUnit::Count),
+            bytes: LAYOUT.get(amount, BudgetUnit::Bytes),
+        }
+    }
+}
+
+/// How many reads may be under way at a time, and of how many bytes together. Clones are the same budget.
+///
+/// A request takes one read and its bytes in one step: there is no order in which two budgets, one for each, could
+/// deadlock. Requests are granted in the order in which they come; see [`crate::CountBudget`].
+///
+/// ```
+/// use heist::{AcquireError, ReadAmount, ReadTokens};
+///
+/// let reads = ReadTokens::new(8, 1 << 20)?;
+/// let permit = reads.try_acquire(1 << 20)?;
+/// assert_eq!(reads.available(), ReadAmount { count: 7, bytes: 0 });
+/// assert_eq!(reads.try_acquire(1).unwrap_err(), AcquireError::NotNow);
+/// assert_eq!(permit.bytes(), 1 << 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ReadTokens {
+    core: Arc<Core>,
+}
+
+impl ReadTokens {
+    /// A budget of `count` reads and `bytes` bytes, all of them available.
+    ///
+    /// # Errors
+    /// More than can be counted: 1,048,575 (2^20 - 1) reads, 2,199,023,255,551 (2^41 - 1) bytes.
+    pub fn new(count: u64, bytes: u64) -> Result<Self, BudgetError> {
+        Ok(Self { core: Core::new(LAYOUT, LAYOUT.total(&[count, bytes])?) })
+    }
+
+    fn one_read(&self, bytes: u64) -> Result<Amount, AcquireError> {
+        LAYOUT.wanted(&[1, bytes], self.core.total())
+    }
+
+    /// Takes one read of `bytes` if both are available and nobody waits.
+    ///
+    /// # Errors
+    /// [`AcquireError::NotNow`], [`AcquireError::TooLarge`] or [`AcquireError::Closed`].
+    #[inline]
+    pub fn try_acquire(&self, bytes: u64) -> Result<ReadPermit, AcquireError> {
+        let wanted = self.one_read(bytes)?;
+        Core::try_acquire(&self.core, wanted).map(ReadPermit::from_core)
+    }
+
+    /// Takes one read of `bytes`, and blocks the thread until both are granted.
+    ///
+    /// # Errors
+    /// [`AcquireError::TooLarge`] or [`AcquireError::Closed`], also while it waits; [`AcquireError::OnWorker`] if a
+    /// worker of an executor would have to wait.
+    pub fn acquire(&self, bytes: u64) -> Result<ReadPermit, AcquireError> {
+        let wanted = self.one_read(bytes)?;
+        Core::acquire_blocking(&self.core, wanted, None).map(ReadPermit::from_core)
+    }
+
+    /// Takes one read of `bytes`, and blocks the thread until both are granted, but not for longer than `timeout`.
+    ///
+    /// # Errors
+    /// As [`ReadTokens::acquire`], and [`AcquireError::TimedOut`].
+    pub fn acquire_timeout(
+        &self,
+        bytes: u64,
+        timeout: Duration,
+    ) -> Result<ReadPermit, AcquireError> {
+        let wanted = self.one_read(bytes)?;
+        Core::acquire_blocking(&self.core, wanted, Some(timeout)).map(ReadPermit::from_core)
+    }
+
+    /// Takes one read of `bytes` as soon as both are granted, without blocking. The future can be polled by any
+    /// runtime; it takes its place when it is first polled, and gives it up when it is dropped.
+    ///
+    /// # Errors
+    /// The future yields [`AcquireError::TooLarge`] or [`AcquireError::Closed`].
+    pub fn acquire_async(&self, bytes: u64) -> Acquire<ReadPermit> {
+        Acquire::new(&self.core, self.one_read(bytes), ReadPermit::from_core)
+    }
+
+    /// Closes the budget for good: whoever waits is refused, and whoever asks from now on. Permits stay valid and may
+    /// come back.
+    pub fn close(&self) {
+        self.core.close();
+    }
+
+    /// Whether it was closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.core.is_closed()
+    }
+
+    /// How much is available now. If others wait, it is theirs.
+    #[must_use]
+    pub fn available(&self) -> ReadAmount {
+        ReadAmount::of(self.core.available())
+    }
+
+    /// How much may be in use at a time.
+    #[must_use]
+    pub fn total(&self) -> ReadAmount {
+        ReadAmount::of(self.core.total())
+    }
+
+    /// How much is held by permits. It is above the total after that was lowered, until enough came back.
+    #[must_use]
+    pub fn in_use(&self) -> ReadAmount {
+        ReadAmount::of(self.core.in_use())
+    }
+
+    /// The most reads and the most bytes that were ever in use, each for itself.
+    #[must_use]
+    pub fn high_water(&self) -> ReadAmount {
+        ReadAmount::of(self.core.high_water())
+    }
+
+    /// How many requests wait.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.core.waiting()
+    }
+
+    /// How much was held by permits that were forgotten. It is part of the total, and never available again.
+    #[must_use]
+    pub fn forgotten(&self) -> ReadAmount {
+        ReadAmount::of(self.core.forgotten())
+    }
+
+    /// Changes both totals while the budget is in use.
+    ///
+    /// Lowering them takes nothing away: if more than that is in use, nothing is granted until enough has come back.
+    /// Who waits for more than the new totals is refused.
+    ///
+    /// # Errors
+    /// As [`ReadTokens::new`]. Nothing was changed then.
+    pub fn set_total(&self, count: u64, bytes: u64) -> Result<(), BudgetError> {
+        self.core.set_total(LAYOUT.total(&[count, bytes])?);
+        Ok(())
+    }
+
+    /// The budget without its units.
+    #[doc(hidden)]
+    pub fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+}
+
+impl fmt::Debug for ReadTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadTokens")
+            .field("total", &self.total())
+            .field("available", &self.available())
+            .field("waiting", &self.waiting())
+            .field("closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A read of some bytes: given back when this is dropped. Two words, made to live inside of tasks.
+#[must_use = "a permit that is dropped at once is given back at once"]
+pub struct ReadPermit(Permit);
+
+impl ReadPermit {
+    /// How many reads it is for: one, unless permits were split or merged.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.amount().count
+    }
+
+    /// How many bytes it is for.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.amount().bytes
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn amount(&self) -> ReadAmount {
+        ReadAmount::of(self.0.amount())
+    }
+
+    /// Takes `part` off into a permit of its own; `None` if it holds less of either. A read that has got less than it
+    /// asked for gives the rest of its bytes back by splitting them off.
+    #[must_use = "the part that is dropped at once is given back at once"]
+    pub fn split(&mut self, part: ReadAmount) -> Option<Self> {
+        let part = LAYOUT.wanted(&[part.count, part.bytes], Amount::ZERO).ok()?;
+        self.0.split(part).map(Self)
+    }
+
+    /// Takes what `other` holds.
+    ///
+    /// # Errors
+    /// Gives `other` back if it is of another budget.
+    pub fn merge(&mut self, other: Self) -> Result<(), Self> {
+        self.0.merge(other.0).map_err(Self)
+    }
+
+    /// Never gives back what it holds: the budget is smaller by that from now on, and says so in `forgotten`.
+    pub fn forget(self) {
+        self.0.forget();
+    }
+
+    /// A permit of a budget of reads.
+    #[doc(hidden)]
+    #[inline]
+    pub fn from_core(permit: Permit) -> Self {
+        debug_assert_eq!(permit.core().layout(), LAYOUT);
+        Self(permit)
+    }
+
+    /// The permit without its units.
+    #[doc(hidden)]
+    #[inline]
+    pub fn into_core(self) -> Permit {
+        self.0
+    }
+}
+
+impl fmt::Debug for ReadPermit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ReadPermit").field(&self.amount()).finish()
+    }
+}
