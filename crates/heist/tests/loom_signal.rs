@@ -10,7 +10,7 @@ mod loom_support;
 use heist::signal::{SignalGate, SignalWaker};
 use heist::sync::plant::Plant;
 use heist::sync::{Arc, AtomicU8, Ordering};
-use loom_support::{Size, check, must_fail};
+use loom_support::{DEADLOCK, Size, check, must_fail};
 
 /// What a model that loses an item says.
 const STRANDED: &str = "is stranded";
@@ -109,6 +109,20 @@ impl Queues {
     }
 }
 
+/// A consumer that sleeps until there is something, and goes home when it has `items`.
+fn consume_until(queues: &Queues, items: usize) {
+    let mut taken = 0;
+    while taken < items {
+        let permit = queues.waker.acquire().unwrap();
+        let Some(queue) = permit.take_ready() else { continue };
+        let queue = &queues.queues[queue];
+        if let Some(guard) = queue.gate.begin() {
+            taken += queue.slots.iter().filter(|slot| slot.take()).count();
+            guard.finish();
+        }
+    }
+}
+
 fn spawn(
     queues: &Arc<Queues>,
     body: impl FnOnce(&Queues) + 'static,
@@ -154,7 +168,7 @@ fn two_producers_and_a_consumer() {
     let queues = Queues::new(1, 2);
     let first = spawn(&queues, |queues| queues.produce(0, 0));
     let second = spawn(&queues, |queues| queues.produce(0, 1));
-    queues.consume();
+    consume_until(&queues, 2);
     first.join().unwrap();
     second.join().unwrap();
     queues.end();
@@ -313,4 +327,79 @@ fn bites_a_dropped_guard_that_only_finishes() {
 #[test]
 fn bites_a_permit_that_is_not_passed_on() {
     must_fail(Plant::PermitNotPassedOn, 2, STRANDED, two_consumers_and_a_producer);
+}
+
+/// The consumer waits, or is about to, when the permit is released.
+fn release_against_acquire() {
+    let queues = Queues::new(1, 1);
+    let consumer = spawn(&queues, |queues| consume_until(queues, 1));
+    queues.produce(0, 0);
+    consumer.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn a_release_against_an_acquire() {
+    check(Size::Small, release_against_acquire);
+}
+
+/// The consumer sleeps between the items: each must wake it again.
+fn sleeper_and_two_queues() {
+    let queues = Queues::new(2, 1);
+    let consumer = spawn(&queues, |queues| consume_until(queues, 2));
+    queues.produce(0, 0);
+    queues.produce(1, 0);
+    consumer.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn a_sleeper_is_woken_for_each_of_two_queues() {
+    check(Size::Medium, sleeper_and_two_queues);
+}
+
+#[test]
+fn bites_a_sleeper_whose_summary_is_cleared_after_a_look() {
+    must_fail(Plant::SeedSummaryClearRaces, 2, DEADLOCK, sleeper_and_two_queues);
+}
+
+fn sleeper_and_two_items() {
+    let queues = Queues::new(1, 2);
+    let consumer = spawn(&queues, |queues| consume_until(queues, 2));
+    queues.produce(0, 0);
+    queues.produce(0, 1);
+    consumer.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn a_sleeper_is_woken_for_what_comes_in_while_it_executes() {
+    check(Size::Medium, sleeper_and_two_items);
+}
+
+#[test]
+fn bites_a_sleeper_whose_finish_forgets_the_summary() {
+    must_fail(Plant::SeedFinishForgetsSummary, 2, DEADLOCK, sleeper_and_two_items);
+}
+
+/// Two sleepers, and two queues announced one after the other by one producer: nobody sleeps on beside a ready queue.
+fn two_sleepers_and_two_queues() {
+    let queues = Queues::new(2, 1);
+    let first = spawn(&queues, |queues| consume_until(queues, 1));
+    let second = spawn(&queues, |queues| consume_until(queues, 1));
+    queues.produce(0, 0);
+    queues.produce(1, 0);
+    first.join().unwrap();
+    second.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn two_sleepers_are_woken_for_two_queues() {
+    check(Size::Large, two_sleepers_and_two_queues);
+}
+
+#[test]
+fn bites_a_sleeper_whose_permit_is_not_passed_on() {
+    must_fail(Plant::PermitNotPassedOn, 2, DEADLOCK, two_sleepers_and_two_queues);
 }
