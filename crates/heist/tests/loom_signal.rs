@@ -71,14 +71,22 @@ struct Queues {
 impl Queues {
     /// Queues of one signal, with room for `items` each.
     fn new(queues: usize, items: usize) -> Arc<Self> {
+        let indices: Vec<_> = (0..queues).collect();
+        Self::at(&indices, items)
+    }
+
+    fn at(indices: &[usize], items: usize) -> Arc<Self> {
         let waker = SignalWaker::new();
-        let queues = (0..queues)
-            .map(|queue| Gated {
-                gate: SignalGate::new(Arc::clone(&waker), queue).unwrap(),
-                slots: (0..items).map(|_| Slot::new()).collect(),
-            })
-            .collect();
+        let gated = |&index: &usize| Gated {
+            gate: SignalGate::new(Arc::clone(&waker), index).unwrap(),
+            slots: (0..items).map(|_| Slot::new()).collect(),
+        };
+        let queues = indices.iter().map(gated).collect();
         Arc::new(Self { waker, queues })
+    }
+
+    fn queue_at(&self, index: usize) -> &Gated {
+        self.queues.iter().find(|queue| queue.gate.queue() == index).expect("a queue of ours")
     }
 
     fn produce(&self, queue: usize, item: usize) {
@@ -88,7 +96,7 @@ impl Queues {
     /// One turn of a consumer that polls; says whether a queue was ready.
     fn consume(&self) -> bool {
         let Some(queue) = self.waker.take_ready() else { return false };
-        let queue = &self.queues[queue];
+        let queue = self.queue_at(queue);
         if let Some(guard) = queue.gate.begin() {
             queue.take_all();
             guard.finish();
@@ -115,7 +123,7 @@ fn consume_until(queues: &Queues, items: usize) {
     while taken < items {
         let permit = queues.waker.acquire().unwrap();
         let Some(queue) = permit.take_ready() else { continue };
-        let queue = &queues.queues[queue];
+        let queue = queues.queue_at(queue);
         if let Some(guard) = queue.gate.begin() {
             taken += queue.slots.iter().filter(|slot| slot.take()).count();
             guard.finish();
@@ -299,6 +307,27 @@ fn two_consumers_and_a_producer() {
 #[test]
 fn two_consumers_against_a_producer() {
     check(Size::Medium, two_consumers_and_a_producer);
+}
+
+/// The same with two signals: a consumer with the permit of one may empty the other, and each permit must go with
+/// exactly one mark.
+fn two_consumers_of_two_signals() {
+    let queues = Queues::at(&[0, 1, 64], 1);
+    queues.produce(0, 0);
+    queues.produce(2, 0);
+    let producer = spawn(&queues, |queues| queues.produce(1, 0));
+    let consumer = spawn(&queues, |queues| {
+        queues.consume();
+    });
+    queues.consume();
+    producer.join().unwrap();
+    consumer.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn two_consumers_against_a_producer_with_two_signals() {
+    check(Size::Medium, two_consumers_of_two_signals);
 }
 
 /// A consumer panics: its guard is dropped, with items in the queue.
