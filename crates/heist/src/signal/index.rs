@@ -108,7 +108,7 @@ mod tests {
                 assert_eq!(nearest_set_bit(1 << bit, start), Some(bit), "{bit} from {start}");
             }
             assert_eq!(nearest_set_bit(u64::MAX, start), Some(start));
-            assert_eq!(nearest_set_bit(u64::MAX & !(1 << start), start), Some((start + 1) % 64));
+            assert_eq!(nearest_set_bit(!(1 << start), start), Some((start + 1) % 64));
         }
         assert_eq!(nearest_set_bit(0b1001, 1), Some(3));
         assert_eq!(nearest_set_bit(0b1001, 4), Some(0));
