@@ -48,6 +48,8 @@ impl Slot {
 struct Gated {
     gate: SignalGate,
     slots: Vec<Slot>,
+    /// The consumer's side of the queue. Loom sees to it that each consumer has what the one before did to it.
+    inside: loom::cell::UnsafeCell<()>,
 }
 
 impl Gated {
@@ -56,10 +58,9 @@ impl Gated {
         self.gate.schedule();
     }
 
-    fn take_all(&self) {
-        for slot in &self.slots {
-            slot.take();
-        }
+    /// How many items there were.
+    fn take_all(&self) -> usize {
+        self.inside.with_mut(|_inside| self.slots.iter().filter(|slot| slot.take()).count())
     }
 }
 
@@ -80,6 +81,7 @@ impl Queues {
         let gated = |&index: &usize| Gated {
             gate: SignalGate::new(Arc::clone(&waker), index).unwrap(),
             slots: (0..items).map(|_| Slot::new()).collect(),
+            inside: loom::cell::UnsafeCell::new(()),
         };
         let queues = indices.iter().map(gated).collect();
         Arc::new(Self { waker, queues })
@@ -125,7 +127,7 @@ fn consume_until(queues: &Queues, items: usize) {
         let Some(queue) = permit.take_ready() else { continue };
         let queue = queues.queue_at(queue);
         if let Some(guard) = queue.gate.begin() {
-            taken += queue.slots.iter().filter(|slot| slot.take()).count();
+            taken += queue.take_all();
             guard.finish();
         }
     }
@@ -185,6 +187,29 @@ fn two_producers_and_a_consumer() {
 #[test]
 fn two_producers_against_a_consumer() {
     check(Size::Medium, two_producers_and_a_consumer);
+}
+
+/// One queue, and consumers that take turns in it.
+fn two_consumers_of_one_queue() {
+    let queues = Queues::new(1, 2);
+    queues.produce(0, 0);
+    let consumer = spawn(&queues, |queues| {
+        queues.consume();
+    });
+    queues.produce(0, 1);
+    queues.consume();
+    consumer.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn a_consumer_sees_what_the_one_before_did() {
+    check(Size::Small, two_consumers_of_one_queue);
+}
+
+#[test]
+fn bites_a_finish_that_hands_nothing_over() {
+    must_fail(Plant::FinishHandsNothingOver, 2, "Causality violation", two_consumers_of_one_queue);
 }
 
 /// A consumer gives its queue back with more to do, and takes it again. `otherwise` is for the case that it cannot,
@@ -263,6 +288,33 @@ fn a_clear_against_a_set() {
 #[test]
 fn bites_a_summary_that_is_cleared_after_a_look() {
     must_fail(Plant::SeedSummaryClearRaces, 2, STRANDED, clear_against_a_set);
+}
+
+/// A bit that is set beside others comes with no mark and no permit: it alone tells of its gate.
+fn gate_is_seen_scheduled() {
+    let queues = Queues::new(2, 1);
+    queues.produce(0, 0);
+    let producer = spawn(&queues, |queues| queues.produce(1, 0));
+    while let Some(queue) = queues.waker.take_ready() {
+        let gate = &queues.queues[queue].gate;
+        assert!(gate.is_scheduled(), "gate {queue} is announced, and looks idle");
+        if let Some(guard) = gate.begin() {
+            queues.queues[queue].take_all();
+            guard.finish();
+        }
+    }
+    producer.join().unwrap();
+    queues.end();
+}
+
+#[test]
+fn whoever_takes_a_bit_sees_its_gate_scheduled() {
+    check(Size::Small, gate_is_seen_scheduled);
+}
+
+#[test]
+fn bites_bits_that_order_nothing() {
+    must_fail(Plant::SignalBitsRelaxed, 2, "looks idle", gate_is_seen_scheduled);
 }
 
 /// The consumer is fast: it takes the bit before the producer has marked the signal, so that the mark comes late and

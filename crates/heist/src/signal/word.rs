@@ -7,6 +7,7 @@
 //! that becomes empty unmarked; [`SignalWaker`](super::SignalWaker) does both.
 
 use super::index::{SignalIndexError, bit_index, nearest_set_bit};
+use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicU64, Ordering};
 
 /// What [`Signal::set`] found.
@@ -100,9 +101,14 @@ impl Signal {
     }
 
     #[inline]
+    fn order() -> Ordering {
+        if planted(Plant::SignalBitsRelaxed) { Ordering::Relaxed } else { Ordering::AcqRel }
+    }
+
+    #[inline]
     pub(super) fn set_mask(&self, mask: u64) -> SetBit {
         // Release: whoever takes the bit sees the gate scheduled, and does not find it idle and go away.
-        let before = self.bits.fetch_or(mask, Ordering::AcqRel);
+        let before = self.bits.fetch_or(mask, Self::order());
         if before == 0 {
             SetBit::WasEmpty
         } else if before & mask == 0 {
@@ -114,7 +120,7 @@ impl Signal {
 
     #[inline]
     pub(super) fn acquire_mask(&self, mask: u64) -> AcquiredBit {
-        let before = self.bits.fetch_and(!mask, Ordering::AcqRel);
+        let before = self.bits.fetch_and(!mask, Self::order());
         if before & mask == 0 {
             AcquiredBit::NotSet
         } else if before == mask {

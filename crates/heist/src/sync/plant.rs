@@ -121,6 +121,10 @@ plants! {
     EmptySignalLeftMarked,
     /// `schedule` trusts a plain load of SCHEDULED, beside a `begin` that is sound.
     ScheduleLoads,
+    /// `finish` and `finish_and_schedule` release nothing to the next consumer.
+    FinishHandsNothingOver,
+    /// A signal's bits order nothing.
+    SignalBitsRelaxed,
 }
 
 #[cfg(not(heist_plant))]
