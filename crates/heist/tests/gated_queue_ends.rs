@@ -83,6 +83,36 @@ fn closing_and_dropping_says_how_many() {
     });
 }
 
+/// The items of a running turn are consumed; those behind them wait, wherever they are kept, and are dropped.
+#[test]
+fn closing_and_dropping_during_a_turn_leaves_the_turn_its_items() {
+    watched(|| {
+        let executor = start_jobs(workers(1));
+        let ends = Runs::of(8);
+        let (entered, gate) = (Gate::default(), Gate::default());
+        let held = (entered.clone(), gate.clone());
+        let consume = consumed_by(move |_: Tracked| {
+            held.0.open();
+            held.1.wait();
+        });
+        let config = QueueConfig { capacity: Some(8), batch: 2 };
+        let queue = GatedQueue::with_config(&executor.handle(), &config, consume).unwrap();
+        let free = occupy_worker(&executor);
+        (0..6).for_each(|number| queue.push(Tracked::new(number, &ends)).unwrap());
+        free.open();
+        entered.wait();
+        (6..8).for_each(|number| queue.push(Tracked::new(number, &ends)).unwrap());
+        assert_eq!(queue.len(), 6);
+        assert_eq!(queue.close_and_drop(), 6);
+        assert_eq!(queue.close_and_drop(), 0);
+        gate.open();
+        executor.join();
+        ends.check_each_once();
+        assert_eq!((queue.stats().consumed, queue.stats().dropped), (2, 6));
+        assert!(queue.is_empty());
+    });
+}
+
 /// Producers that wait for room, in each of the ways, when `end` is called; what each was told and given back.
 fn waiting_producers(end: fn(&Executor<Job>, &GatedQueue<u32>)) -> Vec<(PushErrorKind, u32)> {
     let executor = start_jobs(workers(1));
