@@ -156,8 +156,8 @@ macro_rules! budget_of_one_unit {
             }
 
             #[doc = concat!("Spawns a task onto `executor` as soon as ", $amount, " are granted to it: the way for a")]
-            /// task to wait, which must not hold its worker. It counts for the executor from now on, so `join` waits for
-            /// it; a stopped executor drops it, and it gives up its place.
+            /// task to wait, which must not hold its worker. It counts for the executor from now on, so `join` waits
+            /// for it; a stopped executor drops it, and it gives up its place.
             ///
             /// `make` makes the task out of the permit, or of the reason why there is none (the budget was closed, the
             /// request is too large, the executor was stopped). It is called once, on whichever thread grants the
