@@ -12,6 +12,7 @@ use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Parker};
 use crate::termination::Ledger;
 use crate::trace::TraceHooks;
+use crate::worker_id;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// A worker takes at least this many tasks from the injector, however short the queue: a lock taken for one
@@ -218,6 +219,12 @@ impl<T> Worker<T> {
         if unparked == Unparked::Token && !shared.termination.is_done() {
             self.metrics().wakes_received.add(1);
         }
+    }
+
+    /// Does `work` with the calling thread marked as this worker's: for a model's threads, which are none of the pool's.
+    pub fn enter<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let _entered = worker_id::enter(self.shared.pool(), self.id);
+        work(self)
     }
 
     /// Steps until everything is done, whatever tasks panic on the way.
