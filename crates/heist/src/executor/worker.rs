@@ -221,10 +221,10 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Does `work` with the calling thread marked as this worker's: for a model's threads, which are none of the pool's.
-    pub fn enter<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        let _entered = worker_id::enter(self.shared.pool(), self.id);
-        work(self)
+    /// Marks the calling thread as this worker's for as long as it lives: for the threads of a model, which the pool has
+    /// not started. (A mark that is taken back would touch loom's thread-local after a failed model has lost it.)
+    pub fn enter(&self) {
+        std::mem::forget(worker_id::enter(self.shared.pool(), self.id));
     }
 
     /// Steps until everything is done, whatever tasks panic on the way.

@@ -205,7 +205,10 @@ fn start_workers<T: Send + 'static>(
 ) -> Threads {
     let start = |mut worker: Worker<T>| {
         let work = work.clone();
-        loom::thread::spawn(move || worker.enter(work))
+        loom::thread::spawn(move || {
+            worker.enter();
+            work(&mut worker);
+        })
     };
     Threads(workers.into_iter().map(start).collect())
 }
@@ -232,6 +235,32 @@ impl Rendezvous {
         arrived.notify_all();
         while *missing > 0 {
             missing = arrived.wait(missing).expect("loom's mutex does not poison");
+        }
+    }
+}
+
+/// A value that a failing model leaks: loom's threads are gone then, and a `drop` that uses its atomics (a permit's, a
+/// budget's) would end the process before the failure is told.
+pub struct Kept<T>(Option<T>);
+
+impl<T> Kept<T> {
+    pub fn new(value: T) -> Self {
+        Self(Some(value))
+    }
+}
+
+impl<T> std::ops::Deref for Kept<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("it is taken out by `drop` only")
+    }
+}
+
+impl<T> Drop for Kept<T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::mem::forget(self.0.take());
         }
     }
 }
