@@ -310,3 +310,11 @@ impl CountBudget {
         Arc::strong_count(&self.core) > 1
     }
 }
+
+impl CountPermit {
+    /// The permit is taken apart: what it held is an item's from now on, and comes back with
+    /// [`CountBudget::give_back`].
+    pub(crate) fn into_item(self) {
+        let _ = self.into_core().into_amount();
+    }
+}

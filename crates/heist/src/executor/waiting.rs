@@ -13,7 +13,8 @@ use super::error::SpawnErrorKind;
 use super::shared::Shared;
 use super::task::contain;
 use crate::budget::{AcquireError, Amount, Core, Permit, Ticket};
-use crate::cancel::Watcher;
+use crate::cancel::{CancelToken, Watcher};
+use crate::intake::Intake;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Mutex, Weak};
 use crate::worker_id::{self, PoolId};
@@ -121,13 +122,17 @@ pub(crate) trait AnyExecutor: Send + Sync {
     /// Whether the calling thread runs a task of this executor.
     fn is_inside(&self) -> bool;
 
-    /// Whether tasks are taken from outside.
-    fn is_accepting(&self) -> bool;
+    /// What decides whether anything is taken from outside, for those who look often.
+    fn doors(&self) -> (Arc<Intake>, CancelToken);
 
     /// Whether what is queued is dropped.
     fn is_stopped(&self) -> bool;
 
-    /// Why nothing is accepted.
+    /// Whether the calling thread runs a task of this executor, which is not stopped, and nothing else waits for its
+    /// worker. A moment later that may be wrong.
+    fn has_nothing_else(&self) -> bool;
+
+    /// Why nothing is accepted. Takes notice of a cancellation, which drops things: not to be called under a lock.
     fn refusal(&self) -> SpawnErrorKind;
 
     /// Counts a task that will be there later.
@@ -143,15 +148,23 @@ impl<T: Send> AnyExecutor for Shared<T> {
         self.is_inside()
     }
 
-    fn is_accepting(&self) -> bool {
-        self.is_accepting()
+    fn doors(&self) -> (Arc<Intake>, CancelToken) {
+        (Arc::clone(&self.intake), self.cancel.clone())
     }
 
     fn is_stopped(&self) -> bool {
         self.is_stopped()
     }
 
+    fn has_nothing_else(&self) -> bool {
+        let worker = worker_id::worker_of(self.pool());
+        worker.is_some_and(|worker| self.stealers[worker].is_empty())
+            && self.injector.is_empty()
+            && !self.is_stopped()
+    }
+
     fn refusal(&self) -> SpawnErrorKind {
+        self.notice_cancellation();
         self.refusal()
     }
 
