@@ -16,14 +16,27 @@ impl Contender {
     }
 }
 
-/// Samples all contenders, ours being the first, `runs` times in turn.
+/// How often, and whom.
+#[derive(Clone, Debug)]
+pub(crate) struct Sampling {
+    pub(crate) runs: usize,
+    /// Only this one, if it takes part: for a profiler.
+    pub(crate) alone: Option<String>,
+}
+
+/// Samples all contenders, ours being the first, in turn.
 pub(crate) fn measure(
     case: &str,
     unit: Unit,
-    runs: usize,
+    sampling: &Sampling,
     mut contenders: Vec<Contender>,
 ) -> Measurement {
-    let samples = interleave(runs, &mut contenders, |contender| (contender.sample)());
+    if let Some(alone) = &sampling.alone
+        && contenders.iter().any(|contender| contender.name == alone)
+    {
+        contenders.retain(|contender| contender.name == alone);
+    }
+    let samples = interleave(sampling.runs, &mut contenders, |contender| (contender.sample)());
     let names = contenders.iter().map(|contender| contender.name);
     Measurement::ours_first(case, unit, names, samples.into_iter().map(Series::new))
 }

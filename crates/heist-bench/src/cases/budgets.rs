@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::budgets::{
     AsyncLock, AsyncLockArc, Budget, BudgetPeer, Condvars, Slots, TokioOwned, TokioSemaphore,
 };
-use crate::contender::{Contender, measure};
+use crate::contender::{Contender, Sampling, measure};
 use crate::race::contend;
 use crate::ratio::Unit;
 use crate::report::Measurement;
@@ -25,16 +25,20 @@ pub(crate) enum Use {
 }
 
 /// The budget itself.
-pub(crate) fn measure_budget(case: &str, runs: usize, usage: Use) -> Measurement {
-    measure_ours::<Budget>(case, runs, usage)
+pub(crate) fn measure_budget(case: &str, sampling: &Sampling, usage: Use) -> Measurement {
+    measure_ours::<Budget>(case, sampling, usage)
 }
 
 /// The budget of a device, which has to be found first.
-pub(crate) fn measure_slots(case: &str, runs: usize, usage: Use) -> Measurement {
-    measure_ours::<Slots>(case, runs, usage)
+pub(crate) fn measure_slots(case: &str, sampling: &Sampling, usage: Use) -> Measurement {
+    measure_ours::<Slots>(case, sampling, usage)
 }
 
-fn measure_ours<Ours: BudgetPeer + 'static>(case: &str, runs: usize, usage: Use) -> Measurement {
+fn measure_ours<Ours: BudgetPeer + 'static>(
+    case: &str,
+    sampling: &Sampling,
+    usage: Use,
+) -> Measurement {
     let contenders = vec![
         contender::<Ours>("heist", usage),
         contender::<TokioSemaphore>("tokio", usage),
@@ -43,7 +47,7 @@ fn measure_ours<Ours: BudgetPeer + 'static>(case: &str, runs: usize, usage: Use)
         contender::<AsyncLockArc>("async-lock arc", usage),
         contender::<Condvars>("mutex and condvar", usage),
     ];
-    measure(case, Unit::Nanoseconds, runs, contenders)
+    measure(case, Unit::Nanoseconds, sampling, contenders)
 }
 
 fn contender<P: BudgetPeer + 'static>(name: &'static str, usage: Use) -> Contender {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ::heist::signal::flags::GateFlags;
 
-use crate::contender::{Contender, measure};
+use crate::contender::{Contender, Sampling, measure};
 use crate::ratio::Unit;
 use crate::reference_gate::UnsoundGate;
 use crate::report::Measurement;
@@ -13,7 +13,7 @@ use crate::report::Measurement;
 const ROUNDS: u32 = 1_000_000;
 
 /// A round: `schedule` of a gate that is scheduled.
-pub(crate) fn schedule_hot(runs: usize) -> Measurement {
+pub(crate) fn schedule_hot(sampling: &Sampling) -> Measurement {
     let sound = GateFlags::new();
     let unsound = UnsoundGate::new();
     assert!(sound.schedule().must_announce() && unsound.schedule());
@@ -29,11 +29,11 @@ pub(crate) fn schedule_hot(runs: usize) -> Measurement {
             })
         }),
     ];
-    measure("schedule-hot", Unit::Nanoseconds, runs, contenders)
+    measure("schedule-hot", Unit::Nanoseconds, sampling, contenders)
 }
 
 /// A round: `schedule` of an idle gate, `begin` and `finish`.
-pub(crate) fn schedule_cold(runs: usize) -> Measurement {
+pub(crate) fn schedule_cold(sampling: &Sampling) -> Measurement {
     let sound = GateFlags::new();
     let unsound = UnsoundGate::new();
     let contenders = vec![
@@ -54,11 +54,11 @@ pub(crate) fn schedule_cold(runs: usize) -> Measurement {
             })
         }),
     ];
-    measure("schedule-cold", Unit::Nanoseconds, runs, contenders)
+    measure("schedule-cold", Unit::Nanoseconds, sampling, contenders)
 }
 
 /// A round: `begin` of a scheduled gate, and back to scheduled, in one step or in two.
-pub(crate) fn finish_and_schedule(runs: usize) -> Measurement {
+pub(crate) fn finish_and_schedule(sampling: &Sampling) -> Measurement {
     let (sound, sound_twice) = (GateFlags::new(), GateFlags::new());
     let (unsound, unsound_twice) = (UnsoundGate::new(), UnsoundGate::new());
     assert!(sound.schedule().must_announce() && sound_twice.schedule().must_announce());
@@ -95,7 +95,7 @@ pub(crate) fn finish_and_schedule(runs: usize) -> Measurement {
             })
         }),
     ];
-    measure("finish-and-schedule", Unit::Nanoseconds, runs, contenders)
+    measure("finish-and-schedule", Unit::Nanoseconds, sampling, contenders)
 }
 
 fn nanoseconds_each(mut round: impl FnMut()) -> f64 {

@@ -1,6 +1,6 @@
 //! How many items per second get through queues of one kind or another.
 
-use crate::contender::{Contender, measure};
+use crate::contender::{Contender, Sampling, measure};
 use crate::queues::{
     Crossbeam, CrossbeamBatched, Flume, FlumeDrained, Gated, QueueLoad, QueuePeer, TokioMpsc,
     million_items_per_second,
@@ -8,7 +8,7 @@ use crate::queues::{
 use crate::ratio::Unit;
 use crate::report::Measurement;
 
-pub(crate) fn measure_load(case: &str, runs: usize, load: QueueLoad) -> Measurement {
+pub(crate) fn measure_load(case: &str, sampling: &Sampling, load: QueueLoad) -> Measurement {
     let contenders = vec![
         contender::<Gated>("heist", load),
         contender::<TokioMpsc>("tokio", load),
@@ -17,7 +17,7 @@ pub(crate) fn measure_load(case: &str, runs: usize, load: QueueLoad) -> Measurem
         contender::<Crossbeam>("crossbeam", load),
         contender::<CrossbeamBatched>("crossbeam try_iter", load),
     ];
-    measure(case, Unit::MillionItemsPerSecond, runs, contenders)
+    measure(case, Unit::MillionItemsPerSecond, sampling, contenders)
 }
 
 fn contender<P: QueuePeer>(name: &'static str, load: QueueLoad) -> Contender {

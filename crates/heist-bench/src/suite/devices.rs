@@ -80,14 +80,14 @@ enum Case {
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let common = &options.common;
-    let runs = common.runs();
+    let sampling = &common.sampling();
     let window = Duration::from_millis(if common.quick { 20 } else { 60 });
     let trying = |threads| Use::Trying { threads, total: threads / 2, window };
     let waiting = |threads, total| Use::Waiting { threads, total, window };
     side_by_side::run("devices", common, &options.cases, NOTES, |case, name| {
         let usage = match case {
             Case::SlotsTryAcquire => {
-                return Ok(budgets::measure_slots(name, runs, Use::Alone).into());
+                return Ok(budgets::measure_slots(name, sampling, Use::Alone).into());
             }
             Case::Lanes => {
                 let hold = Duration::from_millis(options.hold_ms.get());
@@ -105,7 +105,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             Case::AcquireHalf4 => waiting(4, 2),
             Case::AcquireHalf8 => waiting(8, 4),
         };
-        Ok(budgets::measure_budget(name, runs, usage).into())
+        Ok(budgets::measure_budget(name, sampling, usage).into())
     })
 }
 

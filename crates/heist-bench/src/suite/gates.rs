@@ -67,7 +67,7 @@ enum Case {
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let common = &options.common;
-    let runs = common.runs();
+    let sampling = &common.sampling();
     let items = |full: u64| if common.quick { full / 5 } else { full };
     let one_queue = |producers, capacity: Option<usize>| QueueLoad {
         producers,
@@ -78,9 +78,9 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     };
     side_by_side::run("gates", common, &options.cases, NOTES, |case, name| {
         let load = match case {
-            Case::ScheduleHot => return Ok(flags::schedule_hot(runs).into()),
-            Case::ScheduleCold => return Ok(flags::schedule_cold(runs).into()),
-            Case::FinishAndSchedule => return Ok(flags::finish_and_schedule(runs).into()),
+            Case::ScheduleHot => return Ok(flags::schedule_hot(sampling).into()),
+            Case::ScheduleCold => return Ok(flags::schedule_cold(sampling).into()),
+            Case::FinishAndSchedule => return Ok(flags::finish_and_schedule(sampling).into()),
             Case::Queue1 => one_queue(1, None),
             Case::Queue2 => one_queue(2, None),
             Case::Queue4 => one_queue(4, None),
@@ -95,6 +95,6 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
                 capacity: None,
             },
         };
-        Ok(queues::measure_load(name, runs, load).into())
+        Ok(queues::measure_load(name, sampling, load).into())
     })
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 
+use crate::contender::Sampling;
 use crate::disturbance::Disturbance;
 use crate::report::{Measurement, Report, check_writable};
 
@@ -21,11 +22,14 @@ pub(crate) struct CommonOptions {
     /// Interleaved runs of every contender in every case.
     #[arg(long, value_name = "N", default_value = "9")]
     runs: NonZeroUsize,
+    /// Run this contender alone, `heist` or a peer by its name in the table: for a profiler.
+    #[arg(long, value_name = "NAME")]
+    alone: Option<String>,
 }
 
 impl CommonOptions {
-    pub(crate) fn runs(&self) -> usize {
-        self.runs.get()
+    pub(crate) fn sampling(&self) -> Sampling {
+        Sampling { runs: self.runs.get(), alone: self.alone.clone() }
     }
 }
 
@@ -72,6 +76,7 @@ pub(crate) fn run<C: ValueEnum + PartialEq>(
         match measure(case, &name) {
             Ok(findings) => {
                 findings.measurements.iter().for_each(|one| report.add(one));
+                remarks.extend(findings.measurements.iter().filter_map(without_peers));
                 remarks.extend(findings.remarks);
             }
             Err(reason) => remarks.push(format!("`{name}` was skipped: {reason}")),
@@ -86,7 +91,7 @@ pub(crate) fn run<C: ValueEnum + PartialEq>(
     let mut text = format!(
         "{suite}, {} sizes, {} runs\n\n{}\n{notes}\n",
         if options.quick { "quick" } else { "full" },
-        options.runs(),
+        options.runs,
         report.markdown_table(),
     );
     for line in remarks.into_iter().chain(report.worst_ratio_line()) {
@@ -96,4 +101,11 @@ pub(crate) fn run<C: ValueEnum + PartialEq>(
     io::stdout()
         .write_all(text.as_bytes())
         .map_err(|error| format!("cannot print the results: {error}"))
+}
+
+/// A line for what the table, which compares, leaves out.
+fn without_peers(measurement: &Measurement) -> Option<String> {
+    let (case, unit) = (&measurement.case, measurement.unit);
+    let value = unit.show(measurement.ours.median());
+    measurement.peers.is_empty().then(|| format!("`{case}` alone: {value} {unit}"))
 }
