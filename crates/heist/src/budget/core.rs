@@ -234,6 +234,7 @@ impl Core {
     }
 
     /// Its units.
+    #[inline]
     pub fn layout(&self) -> Layout {
         self.layout
     }

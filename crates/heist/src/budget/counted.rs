@@ -43,9 +43,10 @@ macro_rules! budget_of_one_unit {
             #[doc(hidden)]
             #[inline]
             pub fn amount(&self, wanted: u64) -> Result<Amount, AcquireError> {
-                Layout::$layout.wanted(&[wanted], self.core.total())
+                Layout::$layout.wanted(&[wanted], || self.core.total())
             }
 
+            #[inline]
             fn value(amount: Amount) -> u64 {
                 Layout::$layout.get(amount, BudgetUnit::$layout)
             }
@@ -135,7 +136,8 @@ macro_rules! budget_of_one_unit {
                 self.core.waiting()
             }
 
-            /// How much was held by permits that were forgotten. It is part of the total, and never available again.
+            /// How much was held by permits that were forgotten. It is part of the total, and never available again: a
+            /// request for more than the rest waits until the total is raised.
             #[must_use]
             pub fn forgotten(&self) -> u64 {
                 Self::value(self.core.forgotten())
@@ -209,7 +211,7 @@ macro_rules! budget_of_one_unit {
             /// Takes `part` off into a permit of its own; `None` if it holds less.
             #[must_use = "the part that is dropped at once is given back at once"]
             pub fn split(&mut self, part: u64) -> Option<Self> {
-                let part = Layout::$layout.wanted(&[part], Amount::ZERO).ok()?;
+                let part = Layout::$layout.wanted(&[part], || Amount::ZERO).ok()?;
                 self.0.split(part).map(Self)
             }
 

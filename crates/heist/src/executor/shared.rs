@@ -192,7 +192,10 @@ impl<T> Shared<T> {
         let mut lost = Vec::new();
         self.injector.take(Order::All, |queued| queued, &mut lost);
         self.metrics.add_tasks_dropped_outside(lost.len());
-        contain(|| drop(lost));
+        // One by one: of two that panic in one `drop` of the vector, the second would end the process.
+        for task in lost {
+            contain(|| drop(task));
+        }
     }
 
     /// Takes all tasks from outside, or none.

@@ -256,16 +256,17 @@ impl<T: Send + 'static> Shared<T> {
                 Ok(added) => added,
                 Err(refused) => return this.spawn_made(refused.make, Err(AcquireError::Stopped)),
             };
+        if is_first {
+            // With everybody asleep and tasks waiting, nobody would ask the token. Before the task asks for its place:
+            // it may be granted at once, and those who wait after it are not the first.
+            this.watch_for_cancellation(&StopWhenCancelled(Arc::downgrade(this)));
+        }
         let shared = Arc::clone(this);
         let resume = move |granted| shared.resume(number, granted);
         let Some(ticket) = Core::acquire_with(core, amount, Box::new(resume)) else { return };
         if let Err(ticket) = this.waiting.set_place(number, core, ticket) {
             // Granted in the meantime (then this does nothing), or released by a stop that did not know the place.
             core.give_up(ticket);
-        }
-        if is_first {
-            // With everybody asleep and tasks waiting, nobody would ask the token.
-            this.watch_for_cancellation(&StopWhenCancelled(Arc::downgrade(this)));
         }
     }
 

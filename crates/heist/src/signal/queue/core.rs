@@ -11,13 +11,13 @@ use super::turn::QueueTurn;
 use crate::budget::{AcquireError, Amount, CountBudget, CountPermit};
 use crate::cancel::CancelToken;
 use crate::executor::SpawnErrorKind;
+use crate::executor::task::contain;
 use crate::executor::waiting::AnyExecutor;
 use crate::intake::Intake;
 use crate::signal::flags::{GateFlags, Scheduled};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How a queue's turn gets onto its executor.
 pub(crate) trait Scheduler<T>: Send + Sync {
@@ -97,6 +97,8 @@ pub(super) struct Hand<T> {
     pub(super) allowed: usize,
     /// How many it has taken.
     pub(super) taken: usize,
+    /// Items of turns before that are gone, and whose room was not given back yet.
+    room_owed: usize,
 }
 
 pub(crate) struct QueueCore<T> {
@@ -216,7 +218,7 @@ impl<T> QueueCore<T> {
     }
 
     /// The consumer's turn begins: it may take `most` items.
-    pub(super) fn begin_turn(&self, most: usize) -> Hand<T> {
+    pub(super) fn begin_turn(&self, most: usize, room_owed: usize) -> Hand<T> {
         let begun = self.flags.begin();
         assert!(begun, "a queue's turn was begun that nobody had scheduled");
         let mut items = self.items.lock();
@@ -228,25 +230,37 @@ impl<T> QueueCore<T> {
         }
         let allowed = ring.len().min(most);
         items.in_ring = ring.len() - allowed;
-        Hand { ring, allowed, taken: 0 }
+        Hand { ring, allowed, taken: 0, room_owed }
     }
 
     /// The consumer's turn ends. What is left of its ring stays in front of the newer items.
     pub(super) fn end_turn(this: &Arc<Self>, hand: &mut Hand<T>) {
-        if this.give_back(hand) {
+        let due = this.give_back(hand);
+        this.give_room_back(std::mem::take(&mut hand.room_owed));
+        if due {
             Self::spawn_next_turn(this);
         }
     }
 
-    /// The consumer's turn ends, and another one is due and may begin at once: nothing else waits for this worker, so
-    /// nobody is kept waiting by it, and no other worker is woken for it.
+    /// The consumer's turn ends, and if another one is due it begins at once, unless something else waits for this
+    /// worker: so nobody is kept waiting by it, and no other worker is woken for it. Says whether it has begun.
     pub(super) fn end_turn_and_go_on(this: &Arc<Self>, hand: &mut Hand<T>) -> bool {
         let due = this.give_back(hand);
-        let go_on = due && this.executor().has_nothing_else();
-        if due && !go_on {
+        let goes_on = due && this.executor().has_nothing_else();
+        // Producers that wait for room are woken for a good part of it, not for every batch: waking costs more than a
+        // batch.
+        let owed = hand.room_owed as u64;
+        let owes_little =
+            || this.capacity.as_ref().is_none_or(|capacity| owed < capacity.total() / 4);
+        if !(goes_on && owes_little()) {
+            this.give_room_back(std::mem::take(&mut hand.room_owed));
+        }
+        if goes_on {
+            *hand = this.begin_turn(this.batch, hand.room_owed);
+        } else if due {
             Self::spawn_next_turn(this);
         }
-        go_on
+        goes_on
     }
 
     /// Puts the consumer's ring back and gives the consumption back; says whether another turn is due.
@@ -264,7 +278,7 @@ impl<T> QueueCore<T> {
             items.older = ring;
             (items.len() > 0, dropped)
         };
-        self.give_room_back(hand.taken + dropped.len());
+        hand.room_owed += hand.taken + dropped.len();
         drop_contained(dropped);
         let more = (more && !planted(Plant::BatchLeftBehind)) || planted(Plant::SlotBeforeQueue);
         if more {
@@ -384,9 +398,10 @@ impl<T> QueueCore<T> {
     }
 }
 
-/// Items are the caller's, and their `drop` may panic; and this may be the middle of an unwinding.
+/// Items are the caller's, and their `drop` may panic; and this may be the middle of an unwinding. One by one: of two
+/// that panic in one `drop` of their ring, the second would end the process.
 fn drop_contained<T>(items: VecDeque<T>) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(items))) {
-        std::mem::forget(payload);
+    for item in items {
+        contain(|| drop(item));
     }
 }

@@ -63,7 +63,7 @@ impl<T> QueueTurn<T> {
     /// Begins a turn of at most `most` items.
     pub(crate) fn begin_with(mut self, most: usize) -> QueueConsumer<T> {
         let queue = self.queue.take().expect("a turn begins once, and is gone then");
-        let hand = queue.begin_turn(most.min(queue.batch));
+        let hand = queue.begin_turn(most.min(queue.batch), 0);
         QueueConsumer { queue, hand, ended: false, _this_thread_only: PhantomData }
     }
 
@@ -113,11 +113,7 @@ impl<T> QueueConsumer<T> {
 
     /// Ends the turn, and takes the next one if it is due and nothing else waits for this worker; says whether it did.
     fn go_on(&mut self) -> bool {
-        self.ended = true;
-        if QueueCore::end_turn_and_go_on(&self.queue, &mut self.hand) {
-            self.hand = self.queue.begin_turn(self.queue.batch);
-            self.ended = false;
-        }
+        self.ended = !QueueCore::end_turn_and_go_on(&self.queue, &mut self.hand);
         !self.ended
     }
 
