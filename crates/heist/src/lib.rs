@@ -192,6 +192,7 @@ pub use histogram::Histogram;
 pub use metrics::MetricsSnapshot;
 pub use rng::XorShift64;
 pub use signal::{
-    GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats, QueueTurn,
+    GateGuard, GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats,
+    QueueTurn, Signal, SignalGate, SignalIndexError, SignalPermit, SignalWaker,
 };
 pub use worker_id::current_worker_id;

@@ -230,31 +230,48 @@ impl<T> Shared<T> {
             return;
         }
         for task in self.waiting.take_all_for_good().into_values() {
-            if let Some((core, ticket)) = task.place {
-                core.give_up(ticket);
-            }
-            self.spawn_made(task.make, Err(AcquireError::Stopped));
+            self.refuse(task, AcquireError::Stopped);
         }
+    }
+
+    /// Spawns a waiting task without what it waits for, if it still waits.
+    pub(crate) fn stop_waiting(&self, number: u64) {
+        if let Some(task) = self.waiting.take(number) {
+            self.refuse(task, AcquireError::Closed);
+        }
+    }
+
+    fn refuse(&self, task: WaitingTask<T>, error: AcquireError) {
+        if let Some((core, ticket)) = task.place {
+            core.give_up(ticket);
+        }
+        self.spawn_made(task.make, Err(error));
     }
 }
 
 impl<T: Send + 'static> Shared<T> {
     /// Spawns a task, counted before, as soon as `amount` is granted to it; or at once, with the error, if it never will
-    /// be.
+    /// be. Returns the number that it waits under, if it may still wait.
     pub(crate) fn spawn_when_granted(
         this: &Arc<Self>,
         core: &Arc<Core>,
         amount: Amount,
         make: impl FnOnce(Granted) -> T + Send + 'static,
-    ) {
+    ) -> Option<u64> {
         match Core::try_acquire(core, amount) {
             Err(AcquireError::NotNow) => {}
-            granted => return this.spawn_made(make, granted),
+            granted => {
+                this.spawn_made(make, granted);
+                return None;
+            }
         }
         let (number, is_first) =
             match this.waiting.add(WaitingTask { make: Box::new(make), place: None }) {
                 Ok(added) => added,
-                Err(refused) => return this.spawn_made(refused.make, Err(AcquireError::Stopped)),
+                Err(refused) => {
+                    this.spawn_made(refused.make, Err(AcquireError::Stopped));
+                    return None;
+                }
             };
         if is_first {
             // With everybody asleep and tasks waiting, nobody would ask the token. Before the task asks for its place:
@@ -263,11 +280,12 @@ impl<T: Send + 'static> Shared<T> {
         }
         let shared = Arc::clone(this);
         let resume = move |granted| shared.resume(number, granted);
-        let Some(ticket) = Core::acquire_with(core, amount, Box::new(resume)) else { return };
+        let ticket = Core::acquire_with(core, amount, Box::new(resume))?;
         if let Err(ticket) = this.waiting.set_place(number, core, ticket) {
             // Granted in the meantime (then this does nothing), or released by a stop that did not know the place.
             core.give_up(ticket);
         }
+        Some(number)
     }
 
     fn resume(&self, number: u64, granted: Granted) {

@@ -26,6 +26,9 @@ pub(crate) trait Scheduler<T>: Send + Sync {
 
     /// Spawns a turn that was counted.
     fn spawn_turn(&self, turn: QueueTurn<T>);
+
+    /// The queue is empty for good: a turn that waits for something else need not wait any longer.
+    fn recall_turn(&self) {}
 }
 
 /// Why an item was not taken.
@@ -345,7 +348,9 @@ impl<T> QueueCore<T> {
     /// its turn is dropped at the end of that.
     pub(crate) fn close(&self, drop_waiting: bool) -> usize {
         let dropped = if drop_waiting {
-            self.drop_waiting(Some(Door::ClosedAndEmptied))
+            let dropped = self.drop_waiting(Some(Door::ClosedAndEmptied));
+            self.scheduler.recall_turn();
+            dropped
         } else {
             let mut items = self.items.lock();
             if items.door == Door::Open {
