@@ -6,5 +6,6 @@ pub(crate) mod flags;
 pub(crate) mod idle;
 pub(crate) mod lanes;
 pub(crate) mod queues;
+pub(crate) mod round_trip;
 pub(crate) mod throughput;
 pub(crate) mod wake;

@@ -57,18 +57,14 @@ impl QueuePeer for Gated {
 
 fn consume(Turn { queue, turn }: Turn, kept: &[Kept], finish: &FinishLine) {
     let kept = &kept[queue];
-    let mut sum = kept.sum.load(Ordering::Relaxed);
-    let mut consumed = kept.consumed.load(Ordering::Relaxed);
-    let mut consumer = turn.begin();
-    while let Some(item) = consumer.try_pop() {
-        sum += item;
-        consumed += 1;
-    }
-    kept.sum.store(sum, Ordering::Relaxed);
-    kept.consumed.store(consumed, Ordering::Relaxed);
-    if consumed == kept.expected {
-        finish.arrive(sum);
-    }
-    // Not earlier: the next turn may run as soon as this one ends.
-    drop(consumer);
+    // Item by item into the kept values: when `run` returns, the next turn may be running elsewhere.
+    turn.run(|item| {
+        let sum = kept.sum.load(Ordering::Relaxed) + item;
+        let consumed = kept.consumed.load(Ordering::Relaxed) + 1;
+        kept.sum.store(sum, Ordering::Relaxed);
+        kept.consumed.store(consumed, Ordering::Relaxed);
+        if consumed == kept.expected {
+            finish.arrive(sum);
+        }
+    });
 }

@@ -5,6 +5,7 @@
 //! | `schedule-hot` | `schedule` of a gate that is scheduled already |
 //! | `schedule-cold` | `schedule` of an idle gate, `begin`, `finish` |
 //! | `finish-and-schedule` | `begin` and back to scheduled, in one step and in two |
+//! | `gate-round-trip` | two threads that wake each other in turn through a waker and a gate each |
 //! | `queue-N` | N producers into one unbounded queue |
 //! | `queue-bounded-N` | N producers into one queue for 1,024 items |
 //! | `thousand-queues` | 4 producers into 10 of 1,000 queues |
@@ -12,7 +13,7 @@
 use clap::{Args, ValueEnum};
 
 use super::side_by_side::{self, CommonOptions};
-use crate::cases::{flags, queues};
+use crate::cases::{flags, queues, round_trip};
 use crate::queues::QueueLoad;
 
 /// How to read the table.
@@ -43,6 +44,8 @@ enum Case {
     ScheduleCold,
     /// `begin` and back to scheduled, in one step and in two.
     FinishAndSchedule,
+    /// Two threads that wake each other in turn.
+    GateRoundTrip,
     /// One producer into one unbounded queue.
     #[value(name = "queue-1")]
     Queue1,
@@ -81,6 +84,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             Case::ScheduleHot => return Ok(flags::schedule_hot(sampling).into()),
             Case::ScheduleCold => return Ok(flags::schedule_cold(sampling).into()),
             Case::FinishAndSchedule => return Ok(flags::finish_and_schedule(sampling).into()),
+            Case::GateRoundTrip => {
+                let rounds = if common.quick { 500 } else { 3_000 };
+                return Ok(round_trip::measure_round_trip(name, sampling, rounds).into());
+            }
             Case::Queue1 => one_queue(1, None),
             Case::Queue2 => one_queue(2, None),
             Case::Queue4 => one_queue(4, None),
