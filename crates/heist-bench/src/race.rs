@@ -25,9 +25,9 @@ pub(crate) fn start_together(threads: usize, work: impl Fn(usize) + Sync) -> u64
     first_start_ns.into_inner()
 }
 
-/// Has threads repeat an operation for the length of the window, and returns the time per operation: of the window, not
-/// of a thread, so that it becomes less if threads get through more together.
-pub(crate) fn contend(threads: usize, window: Duration, operation: impl Fn() + Sync) -> f64 {
+/// Has threads repeat an operation for the length of the window, and returns the time per operation that says it counts:
+/// of the window, not of a thread, so that it becomes less if threads get through more together.
+pub(crate) fn contend(threads: usize, window: Duration, operation: impl Fn() -> bool + Sync) -> f64 {
     let stop = AtomicBool::new(false);
     let operations = AtomicU64::new(0);
     let end_ns = AtomicU64::new(0);
@@ -41,8 +41,7 @@ pub(crate) fn contend(threads: usize, window: Duration, operation: impl Fn() + S
         }
         let mut own = 0_u64;
         while !stop.load(Ordering::Relaxed) {
-            operation();
-            own += 1;
+            own += u64::from(operation());
         }
         operations.fetch_add(own, Ordering::Relaxed);
     });
@@ -71,8 +70,23 @@ mod tests {
         let each_ns = contend(2, window, || {
             done.fetch_add(1, Ordering::Relaxed);
             thread::sleep(Duration::from_millis(1));
+            true
         });
         let all_ns = each_ns * done.into_inner() as f64;
         assert!(all_ns >= window.as_nanos() as f64, "{all_ns}");
+    }
+
+    #[test]
+    fn what_does_not_count_makes_the_others_dearer() {
+        let window = Duration::from_millis(20);
+        let (all, counted) = (AtomicU64::new(0), AtomicU64::new(0));
+        let each_ns = contend(1, window, || {
+            thread::sleep(Duration::from_millis(1));
+            let counts = all.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
+            counted.fetch_add(u64::from(counts), Ordering::Relaxed);
+            counts
+        });
+        assert!(each_ns * counted.into_inner() as f64 >= window.as_nanos() as f64);
+        assert!(each_ns * all.into_inner() as f64 >= 1.5 * window.as_nanos() as f64);
     }
 }

@@ -18,8 +18,8 @@ const PAIRS: u32 = 500_000;
 pub(crate) enum Use {
     /// One thread, `try_acquire` and back.
     Alone,
-    /// Threads that try all the time; a refusal counts as an operation too.
-    Trying { threads: usize, total: usize, window: Duration },
+    /// Threads that try all the time. A refusal counts as an operation too, or it does not.
+    Trying { threads: usize, total: usize, window: Duration, refusals_count: bool },
     /// Threads that wait for a unit and give it back at once.
     Waiting { threads: usize, total: usize, window: Duration },
 }
@@ -64,15 +64,16 @@ fn sample<P: BudgetPeer>(usage: Use) -> f64 {
             }
             started.elapsed().as_nanos() as f64 / f64::from(PAIRS)
         }
-        Use::Trying { threads, total, window } => {
+        Use::Trying { threads, total, window, refusals_count } => {
             let budget = P::new(total);
-            contend(threads, window, || {
-                black_box(budget.try_once());
-            })
+            contend(threads, window, || budget.try_once() || refusals_count)
         }
         Use::Waiting { threads, total, window } => {
             let budget = P::new(total);
-            contend(threads, window, || budget.once())
+            contend(threads, window, || {
+                budget.once();
+                true
+            })
         }
     }
 }

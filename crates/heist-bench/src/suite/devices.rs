@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `try-acquire-uncontended` | `CountBudget::try_acquire` and back, on one thread |
 //! | `slots-try-acquire` | `DeviceSlots::try_acquire` and back, on one thread, against the same semaphores |
-//! | `try-acquire-N` | N threads that try all the time for N / 2 units |
+//! | `try-acquire-N` | N threads that try all the time for N / 2 units, by attempt and by success |
 //! | `acquire-N` | N threads that wait for one unit and give it back at once |
 //! | `acquire-half-N` | the same with N / 2 units |
 //! | `lanes` | 1,000 jobs for a device whose slots others hold: CPU time and switches of the pool meanwhile |
@@ -24,6 +24,8 @@ const NOTES: &str = "\
 - Values are medians; spread is the interquartile range in per cent of the median.
 - A ratio above 1 means that heist is better.
 - `lanes`: ratios are with 1 us, or 1 switch, added to both sides.
+- `try-acquire-N` counts every attempt, and a refusal is cheap: a semaphore whose holders sleep while they hold refuses
+  often. `try-acquire-N-granted` counts successes alone.
 - With several threads a value is elapsed time by operations of all threads together.
 - heist and tokio grant in the order of requests, so that nobody starves; async-lock and the condition variable let
   whoever runs take a unit again before those who wait, which is cheaper and not fair.
@@ -82,7 +84,14 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let common = &options.common;
     let sampling = &common.sampling();
     let window = Duration::from_millis(if common.quick { 20 } else { 60 });
-    let trying = |threads| Use::Trying { threads, total: threads / 2, window };
+    let trying = |name: &str, threads| {
+        let measure = |name: &str, refusals_count| {
+            let usage = Use::Trying { threads, total: threads / 2, window, refusals_count };
+            budgets::measure_budget(name, sampling, usage)
+        };
+        let measurements = vec![measure(name, true), measure(&format!("{name}-granted"), false)];
+        Ok(Findings { measurements, remarks: Vec::new() })
+    };
     let waiting = |threads, total| Use::Waiting { threads, total, window };
     side_by_side::run("devices", common, &options.cases, NOTES, |case, name| {
         let usage = match case {
@@ -96,9 +105,9 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
                 return Ok(Findings { measurements, remarks });
             }
             Case::TryAcquireUncontended => Use::Alone,
-            Case::TryAcquire2 => trying(2),
-            Case::TryAcquire4 => trying(4),
-            Case::TryAcquire8 => trying(8),
+            Case::TryAcquire2 => return trying(name, 2),
+            Case::TryAcquire4 => return trying(name, 4),
+            Case::TryAcquire8 => return trying(name, 8),
             Case::Acquire2 => waiting(2, 1),
             Case::Acquire4 => waiting(4, 1),
             Case::Acquire8 => waiting(8, 1),
