@@ -27,7 +27,11 @@ pub(crate) fn start_together(threads: usize, work: impl Fn(usize) + Sync) -> u64
 
 /// Has threads repeat an operation for the length of the window, and returns the time per operation that says it counts:
 /// of the window, not of a thread, so that it becomes less if threads get through more together.
-pub(crate) fn contend(threads: usize, window: Duration, operation: impl Fn() -> bool + Sync) -> f64 {
+pub(crate) fn contend(
+    threads: usize,
+    window: Duration,
+    operation: impl Fn() -> bool + Sync,
+) -> f64 {
     let stop = AtomicBool::new(false);
     let operations = AtomicU64::new(0);
     let end_ns = AtomicU64::new(0);
