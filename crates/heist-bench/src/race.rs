@@ -25,15 +25,35 @@ pub(crate) fn start_together(threads: usize, work: impl Fn(usize) + Sync) -> u64
     first_start_ns.into_inner()
 }
 
-/// Has threads repeat an operation for the length of the window, and returns the time per operation that says it counts:
-/// of the window, not of a thread, so that it becomes less if threads get through more together.
+/// What threads did that contended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contended {
+    window_ns: u64,
+    operations: u64,
+    operations_of_slowest: u64,
+}
+
+impl Contended {
+    /// Of the window, not of a thread, so that it becomes less if threads get through more together.
+    pub(crate) fn ns_per_operation(self) -> f64 {
+        self.window_ns as f64 / self.operations.max(1) as f64
+    }
+
+    /// Of the thread that got through least; if through nothing, that is the window.
+    pub(crate) fn ns_per_operation_of_slowest(self) -> f64 {
+        self.window_ns as f64 / self.operations_of_slowest.max(1) as f64
+    }
+}
+
+/// Has threads repeat an operation for the length of the window, which says each time whether it counts.
 pub(crate) fn contend(
     threads: usize,
     window: Duration,
     operation: impl Fn() -> bool + Sync,
-) -> f64 {
+) -> Contended {
     let stop = AtomicBool::new(false);
     let operations = AtomicU64::new(0);
+    let operations_of_slowest = AtomicU64::new(u64::MAX);
     let end_ns = AtomicU64::new(0);
     // One more thread keeps the time.
     let start_ns = start_together(threads + 1, |number| {
@@ -48,8 +68,13 @@ pub(crate) fn contend(
             own += u64::from(operation());
         }
         operations.fetch_add(own, Ordering::Relaxed);
+        operations_of_slowest.fetch_min(own, Ordering::Relaxed);
     });
-    (end_ns.into_inner() - start_ns) as f64 / operations.into_inner().max(1) as f64
+    Contended {
+        window_ns: end_ns.into_inner() - start_ns,
+        operations: operations.into_inner(),
+        operations_of_slowest: operations_of_slowest.into_inner(),
+    }
 }
 
 #[cfg(test)]
@@ -68,29 +93,25 @@ mod tests {
     }
 
     #[test]
-    fn the_time_per_operation_is_that_of_the_window() {
-        let window = Duration::from_millis(20);
-        let done = AtomicU64::new(0);
-        let each_ns = contend(2, window, || {
-            done.fetch_add(1, Ordering::Relaxed);
-            thread::sleep(Duration::from_millis(1));
-            true
-        });
-        let all_ns = each_ns * done.into_inner() as f64;
-        assert!(all_ns >= window.as_nanos() as f64, "{all_ns}");
-    }
-
-    #[test]
-    fn what_does_not_count_makes_the_others_dearer() {
+    fn only_what_counts_is_counted_and_by_the_window() {
         let window = Duration::from_millis(20);
         let (all, counted) = (AtomicU64::new(0), AtomicU64::new(0));
-        let each_ns = contend(1, window, || {
+        let contended = contend(2, window, || {
             thread::sleep(Duration::from_millis(1));
             let counts = all.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
             counted.fetch_add(u64::from(counts), Ordering::Relaxed);
             counts
         });
-        assert!(each_ns * counted.into_inner() as f64 >= window.as_nanos() as f64);
-        assert!(each_ns * all.into_inner() as f64 >= 1.5 * window.as_nanos() as f64);
+        assert_eq!(contended.operations, counted.into_inner());
+        assert!(contended.operations < all.into_inner());
+        assert!(contended.window_ns >= window.as_nanos() as u64);
+        assert!(contended.operations_of_slowest <= contended.operations / 2);
+    }
+
+    #[test]
+    fn who_gets_through_nothing_needs_the_whole_window() {
+        let contended = Contended { window_ns: 600, operations: 6, operations_of_slowest: 0 };
+        assert_eq!(contended.ns_per_operation(), 100.0);
+        assert_eq!(contended.ns_per_operation_of_slowest(), 600.0);
     }
 }

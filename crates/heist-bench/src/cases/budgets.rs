@@ -20,8 +20,8 @@ pub(crate) enum Use {
     Alone,
     /// Threads that try all the time. A refusal counts as an operation too, or it does not.
     Trying { threads: usize, total: usize, window: Duration, refusals_count: bool },
-    /// Threads that wait for a unit and give it back at once.
-    Waiting { threads: usize, total: usize, window: Duration },
+    /// Threads that wait for a unit and give it back at once. All of them count, or the one that gets it least.
+    Waiting { threads: usize, total: usize, window: Duration, slowest_counts: bool },
 }
 
 /// The budget itself.
@@ -66,14 +66,19 @@ fn sample<P: BudgetPeer>(usage: Use) -> f64 {
         }
         Use::Trying { threads, total, window, refusals_count } => {
             let budget = P::new(total);
-            contend(threads, window, || budget.try_once() || refusals_count)
+            contend(threads, window, || budget.try_once() || refusals_count).ns_per_operation()
         }
-        Use::Waiting { threads, total, window } => {
+        Use::Waiting { threads, total, window, slowest_counts } => {
             let budget = P::new(total);
-            contend(threads, window, || {
+            let contended = contend(threads, window, || {
                 budget.once();
                 true
-            })
+            });
+            if slowest_counts {
+                contended.ns_per_operation_of_slowest()
+            } else {
+                contended.ns_per_operation()
+            }
         }
     }
 }

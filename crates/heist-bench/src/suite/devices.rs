@@ -5,7 +5,7 @@
 //! | `try-acquire-uncontended` | `CountBudget::try_acquire` and back, on one thread |
 //! | `slots-try-acquire` | `DeviceSlots::try_acquire` and back, on one thread, against the same semaphores |
 //! | `try-acquire-N` | N threads that try all the time for N / 2 units, by attempt and by success |
-//! | `acquire-N` | N threads that wait for one unit and give it back at once |
+//! | `acquire-N` | N threads that wait for one unit and give it back at once; and by the slowest of them |
 //! | `acquire-half-N` | the same with N / 2 units |
 //! | `lanes` | 1,000 jobs for a device whose slots others hold: CPU time and switches of the pool meanwhile |
 
@@ -27,8 +27,9 @@ const NOTES: &str = "\
 - `try-acquire-N` counts every attempt, and a refusal is cheap: a semaphore whose holders sleep while they hold refuses
   often. `try-acquire-N-granted` counts successes alone.
 - With several threads a value is elapsed time by operations of all threads together.
-- heist and tokio grant in the order of requests, so that nobody starves; async-lock and the condition variable let
-  whoever runs take a unit again before those who wait, which is cheaper and not fair.
+- heist and tokio grant in the order of requests; async-lock and the condition variable let whoever runs take a unit
+  again before those who wait, which is cheaper and not fair. `acquire-N-slowest` is the time per operation of the thread
+  that got through least: a fair one needs N times as long as all together.
 ";
 
 #[derive(Args, Debug)]
@@ -84,37 +85,49 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let common = &options.common;
     let sampling = &common.sampling();
     let window = Duration::from_millis(if common.quick { 20 } else { 60 });
-    let trying = |name: &str, threads| {
-        let measure = |name: &str, refusals_count| {
-            let usage = Use::Trying { threads, total: threads / 2, window, refusals_count };
-            budgets::measure_budget(name, sampling, usage)
-        };
-        let measurements = vec![measure(name, true), measure(&format!("{name}-granted"), false)];
+    let twice = |name: &str, suffix: &str, usage: &dyn Fn(bool) -> Use| {
+        let other_name = format!("{name}-{suffix}");
+        let measurements = vec![
+            budgets::measure_budget(name, sampling, usage(false)),
+            budgets::measure_budget(&other_name, sampling, usage(true)),
+        ];
         Ok(Findings { measurements, remarks: Vec::new() })
     };
-    let waiting = |threads, total| Use::Waiting { threads, total, window };
-    side_by_side::run("devices", common, &options.cases, NOTES, |case, name| {
-        let usage = match case {
-            Case::SlotsTryAcquire => {
-                return Ok(budgets::measure_slots(name, sampling, Use::Alone).into());
-            }
-            Case::Lanes => {
-                let hold = Duration::from_millis(options.hold_ms.get());
-                let measurements = lanes::measure(name, options.lanes_runs.get(), hold)?;
-                let remarks = measurements.first().map(share).into_iter().collect();
-                return Ok(Findings { measurements, remarks });
-            }
-            Case::TryAcquireUncontended => Use::Alone,
-            Case::TryAcquire2 => return trying(name, 2),
-            Case::TryAcquire4 => return trying(name, 4),
-            Case::TryAcquire8 => return trying(name, 8),
-            Case::Acquire2 => waiting(2, 1),
-            Case::Acquire4 => waiting(4, 1),
-            Case::Acquire8 => waiting(8, 1),
-            Case::AcquireHalf4 => waiting(4, 2),
-            Case::AcquireHalf8 => waiting(8, 4),
-        };
-        Ok(budgets::measure_budget(name, sampling, usage).into())
+    let trying = |name: &str, threads| {
+        twice(name, "granted", &|granted_only| Use::Trying {
+            threads,
+            total: threads / 2,
+            window,
+            refusals_count: !granted_only,
+        })
+    };
+    let waiting = |name: &str, threads, total| {
+        twice(name, "slowest", &|slowest_counts| Use::Waiting {
+            threads,
+            total,
+            window,
+            slowest_counts,
+        })
+    };
+    side_by_side::run("devices", common, &options.cases, NOTES, |case, name| match case {
+        Case::TryAcquireUncontended => {
+            Ok(budgets::measure_budget(name, sampling, Use::Alone).into())
+        }
+        Case::SlotsTryAcquire => Ok(budgets::measure_slots(name, sampling, Use::Alone).into()),
+        Case::TryAcquire2 => trying(name, 2),
+        Case::TryAcquire4 => trying(name, 4),
+        Case::TryAcquire8 => trying(name, 8),
+        Case::Acquire2 => waiting(name, 2, 1),
+        Case::Acquire4 => waiting(name, 4, 1),
+        Case::Acquire8 => waiting(name, 8, 1),
+        Case::AcquireHalf4 => waiting(name, 4, 2),
+        Case::AcquireHalf8 => waiting(name, 8, 4),
+        Case::Lanes => {
+            let hold = Duration::from_millis(options.hold_ms.get());
+            let measurements = lanes::measure(name, options.lanes_runs.get(), hold)?;
+            let remarks = measurements.first().map(share).into_iter().collect();
+            Ok(Findings { measurements, remarks })
+        }
     })
 }
 

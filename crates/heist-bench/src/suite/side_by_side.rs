@@ -64,7 +64,8 @@ pub(crate) fn run<C: ValueEnum + PartialEq>(
     if let Some(path) = &options.json {
         check_writable(path)?;
     }
-    let disturbance = Disturbance::watch();
+    // A profiler would be told of as a disturbance.
+    let disturbance = options.alone.is_none().then(Disturbance::watch);
     let mut report = Report::default();
     let mut remarks = Vec::new();
     for case in C::value_variants() {
@@ -83,7 +84,7 @@ pub(crate) fn run<C: ValueEnum + PartialEq>(
         }
         eprintln!("{name:<26}{:5.1} s", started.elapsed().as_secs_f64());
     }
-    remarks.extend(disturbance.warning());
+    remarks.extend(disturbance.and_then(|disturbance| disturbance.warning()));
     // The file first: a closed stdout must not lose the results.
     if let Some(path) = &options.json {
         report.write_json(path)?;
