@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ::heist::{Executor, GatedQueue, QueueConfig, QueueTurn};
 
-use super::{BATCH, FinishLine, QueueLoad, QueuePeer, WORKERS};
+use super::{FinishLine, QueueLoad, QueuePeer, WORKERS};
 
 pub(crate) struct Gated;
 
@@ -38,8 +38,10 @@ impl QueuePeer for Gated {
             .build(|_worker| (), move |turn, _ctx| consume(turn, &kept, &finish))
             .expect("a valid configuration, and the system has threads for the benchmark");
         let handle = executor.handle();
-        let config =
-            QueueConfig { capacity: load.capacity.map(|capacity| capacity as u64), batch: BATCH };
+        let config = QueueConfig {
+            capacity: load.capacity.map(|capacity| capacity as u64),
+            batch: load.batch,
+        };
         let queues = (0..load.queues)
             .map(|queue| {
                 GatedQueue::with_config(&handle, &config, move |turn| Turn { queue, turn })

@@ -19,8 +19,6 @@ use std::thread::{self, Thread};
 use crate::clock::now_ns;
 use crate::race::start_together;
 
-/// How many items a consumer takes at once where it can: heist's default.
-pub(crate) const BATCH: usize = 64;
 /// Worker threads of those who need no thread for each queue.
 const WORKERS: usize = 2;
 
@@ -33,6 +31,8 @@ pub(crate) struct QueueLoad {
     /// The first so many queues get items; the number must divide a producer's items.
     pub(crate) busy_queues: usize,
     pub(crate) capacity: Option<usize>,
+    /// How many items heist's and tokio's consumers take at once.
+    pub(crate) batch: usize,
 }
 
 impl QueueLoad {
@@ -177,6 +177,7 @@ mod tests {
         queues: 1,
         busy_queues: 1,
         capacity: None,
+        batch: 64,
     };
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ::tokio::runtime::{Builder, Runtime};
 use ::tokio::sync::mpsc;
 
-use super::{BATCH, FinishLine, QueueLoad, QueuePeer, Tally, WORKERS};
+use super::{FinishLine, QueueLoad, QueuePeer, Tally, WORKERS};
 
 pub(crate) struct TokioMpsc;
 
@@ -28,12 +28,12 @@ impl QueuePeer for TokioMpsc {
         let senders = (0..load.queues)
             .map(|queue| {
                 let mut tally = Tally::new(load, queue, finish);
-                let mut batch = Vec::with_capacity(BATCH);
+                let mut batch = Vec::with_capacity(load.batch);
                 match load.capacity {
                     None => {
                         let (sender, mut receiver) = mpsc::unbounded_channel();
                         runtime.spawn(async move {
-                            while receiver.recv_many(&mut batch, BATCH).await > 0 {
+                            while receiver.recv_many(&mut batch, load.batch).await > 0 {
                                 tally.add(batch.drain(..));
                             }
                         });
@@ -42,7 +42,7 @@ impl QueuePeer for TokioMpsc {
                     Some(capacity) => {
                         let (sender, mut receiver) = mpsc::channel(capacity);
                         runtime.spawn(async move {
-                            while receiver.recv_many(&mut batch, BATCH).await > 0 {
+                            while receiver.recv_many(&mut batch, load.batch).await > 0 {
                                 tally.add(batch.drain(..));
                             }
                         });

@@ -10,6 +10,8 @@
 //! | `queue-bounded-N` | N producers into one queue for 1,024 items |
 //! | `thousand-queues` | 4 producers into 10 of 1,000 queues |
 
+use std::num::NonZeroUsize;
+
 use clap::{Args, ValueEnum};
 
 use super::side_by_side::{self, CommonOptions};
@@ -21,7 +23,7 @@ const NOTES: &str = "\
 - Values are medians; spread is the interquartile range in per cent of the median.
 - A ratio above 1 means that heist is better.
 - `unsound` is a gate with plain loads and stores, which loses wake-ups: the price of soundness, not a choice.
-- Queues: heist and tokio consume on 2 workers, in batches of 64; flume and crossbeam on a thread for each queue.
+- Queues: heist and tokio consume on 2 workers, in batches; flume and crossbeam on a thread for each queue.
 ";
 
 /// Items of a bounded queue.
@@ -34,6 +36,9 @@ pub(crate) struct Options {
     /// Only this case; may be given several times.
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<Case>,
+    /// How many items heist's and tokio's consumers take at once; 64 is heist's default.
+    #[arg(long, value_name = "N", default_value = "64")]
+    batch: NonZeroUsize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -78,6 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         queues: 1,
         busy_queues: 1,
         capacity,
+        batch: options.batch.get(),
     };
     side_by_side::run("gates", common, &options.cases, NOTES, |case, name| {
         let load = match case {
@@ -100,6 +106,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
                 queues: 1000,
                 busy_queues: 10,
                 capacity: None,
+                batch: options.batch.get(),
             },
         };
         Ok(queues::measure_load(name, sampling, load).into())
