@@ -122,10 +122,10 @@ impl Run {
     }
 }
 
-fn with_lanes(trace: Option<PathBuf>) -> Result<Run, Box<dyn Error>> {
+fn with_lanes(trace: Option<&Path>) -> Result<Run, Box<dyn Error>> {
     let bench = Bench::new();
     // Any writer will do; without a file the trace goes nowhere.
-    let writer: Box<dyn Write + Send> = match &trace {
+    let writer: Box<dyn Write + Send> = match trace {
         Some(path) => Box::new(BufWriter::new(File::create(path).map_err(cannot_write(path))?)),
         None => Box::new(io::sink()),
     };
@@ -148,7 +148,7 @@ fn with_lanes(trace: Option<PathBuf>) -> Result<Run, Box<dyn Error>> {
         lanes.submit(DeviceId::from_raw(job.disk as u64 + 1), job)?;
     }
     executor.join();
-    if let Some(path) = &trace {
+    if let Some(path) = trace {
         tracer.finish().and_then(|mut file| file.flush()).map_err(cannot_write(path))?;
         println!("The trace is in {}.", path.display());
     }
@@ -216,7 +216,7 @@ impl Arguments {
 }
 
 fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let runs = [with_lanes(arguments.trace)?, with_one_semaphore()?];
+    let runs = [with_lanes(arguments.trace.as_deref())?, with_one_semaphore()?];
     print_summary(&runs);
     if let Some(folder) = arguments.svg {
         let path = folder.join("device-lanes.svg");
