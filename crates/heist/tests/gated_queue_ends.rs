@@ -1,5 +1,5 @@
-//! Proves how a gated queue ends: closed, with its executor, by a panic of whichever part. Every item is consumed, given
-//! back, or dropped once and counted; and no producer waits for room that nobody will make.
+//! Proves how a gated queue ends: closed, with its executor, by a panic of whichever part. Every item is consumed,
+//! given back, or dropped once and counted; and no producer waits for room that nobody will make.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;

@@ -1,5 +1,5 @@
-//! Proves that thousands of gated queues share one executor: every item of every queue is consumed once, in the order of
-//! its producer, whatever the producers do; and queues that have nothing to do cost nothing.
+//! Proves that thousands of gated queues share one executor: every item of every queue is consumed once, in the order
+//! of its producer, whatever the producers do; and queues that have nothing to do cost nothing.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;

@@ -36,8 +36,8 @@ pub(crate) fn run_by<T: Send + 'static>(
     }
 }
 
-/// [`check_finished`], for a pool that ended `others` tasks besides those that consumed. (A task takes one turn after the
-/// other while nothing else waits for its worker, so there may be fewer tasks than turns.)
+/// [`check_finished`], for a pool that ended `others` tasks besides those that consumed. (A task takes one turn after
+/// the other while nothing else waits for its worker, so there may be fewer tasks than turns.)
 #[track_caller]
 pub(crate) fn check_finished_with_turns(metrics: &MetricsSnapshot, others: u64, turns: u64) {
     let ended = metrics.tasks_ended();

@@ -4,8 +4,8 @@
 //! first item goes in, and before a turn that has left something behind ends. So every item is covered from push to
 //! processed, at the price of one count per turn instead of one per item.
 //!
-//! Invariant, whenever the lock is free: if there are items, the gate is not idle, or its consumer has yet to finish and
-//! will see them. `PROTOCOL.md` beside the flags says why.
+//! Invariant, whenever the lock is free: if there are items, the gate is not idle, or its consumer has yet to finish
+//! and will see them. `PROTOCOL.md` beside the flags says why.
 
 use super::turn::QueueTurn;
 use crate::budget::{AcquireError, Amount, CountBudget, CountPermit};
