@@ -98,10 +98,9 @@ impl Core {
             Placed::Granted => return Ok(Permit::new(Arc::clone(this), wanted)),
             Placed::Queued(ticket) => ticket,
         };
-        for _ in 0..LOOKS_BEFORE_PARKING {
-            if slot.answer().is_some() {
-                break;
-            }
+        let mut looks_left = LOOKS_BEFORE_PARKING;
+        while looks_left > 0 && slot.answer().is_none() {
+            looks_left -= 1;
             spin_loop();
         }
         loop {
