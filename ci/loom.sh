@@ -9,5 +9,5 @@ CARGO_TARGET_DIR=target-loom RUSTFLAGS="--cfg heist_loom --cfg heist_plant" \
     --test loom_budget --test loom_signal --test loom_queue --test loom_lane \
     "$@"
 # The sequential model of budgets sees their planted bugs, too.
-CARGO_TARGET_DIR=target-loom RUSTFLAGS="--cfg heist_plant" \
+CARGO_TARGET_DIR=target-plant RUSTFLAGS="--cfg heist_plant" \
     cargo test -p heist --release --quiet --test budget_model bites
