@@ -48,7 +48,8 @@ pub struct QueueStats {
     pub consumed: u64,
     /// Items that were dropped: by closing the queue, or because the executor was stopped.
     pub dropped: u64,
-    /// Times a consumer was run.
+    /// Times a consumer took what was there in hand. One that goes on in place, because nothing else waits, has one turn
+    /// after the other in the same task.
     pub turns: u64,
 }
 
