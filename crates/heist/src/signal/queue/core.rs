@@ -48,8 +48,8 @@ pub struct QueueStats {
     pub consumed: u64,
     /// Items that were dropped: by closing the queue, or because the executor was stopped.
     pub dropped: u64,
-    /// Times a consumer took what was there in hand. One that goes on in place, because nothing else waits, has one turn
-    /// after the other in the same task.
+    /// Times a consumer took what was there in hand. One that goes on in place, because nothing else waits, has one
+    /// turn after the other in the same task.
     pub turns: u64,
 }
 
@@ -139,8 +139,8 @@ pub(crate) struct QueueCore<T> {
     /// On lines of their own: what every push reads beside them hardly ever changes.
     items: CachePadded<Mutex<Items<T>>>,
     flags: CachePadded<GateFlags>,
-    /// Items in the consumer's ring that are nobody's yet. The consumer claims a batch of them; whoever empties the queue
-    /// claims all, for the consumer to drop.
+    /// Items in the consumer's ring that are nobody's yet. The consumer claims a batch of them; whoever empties the
+    /// queue claims all, for the consumer to drop.
     in_ring: AtomicUsize,
     /// Items that the consumer has taken or may take now, since it last told the statistics.
     in_batch: AtomicUsize,
@@ -291,8 +291,8 @@ impl<T> QueueCore<T> {
 
     /// Claims the next batch of the consumer's ring. It is empty if somebody has emptied the queue.
     fn claim_batch(&self, hand: &mut Hand<T>, most: usize) -> bool {
-        // Relaxed: who claims what is decided by this word alone. Whoever empties the queue does so under the lock, which
-        // the consumer takes before it drops anything.
+        // Relaxed: who claims what is decided by this word alone. Whoever empties the queue does so under the lock,
+        // which the consumer takes before it drops anything.
         let before = self.in_ring.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |in_ring| {
             Some(in_ring - in_ring.min(most))
         });
