@@ -75,6 +75,8 @@ pub fn verdict(plant: Plant) -> Verdict {
         | Plant::ConsumedRelaxed
         | Plant::CloserOnlyLoads => Verdict::LeftToLoom,
         Plant::SeedIdle => found("standard", &[AsleepBesideWork], 200),
+        Plant::BatchLeftBehind => Verdict::LeftToLoom,
+        _ => Verdict::LeftToLoom,
         Plant::InFlightWord | Plant::QuietTree | Plant::CountBeforeLooking => Verdict::Sound,
     }
 }

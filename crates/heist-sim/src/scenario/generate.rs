@@ -43,7 +43,7 @@ pub fn generate(seed: u64) -> Scenario {
         actors,
         end,
         permits: 1 + rng.below_usize(2),
-        starvation_bound: None,
+        ..Scenario::default()
     };
     debug_assert_eq!(scenario.validate(), Ok(()));
     scenario

@@ -126,7 +126,7 @@ macro_rules! integer_operations {
             /// Changes it in one step; returns what it held.
             #[track_caller]
             pub fn $operation(&self, operand: $value, _order: Ordering) -> $value {
-                self.update(|held| Some($how(held, operand)))
+                self.update(|held| Some(($how)(held, operand)))
             }
         )*}
     };
@@ -138,7 +138,7 @@ macro_rules! atomic_integer {
         integer_operations!($name, $value,
             fetch_add: <$value>::wrapping_add, fetch_sub: <$value>::wrapping_sub,
             fetch_max: <$value as Ord>::max, fetch_and: std::ops::BitAnd::bitand,
-            fetch_or: std::ops::BitOr::bitor);
+            fetch_or: std::ops::BitOr::bitor, swap: |_held: $value, new: $value| new);
     };
 }
 
