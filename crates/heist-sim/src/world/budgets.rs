@@ -187,7 +187,7 @@ impl World {
     }
 
     pub(super) fn has_free_slot(&self, device: usize) -> bool {
-        self.budgets.devices[device].has_room_for(1)
+        self.budgets.devices[device].has_room_for(1 + self.turns_of_lane(device) as u64)
     }
 
     /// Nobody is inside the code under test. Does anybody wait for what is there? Whoever is first in line could be
@@ -202,7 +202,12 @@ impl World {
             let Some(largest) = budget.asked.iter().map(|asked| asked.count).max() else {
                 continue;
             };
-            if budget.has_room_for(largest) {
+            // A job that is queued has its slot in no hands yet.
+            let with_turns = match of {
+                Of::Budget(_) => 0,
+                Of::Device(device) => self.turns_of_lane(device) as u64,
+            };
+            if budget.has_room_for(largest + with_turns) {
                 let (waiting, in_use) = (budget.asked.len(), budget.in_use);
                 let text = format!("{waiting} wait for {of:?}, {in_use} are in use, and nobody tells");
                 return Some(Failure::new(Kind::WaiterForgotten, text));

@@ -160,8 +160,11 @@ impl World {
         }
         self.items.becomes(item, ItemFate::In);
         let to = self.items.items[item].to;
+        let stopped = self.stopped;
         let queue = self.items.queue(to);
-        if queue.capacity.is_some_and(|capacity| queue.inside as u64 > capacity) {
+        // What is dropped makes room first.
+        let drops = stopped || queue.drops;
+        if !drops && queue.capacity.is_some_and(|capacity| queue.inside as u64 > capacity) {
             let text = format!("{} items are in {to:?}, which is more than it holds", queue.inside);
             fail(Kind::OverGranted, text);
         }
@@ -304,6 +307,11 @@ impl World {
     /// The items that are in, whatever has become of their turns: the pool must not end.
     pub(super) fn has_items(&self) -> bool {
         self.items.inside() > 0
+    }
+
+    /// Turns of a lane that were made and have not ended. Each has a slot, or had one.
+    pub(super) fn turns_of_lane(&self, device: usize) -> usize {
+        self.items.lanes[device].turns
     }
 
     /// A turn of a lane may wait for a slot without the world knowing of it.
