@@ -70,6 +70,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Budgets
+//!
+//! What tasks share and there is not enough of (open files, memory, connections) is handed out by a [`CountBudget`], a
+//! [`ByteBudget`] or, for reads, [`ReadTokens`]. Permits are owned values that live inside of tasks; who comes first is
+//! granted first. Workers never block for one: they try, or the permit is acquired before the task is spawned.
+//!
 //! # What is guaranteed
 //!
 //! - **Exactly once.** A task that was accepted is run once, or dropped once and counted as dropped; a refused
@@ -186,6 +192,7 @@ pub use histogram::Histogram;
 pub use metrics::MetricsSnapshot;
 pub use rng::XorShift64;
 pub use signal::{
-    GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats, QueueTurn,
+    GateGuard, GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats,
+    QueueTurn, Signal, SignalGate, SignalIndexError, SignalPermit, SignalWaker,
 };
 pub use worker_id::current_worker_id;

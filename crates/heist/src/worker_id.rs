@@ -71,9 +71,15 @@ pub fn current_worker_id() -> Option<usize> {
     CURRENT.with(|current| current.get().map(|place| place.worker))
 }
 
+/// Which worker of `pool` the calling thread is.
+pub(crate) fn worker_of(pool: PoolId) -> Option<usize> {
+    CURRENT
+        .with(|current| current.get().filter(|place| place.pool == pool).map(|place| place.worker))
+}
+
 /// Whether the calling thread is a worker of `pool`.
 pub(crate) fn is_worker_of(pool: PoolId) -> bool {
-    CURRENT.with(|current| current.get().is_some_and(|place| place.pool == pool))
+    worker_of(pool).is_some()
 }
 
 /// Makes the calling thread worker number `worker` of `pool` until the guard is dropped, also by a

@@ -6,47 +6,18 @@
 mod support;
 
 use heist::{Executor, ExecutorConfig};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
+use support::silence::check_silent_for;
 use support::sync::Mutex;
-use support::{check_all_run, threads_named, wait_until, watched, workers};
-
-/// How often each thread of this name gave up its core of its own accord.
-fn context_switches(thread_name: &str) -> BTreeMap<String, u64> {
-    threads_named(thread_name)
-        .into_iter()
-        .map(|thread| {
-            let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/status"));
-            let status = status.expect("a worker's thread lives as long as its pool");
-            let switches =
-                status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-            (thread, switches.expect("Linux tells").trim().parse().expect("a number"))
-        })
-        .collect()
-}
-
-/// Waits until all workers sleep: their counts have stood still for a while.
-fn settle(thread_name: &str) -> BTreeMap<String, u64> {
-    let mut before = context_switches(thread_name);
-    loop {
-        thread::sleep(Duration::from_millis(200));
-        let now = context_switches(thread_name);
-        if now == before {
-            return now;
-        }
-        before = now;
-    }
-}
+use support::{check_all_run, wait_until, watched, workers};
 
 #[track_caller]
 fn check_silent(thread_name: &str, workers_wanted: usize) {
-    let before = settle(thread_name);
-    assert_eq!(before.len(), workers_wanted, "threads found by their name");
-    thread::sleep(Duration::from_secs(1));
-    assert_eq!(context_switches(thread_name), before, "context switches of an idle pool");
+    check_silent_for(thread_name, workers_wanted, Duration::from_secs(1));
 }
 
 fn start(config: ExecutorConfig) -> (Executor<u32>, Arc<AtomicU64>) {

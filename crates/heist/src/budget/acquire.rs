@@ -44,7 +44,9 @@ struct Waiting {
 }
 
 impl<P> Acquire<P> {
-    pub(super) fn new(
+    /// A future for `wanted` of `core`, or for the error; `as_permit` gives the permit its type.
+    #[doc(hidden)]
+    pub fn new(
         core: &Arc<Core>,
         wanted: Result<Amount, AcquireError>,
         as_permit: fn(Permit) -> P,

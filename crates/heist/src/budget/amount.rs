@@ -51,6 +51,7 @@ impl Field {
     const READ_COUNT: Self = Self { unit: BudgetUnit::Count, shift: 1, bits: 20 };
     const READ_BYTES: Self = Self { unit: BudgetUnit::Bytes, shift: 22, bits: 41 };
 
+    #[inline]
     const fn most(self) -> u64 {
         (1 << self.bits) - 1
     }
@@ -59,6 +60,7 @@ impl Field {
         1 << (self.shift + self.bits)
     }
 
+    #[inline]
     const fn get(self, amount: Amount) -> u64 {
         (amount.0 >> self.shift) & self.most()
     }
@@ -76,6 +78,7 @@ pub enum Layout {
 }
 
 impl Layout {
+    #[inline]
     const fn fields(self) -> &'static [Field] {
         match self {
             Self::Count => &[Field::ALL_COUNT],
@@ -100,6 +103,8 @@ impl Layout {
     ///
     /// # Errors
     /// A value is larger than its field: which, and the most there is room for.
+    // Inlined, with what calls it and is called by it: the layout is a constant there, and the loop no loop.
+    #[inline]
     fn pack(self, values: &[u64]) -> Result<Amount, (Field, u64)> {
         debug_assert_eq!(values.len(), self.fields().len());
         let mut packed = 0;
@@ -124,19 +129,25 @@ impl Layout {
         })
     }
 
-    /// Packs what somebody wants from a budget with this `total`.
+    /// Packs what somebody wants from a budget, whose `total` is asked for only if it is in vain.
     ///
     /// # Errors
     /// A value is larger than its field, and so than any total.
-    pub fn wanted(self, values: &[u64], total: Amount) -> Result<Amount, AcquireError> {
+    #[inline]
+    pub fn wanted(
+        self,
+        values: &[u64],
+        total: impl FnOnce() -> Amount,
+    ) -> Result<Amount, AcquireError> {
         self.pack(values).map_err(|(field, wanted)| AcquireError::TooLarge {
             unit: field.unit,
             wanted,
-            total: field.get(total),
+            total: field.get(total()),
         })
     }
 
     /// The amount of one unit; 0 for a unit that this layout does not have.
+    #[inline]
     pub fn get(self, amount: Amount, unit: BudgetUnit) -> u64 {
         let field = self.fields().iter().find(|field| field.unit == unit);
         field.map_or(0, |field| field.get(amount))

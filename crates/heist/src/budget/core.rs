@@ -78,7 +78,7 @@ impl Core {
 
     /// [`Core::try_acquire`] without the permit.
     #[inline]
-    pub(super) fn try_take(&self, wanted: Amount) -> Result<(), AcquireError> {
+    pub(crate) fn try_take(&self, wanted: Amount) -> Result<(), AcquireError> {
         // Relaxed: the exchange below checks what was read. The low water is only a hint whether to take the lock.
         let mut seen = self.word(Ordering::Relaxed);
         while !seen.is_slow() && seen.available().covers(wanted, self.guards) {
@@ -234,6 +234,7 @@ impl Core {
     }
 
     /// Its units.
+    #[inline]
     pub fn layout(&self) -> Layout {
         self.layout
     }

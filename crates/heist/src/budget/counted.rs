@@ -43,9 +43,10 @@ macro_rules! budget_of_one_unit {
             #[doc(hidden)]
             #[inline]
             pub fn amount(&self, wanted: u64) -> Result<Amount, AcquireError> {
-                Layout::$layout.wanted(&[wanted], self.core.total())
+                Layout::$layout.wanted(&[wanted], || self.core.total())
             }
 
+            #[inline]
             fn value(amount: Amount) -> u64 {
                 Layout::$layout.get(amount, BudgetUnit::$layout)
             }
@@ -135,7 +136,8 @@ macro_rules! budget_of_one_unit {
                 self.core.waiting()
             }
 
-            /// How much was held by permits that were forgotten. It is part of the total, and never available again.
+            /// How much was held by permits that were forgotten. It is part of the total, and never available again: a
+            /// request for more than the rest waits until the total is raised.
             #[must_use]
             pub fn forgotten(&self) -> u64 {
                 Self::value(self.core.forgotten())
@@ -209,7 +211,7 @@ macro_rules! budget_of_one_unit {
             /// Takes `part` off into a permit of its own; `None` if it holds less.
             #[must_use = "the part that is dropped at once is given back at once"]
             pub fn split(&mut self, part: u64) -> Option<Self> {
-                let part = Layout::$layout.wanted(&[part], Amount::ZERO).ok()?;
+                let part = Layout::$layout.wanted(&[part], || Amount::ZERO).ok()?;
                 self.0.split(part).map(Self)
             }
 
@@ -308,5 +310,13 @@ impl CountBudget {
     /// Whether anybody else has this budget, or a permit of it.
     pub(crate) fn is_shared(&self) -> bool {
         Arc::strong_count(&self.core) > 1
+    }
+}
+
+impl CountPermit {
+    /// The permit is taken apart: what it held is an item's from now on, and comes back with
+    /// [`CountBudget::give_back`].
+    pub(crate) fn into_item(self) {
+        let _ = self.into_core().into_amount();
     }
 }

@@ -8,7 +8,7 @@
 //! permit at once, which grants to the next; called from there, 100,000 of them would be 100,000 calls deep.
 //!
 //! Not guaranteed: that a callback is called at once. It waits for the end of those before it, on whichever thread
-//! they run.
+//! they run; and that thread stays with it for as long as others grant to callbacks. So these should be short.
 
 use super::amount::{Amount, Word};
 use super::core::Core;

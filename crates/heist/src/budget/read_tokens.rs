@@ -60,8 +60,9 @@ impl ReadTokens {
         Ok(Self { core: Core::new(LAYOUT, LAYOUT.total(&[count, bytes])?) })
     }
 
+    #[inline]
     fn one_read(&self, bytes: u64) -> Result<Amount, AcquireError> {
-        LAYOUT.wanted(&[1, bytes], self.core.total())
+        LAYOUT.wanted(&[1, bytes], || self.core.total())
     }
 
     /// Takes one read of `bytes` if both are available and nobody waits.
@@ -166,7 +167,8 @@ impl ReadTokens {
         self.core.waiting()
     }
 
-    /// How much was held by permits that were forgotten. It is part of the total, and never available again.
+    /// How much was held by permits that were forgotten. It is part of the total, and never available again: a
+    /// request for more than the rest waits until the total is raised.
     #[must_use]
     pub fn forgotten(&self) -> ReadAmount {
         ReadAmount::of(self.core.forgotten())
@@ -229,7 +231,7 @@ impl ReadPermit {
     /// asked for gives the rest of its bytes back by splitting them off.
     #[must_use = "the part that is dropped at once is given back at once"]
     pub fn split(&mut self, part: ReadAmount) -> Option<Self> {
-        let part = LAYOUT.wanted(&[part.count, part.bytes], Amount::ZERO).ok()?;
+        let part = LAYOUT.wanted(&[part.count, part.bytes], || Amount::ZERO).ok()?;
         self.0.split(part).map(Self)
     }
 

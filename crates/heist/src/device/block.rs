@@ -12,7 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Words in a disk's vendor or model that give away a hypervisor: QEMU and KVM, VirtualBox, Hyper-V and Azure (`Msft
-/// Virtual Disk`), VMware (`Virtual disk`), Google's (`PersistentDisk`), Amazon's, Nutanix' (`VDISK`) and Xen's volumes.
+/// Virtual Disk`), VMware (`Virtual disk`), Google's (`PersistentDisk`), Amazon's, Nutanix' (`VDISK`) and Xen's
+/// volumes.
 ///
 /// Such a disk says *rotational* because that is what the kernel assumes of a SCSI or ATA disk that does not state its
 /// rate, not because anything rotates. Compared without regard to case.

@@ -75,10 +75,11 @@ impl Detector {
         Ok(place.map_or_else(PhysicalDevice::unknown, |place| self.detect_place(place, path)))
     }
 
-    /// The device of the files with this device number (see [`DeviceNumber::from_st_dev`]) in this mount (`stx_mnt_id` of
-    /// `statx`): for those who have looked at a file already, and for systems that are not this one.
+    /// The device of the files with this device number (see [`DeviceNumber::from_st_dev`]) in this mount
+    /// (`stx_mnt_id` of `statx`): for those who have looked at a file already, and for systems that are not this one.
     ///
-    /// The mount id matters only if the number is anonymous; `None` if it is not known.
+    /// The mount id matters only if the number is anonymous; `None` if it is not known. Both are Linux' numbers;
+    /// those of other systems mean nothing here.
     #[must_use]
     pub fn detect_at(&self, number: DeviceNumber, mount_id: Option<u64>) -> PhysicalDevice {
         let place = Place::new(number, mount_id);
@@ -146,5 +147,40 @@ impl Detector {
         let is_ours = self.files == Files::System && source.starts_with("/dev");
         let resolved = is_ours.then(|| source.canonicalize().ok()).flatten();
         resolved.unwrap_or_else(|| source.to_owned())
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(heist_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_looked_up_where_they_are() {
+        let system = Detector::system();
+        let file = Path::new("/proc/self/status");
+        assert_eq!(system.place_of_named(file), place_of(file).unwrap());
+        assert_eq!(system.place_of_named(Path::new("/does/not/exist")), None);
+        assert_eq!(system.place_of_named(Path::new(".")), None, "nobody knows relative to what");
+
+        let fake = Detector::new("/sys".into(), MountTable::parse(b"9 1 0:5 / / rw - tmpfs t rw"));
+        let expected = Place::new(DeviceNumber::new(0, 5), Some(9));
+        assert_eq!(fake.place_of_named(Path::new("/does/not/exist")), Some(expected));
+    }
+
+    #[test]
+    fn a_mount_that_the_kernel_does_not_tell_is_found_by_name() {
+        let system = Detector::system();
+        let file = Path::new("/proc/self/status");
+        let told = place_of(file).unwrap().unwrap();
+        let untold = Place { mount_id: None, ..told };
+        let found = system.with_mount(untold, file);
+        let by_name = system.mounts.containing(Path::new("/proc")).unwrap();
+        assert_eq!(found.mount_id, Some(by_name.id));
+        if told.mount_id.is_some() {
+            assert_eq!(found, told, "Linux tells since 5.8, and says the same");
+        }
+
+        let disk = Place::new(DeviceNumber::new(8, 1), None);
+        assert_eq!(system.with_mount(disk, file), disk, "a disk needs none");
     }
 }

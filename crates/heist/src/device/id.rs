@@ -34,9 +34,9 @@ impl DeviceId {
 
     /// The device of `path`; a symbolic link is followed.
     ///
-    /// This costs a `statx`, and reads the mount table and some files of sysfs: tens of microseconds, milliseconds with
-    /// thousands of mounts. Ask when a file is discovered and keep the answer; for more than a few paths ask a
-    /// [`DeviceMap`](super::DeviceMap).
+    /// This costs a `statx`, and reads the mount table and some files of sysfs: many times the price of a `stat`, and
+    /// more with thousands of mounts. Ask when a file is discovered and keep the answer; for more than a few paths
+    /// ask a [`DeviceMap`](super::DeviceMap).
     ///
     /// Outside Linux the answer is always [`UNKNOWN`](Self::UNKNOWN), even for a path that does not exist.
     ///

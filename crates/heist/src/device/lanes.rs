@@ -130,7 +130,13 @@ impl<T: Send + 'static> DeviceLanes<T> {
         let shared = Arc::clone(executor.shared());
         let make = Arc::new(turn);
         let make_scheduler: MakeScheduler<T> = Box::new(move |device, slots| {
-            Box::new(OnSlot { shared: Arc::clone(&shared), make: Arc::clone(&make), device, slots })
+            Box::new(OnSlot {
+                shared: Arc::clone(&shared),
+                make: Arc::clone(&make),
+                device,
+                slots,
+                place: Mutex::new(Place::default()),
+            })
         });
         let lanes = Lanes {
             by_device: BTreeMap::new(),
@@ -283,11 +289,13 @@ impl<T> DeviceTurn<T> {
     /// Before the job begins its lane is free again, so that the next one can have another slot of the device and run
     /// on another worker.
     pub fn run<R>(self, job: impl FnOnce(T, DeviceSlotPermit) -> R) -> Option<R> {
-        // Without one the executor was stopped, and dropping the turn drops the jobs.
-        let slot = self.slot.ok()?;
-        let slot = DeviceSlotPermit::new(slot, self.device);
-        let next = self.turn.begin_with(1).try_pop();
-        next.map(|next| job(next, slot))
+        let (most, slot) = match self.slot {
+            Ok(slot) => (1, Some(DeviceSlotPermit::new(slot, self.device))),
+            // The jobs were dropped, or are about to be.
+            Err(_) => (0, None),
+        };
+        let next = self.turn.begin_with(most).try_pop();
+        next.zip(slot).map(|(next, slot)| job(next, slot))
     }
 
     /// Whose turn it is.
@@ -302,6 +310,16 @@ struct OnSlot<K, F> {
     make: Arc<F>,
     device: DeviceId,
     slots: CountBudget,
+    place: Mutex<Place>,
+}
+
+/// Where a lane's turn waits.
+#[derive(Default)]
+struct Place {
+    /// The number of the last turn that had to wait, among the executor's waiting tasks.
+    number: Option<u64>,
+    /// The lane is empty for good.
+    recalled: bool,
 }
 
 impl<T, K, F> Scheduler<T> for OnSlot<K, F>
@@ -324,6 +342,27 @@ where
             let slot = Core::try_acquire(self.slots.core(), Amount::ONE);
             return self.shared.spawn_made(make, slot);
         }
-        Shared::spawn_when_granted(&self.shared, self.slots.core(), Amount::ONE, make);
+        let number = Shared::spawn_when_granted(&self.shared, self.slots.core(), Amount::ONE, make);
+        let recalled = {
+            let mut place = self.place.lock();
+            // The turn may be over already, and the next one in line, from another thread: the later number stays.
+            place.number = place.number.max(number);
+            place.recalled
+        };
+        if recalled {
+            self.recall_turn();
+        }
+    }
+
+    fn recall_turn(&self) {
+        let number = {
+            let mut place = self.place.lock();
+            place.recalled = true;
+            place.number.take()
+        };
+        // If it waits no longer, this does nothing.
+        if let Some(number) = number {
+            self.shared.stop_waiting(number);
+        }
     }
 }

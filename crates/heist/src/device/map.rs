@@ -11,9 +11,9 @@ use std::path::Path;
 
 /// A [`Detector`] with a memory.
 ///
-/// It takes `&mut self` and no lock: give every worker one of its own, in its scratch. Clones share the mount table, and
-/// start with what is known already. It grows with the file systems that it meets and forgets nothing, so take a new one
-/// for each run.
+/// It takes `&mut self` and no lock: give every worker one of its own, in its scratch. Clones share the mount table,
+/// and start with what is known already. It grows with the file systems that it meets and forgets nothing, so take a
+/// new one for each run.
 ///
 /// ```
 /// use heist::device::{DeviceMap, Detector};

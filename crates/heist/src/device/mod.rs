@@ -39,8 +39,8 @@
 //! | NFS, CIFS, 9p, Ceph, sshfs and their like | the mount's file system | network |
 //! | anything else, and whatever cannot be read | what `stat` says | unknown |
 //!
-//! *One disk* is meant recursively: a logical volume on an md array is that array, because the array is what all volumes
-//! on it share.
+//! *One disk* is meant recursively: a logical volume on an md array is that array, because the array is what all
+//! volumes on it share.
 //!
 //! # What it cannot know
 //!
@@ -52,8 +52,8 @@
 //! - **The host, from within a container.** The layers of an overlay and the files behind a loop device are named by
 //!   paths of the host. Where these cannot be seen, the overlay or the loop device is a device of its own, of unknown
 //!   kind. Where another file has the same path, that file's device is taken for it.
-//! - **The members of a ZFS pool**, which the kernel does not list; and those of a btrfs where `/sys/fs/btrfs` cannot be
-//!   read: it then counts as the disk that it was mounted from.
+//! - **The members of a ZFS pool**, which the kernel does not list; and those of a btrfs where `/sys/fs/btrfs` cannot
+//!   be read: it then counts as the disk that it was mounted from.
 //! - **Change.** The mount table is read once per [`Detector`]. What is mounted later is found by its device number
 //!   alone (all that a disk needs). Numbers are used again after an unmount: take a new detector for a new run.
 //!

@@ -29,8 +29,8 @@ pub struct Mount {
     pub file_system: String,
     /// What was mounted: a device's path, `server:/export`, or any word for file systems that need nothing.
     pub source: OsString,
-    /// The file system's own options, escapes and all: a comma within a value is still an escape, and only so can be told
-    /// from one between two options.
+    /// The file system's own options, escapes and all: a comma within a value is still an escape, and only so can be
+    /// told from one between two options.
     options: Vec<u8>,
 }
 
@@ -139,8 +139,8 @@ impl MountTable {
 
     /// The mount that `path` is in, by its name: the longest mount point above it, and the last one mounted there.
     ///
-    /// `path` must be absolute and free of symbolic links and `..`. Where one mount hides others below it, the answer may
-    /// be a hidden one.
+    /// `path` must be absolute and free of symbolic links and `..`. Where one mount hides others below it, the answer
+    /// may be a hidden one.
     #[must_use]
     pub fn containing(&self, path: &Path) -> Option<&Mount> {
         let above = self.mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
@@ -175,7 +175,9 @@ pub(super) fn os_string(bytes: Vec<u8>) -> OsString {
 /// Bytes as the system's kind of string. There is no mount table on such a system; a test's is plain text.
 #[cfg(not(unix))]
 pub(super) fn os_string(bytes: Vec<u8>) -> OsString {
-    String::from_utf8_lossy(&bytes).into_owned().into()
+    let lossy =
+        |error: std::string::FromUtf8Error| String::from_utf8_lossy(error.as_bytes()).into_owned();
+    String::from_utf8(bytes).unwrap_or_else(lossy).into()
 }
 
 #[cfg(all(test, not(heist_loom)))]

@@ -1,8 +1,7 @@
 //! What is known about a device: its id, its kind, its name, and what it consists of.
 //!
-//! Invariant: a kind other than *unknown* is what the kernel's drivers say, and never a guess.
-//! Not guaranteed: that the drivers are right. A disk behind a controller, a fabric or a hypervisor says what these tell
-//! it to say.
+//! Invariant: a kind other than *unknown* is what the kernel's drivers say, and never a guess. Not guaranteed: that
+//! the drivers are right. A disk behind a controller, a fabric or a hypervisor says what these tell it to say.
 
 use super::{DeviceId, DeviceNumber};
 use std::fmt;
@@ -18,8 +17,8 @@ pub enum DeviceKind {
     Ssd,
     /// An NVMe disk: made for many requests at once.
     Nvme,
-    /// Main memory: tmpfs (which may be swapped out), RAM disks, zram, persistent memory, and files that the kernel makes
-    /// up as they are read.
+    /// Main memory: tmpfs (which may be swapped out), RAM disks, zram, persistent memory, and files that the kernel
+    /// makes up as they are read.
     Memory,
     /// Another machine's storage, behind a network file system or a network block device.
     Network,
@@ -31,8 +30,9 @@ pub enum DeviceKind {
 impl DeviceKind {
     /// All kinds, from the slowest to the fastest.
     ///
-    /// *Unknown* is before *SSD*, because it may be anything: a caller who takes it for fast may collapse a slow disk, and
-    /// one who takes it for slow only loses some speed. It is after *rotational*, because that is known to be slow.
+    /// *Unknown* is before *SSD*, because it may be anything: a caller who takes it for fast may collapse a slow
+    /// disk, and one who takes it for slow only loses some speed. It is after *rotational*, because that is known to
+    /// be slow.
     pub const FROM_SLOWEST: [Self; 6] =
         [Self::Rotational, Self::Network, Self::Unknown, Self::Ssd, Self::Nvme, Self::Memory];
 

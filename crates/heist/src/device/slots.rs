@@ -181,14 +181,14 @@ impl DeviceSlots {
     pub fn set_slots(&self, device: DeviceId, slots: usize) -> Result<(), DeviceSlotsError> {
         let slots =
             SlotCount::new(slots).map_err(|problem| DeviceSlotsError::device(device, problem))?;
-        let budget = {
-            let mut devices = self.devices.lock();
-            devices.set_later.insert(device, slots);
-            devices.budgets.get(&device).cloned()
-        };
-        // Not under the lock: this lets jobs in, and what they do is their own.
-        if let Some(budget) = budget {
+        let mut devices = self.devices.lock();
+        devices.set_later.insert(device, slots);
+        // Not under the lock: this lets jobs in, and what they do is their own. So somebody else may set another number
+        // meanwhile; the last one stands.
+        while let Some((budget, slots)) = devices.to_resize(device) {
+            drop(devices);
             budget.set_total(slots.get()).expect("a number of slots was checked to fit");
+            devices = self.devices.lock();
         }
         Ok(())
     }
@@ -200,6 +200,13 @@ impl DeviceSlots {
 }
 
 impl Devices {
+    /// The budget of a device, if it has not as many slots as were set last.
+    fn to_resize(&self, device: DeviceId) -> Option<(CountBudget, SlotCount)> {
+        let slots = *self.set_later.get(&device)?;
+        let budget = self.budgets.get(&device).filter(|budget| budget.total() != slots.get())?;
+        Some((budget.clone(), slots))
+    }
+
     fn prune(&mut self) -> usize {
         let before = self.budgets.len();
         self.budgets.retain(|_, budget| budget.is_shared());

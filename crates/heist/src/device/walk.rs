@@ -1,23 +1,21 @@
 //! The way from a place down to the hardware: through mounts, partitions, stacks and backing files.
 //!
-//! Invariant: it ends. A device that is met below itself, a stack that is too deep, or one with too many parts ends the
-//! walk as [`Tangled`], and the caller falls back to the device number. Without that a loop device on its own file
-//! system, or a sysfs that says so, would be followed for ever.
+//! Invariants: every device is looked at once, however many ways lead to it, and the walk ends. A device that is met
+//! below itself, or a stack that is too deep, ends it as [`Tangled`], and the caller falls back to the device number.
+//! Without that an overlay whose layers seem to be in itself, as within a container, would be followed for ever.
 
 use super::block::{BlockFolder, links_in};
 use super::detector::Detector;
 use super::mounts::os_string;
 use super::place::Place;
 use super::{DeviceKind, DeviceNumber, Mount, PhysicalDevice};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// How deep devices may be stacked. A loop device on btrfs on LVM on dm-crypt on md on partitions is 7 deep.
+/// How deep devices may be stacked, since the walk recurses and its stack is finite. A loop device on btrfs on LVM on
+/// dm-crypt on md on partitions is 7 deep.
 const DEPTH_MAX: usize = 32;
-
-/// How many devices are looked at for one answer. An array of 1,000 partitions takes 2,001; only members that are reached
-/// in many ways take more.
-const STEPS_MAX: usize = 4_096;
 
 /// File systems in memory, and those whose files the kernel makes up when they are read.
 const MEMORY_FILE_SYSTEMS: [&str; 16] = [
@@ -59,23 +57,24 @@ const NETWORK_FILE_SYSTEMS: [&str; 16] = [
     "fuse.davfs",
 ];
 
-/// The devices go in a circle, or there are too many of them.
+/// The devices go in a circle, or are stacked too deep.
 #[derive(Debug)]
 pub(super) struct Tangled;
 
 /// One question to a [`Detector`].
 pub(super) struct Walk<'a> {
     detector: &'a Detector,
-    /// The devices above the current one, outermost first.
-    above: Vec<DeviceNumber>,
-    steps: usize,
+    /// What was found below each device; nothing yet for those that are above the current one.
+    seen: HashMap<DeviceNumber, Option<PhysicalDevice>>,
+    /// How many devices are above the current one.
+    depth: usize,
 }
 
 type Found = Result<PhysicalDevice, Tangled>;
 
 impl<'a> Walk<'a> {
     pub(super) fn new(detector: &'a Detector) -> Self {
-        Self { detector, above: Vec::new(), steps: 0 }
+        Self { detector, seen: HashMap::new(), depth: 0 }
     }
 
     /// The device of the files at `place`.
@@ -89,17 +88,20 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks below the device `number`, unless the walk came from there.
+    /// Looks below the device `number`, if nobody did before.
     fn below(&mut self, number: DeviceNumber, look: impl FnOnce(&mut Self) -> Found) -> Found {
-        self.steps += 1;
-        let too_many = self.steps > STEPS_MAX || self.above.len() >= DEPTH_MAX;
-        if too_many || self.above.contains(&number) {
-            return Err(Tangled);
+        match self.seen.get(&number) {
+            Some(Some(found)) => return Ok(found.clone()),
+            Some(None) => return Err(Tangled),
+            None if self.depth == DEPTH_MAX => return Err(Tangled),
+            None => {}
         }
-        self.above.push(number);
-        let found = look(self);
-        self.above.pop();
-        found
+        self.seen.insert(number, None);
+        self.depth += 1;
+        let found = look(self)?;
+        self.depth -= 1;
+        self.seen.insert(number, Some(found.clone()));
+        Ok(found)
     }
 
     /// The device of a mounted file system.
@@ -115,7 +117,7 @@ impl<'a> Walk<'a> {
             network if NETWORK_FILE_SYSTEMS.contains(&network) => DeviceKind::Network,
             _ => return self.below(mount.number, |walk| walk.sources(mount)),
         };
-        Ok(PhysicalDevice::new(mount.number, kind, shown(&mount.source)))
+        Ok(PhysicalDevice::new(mount.number, kind, name_of(mount)))
     }
 
     /// btrfs shows none of its disks in `stat`, but all of them in sysfs.
@@ -165,8 +167,8 @@ impl<'a> Walk<'a> {
         Ok(PhysicalDevice::unresolved(mount.number))
     }
 
-    /// All datasets of a pool are on the same disks, and every one is a file system of its own. The pool takes the lowest
-    /// number among them.
+    /// All datasets of a pool are on the same disks, and every one is a file system of its own. The pool takes the
+    /// lowest number among them.
     fn zfs(&self, mount: &Mount) -> PhysicalDevice {
         let pool_of = |mount: &Mount| {
             let dataset = shown(&mount.source);
@@ -185,7 +187,7 @@ impl<'a> Walk<'a> {
         let mut members = Vec::new();
         for device_file in source.split(':') {
             let Some(device) = self.device_named(Path::new(device_file)) else {
-                return Ok(PhysicalDevice::new(mount.number, DeviceKind::Unknown, source));
+                return Ok(PhysicalDevice::new(mount.number, DeviceKind::Unknown, name_of(mount)));
             };
             members.push(Some(self.block(device)?));
         }
@@ -254,6 +256,11 @@ fn topmost_layer(layers: &OsStr) -> PathBuf {
         }
     }
     os_string(path).into()
+}
+
+/// What was mounted, or for want of a name what kind of file system it is.
+fn name_of(mount: &Mount) -> String {
+    if mount.source.is_empty() { mount.file_system.clone() } else { shown(&mount.source) }
 }
 
 fn shown(text: &OsStr) -> String {

@@ -61,7 +61,7 @@ pub struct Shared<T> {
     pub(super) injector: Injector<T>,
     pub(super) waiting: Waiting<T>,
     pub(super) stealers: Box<[Stealer<T>]>,
-    pub(super) intake: Intake,
+    pub(super) intake: Arc<Intake>,
     pub(super) idle: Idle,
     pub(super) termination: Termination,
     pub(super) metrics: PoolMetrics,
@@ -72,7 +72,7 @@ pub struct Shared<T> {
     pub(super) park_backstop: Option<Duration>,
     on_panic: OnPanic,
     stage: AtomicU8,
-    cancel: CancelToken,
+    pub(super) cancel: CancelToken,
     panics: Mutex<Panics>,
 }
 
@@ -93,7 +93,7 @@ impl<T> Shared<T> {
             injector: Injector::new(),
             waiting: Waiting::new(),
             stealers: locals.iter().map(LocalQueue::stealer).collect(),
-            intake: Intake::new(),
+            intake: Arc::new(Intake::new()),
             idle,
             termination,
             metrics: PoolMetrics::new(config.workers),
@@ -192,7 +192,10 @@ impl<T> Shared<T> {
         let mut lost = Vec::new();
         self.injector.take(Order::All, |queued| queued, &mut lost);
         self.metrics.add_tasks_dropped_outside(lost.len());
-        contain(|| drop(lost));
+        // One by one: of two that panic in one `drop` of the vector, the second would end the process.
+        for task in lost {
+            contain(|| drop(task));
+        }
     }
 
     /// Takes all tasks from outside, or none.

@@ -13,7 +13,8 @@ use super::error::SpawnErrorKind;
 use super::shared::Shared;
 use super::task::contain;
 use crate::budget::{AcquireError, Amount, Core, Permit, Ticket};
-use crate::cancel::Watcher;
+use crate::cancel::{CancelToken, Watcher};
+use crate::intake::Intake;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Mutex, Weak};
 use crate::worker_id::{self, PoolId};
@@ -121,13 +122,17 @@ pub(crate) trait AnyExecutor: Send + Sync {
     /// Whether the calling thread runs a task of this executor.
     fn is_inside(&self) -> bool;
 
-    /// Whether tasks are taken from outside.
-    fn is_accepting(&self) -> bool;
+    /// What decides whether anything is taken from outside, for those who look often.
+    fn doors(&self) -> (Arc<Intake>, CancelToken);
 
     /// Whether what is queued is dropped.
     fn is_stopped(&self) -> bool;
 
-    /// Why nothing is accepted.
+    /// Whether the calling thread runs a task of this executor, which is not stopped, and nothing else waits for its
+    /// worker. A moment later that may be wrong.
+    fn has_nothing_else(&self) -> bool;
+
+    /// Why nothing is accepted. Takes notice of a cancellation, which drops things: not to be called under a lock.
     fn refusal(&self) -> SpawnErrorKind;
 
     /// Counts a task that will be there later.
@@ -143,15 +148,23 @@ impl<T: Send> AnyExecutor for Shared<T> {
         self.is_inside()
     }
 
-    fn is_accepting(&self) -> bool {
-        self.is_accepting()
+    fn doors(&self) -> (Arc<Intake>, CancelToken) {
+        (Arc::clone(&self.intake), self.cancel.clone())
     }
 
     fn is_stopped(&self) -> bool {
         self.is_stopped()
     }
 
+    fn has_nothing_else(&self) -> bool {
+        let worker = worker_id::worker_of(self.pool());
+        worker.is_some_and(|worker| self.stealers[worker].is_empty())
+            && self.injector.is_empty()
+            && !self.is_stopped()
+    }
+
     fn refusal(&self) -> SpawnErrorKind {
+        self.notice_cancellation();
         self.refusal()
     }
 
@@ -217,43 +230,62 @@ impl<T> Shared<T> {
             return;
         }
         for task in self.waiting.take_all_for_good().into_values() {
-            if let Some((core, ticket)) = task.place {
-                core.give_up(ticket);
-            }
-            self.spawn_made(task.make, Err(AcquireError::Stopped));
+            self.refuse(task, AcquireError::Stopped);
         }
+    }
+
+    /// Spawns a waiting task without what it waits for, if it still waits.
+    pub(crate) fn stop_waiting(&self, number: u64) {
+        if let Some(task) = self.waiting.take(number) {
+            self.refuse(task, AcquireError::Closed);
+        }
+    }
+
+    fn refuse(&self, task: WaitingTask<T>, error: AcquireError) {
+        if let Some((core, ticket)) = task.place {
+            core.give_up(ticket);
+        }
+        self.spawn_made(task.make, Err(error));
     }
 }
 
 impl<T: Send + 'static> Shared<T> {
     /// Spawns a task, counted before, as soon as `amount` is granted to it; or at once, with the error, if it never will
-    /// be.
+    /// be. Returns the number that it waits under, if it may still wait.
     pub(crate) fn spawn_when_granted(
         this: &Arc<Self>,
         core: &Arc<Core>,
         amount: Amount,
         make: impl FnOnce(Granted) -> T + Send + 'static,
-    ) {
+    ) -> Option<u64> {
         match Core::try_acquire(core, amount) {
             Err(AcquireError::NotNow) => {}
-            granted => return this.spawn_made(make, granted),
+            granted => {
+                this.spawn_made(make, granted);
+                return None;
+            }
         }
         let (number, is_first) =
             match this.waiting.add(WaitingTask { make: Box::new(make), place: None }) {
                 Ok(added) => added,
-                Err(refused) => return this.spawn_made(refused.make, Err(AcquireError::Stopped)),
+                Err(refused) => {
+                    this.spawn_made(refused.make, Err(AcquireError::Stopped));
+                    return None;
+                }
             };
+        if is_first {
+            // With everybody asleep and tasks waiting, nobody would ask the token. Before the task asks for its place:
+            // it may be granted at once, and those who wait after it are not the first.
+            this.watch_for_cancellation(&StopWhenCancelled(Arc::downgrade(this)));
+        }
         let shared = Arc::clone(this);
         let resume = move |granted| shared.resume(number, granted);
-        let Some(ticket) = Core::acquire_with(core, amount, Box::new(resume)) else { return };
+        let ticket = Core::acquire_with(core, amount, Box::new(resume))?;
         if let Err(ticket) = this.waiting.set_place(number, core, ticket) {
             // Granted in the meantime (then this does nothing), or released by a stop that did not know the place.
             core.give_up(ticket);
         }
-        if is_first {
-            // With everybody asleep and tasks waiting, nobody would ask the token.
-            this.watch_for_cancellation(&StopWhenCancelled(Arc::downgrade(this)));
-        }
+        Some(number)
     }
 
     fn resume(&self, number: u64, granted: Granted) {

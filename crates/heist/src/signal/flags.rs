@@ -9,27 +9,27 @@
 //! - At most one holder is between a `begin` that said yes and its `finish` or `finish_and_schedule`.
 //! - Every transition is a read-modify-write with AcqRel. So each one has everything that came before *all* earlier
 //!   ones: a producer's item is visible to whoever begins after the producer's `schedule`, whoever else was in
-//!   between. There is no load-only fast path, not even for "already scheduled": a load may be answered before the
-//!   item is visible, and the consumer that begins just then sees neither the item nor a new SCHEDULED.
+//!   between. A plain store among them would cut that chain.
+//! - There is no load-only fast path, not even for "already scheduled". A load hands nothing over, and may be answered
+//!   before the item is visible: the consumer that begins just then sees neither the item nor a new SCHEDULED.
 //!
 //! Not guaranteed: that the duty to announce is done. The flags know neither signals nor executors. Whoever announces
 //! must hand the flags over with Release, and whoever answers take them with Acquire, or a `begin` might still see
 //! IDLE and drop the duty; every queue and every [`Signal`](super::Signal) does that.
 
-#[cfg(heist_plant)]
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicU8, Ordering};
 
 /// What the byte says: bit 0 is SCHEDULED, bit 1 EXECUTING, and both may be set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct State(u8);
+pub(super) struct State(pub(super) u8);
 
 impl State {
-    const IDLE: u8 = 0;
-    const SCHEDULED: u8 = 1;
-    const EXECUTING: u8 = 2;
+    pub(super) const IDLE: u8 = 0;
+    pub(super) const SCHEDULED: u8 = 1;
+    pub(super) const EXECUTING: u8 = 2;
 
-    fn is_scheduled(self) -> bool {
+    pub(super) fn is_scheduled(self) -> bool {
         self.0 & Self::SCHEDULED != 0
     }
 
@@ -69,7 +69,7 @@ impl Scheduled {
 
 /// The flags of one gate. Starts idle.
 pub struct GateFlags {
-    byte: AtomicU8,
+    pub(super) byte: AtomicU8,
 }
 
 impl Default for GateFlags {
@@ -93,19 +93,20 @@ impl GateFlags {
 
     /// Says that the consumer is due. To be called after the item was published.
     ///
-    /// Release hands the item to the next `begin`. Acquire takes what earlier transitions had, so that our own
-    /// update passes it on although `begin` reads only the last one.
+    /// Release hands the item to the next `begin`, also if other updates come in between: a chain of
+    /// read-modify-writes passes on what each of them released. Acquire is for the caller alone, who sees what the
+    /// consumer before has done.
     #[inline]
     pub fn schedule(&self) -> Scheduled {
         #[cfg(heist_plant)]
-        if planted(Plant::SeedGateLoads) {
+        if planted(Plant::SeedGateLoads) || planted(Plant::ScheduleLoads) {
             return self.schedule_unless_a_load_says_so();
         }
         let before = State(self.byte.fetch_or(State::SCHEDULED, Ordering::AcqRel));
         Self::scheduled_from(before)
     }
 
-    fn scheduled_from(before: State) -> Scheduled {
+    pub(super) fn scheduled_from(before: State) -> Scheduled {
         match (before.is_scheduled(), before.is_executing()) {
             (false, false) => Scheduled::WasIdle,
             (true, false) => Scheduled::WasScheduled,
@@ -147,7 +148,7 @@ impl GateFlags {
     pub fn finish(&self) -> bool {
         // A subtraction, because it is one instruction where clearing a bit and telling the rest is a loop. The
         // bit is set: only the one who has begun gets here.
-        let before = State(self.byte.fetch_sub(State::EXECUTING, Ordering::AcqRel));
+        let before = State(self.byte.fetch_sub(State::EXECUTING, Self::hand_over()));
         assert!(before.is_executing(), "a gate was finished that nobody had begun");
         before.is_scheduled()
     }
@@ -167,8 +168,15 @@ impl GateFlags {
         if planted(Plant::SeedFinishAndScheduleStores) {
             return self.finish_and_schedule_by_a_store();
         }
-        let before = State(self.byte.swap(State::SCHEDULED, Ordering::AcqRel));
+        let before = State(self.byte.swap(State::SCHEDULED, Self::hand_over()));
         assert!(before.is_executing(), "a gate was finished that nobody had begun");
+    }
+
+    /// Release: the next consumer sees what this one did to its side of the queue. Acquire: this one sees what those
+    /// did who scheduled it meanwhile.
+    #[inline]
+    fn hand_over() -> Ordering {
+        if planted(Plant::FinishHandsNothingOver) { Ordering::Acquire } else { Ordering::AcqRel }
     }
 
     /// Whether nothing is due and nobody executes. As all looks: true of a moment that may be past.
@@ -191,26 +199,6 @@ impl GateFlags {
 
     fn state(&self) -> State {
         State(self.byte.load(Ordering::Acquire))
-    }
-}
-
-/// The transitions that are not sound, to be planted. `PROTOCOL.md` explains each.
-#[cfg(heist_plant)]
-impl GateFlags {
-    fn schedule_unless_a_load_says_so(&self) -> Scheduled {
-        if State(self.byte.load(Ordering::Acquire)).is_scheduled() {
-            return Scheduled::WasScheduled;
-        }
-        Self::scheduled_from(State(self.byte.fetch_or(State::SCHEDULED, Ordering::Release)))
-    }
-
-    fn begin_by_a_store(&self) -> bool {
-        self.byte.store(State::EXECUTING, Ordering::Release);
-        true
-    }
-
-    fn finish_and_schedule_by_a_store(&self) {
-        self.byte.store(State::SCHEDULED, Ordering::Release);
     }
 }
 

@@ -91,6 +91,8 @@ plants! {
     SeedIdle,
     /// No bug: a worker that runs dry counts as a searcher before it has looked round once.
     CountBeforeLooking,
+
+    // Waiting tasks, gated queues and lanes.
     /// What ends outside of the workers is counted, and nobody looks whether that was the last.
     EndOutsideUnchecked,
     /// A pool that is stopped leaves those alone that wait for a permit.
@@ -123,6 +125,16 @@ plants! {
     GuardDropForgets,
     /// Who takes a bit and leaves others in the signal keeps the permit.
     PermitNotPassedOn,
+    /// Who finds a signal empty that the summary has marked leaves it marked.
+    EmptySignalLeftMarked,
+    /// `schedule` trusts a plain load of SCHEDULED, beside a `begin` that is sound.
+    ScheduleLoads,
+    /// `finish` and `finish_and_schedule` release nothing to the next consumer.
+    FinishHandsNothingOver,
+    /// A signal's bits order nothing.
+    SignalBitsRelaxed,
+
+    // Budgets.
     /// A budget grants to a waiter without taking what it grants from what is available.
     GrantBeyondTotal,
     /// `try_acquire` takes from a budget that others wait for.

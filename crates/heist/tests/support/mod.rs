@@ -4,6 +4,8 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
 pub(crate) mod counting;
+pub(crate) mod queued;
+pub(crate) mod silence;
 pub(crate) mod sync;
 
 use heist::{Executor, ExecutorConfig, MetricsSnapshot, WorkerCtx};

@@ -8,14 +8,16 @@
 //! will see them. `PROTOCOL.md` beside the flags says why.
 
 use super::turn::QueueTurn;
-use crate::budget::CountBudget;
+use crate::budget::{AcquireError, Amount, CountBudget, CountPermit};
+use crate::cancel::CancelToken;
 use crate::executor::SpawnErrorKind;
+use crate::executor::task::contain;
 use crate::executor::waiting::AnyExecutor;
+use crate::intake::Intake;
 use crate::signal::flags::{GateFlags, Scheduled};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How a queue's turn gets onto its executor.
 pub(crate) trait Scheduler<T>: Send + Sync {
@@ -24,6 +26,9 @@ pub(crate) trait Scheduler<T>: Send + Sync {
 
     /// Spawns a turn that was counted.
     fn spawn_turn(&self, turn: QueueTurn<T>);
+
+    /// The queue is empty for good: a turn that waits for something else need not wait any longer.
+    fn recall_turn(&self) {}
 }
 
 /// Why an item was not taken.
@@ -60,18 +65,43 @@ impl std::ops::Add for QueueStats {
     }
 }
 
+/// Whether items come in, and what becomes of those that are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Door {
+    Open,
+    /// Nothing comes in.
+    Closed,
+    /// Nothing comes in, and what waits is dropped.
+    ClosedAndEmptied,
+}
+
+/// The items, in two rings: the consumer takes a whole ring, so that no item is ever moved from one place to another.
 struct Items<T> {
-    waiting: VecDeque<T>,
-    /// An empty ring, kept for its memory: the consumer takes a whole ring and leaves this one.
-    spare: VecDeque<T>,
-    closed: bool,
+    /// The older ones: what the consumer's last turn has left of its ring. Empty while it has it in hand.
+    older: VecDeque<T>,
+    /// The newer ones.
+    newer: VecDeque<T>,
+    /// Items in the consumer's ring beyond what it may take in this turn: they wait like the others.
+    in_ring: usize,
+    door: Door,
     stats: QueueStats,
 }
 
-/// What a consumer has taken.
-pub(super) struct Batch<T> {
-    pub(super) items: VecDeque<T>,
+impl<T> Items<T> {
+    fn len(&self) -> usize {
+        self.older.len() + self.in_ring + self.newer.len()
+    }
+}
+
+/// What a consumer has in hand during its turn.
+pub(super) struct Hand<T> {
+    pub(super) ring: VecDeque<T>,
+    /// How many of them this turn may take.
+    pub(super) allowed: usize,
+    /// How many it has taken.
     pub(super) taken: usize,
+    /// Items of turns before that are gone, and whose room was not given back yet.
+    room_owed: usize,
 }
 
 pub(crate) struct QueueCore<T> {
@@ -81,6 +111,9 @@ pub(crate) struct QueueCore<T> {
     pub(super) capacity: Option<CountBudget>,
     pub(super) batch: usize,
     scheduler: Box<dyn Scheduler<T>>,
+    /// The executor's, which every push looks at: not through the scheduler, which would be two calls.
+    intake: Arc<Intake>,
+    cancel: CancelToken,
     /// A task is being made of the turn. If the turn is dropped now, the making has panicked. Written only by whoever
     /// holds the one turn.
     making: AtomicBool,
@@ -93,17 +126,21 @@ impl<T> QueueCore<T> {
         batch: usize,
     ) -> Self {
         let items = Items {
-            waiting: VecDeque::new(),
-            spare: VecDeque::new(),
-            closed: false,
+            older: VecDeque::new(),
+            newer: VecDeque::new(),
+            in_ring: 0,
+            door: Door::Open,
             stats: QueueStats::default(),
         };
+        let (intake, cancel) = scheduler.executor().doors();
         Self {
             items: Mutex::new(items),
             flags: GateFlags::new(),
             capacity,
             batch,
             scheduler,
+            intake,
+            cancel,
             making: AtomicBool::new(false),
         }
     }
@@ -114,11 +151,11 @@ impl<T> QueueCore<T> {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.items.lock().waiting.len()
+        self.items.lock().len()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.items.lock().closed
+        self.items.lock().door != Door::Open
     }
 
     pub(crate) fn stats(&self) -> QueueStats {
@@ -127,19 +164,19 @@ impl<T> QueueCore<T> {
 
     /// Puts an item at the back. Its share of the capacity was taken before; when refused, the caller gives it back.
     /// `inside`: a task of the executor waits for this push, wherever it is made.
+    #[inline]
     pub(crate) fn push(this: &Arc<Self>, item: T, inside: bool) -> Result<(), (Refused, T)> {
-        // Outside of the lock: taking notice of a cancellation drops things, which may be anything.
-        let accepting = inside || this.executor().is_accepting();
+        let accepting = inside || this.is_accepting();
         let inside = inside || (!accepting && this.executor().is_inside());
         if !accepting && !inside {
             return Err((Refused::Executor(this.executor().refusal()), item));
         }
         let mut items = this.items.lock();
-        if items.closed {
+        if items.door != Door::Open {
             return Err((Refused::Closed, item));
         }
-        // With an item before this one, whoever pushed that has scheduled the consumer.
-        let must_spawn = if items.waiting.is_empty() {
+        // With a newer item there, whoever pushed that has scheduled the consumer since it last took a ring.
+        let must_spawn = if items.newer.is_empty() {
             match this.schedule(inside) {
                 Ok(must_spawn) => must_spawn,
                 Err(kind) => return Err((Refused::Executor(kind), item)),
@@ -147,13 +184,19 @@ impl<T> QueueCore<T> {
         } else {
             false
         };
-        items.waiting.push_back(item);
+        items.newer.push_back(item);
         items.stats.pushed += 1;
         drop(items);
         if must_spawn {
             Self::spawn_turn(this);
         }
         Ok(())
+    }
+
+    /// Whether the executor takes anything from outside.
+    #[inline]
+    fn is_accepting(&self) -> bool {
+        self.intake.is_accepting() && !self.cancel.is_cancelled()
     }
 
     /// Schedules the consumer, and counts its turn if there is none; says whether it must be spawned. Under the lock.
@@ -177,48 +220,75 @@ impl<T> QueueCore<T> {
         this.scheduler.spawn_turn(QueueTurn::new(this));
     }
 
-    /// The consumer's turn begins: takes a batch of at most `most` items.
-    pub(super) fn begin_turn(&self, most: usize) -> Batch<T> {
+    /// The consumer's turn begins: it may take `most` items.
+    pub(super) fn begin_turn(&self, most: usize, room_owed: usize) -> Hand<T> {
         let begun = self.flags.begin();
         assert!(begun, "a queue's turn was begun that nobody had scheduled");
         let mut items = self.items.lock();
         items.stats.turns += 1;
-        let mut batch = std::mem::take(&mut items.spare);
-        if items.waiting.len() <= most {
-            std::mem::swap(&mut batch, &mut items.waiting);
-        } else {
-            batch.extend(items.waiting.drain(..most));
+        let mut ring = std::mem::take(&mut items.older);
+        if ring.is_empty() {
+            // The empty ring stays behind, for its memory.
+            std::mem::swap(&mut ring, &mut items.newer);
         }
-        Batch { taken: batch.len(), items: batch }
+        let allowed = ring.len().min(most);
+        items.in_ring = ring.len() - allowed;
+        Hand { ring, allowed, taken: 0, room_owed }
     }
 
-    /// The consumer's turn ends. What is left of its batch goes back to the front.
-    pub(super) fn end_turn(this: &Arc<Self>, batch: &mut Batch<T>) {
-        let consumed = batch.taken - batch.items.len();
-        let more = {
-            let mut items = this.items.lock();
-            while let Some(item) = batch.items.pop_back() {
-                items.waiting.push_front(item);
-            }
-            items.spare = std::mem::take(&mut batch.items);
-            items.stats.consumed += consumed as u64;
-            !items.waiting.is_empty()
-        };
-        this.give_capacity_back(consumed);
-        let more = (more && !planted(Plant::BatchLeftBehind)) || planted(Plant::SlotBeforeQueue);
-        Self::finish(this, more);
-    }
-
-    /// Gives the consumption back, and spawns the next turn if there is a reason for one.
-    fn finish(this: &Arc<Self>, more: bool) {
-        let due = if more {
-            this.flags.finish_and_schedule();
-            true
-        } else {
-            this.flags.finish() && !planted(Plant::FinishIgnoresSchedule)
-        };
+    /// The consumer's turn ends. What is left of its ring stays in front of the newer items.
+    pub(super) fn end_turn(this: &Arc<Self>, hand: &mut Hand<T>) {
+        let due = this.give_back(hand);
+        this.give_room_back(std::mem::take(&mut hand.room_owed));
         if due {
             Self::spawn_next_turn(this);
+        }
+    }
+
+    /// The consumer's turn ends, and if another one is due it begins at once, unless something else waits for this
+    /// worker: so nobody is kept waiting by it, and no other worker is woken for it. Says whether it has begun.
+    pub(super) fn end_turn_and_go_on(this: &Arc<Self>, hand: &mut Hand<T>) -> bool {
+        let due = this.give_back(hand);
+        let goes_on = due && this.executor().has_nothing_else();
+        // Producers that wait for room are woken for a good part of it, not for every batch: waking costs more than a
+        // batch.
+        let owed = hand.room_owed as u64;
+        let owes_little =
+            || this.capacity.as_ref().is_none_or(|capacity| owed < capacity.total() / 4);
+        if !(goes_on && owes_little()) {
+            this.give_room_back(std::mem::take(&mut hand.room_owed));
+        }
+        if goes_on {
+            *hand = this.begin_turn(this.batch, hand.room_owed);
+        } else if due {
+            Self::spawn_next_turn(this);
+        }
+        goes_on
+    }
+
+    /// Puts the consumer's ring back and gives the consumption back; says whether another turn is due.
+    fn give_back(&self, hand: &mut Hand<T>) -> bool {
+        let (more, dropped) = {
+            let mut items = self.items.lock();
+            items.in_ring = 0;
+            items.stats.consumed += hand.taken as u64;
+            let mut ring = std::mem::take(&mut hand.ring);
+            let mut dropped = VecDeque::new();
+            if items.door == Door::ClosedAndEmptied {
+                std::mem::swap(&mut ring, &mut dropped);
+                items.stats.dropped += dropped.len() as u64;
+            }
+            items.older = ring;
+            (items.len() > 0, dropped)
+        };
+        hand.room_owed += hand.taken + dropped.len();
+        drop_contained(dropped);
+        let more = (more && !planted(Plant::BatchLeftBehind)) || planted(Plant::SlotBeforeQueue);
+        if more {
+            self.flags.finish_and_schedule();
+            true
+        } else {
+            self.flags.finish() && !planted(Plant::FinishIgnoresSchedule)
         }
     }
 
@@ -250,45 +320,71 @@ impl<T> QueueCore<T> {
     fn drop_everything(this: &Arc<Self>) {
         let begun = this.flags.begin();
         assert!(begun, "a queue was to be emptied that nobody had scheduled");
-        this.drop_waiting(false);
+        this.drop_waiting(None);
         // Somebody has pushed meanwhile: in a stopped executor, a task that still runs.
-        Self::finish(this, false);
+        if this.flags.finish() {
+            Self::spawn_next_turn(this);
+        }
     }
 
     /// Drops what waits and says how much that was.
-    fn drop_waiting(&self, close: bool) -> usize {
-        let dropped = {
+    fn drop_waiting(&self, door: Option<Door>) -> usize {
+        let (older, newer) = {
             let mut items = self.items.lock();
-            items.closed |= close;
-            let dropped = std::mem::take(&mut items.waiting);
-            items.stats.dropped += dropped.len() as u64;
-            dropped
+            items.door = door.unwrap_or(items.door);
+            let older = std::mem::take(&mut items.older);
+            let newer = std::mem::take(&mut items.newer);
+            items.stats.dropped += (older.len() + newer.len()) as u64;
+            (older, newer)
         };
-        let count = dropped.len();
-        self.give_capacity_back(count);
-        // Items are the caller's, and this may be the middle of an unwinding.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(dropped))) {
-            std::mem::forget(payload);
-        }
+        let count = older.len() + newer.len();
+        self.give_room_back(count);
+        drop_contained(older);
+        drop_contained(newer);
         count
     }
 
-    /// Takes no more items; drops those that wait, if told to, and says how many.
+    /// Takes no more items; drops those that wait, if told to, and says how many. What the consumer has in hand beyond
+    /// its turn is dropped at the end of that.
     pub(crate) fn close(&self, drop_waiting: bool) -> usize {
         let dropped = if drop_waiting {
-            self.drop_waiting(true)
+            let dropped = self.drop_waiting(Some(Door::ClosedAndEmptied));
+            self.scheduler.recall_turn();
+            dropped
         } else {
-            self.items.lock().closed = true;
+            let mut items = self.items.lock();
+            if items.door == Door::Open {
+                items.door = Door::Closed;
+            }
             0
         };
-        // After the flag: a producer that gets a share of the capacity now finds the queue closed.
+        // After the door: a producer that gets a share of the capacity now finds it closed.
         if let Some(capacity) = &self.capacity {
             capacity.close();
         }
         dropped
     }
 
-    fn give_capacity_back(&self, count: usize) {
+    /// Takes room for one item, if there is some and nobody waits for it. Not as a permit, which would count one more
+    /// reference to the budget for each item.
+    #[inline]
+    pub(super) fn try_take_room(&self) -> Result<(), AcquireError> {
+        match &self.capacity {
+            None => Ok(()),
+            Some(capacity) => capacity.core().try_take(Amount::ONE),
+        }
+    }
+
+    /// Waits for room for one item.
+    #[cold]
+    pub(super) fn wait_for_room(&self) -> Result<(), AcquireError> {
+        match &self.capacity {
+            None => Ok(()),
+            Some(capacity) => capacity.acquire(1).map(CountPermit::into_item),
+        }
+    }
+
+    pub(super) fn give_room_back(&self, count: usize) {
         if let Some(capacity) = &self.capacity
             && count > 0
         {
@@ -304,5 +400,13 @@ impl<T> QueueCore<T> {
         let made = make();
         this.making.store(false, Ordering::Relaxed);
         made
+    }
+}
+
+/// Items are the caller's, and their `drop` may panic; and this may be the middle of an unwinding. One by one: of two
+/// that panic in one `drop` of their ring, the second would end the process.
+fn drop_contained<T>(items: VecDeque<T>) {
+    for item in items {
+        contain(|| drop(item));
     }
 }

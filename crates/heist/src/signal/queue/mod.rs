@@ -211,9 +211,10 @@ impl<T> GatedQueue<T> {
     ///
     /// # Errors
     /// The queue is full or closed, or its executor takes nothing more. The error gives the item back.
+    #[inline]
     pub fn try_push(&self, item: T) -> Result<(), PushError<T>> {
-        match self.core.capacity.as_ref().map(|capacity| capacity.try_acquire(1)).transpose() {
-            Ok(room) => self.push_into(room, item, false),
+        match self.core.try_take_room() {
+            Ok(()) => self.push_with_room(item, false),
             Err(error) => Err(PushError::new(error, item)),
         }
     }
@@ -223,9 +224,14 @@ impl<T> GatedQueue<T> {
     /// # Errors
     /// The queue is closed; its executor takes nothing more; or this is a worker of an executor, which must not wait,
     /// and there is no room. The error gives the item back.
+    #[inline]
     pub fn push(&self, item: T) -> Result<(), PushError<T>> {
-        match self.core.capacity.as_ref().map(|capacity| capacity.acquire(1)).transpose() {
-            Ok(room) => self.push_into(room, item, false),
+        let room = match self.core.try_take_room() {
+            Err(AcquireError::NotNow) => self.core.wait_for_room(),
+            taken => taken,
+        };
+        match room {
+            Ok(()) => self.push_with_room(item, false),
             Err(error) => Err(PushError::new(error, item)),
         }
     }
@@ -236,31 +242,22 @@ impl<T> GatedQueue<T> {
     /// # Errors
     /// The queue is closed, or its executor takes nothing more. The error gives the item back.
     pub async fn push_async(&self, item: T) -> Result<(), PushError<T>> {
-        let room = match &self.core.capacity {
-            None => Ok(None),
-            Some(capacity) => capacity.acquire_async(1).await.map(Some),
-        };
-        match room {
-            Ok(room) => self.push_into(room, item, false),
-            Err(error) => Err(PushError::new(error, item)),
+        if let Some(capacity) = &self.core.capacity {
+            match capacity.acquire_async(1).await {
+                Ok(room) => room.into_item(),
+                Err(error) => return Err(PushError::new(error, item)),
+            }
         }
+        self.push_with_room(item, false)
     }
 
-    /// Pushes an item with the room that it was granted.
-    fn push_into(
-        &self,
-        room: Option<CountPermit>,
-        item: T,
-        inside: bool,
-    ) -> Result<(), PushError<T>> {
-        match QueueCore::push(&self.core, item, inside) {
-            Ok(()) => {
-                // From now on it is the item's: whoever ends that gives it back.
-                let _ = room.map(|room| room.into_core().into_amount());
-                Ok(())
-            }
-            Err((refused, item)) => Err(PushError::new(refused, item)),
-        }
+    /// Pushes an item for which there is room: that is the item's from now on, and whoever ends the item gives it back.
+    #[inline]
+    fn push_with_room(&self, item: T, inside: bool) -> Result<(), PushError<T>> {
+        QueueCore::push(&self.core, item, inside).map_err(|(refused, item)| {
+            self.core.give_room_back(1);
+            PushError::new(refused, item)
+        })
     }
 }
 
@@ -290,18 +287,18 @@ impl<T: Send + 'static> GatedQueue<T> {
         // The task that waits keeps its own executor from ending, wherever the item is pushed from.
         let inside = self.core.executor().pool() == shared.pool();
         let queue = self.clone();
-        let push = move |room: Result<Option<CountPermit>, AcquireError>| {
+        let push = move |room: Result<(), AcquireError>| {
             then(match room {
-                Ok(room) => queue.push_into(room, item, inside),
+                Ok(()) => queue.push_with_room(item, inside),
                 Err(error) => Err(PushError::new(error, item)),
             })
         };
         match &self.core.capacity {
-            None => shared.spawn_made(push, Ok(None)),
+            None => shared.spawn_made(push, Ok(())),
             Some(capacity) => {
                 Shared::spawn_when_granted(shared, capacity.core(), Amount::ONE, |granted| {
-                    push(granted.map(CountPermit::from_core).map(Some))
-                })
+                    push(granted.map(|room| CountPermit::from_core(room).into_item()))
+                });
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The consumer's turn: a value that lives inside a task, and the guard that it becomes when it is run.
 
 use super::GatedQueue;
-use super::core::{Batch, QueueCore};
+use super::core::{Hand, QueueCore};
 use crate::sync::Arc;
 use std::fmt;
 use std::marker::PhantomData;
@@ -37,16 +37,22 @@ impl<T> QueueTurn<T> {
         }
     }
 
-    /// Consumes up to a batch of items, in order; says how many. What is left then comes with another turn, behind
-    /// everything else that waits in the executor.
+    /// Consumes a batch of items, in order, and says how many. What is left then comes with another turn, behind
+    /// everything else that waits in the executor; if nothing else waits for this worker, that turn is taken at once.
     ///
     /// If `each` panics, the item that it had is gone; those after it are not.
     pub fn run(self, mut each: impl FnMut(T)) -> usize {
         let mut consumer = self.begin();
-        while let Some(item) = consumer.try_pop() {
-            each(item);
+        let mut consumed = 0;
+        loop {
+            while let Some(item) = consumer.try_pop() {
+                each(item);
+            }
+            consumed += consumer.hand.taken;
+            if !consumer.go_on() {
+                return consumed;
+            }
         }
-        consumer.batch.taken
     }
 
     /// Begins the turn. It ends when the guard is dropped.
@@ -57,8 +63,8 @@ impl<T> QueueTurn<T> {
     /// Begins a turn of at most `most` items.
     pub(crate) fn begin_with(mut self, most: usize) -> QueueConsumer<T> {
         let queue = self.queue.take().expect("a turn begins once, and is gone then");
-        let batch = queue.begin_turn(most.min(queue.batch));
-        QueueConsumer { queue, batch, _this_thread_only: PhantomData }
+        let hand = queue.begin_turn(most.min(queue.batch), 0);
+        QueueConsumer { queue, hand, ended: false, _this_thread_only: PhantomData }
     }
 
     /// The queue.
@@ -80,37 +86,57 @@ impl<T> Drop for QueueTurn<T> {
 /// in the queue.
 pub struct QueueConsumer<T> {
     queue: Arc<QueueCore<T>>,
-    batch: Batch<T>,
+    hand: Hand<T>,
+    /// The turn is over, and nothing is left to be done about it.
+    ended: bool,
     /// Not `Send`: the turn belongs to the task that runs here, and ends with it.
     _this_thread_only: PhantomData<*const ()>,
 }
 
 impl<T> fmt::Debug for QueueConsumer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueueConsumer").field("left_in_turn", &self.batch.items.len()).finish()
+        f.debug_struct("QueueConsumer").field("left_in_turn", &self.left_in_turn()).finish()
     }
 }
 
 impl<T> QueueConsumer<T> {
     /// Takes the oldest item. `None` when the turn has no more: the queue was empty when it began, or the batch is used
     /// up. Either way the next turn brings the rest.
+    #[inline]
     pub fn try_pop(&mut self) -> Option<T> {
-        self.batch.items.pop_front()
+        if self.hand.taken == self.hand.allowed {
+            return None;
+        }
+        self.hand.taken += 1;
+        self.hand.ring.pop_front()
+    }
+
+    /// Ends the turn, and takes the next one if it is due and nothing else waits for this worker; says whether it did.
+    fn go_on(&mut self) -> bool {
+        self.ended = !QueueCore::end_turn_and_go_on(&self.queue, &mut self.hand);
+        !self.ended
+    }
+
+    /// How many items this turn may still take.
+    fn left_in_turn(&self) -> usize {
+        self.hand.allowed - self.hand.taken
     }
 
     /// How many items there are: those that this turn may still take, and those behind them.
     pub fn len(&self) -> usize {
-        self.batch.items.len() + self.queue.len()
+        self.left_in_turn() + self.queue.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.batch.items.is_empty() && self.queue.len() == 0
+        self.len() == 0
     }
 }
 
 impl<T> Drop for QueueConsumer<T> {
     fn drop(&mut self) {
-        QueueCore::end_turn(&self.queue, &mut self.batch);
+        if !self.ended {
+            QueueCore::end_turn(&self.queue, &mut self.hand);
+        }
     }
 }

@@ -1,0 +1,43 @@
+//! How often a pool's threads give up their cores of their own accord: an idle pool's never do.
+#![cfg(target_os = "linux")]
+
+use super::threads_named;
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+/// How often each thread of this name gave up its core of its own accord.
+pub(crate) fn context_switches(thread_name: &str) -> BTreeMap<String, u64> {
+    threads_named(thread_name)
+        .into_iter()
+        .map(|thread| {
+            let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/status"));
+            let status = status.expect("a worker's thread lives as long as its pool");
+            let switches =
+                status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            (thread, switches.expect("Linux tells").trim().parse().expect("a number"))
+        })
+        .collect()
+}
+
+/// Waits until all workers sleep: their counts have stood still for a while.
+pub(crate) fn settle(thread_name: &str) -> BTreeMap<String, u64> {
+    let mut before = context_switches(thread_name);
+    loop {
+        thread::sleep(Duration::from_millis(200));
+        let now = context_switches(thread_name);
+        if now == before {
+            return now;
+        }
+        before = now;
+    }
+}
+
+/// Requires that the pool's threads make no context switch for so long.
+#[track_caller]
+pub(crate) fn check_silent_for(thread_name: &str, workers_wanted: usize, time: Duration) {
+    let before = settle(thread_name);
+    assert_eq!(before.len(), workers_wanted, "threads found by their name");
+    thread::sleep(time);
+    assert_eq!(context_switches(thread_name), before, "context switches of an idle pool");
+}
