@@ -2,7 +2,7 @@
 
 use super::permits::Held;
 use super::task::{Job, Task};
-use super::{items, permits, stop};
+use super::{items, permits, signals, stop};
 use crate::machine::machine;
 use crate::scenario::{Act, GATES_MAX, To};
 use crate::world::{Of, Place, Producer, World, world};
@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 
 /// What an actor does; returns what it holds at its end.
 pub(super) fn act(
+    number: usize,
     acts: &[Act],
     handle: &ExecutorHandle<Job>,
     cancel: &CancelToken,
@@ -26,9 +27,9 @@ pub(super) fn act(
                     continue;
                 }
                 let task = Task::new(*program, Place::Injector, true);
-                let number = task.number();
-                world(|world| world.job(number).permit = *hold);
-                offer(&[number], false, || handle.spawn(Job::Program(task)));
+                let job = task.number();
+                world(|world| world.job(job).permit = *hold);
+                offer(&[job], false, || handle.spawn(Job::Program(task)));
             }
             Act::Batch { program, count } => {
                 let tasks: Vec<_> =
@@ -86,6 +87,8 @@ pub(super) fn act(
             Act::Resize { budget, total } => permits::resize(Of::Budget(*budget), *total),
             Act::SetSlots { device, slots } => permits::resize(Of::Device(*device), *slots as u64),
             Act::CloseBudget { budget } => permits::close(*budget),
+            Act::Publish { queue, count } => signals::publish(*queue, number, *count),
+            Act::Consume { batch, drops_guard } => signals::consume(*batch, *drops_guard),
         }
     }
     held

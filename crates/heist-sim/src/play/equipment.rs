@@ -4,6 +4,7 @@
 //! is dropped on a simulated thread, because dropping it makes operations.
 
 use super::items::Item;
+use super::signals::Signals;
 use super::task::{Job, Task};
 use crate::scenario::{Scenario, To};
 use crate::world::{Of, World, world};
@@ -23,6 +24,8 @@ pub(super) struct Equipment {
     pub(super) slots: Arc<DeviceSlots>,
     pub(super) lanes: DeviceLanes<Item>,
     pub(super) devices: usize,
+    /// Raw gates, if there are any.
+    pub(super) signals: Option<Signals>,
 }
 
 thread_local! {
@@ -66,6 +69,7 @@ fn make(
         slots,
         lanes,
         devices: scenario.devices.len(),
+        signals: Signals::new(scenario)?,
     })
 }
 

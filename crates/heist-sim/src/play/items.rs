@@ -115,7 +115,7 @@ pub(super) fn close_lanes(drops: bool) {
     world(|world| all().for_each(|to| world.has_closed_queue(to)));
 }
 
-/// Between a consumer's beginning and its end.
+/// A consumer has an item in hands.
 struct Consuming(To);
 
 impl Consuming {
@@ -135,14 +135,20 @@ impl Drop for Consuming {
 pub(super) fn consume(task: &mut Task, turn: QueueTurn<Item>, ctx: &mut WorkerCtx<'_, Job, ()>) {
     let Some(To::Queue(index)) = world(|world| world.job(task.number()).turn_of) else { return };
     let queue = world(|world| world.scenario()).queues[index].clone();
-    let mut consumer = turn.begin();
-    // Dropped before the consumer, also by a panic: from then on there may be another one.
-    let _consuming = Consuming::begin(To::Queue(index));
-    for _ in 0..queue.takes.unwrap_or(usize::MAX) {
-        let Some(item) = consumer.try_pop() else { break };
+    let mut each = |item: Item| {
+        let _consuming = Consuming::begin(To::Queue(index));
         machine().say(|| format!("consumes item {}", item.0));
         world(|world| world.item_consumed(item.0));
         run_program(queue.program, task, ctx);
+    };
+    let Some(takes) = queue.takes else {
+        turn.run(each);
+        return;
+    };
+    let mut consumer = turn.begin();
+    for _ in 0..takes {
+        let Some(item) = consumer.try_pop() else { break };
+        each(item);
     }
 }
 

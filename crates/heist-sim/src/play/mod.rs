@@ -7,11 +7,13 @@
 //! | `equipment` | the queues, lanes and budgets that all of them reach |
 //! | `items` | pushing and consuming |
 //! | `permits` | asking for something, holding it, and giving it back |
+//! | `signals` | raw gates, without a pool |
 
 mod actor;
 mod equipment;
 mod items;
 mod permits;
+mod signals;
 mod task;
 
 pub use task::Job;
@@ -106,13 +108,13 @@ fn own_a_pool(scenario: &Rc<Scenario>) {
         let (acts, handle, cancel) = (acts.clone(), handle.clone(), cancel.clone());
         let body = move || {
             contained(|| {
-                drop(act(&acts, &handle, &cancel));
+                drop(act(number, &acts, &handle, &cancel));
                 equipment::leave();
             });
         };
         machine().spawn(&format!("actor-{number}"), Box::new(body));
     }
-    let held = act(&scenario.actors[0], &handle, &cancel);
+    let held = act(0, &scenario.actors[0], &handle, &cancel);
     let metrics = end_pool(scenario.end, executor, &handle);
     world(|world| world.has_joined(metrics));
     if let Some(unplanned) = handle.panics().iter().find(|panic| panic.message != PLANNED) {

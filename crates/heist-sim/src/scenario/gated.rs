@@ -23,6 +23,10 @@ pub(super) const LIBRARY: &[(&str, Make)] = &[
     ("one-slot-two-jobs", one_slot_two_jobs),
     ("two-devices", two_devices),
     ("lanes-against-stop", lanes_against_stop),
+    ("gate", gate),
+    ("gates-of-one-signal", gates_of_one_signal),
+    ("gates-of-two-signals", gates_of_two_signals),
+    ("gates-left-early", gates_left_early),
 ];
 
 fn queue(program: usize, batch: usize) -> Queue {
@@ -47,6 +51,14 @@ fn acquire(budget: usize, count: u64) -> Act {
 
 fn acquire_then(budget: usize, count: u64, program: usize) -> Act {
     Act::AcquireThen { budget, count, program, panics: false }
+}
+
+fn publish(queue: usize, count: usize) -> Act {
+    Act::Publish { queue, count }
+}
+
+const fn consume(batch: usize) -> Act {
+    Act::Consume { batch, drops_guard: false }
 }
 
 const OPEN: Act = Act::Open { gate: 0 };
@@ -282,4 +294,45 @@ fn lanes_against_stop() -> Scenario {
     let plain = scenario("lanes-against-stop", 2, programs, vec![owner, other]);
     let devices = vec![Device { program: 2, slots: 1 }];
     Scenario { devices, end: End::ShutdownAndJoin, ..plain }
+}
+
+/// Nothing but threads: the pool has nothing to do with it.
+fn gates(name: &str, signals: Vec<usize>, mut actors: Vec<Vec<Act>>) -> Scenario {
+    actors.insert(0, vec![]);
+    Scenario { signals, ..scenario(name, 1, vec![], actors) }
+}
+
+/// Two producers and two consumers at one gate.
+fn gate() -> Scenario {
+    let producers = [vec![publish(0, 2)], vec![publish(0, 1)]];
+    gates("gate", vec![0], [producers, [vec![consume(8)], vec![consume(8)]]].concat())
+}
+
+/// Queues that share a signal: who takes one bit leaves the others.
+fn gates_of_one_signal() -> Scenario {
+    let actors = vec![
+        vec![publish(0, 1), publish(1, 1)],
+        vec![publish(1, 1), publish(0, 1)],
+        vec![consume(1)],
+        vec![consume(8)],
+    ];
+    gates("gates-of-one-signal", vec![3, 40], actors)
+}
+
+/// Queues of two signals.
+fn gates_of_two_signals() -> Scenario {
+    let actors = vec![
+        vec![publish(0, 2), publish(1, 1)],
+        vec![publish(1, 1)],
+        vec![consume(1)],
+        vec![consume(2)],
+    ];
+    gates("gates-of-two-signals", vec![0, 64], actors)
+}
+
+/// Consumers that drop their guards with items left.
+fn gates_left_early() -> Scenario {
+    let consumer = vec![Act::Consume { batch: 1, drops_guard: true }];
+    let actors = vec![vec![publish(0, 3)], consumer.clone(), consumer];
+    gates("gates-left-early", vec![7], actors)
 }

@@ -41,6 +41,9 @@ pub struct Scenario {
     /// Devices with slots, and a lane each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Device>,
+    /// Queues behind raw gates: the place of each in its waker.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signals: Vec<usize>,
     /// How many jobs a lane holds at most, if there is a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane_capacity: Option<u64>,
@@ -358,6 +361,21 @@ pub enum Act {
     CloseBudget {
         /// Which one.
         budget: usize,
+    },
+    /// Publishes items in a queue behind a raw gate, and says so, one by one.
+    Publish {
+        /// Which queue: an index of `signals`.
+        queue: usize,
+        /// How many.
+        count: usize,
+    },
+    /// Consumes what is published behind raw gates, until all of it is consumed.
+    Consume {
+        /// How many items at a time, at most.
+        batch: usize,
+        /// Whether its guard is dropped, as by a panic, when it leaves something behind.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        drops_guard: bool,
     },
 }
 

@@ -3,6 +3,8 @@
 //! Guarantees that every index exists and that what tasks start comes to an end. Not that the whole does: an owner that
 //! holds a permit while it joins waits for ever for the tasks that wait for it, unless somebody stops the pool.
 
+use heist::signal::QUEUES_MAX;
+
 use super::{Act, End, GATES_MAX, Push, Scenario, Step, To};
 
 /// More than this do not come to their end within the steps that a schedule may have.
@@ -150,6 +152,13 @@ impl Scenario {
             | Act::TryAcquire { budget, .. }
             | Act::Resize { budget, .. }
             | Act::CloseBudget { budget } => self.check_budget(*budget),
+            Act::Publish { queue, count } => {
+                if *queue >= self.signals.len() {
+                    return Err(format!("publishes in queue {queue}, which does not exist"));
+                }
+                check_count(*count)
+            }
+            Act::Consume { batch: 0, .. } => Err("consumes 0 at a time".to_owned()),
             Act::SetSlots { slots: 0, .. } => Err("sets 0 slots; at least 1 is needed".to_owned()),
             Act::AcquireSlot { device } | Act::SetSlots { device, .. } => {
                 self.program_of(To::Lane(*device)).map(|_| ())
@@ -173,6 +182,14 @@ impl Scenario {
                 return Err(format!("devices[{number}] has 0 slots: its jobs would wait for ever"));
             }
         }
+        if let Some(place) = self.signals.iter().find(|place| **place >= QUEUES_MAX) {
+            return Err(format!("signals has {place}, but places are 0 to {}", QUEUES_MAX - 1));
+        }
+        let published = |act: &Act| matches!(act, Act::Publish { count: 1.., .. });
+        let consumes = |act: &Act| matches!(act, Act::Consume { .. });
+        if self.has_act(published) != self.has_act(consumes) {
+            return Err("what is published must be consumed, and the other way round".to_owned());
+        }
         if self.lane_capacity == Some(0) {
             return Err("lane_capacity must be at least 1".to_owned());
         }
@@ -180,6 +197,10 @@ impl Scenario {
             Some(budget) => Err(format!("budgets[{budget}] is above {BUDGET_MAX}")),
             None => Ok(()),
         }
+    }
+
+    fn has_act(&self, which: impl Fn(&Act) -> bool) -> bool {
+        self.actors.iter().flatten().any(which)
     }
 
     /// What is done with the items of a queue or lane.

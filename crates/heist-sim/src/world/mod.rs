@@ -3,6 +3,7 @@
 
 mod budgets;
 mod items;
+mod signals;
 
 pub use budgets::{Ask, NOBODY_ASKED, Of};
 pub use items::Producer;
@@ -14,6 +15,7 @@ use heist::MetricsSnapshot;
 use heist::sync::machine::{Address, Machine};
 use budgets::Budgets;
 use items::Items;
+use signals::Signals;
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -123,6 +125,7 @@ pub struct World {
     dropped: u64,
     items: Items,
     budgets: Budgets,
+    signals: Signals,
     /// Actors that have not come to their end.
     actors_left: usize,
     /// The pool's own account, after it was joined.
@@ -161,6 +164,7 @@ impl World {
             permits: scenario.permits,
             items: Items::new(&scenario),
             budgets: Budgets::new(&scenario),
+            signals: Signals::new(&scenario),
             actors_left: scenario.actors.len(),
             scenario,
             jobs: Vec::new(),
@@ -489,9 +493,12 @@ impl World {
     pub fn check_at_rest(&self) -> Option<Failure> {
         let idle = |worker: &usize| self.running[*worker].is_none() && !self.left[*worker];
         let mut idle_workers = (0..self.running.len()).filter(idle);
-        let stranded = || self.stranded_at_rest().or_else(|| self.forgotten_at_rest());
-        if let Some(failure) = stranded() {
-            return Some(failure);
+        let left_alone = self
+            .stranded_at_rest()
+            .or_else(|| self.forgotten_at_rest())
+            .or_else(|| self.unheard_at_rest());
+        if left_alone.is_some() {
+            return left_alone;
         }
         let nothing_left = self.outstanding == 0 && !self.has_items() && !self.turn_may_wait();
         if self.joining && nothing_left {

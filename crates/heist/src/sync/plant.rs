@@ -101,6 +101,8 @@ plants! {
     CancelTellsNobody,
     /// A consumer that leaves items behind gives its turn back without scheduling another.
     BatchLeftBehind,
+    /// What a consumer leaves behind goes behind what came in meanwhile.
+    LeftoversGoBehind,
     /// A consumer does not look whether it was scheduled again while it ran.
     FinishIgnoresSchedule,
     /// A consumer's next turn is spawned without being counted.

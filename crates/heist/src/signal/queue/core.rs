@@ -278,6 +278,9 @@ impl<T> QueueCore<T> {
                 std::mem::swap(&mut ring, &mut dropped);
                 items.stats.dropped += dropped.len() as u64;
             }
+            if planted(Plant::LeftoversGoBehind) {
+                items.newer.append(&mut ring);
+            }
             items.older = ring;
             (items.len() > 0, dropped)
         };
