@@ -47,7 +47,6 @@ const STEPS_MAX: u64 = 200_000;
 pub fn play(scenario: &Rc<Scenario>, driver: Box<dyn Driver>, record: bool) -> Outcome {
     silence_panics();
     begin_world(scenario);
-    equipment::forget_what_is_left();
     let main = {
         let scenario = Rc::clone(scenario);
         move || contained(|| own_a_pool(&scenario))
@@ -58,7 +57,11 @@ pub fn play(scenario: &Rc<Scenario>, driver: Box<dyn Driver>, record: bool) -> O
     let setup = Setup { driver, steps_max: STEPS_MAX, record, costs: None };
     let mut outcome = machine().run(setup, main, at_rest, stuck);
     IN_SIMULATION.set(false);
+    equipment::forget_what_is_left();
     outcome.failure = outcome.failure.or_else(|| world(|world| world.check_end()));
+    if outcome.failure.is_some() {
+        world(World::forget_what_is_left);
+    }
     outcome
 }
 

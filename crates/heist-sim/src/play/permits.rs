@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Something in hands.
 #[derive(Debug)]
-pub struct Held {
+pub(super) struct Held {
     /// Given back when this is dropped, after the world was told.
     permit: Option<Permit>,
     of: Of,

@@ -143,13 +143,7 @@ pub fn world<R>(change: impl FnOnce(&mut World) -> R) -> R {
 
 /// Begins a new world.
 pub fn begin_world(scenario: &Rc<Scenario>) {
-    let before = WORLD.replace(Some(World::new(Rc::clone(scenario))));
-    if let Some(before) = before
-        && before.jobs.iter().any(Record::is_lost)
-    {
-        // Tasks that are dropped now would be taken for this world's.
-        std::mem::forget(before.lost);
-    }
+    WORLD.set(Some(World::new(Rc::clone(scenario))));
 }
 
 /// A promise is broken: ends the schedule.
@@ -392,6 +386,12 @@ impl World {
     /// A producer is never heard of again, and neither is what it holds.
     pub fn keep_for_ever(&mut self, held: impl Any) {
         self.lost.push(Box::new(held));
+    }
+
+    /// The schedule has failed. What lost producers hold cannot be dropped outside of a simulated thread, and tasks
+    /// would be taken for the next world's.
+    pub fn forget_what_is_left(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.lost));
     }
 
     /// Somebody is about to stop the pool.
