@@ -219,7 +219,7 @@ fn acquire_then_against_shutdown() -> Scenario {
 fn cancel_with_waiters() -> Scenario {
     let programs = vec![vec![Step::AcquireThen { budget: 0, count: 1, program: 1 }], vec![]];
     let owner = vec![acquire(0, 1), OPEN, spawn(0), acquire_then(0, 1, 1)];
-    let other = vec![WAIT, NAP, Act::Cancel, acquire_then(0, 1, 1)];
+    let other = vec![WAIT, NAP, Act::Cancel];
     let plain = scenario("cancel-with-waiters", 2, programs, vec![owner, other]);
     Scenario { budgets: vec![1], ..plain }
 }

@@ -2,6 +2,7 @@
 
 mod gated;
 mod generate;
+mod generate_gated;
 mod library;
 mod validate;
 

@@ -131,6 +131,8 @@ plants! {
     EmptySignalLeftMarked,
     /// `schedule` trusts a plain load of SCHEDULED, beside a `begin` that is sound.
     ScheduleLoads,
+    /// A gate has one flag, which `begin` clears: that somebody executes stops nobody.
+    OneFlagGate,
     /// `finish` and `finish_and_schedule` release nothing to the next consumer.
     FinishHandsNothingOver,
     /// A signal's bits order nothing.
