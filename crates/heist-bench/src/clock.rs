@@ -1,6 +1,6 @@
-//! The two clocks of the benchmarks: elapsed time and CPU time of the whole process.
+//! The clocks of the benchmarks: elapsed time, and CPU time of the whole process or of the calling thread.
 //!
-//! Both are plain nanosecond counts, so that a task can leave its time stamp in an atomic.
+//! Stamps are plain nanosecond counts, so that a task can leave its time stamp in an atomic.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -18,7 +18,18 @@ pub(crate) fn now_ns() -> u64 {
 
 /// CPU time, user and system, that all threads of this process have used so far.
 pub(crate) fn process_cpu_time() -> Duration {
-    let spent = clock_gettime(ClockId::ProcessCPUTime);
+    cpu_time(ClockId::ProcessCPUTime)
+}
+
+/// CPU time that all threads of this process but the calling one have used so far.
+pub(crate) fn other_threads_cpu_time() -> Duration {
+    // The process first: what this thread does between the two must not count as somebody else's.
+    let all = process_cpu_time();
+    all.saturating_sub(cpu_time(ClockId::ThreadCPUTime))
+}
+
+fn cpu_time(clock: ClockId) -> Duration {
+    let spent = clock_gettime(clock);
     Duration::new(spent.tv_sec as u64, spent.tv_nsec as u32)
 }
 

@@ -4,15 +4,21 @@
 //! Markdown table of medians and spreads to stdout and ends it with the line `worst ratio: ...`;
 //! progress goes to stderr. A ratio above 1 means that heist is better.
 
+mod budgets;
 mod cases;
 mod clock;
+mod contender;
 mod disturbance;
 mod measure;
 mod peers;
+mod queues;
+mod race;
 mod ratio;
 mod reference_executor;
+mod reference_gate;
 mod report;
 mod suite;
+mod thread_stats;
 mod workload;
 
 use std::process::ExitCode;
@@ -33,12 +39,18 @@ enum Suite {
     Executor(suite::executor::Options),
     /// What each operation of `Executor` costs, without peers.
     Costs(suite::costs::Options),
+    /// Gates, and queues that schedule their own consumer, against channels.
+    Gates(suite::gates::Options),
+    /// Budgets and device slots against semaphores, and lanes against requeueing.
+    Devices(suite::devices::Options),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().suite {
         Suite::Executor(options) => suite::executor::run(&options),
         Suite::Costs(options) => suite::costs::run(&options),
+        Suite::Gates(options) => suite::gates::run(&options),
+        Suite::Devices(options) => suite::devices::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -9,8 +9,14 @@ use serde::{Serialize, Serializer};
 pub(crate) enum Unit {
     /// Millions of tasks per second: more is better.
     MillionTasksPerSecond,
+    /// Millions of items per second: more is better.
+    MillionItemsPerSecond,
     /// Less is better.
     Microseconds,
+    /// Less is better.
+    Nanoseconds,
+    /// CPU time: less is better, and 0 is a possible result.
+    CpuMilliseconds,
     /// Context switches: less is better, and 0 is a possible result.
     Switches,
 }
@@ -19,11 +25,12 @@ impl Unit {
     /// How much better `ours` is than `theirs`: above 1 we are better.
     ///
     /// Switches are compared with one added to both, so that a perfect 0 has a finite ratio and
-    /// 0 against 0 is a draw.
+    /// 0 against 0 is a draw; CPU time for the same reason with a microsecond.
     pub(crate) fn ratio(self, ours: f64, theirs: f64) -> f64 {
         match self {
-            Self::MillionTasksPerSecond => ours / theirs,
-            Self::Microseconds => theirs / ours,
+            Self::MillionTasksPerSecond | Self::MillionItemsPerSecond => ours / theirs,
+            Self::Microseconds | Self::Nanoseconds => theirs / ours,
+            Self::CpuMilliseconds => (theirs + 1e-3) / (ours + 1e-3),
             Self::Switches => (theirs + 1.0) / (ours + 1.0),
         }
     }
@@ -50,7 +57,10 @@ impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::MillionTasksPerSecond => "Mtasks/s",
+            Self::MillionItemsPerSecond => "Mitems/s",
             Self::Microseconds => "us",
+            Self::Nanoseconds => "ns",
+            Self::CpuMilliseconds => "ms CPU",
             Self::Switches => "switches",
         })
     }
@@ -70,14 +80,18 @@ mod tests {
     #[test]
     fn above_one_is_better_in_every_unit() {
         assert_eq!(Unit::MillionTasksPerSecond.ratio(30.0, 10.0), 3.0);
+        assert_eq!(Unit::MillionItemsPerSecond.ratio(30.0, 10.0), 3.0);
         assert_eq!(Unit::Microseconds.ratio(10.0, 30.0), 3.0);
+        assert_eq!(Unit::Nanoseconds.ratio(10.0, 30.0), 3.0);
+        assert!(Unit::CpuMilliseconds.ratio(10.0, 30.0) > 2.99);
         assert_eq!(Unit::Switches.ratio(0.0, 9.0), 10.0);
         assert_eq!(Unit::Switches.ratio(9.0, 0.0), 0.1);
     }
 
     #[test]
-    fn no_switches_on_either_side_is_a_draw() {
+    fn nothing_on_either_side_is_a_draw() {
         assert_eq!(Unit::Switches.ratio(0.0, 0.0), 1.0);
+        assert_eq!(Unit::CpuMilliseconds.ratio(0.0, 0.0), 1.0);
     }
 
     #[test]

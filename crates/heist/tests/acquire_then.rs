@@ -1,5 +1,5 @@
-//! Proves that a task can wait for a permit without a worker: it counts from the first moment, comes when it is granted,
-//! in its turn, and is given up with its place when its executor is stopped.
+//! Proves that a task can wait for a permit without a worker: it counts from the first moment, comes when it is
+//! granted, in its turn, and is given up with its place when its executor is stopped.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;

@@ -268,26 +268,34 @@ fn threads_and_a_lane_share_a_device_and_nobody_starves() {
         };
         let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), run);
         // Two threads that want the slot all the time: when one gives it back, the other waits for it.
-        let threads: Vec<_> = (0..2)
-            .map(|_| {
+        let taken: [Arc<AtomicUsize>; 2] = Default::default();
+        let threads: Vec<_> = taken
+            .iter()
+            .map(|taken| {
                 let (slots, stop, use_it) = (Arc::clone(&slots), Arc::clone(&stop), use_it.clone());
+                let taken = Arc::clone(taken);
                 thread::spawn(move || {
-                    let mut taken = 0;
                     while !stop.load(Ordering::Relaxed) {
                         let _slot = slots.acquire(device(1)).unwrap();
                         use_it();
-                        taken += 1;
+                        taken.fetch_add(1, Ordering::Relaxed);
                     }
-                    taken
                 })
             })
             .collect();
+        // How often the system lets each of them run is not ours to promise; that each has its turns is.
+        let both_took_since = |before: [usize; 2]| {
+            let now = taken.each_ref().map(|taken| taken.load(Ordering::Relaxed));
+            now[0] > before[0] && now[1] > before[1]
+        };
+        wait_until("both threads are at it", || both_took_since([0, 0]));
         (0..JOBS).for_each(|_| lanes.submit(device(1), ()).unwrap());
+        let before = taken.each_ref().map(|taken| taken.load(Ordering::Relaxed));
         wait_until("the lane has had its turns", || ran.load(Ordering::Acquire) == JOBS);
+        wait_until("the threads have had theirs", || both_took_since(before));
         stop.store(true, Ordering::Relaxed);
-        let taken: Vec<usize> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert!(!beside.load(Ordering::Relaxed), "two at a time with one slot");
-        assert!(taken.iter().all(|taken| *taken > JOBS / 10), "{taken:?} beside {JOBS} jobs");
         executor.join();
     });
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
-use support::queued::{Log, Tracked, Wakes, consumed_by};
+use support::queued::{Log, Tracked, Wakes, check_all_run_with_turns, consumed_by};
 use support::{
     Gate, Job, Runs, check_all_run, job, occupy_worker, start_jobs, wait_until, watched, workers,
 };
@@ -63,7 +63,7 @@ fn each_producer_keeps_its_order_and_nobody_consumes_beside_another() {
         let all = (PRODUCERS * ITEMS) as u64;
         assert_eq!((stats.pushed, stats.consumed, stats.dropped), (all, all, 0));
         assert!(stats.turns >= all / 7, "{stats:?}");
-        check_all_run(&metrics, stats.turns);
+        check_all_run_with_turns(&metrics, 0, stats.turns);
     });
 }
 
@@ -126,8 +126,10 @@ fn a_turn_takes_what_was_there_when_it_began() {
         gates.iter().for_each(Gate::open);
         check_all_run(&executor.join(), 2 + queue.stats().turns);
         assert!(queue.is_empty());
-        // 1 and 2 in the first turn, with 3 and 4 behind them; then 3 and 4.
-        assert_eq!(log.entries(), [(3, 3, false, Some(1)), (2, 1, false, Some(3))]);
+        // 1 and 2 in the first turn, with 3 and 4 behind them; the others in the next ones.
+        let log = log.entries();
+        assert_eq!(log[..2], [(3, 3, false, Some(1)), (2, 1, false, Some(3))]);
+        assert!(log.len() <= 3, "{log:?}");
     });
 }
 
@@ -171,7 +173,7 @@ fn a_queue_that_ran_dry_wakes_its_consumer_again() {
             }
         }
         let metrics = executor.join();
-        check_all_run(&metrics, queue.stats().turns);
+        check_all_run_with_turns(&metrics, 0, queue.stats().turns);
         assert_eq!(queue.stats().consumed, ROUNDS as u64);
     });
 }
@@ -358,7 +360,7 @@ fn a_task_goes_on_when_its_item_is_in() {
             let metrics = executor.join();
             done.wait();
             assert_eq!(log.entries(), (0..ITEMS).collect::<Vec<_>>());
-            check_all_run(&metrics, 1 + ITEMS as u64 + queue.stats().turns);
+            check_all_run_with_turns(&metrics, 1 + ITEMS as u64, queue.stats().turns);
         }
     });
 }
@@ -390,6 +392,6 @@ fn what_tasks_push_while_the_pool_is_joined_is_taken() {
         let closed = PushErrorKind::Executor(heist::SpawnErrorKind::Closed);
         assert_eq!(observer.join().unwrap(), (closed, 1_000));
         assert_eq!((queue.stats().pushed, queue.stats().consumed), (100, 100));
-        check_all_run(&metrics, 2 + queue.stats().turns);
+        check_all_run_with_turns(&metrics, 2, queue.stats().turns);
     });
 }

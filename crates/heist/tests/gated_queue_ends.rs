@@ -1,5 +1,5 @@
-//! Proves how a gated queue ends: closed, with its executor, by a panic of whichever part. Every item is consumed, given
-//! back, or dropped once and counted; and no producer waits for room that nobody will make.
+//! Proves how a gated queue ends: closed, with its executor, by a panic of whichever part. Every item is consumed,
+//! given back, or dropped once and counted; and no producer waits for room that nobody will make.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
-use support::queued::{Log, Tracked, Wakes, consumed_by};
+use support::queued::{Log, Tracked, Wakes, check_finished_with_turns, consumed_by};
 use support::{
     Gate, Job, Runs, check_all_run, check_finished, job, join_rethrows, occupy_worker, silent,
     start_jobs, wait_until, watched, workers,
@@ -80,6 +80,36 @@ fn closing_and_dropping_says_how_many() {
         check_all_run(&executor.join(), 2);
         let stats = queue.stats();
         assert_eq!((stats.pushed, stats.consumed, stats.dropped, stats.turns), (5, 0, 5, 1));
+    });
+}
+
+/// The items of a running turn are consumed; those behind them wait, wherever they are kept, and are dropped.
+#[test]
+fn closing_and_dropping_during_a_turn_leaves_the_turn_its_items() {
+    watched(|| {
+        let executor = start_jobs(workers(1));
+        let ends = Runs::of(8);
+        let (entered, gate) = (Gate::default(), Gate::default());
+        let held = (entered.clone(), gate.clone());
+        let consume = consumed_by(move |_: Tracked| {
+            held.0.open();
+            held.1.wait();
+        });
+        let config = QueueConfig { capacity: Some(8), batch: 2 };
+        let queue = GatedQueue::with_config(&executor.handle(), &config, consume).unwrap();
+        let free = occupy_worker(&executor);
+        (0..6).for_each(|number| queue.push(Tracked::new(number, &ends)).unwrap());
+        free.open();
+        entered.wait();
+        (6..8).for_each(|number| queue.push(Tracked::new(number, &ends)).unwrap());
+        assert_eq!(queue.len(), 6);
+        assert_eq!(queue.close_and_drop(), 6);
+        assert_eq!(queue.close_and_drop(), 0);
+        gate.open();
+        executor.join();
+        ends.check_each_once();
+        assert_eq!((queue.stats().consumed, queue.stats().dropped), (2, 6));
+        assert!(queue.is_empty());
     });
 }
 
@@ -204,7 +234,7 @@ fn a_consumer_that_panics_loses_its_item_alone() {
         ends.check_each_once();
         assert_eq!((queue.stats().consumed, queue.stats().dropped), (100, 0));
         assert_eq!(metrics.panics, 10);
-        check_finished(&metrics, queue.stats().turns);
+        check_finished_with_turns(&metrics, 0, queue.stats().turns);
     });
 }
 
@@ -286,7 +316,7 @@ fn a_panic_in_the_making_of_the_task_drops_the_items_and_the_queue_goes_on() {
         let metrics = executor.join();
         assert_eq!(log.entries(), [1, 2]);
         ends.check_each_once();
-        check_finished(&metrics, 1 + queue.stats().turns);
+        check_finished_with_turns(&metrics, 1, queue.stats().turns);
         assert_eq!((metrics.panics, metrics.tasks_dropped), (1, 1));
     });
 }

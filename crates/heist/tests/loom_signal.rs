@@ -76,6 +76,10 @@ impl Queues {
         Self::at(&indices, items)
     }
 
+    #[expect(
+        clippy::arc_with_non_send_sync,
+        reason = "loom's threads are coroutines of one thread, and loom itself watches the cell inside"
+    )]
     fn at(indices: &[usize], items: usize) -> Arc<Self> {
         let waker = SignalWaker::new();
         let gated = |&index: &usize| Gated {

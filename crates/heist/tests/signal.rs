@@ -409,20 +409,23 @@ impl Load {
 fn load_on(queues: usize) {
     watched(move || {
         let load = Load::new(queues);
+        let load = &load;
         thread::scope(|scope| {
-            for producer in 0..PRODUCERS {
-                let load = &load;
-                scope.spawn(move || load.produce(producer));
-            }
-            for consumer in 0..CONSUMERS {
-                let load = &load;
-                scope.spawn(move || load.consume(consumer));
-            }
+            let producers =
+                (0..PRODUCERS).map(|producer| scope.spawn(move || load.produce(producer)));
+            let producers: Vec<_> = producers.collect();
+            let consumers =
+                (0..CONSUMERS).map(|consumer| scope.spawn(move || load.consume(consumer)));
+            let consumers: Vec<_> = consumers.collect();
             wait_until("everything was consumed", || {
                 load.consumed.load(Ordering::SeqCst) == PRODUCERS * ITEMS_PER_PRODUCER
             });
             load.stop.store(true, Ordering::Release);
             load.waker.release(CONSUMERS as u64);
+            // One by one: ThreadSanitizer does not see a scope wait for its threads.
+            for thread in producers.into_iter().chain(consumers) {
+                thread.join().unwrap();
+            }
         });
         let came_out = |mailbox: &Mailbox| mailbox.out_of.lock().unwrap().1.values().sum::<u32>();
         let total: u32 = load.mailboxes.iter().map(came_out).sum();

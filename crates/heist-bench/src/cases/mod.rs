@@ -1,6 +1,11 @@
 //! The measurements of the suites, one file a kind.
 
+pub(crate) mod budgets;
 pub(crate) mod finish;
+pub(crate) mod flags;
 pub(crate) mod idle;
+pub(crate) mod lanes;
+pub(crate) mod queues;
+pub(crate) mod round_trip;
 pub(crate) mod throughput;
 pub(crate) mod wake;

@@ -1,4 +1,7 @@
 //! The suites, one a subcommand.
 
 pub(crate) mod costs;
+pub(crate) mod devices;
 pub(crate) mod executor;
+pub(crate) mod gates;
+mod side_by_side;

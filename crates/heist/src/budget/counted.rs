@@ -155,8 +155,8 @@ macro_rules! budget_of_one_unit {
                 Ok(())
             }
 
-            #[doc = concat!("Spawns a task onto `executor` as soon as ", $amount, " are granted to it: the way for a task")]
-            /// to wait, which must not hold its worker. The task counts for the executor from now on, so `join` waits
+            #[doc = concat!("Spawns a task onto `executor` as soon as ", $amount, " are granted to it: the way for a")]
+            /// task to wait, which must not hold its worker. It counts for the executor from now on, so `join` waits
             /// for it; a stopped executor drops it, and it gives up its place.
             ///
             /// `make` makes the task out of the permit, or of the reason why there is none (the budget was closed, the

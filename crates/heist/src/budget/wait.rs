@@ -47,8 +47,9 @@ impl Deadline {
 }
 
 impl Core {
-    /// Calls `then` exactly once, unless it gives up (see [`Core::give_up`]) the place that this returns: now, on this thread, if `wanted` can be granted or must be refused; else later, by
-    /// whoever makes it fit or closes the budget. A panic of `then` is contained.
+    /// Calls `then` exactly once, unless it gives up (see [`Core::give_up`]) the place that this returns: now, on this
+    /// thread, if `wanted` can be granted or must be refused; else later, by whoever makes it fit or closes the budget.
+    /// A panic of `then` is contained.
     ///
     /// `then` should be short: those who are granted meanwhile, also by other threads, are called after it.
     pub fn acquire_with(this: &Arc<Self>, wanted: Amount, then: Then) -> Option<Ticket> {

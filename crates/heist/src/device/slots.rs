@@ -3,8 +3,8 @@
 //! A budget for each device, made when the device is first asked for and forgotten when nobody uses it and there are
 //! many. Devices never wait for each other.
 //!
-//! Invariant: a device has one budget at a time. A budget is forgotten only by whoever holds the lock of the map and sees
-//! that the map alone has it; all others got theirs under that lock.
+//! Invariant: a device has one budget at a time. A budget is forgotten only by whoever holds the lock of the map and
+//! sees that the map alone has it; all others got theirs under that lock.
 
 use super::slots_config::{DeviceSlotsConfig, DeviceSlotsError, SlotCount};
 use super::{DeviceId, DeviceKind};
@@ -21,15 +21,15 @@ const DEVICES_BEFORE_PRUNING: usize = 64;
 /// Slots of devices: admission control for jobs whose reads nobody sees, because they are page faults.
 ///
 /// A job takes a slot of its device before it maps a file there, keeps the [`DeviceSlotPermit`] while it touches the
-/// mapping, and drops it. So at most that many jobs fault pages in from one disk at the same time, and the page cache is
-/// not torn between more of them.
+/// mapping, and drops it. So at most that many jobs fault pages in from one disk at the same time, and the page cache
+/// is not torn between more of them.
 ///
 /// **Slots are advisory.** They bound how many jobs of this process are at work on a device. They do not control when
 /// the kernel reads, how fast, how far ahead, or what it evicts, and they know nothing of other processes.
 ///
-/// Use them when several jobs may map files of one disk at the same time: git packs, large archives. Do not use them for
-/// explicit reads (those take [`crate::ReadTokens`]), for remote stores, when the job before the last has everything in
-/// the cache, or around short work: a slot is worth its bookkeeping from about a millisecond on.
+/// Use them when several jobs may map files of one disk at the same time: git packs, large archives. Do not use them
+/// for explicit reads (those take [`crate::ReadTokens`]), for remote stores, when the job before the last has
+/// everything in the cache, or around short work: a slot is worth its bookkeeping from about a millisecond on.
 ///
 /// A worker of an executor must not wait for a slot; it asks with [`DeviceSlots::try_acquire`], or better leaves the
 /// waiting to [`crate::DeviceLanes`].
@@ -173,8 +173,8 @@ impl DeviceSlots {
         self.devices.lock().budgets.len()
     }
 
-    /// Changes the number of a device's slots, also while jobs run. Raised, it lets waiting jobs in at once; lowered, it
-    /// lets nobody in until enough have left.
+    /// Changes the number of a device's slots, also while jobs run. Raised, it lets waiting jobs in at once; lowered,
+    /// it lets nobody in until enough have left.
     ///
     /// # Errors
     /// `slots` is 0, or beyond what a budget can count.

@@ -25,7 +25,9 @@ impl<T> std::fmt::Debug for ExecutorHandle<T> {
 }
 
 impl<T> ExecutorHandle<T> {
-    pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
+    /// A handle to a pool whose threads somebody else has started: a model.
+    #[doc(hidden)]
+    pub fn new(shared: Arc<Shared<T>>) -> Self {
         Self { shared }
     }
 

@@ -174,8 +174,8 @@ impl<T: Send> AnyExecutor for Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// Whether this is a thread whose running task belongs to this pool. What such a thread spawns is never refused: the
-    /// pool cannot end meanwhile.
+    /// Whether this is a thread whose running task belongs to this pool. What such a thread spawns is never refused:
+    /// the pool cannot end meanwhile.
     pub(crate) fn is_inside(&self) -> bool {
         // What a worker holds to the end (its scratch, the caller's closures) is dropped after the end.
         worker_id::is_worker_of(self.pool()) && !self.termination.is_done()
@@ -250,8 +250,8 @@ impl<T> Shared<T> {
 }
 
 impl<T: Send + 'static> Shared<T> {
-    /// Spawns a task, counted before, as soon as `amount` is granted to it; or at once, with the error, if it never will
-    /// be. Returns the number that it waits under, if it may still wait.
+    /// Spawns a task, counted before, as soon as `amount` is granted to it; or at once, with the error, if it never
+    /// will be. Returns the number that it waits under, if it may still wait.
     pub(crate) fn spawn_when_granted(
         this: &Arc<Self>,
         core: &Arc<Core>,

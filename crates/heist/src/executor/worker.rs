@@ -12,6 +12,7 @@ use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Parker};
 use crate::termination::Ledger;
 use crate::trace::TraceHooks;
+use crate::worker_id;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// A worker takes at least this many tasks from the injector, however short the queue: a lock taken for one
@@ -218,6 +219,12 @@ impl<T> Worker<T> {
         if unparked == Unparked::Token && !shared.termination.is_done() {
             self.metrics().wakes_received.add(1);
         }
+    }
+
+    /// Marks the calling thread as this worker's for as long as it lives: for the threads of a model, which the pool has
+    /// not started. (A mark that is taken back would touch loom's thread-local after a failed model has lost it.)
+    pub fn enter(&self) {
+        std::mem::forget(worker_id::enter(self.shared.pool(), self.id));
     }
 
     /// Steps until everything is done, whatever tasks panic on the way.

@@ -1,13 +1,14 @@
 //! How the loom tests explore: bounded in CI, unbounded on request, and with a bug planted.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
 
-use heist::ExecutorConfig;
 use heist::executor::shared::Shared;
+use heist::executor::task::TaskRunner;
 use heist::executor::worker::Worker;
 use heist::policy::{IdleAction, IdleHooks, RunTask};
 use heist::sync::plant::{self, Plant};
 use heist::sync::{Arc, Mutex};
 use heist::trace::NoTrace;
+use heist::{ExecutorConfig, ExecutorHandle, WorkerCtx};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -180,13 +181,34 @@ pub fn start_with<T: Send + 'static>(
     (shared, start_workers(workers, work))
 }
 
+/// [`start`], with something done before the first worker runs, and with the real task runner: panics are contained, and
+/// tasks dropped after a stop.
+pub fn start_prepared<T: Send + 'static, P>(
+    config: &ExecutorConfig,
+    prepare: impl FnOnce(&ExecutorHandle<T>) -> P,
+    run: impl Fn(T) + Clone + Send + 'static,
+) -> (Arc<Shared<T>>, P, Threads) {
+    let (shared, workers) = Shared::new(config);
+    let prepared = prepare(&ExecutorHandle::new(Arc::clone(&shared)));
+    let threads = start_workers(workers, move |worker| {
+        let run = run.clone();
+        let runner = move |task, _: &mut WorkerCtx<'_, T, ()>| run(task);
+        let mut tasks = TaskRunner::new(worker, &|_worker| (), &runner);
+        work(worker, &mut tasks);
+    });
+    (shared, prepared, threads)
+}
+
 fn start_workers<T: Send + 'static>(
     workers: Vec<Worker<T>>,
     work: impl Fn(&mut Worker<T>) + Clone + Send + 'static,
 ) -> Threads {
-    let start = |mut worker| {
+    let start = |mut worker: Worker<T>| {
         let work = work.clone();
-        loom::thread::spawn(move || work(&mut worker))
+        loom::thread::spawn(move || {
+            worker.enter();
+            work(&mut worker);
+        })
     };
     Threads(workers.into_iter().map(start).collect())
 }
@@ -213,6 +235,32 @@ impl Rendezvous {
         arrived.notify_all();
         while *missing > 0 {
             missing = arrived.wait(missing).expect("loom's mutex does not poison");
+        }
+    }
+}
+
+/// A value that a failing model leaks: loom's threads are gone then, and a `drop` that uses its atomics (a permit's, a
+/// budget's) would end the process before the failure is told.
+pub struct Kept<T>(Option<T>);
+
+impl<T> Kept<T> {
+    pub fn new(value: T) -> Self {
+        Self(Some(value))
+    }
+}
+
+impl<T> std::ops::Deref for Kept<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("it is taken out by `drop` only")
+    }
+}
+
+impl<T> Drop for Kept<T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::mem::forget(self.0.take());
         }
     }
 }

@@ -2,8 +2,8 @@
 //! end, a log, and a hand-made waker.
 
 use super::sync::Mutex;
-use super::{Job, Runs, job};
-use heist::{DeviceSlotPermit, DeviceTurn, QueueTurn};
+use super::{Job, Runs, check_all_run, check_finished, job};
+use heist::{DeviceSlotPermit, DeviceTurn, MetricsSnapshot, QueueTurn};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -34,6 +34,23 @@ pub(crate) fn run_by<T: Send + 'static>(
             turn.run(|item, slot| each(item, slot));
         })
     }
+}
+
+/// [`check_finished`], for a pool that ended `others` tasks besides those that consumed. (A task takes one turn after
+/// the other while nothing else waits for its worker, so there may be fewer tasks than turns.)
+#[track_caller]
+pub(crate) fn check_finished_with_turns(metrics: &MetricsSnapshot, others: u64, turns: u64) {
+    let ended = metrics.tasks_ended();
+    let consumers = ended.checked_sub(others).expect("the others have ended");
+    assert!(consumers <= turns && (consumers > 0) == (turns > 0), "{turns} turns: {metrics}");
+    check_finished(metrics, ended);
+}
+
+/// [`check_finished_with_turns`], for a pool in which every task was run and none panicked.
+#[track_caller]
+pub(crate) fn check_all_run_with_turns(metrics: &MetricsSnapshot, others: u64, turns: u64) {
+    check_finished_with_turns(metrics, others, turns);
+    check_all_run(metrics, metrics.tasks_ended());
 }
 
 /// An item that counts its end.

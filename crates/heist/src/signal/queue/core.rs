@@ -4,8 +4,8 @@
 //! first item goes in, and before a turn that has left something behind ends. So every item is covered from push to
 //! processed, at the price of one count per turn instead of one per item.
 //!
-//! Invariant, whenever the lock is free: if there are items, the gate is not idle, or its consumer has yet to finish and
-//! will see them. `PROTOCOL.md` beside the flags says why.
+//! Invariant, whenever the lock is free: if there are items, the gate is not idle, or its consumer has yet to finish
+//! and will see them. `PROTOCOL.md` beside the flags says why.
 
 use super::turn::QueueTurn;
 use crate::budget::{AcquireError, Amount, CountBudget, CountPermit};
@@ -330,21 +330,24 @@ impl<T> QueueCore<T> {
         }
     }
 
-    /// Drops what waits and says how much that was.
+    /// Drops what waits and says how much that is, with what the consumer has in hand and will drop for it.
     fn drop_waiting(&self, door: Option<Door>) -> usize {
-        let (older, newer) = {
+        let (older, newer, in_ring) = {
             let mut items = self.items.lock();
-            items.door = door.unwrap_or(items.door);
+            let door = door.unwrap_or(items.door);
+            // Said once, by whoever empties it.
+            let in_ring = if door == items.door { 0 } else { items.in_ring };
+            items.door = door;
             let older = std::mem::take(&mut items.older);
             let newer = std::mem::take(&mut items.newer);
             items.stats.dropped += (older.len() + newer.len()) as u64;
-            (older, newer)
+            (older, newer, in_ring)
         };
         let count = older.len() + newer.len();
         self.give_room_back(count);
         drop_contained(older);
         drop_contained(newer);
-        count
+        count + in_ring
     }
 
     /// Takes no more items; drops those that wait, if told to, and says how many. What the consumer has in hand beyond

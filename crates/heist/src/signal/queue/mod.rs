@@ -39,8 +39,8 @@ pub struct QueueConfig {
 
 impl Default for QueueConfig {
     fn default() -> Self {
-        // Large enough to make the cost of a turn disappear beside that of its items, small enough for items of 10 us to
-        // hold a worker for less than a millisecond.
+        // Large enough to make the cost of a turn disappear beside that of its items, small enough for items of 10 us
+        // to hold a worker for less than a millisecond.
         Self { capacity: None, batch: 64 }
     }
 }

@@ -1,0 +1,72 @@
+//! The budget that people write by hand: a count behind a lock, a condition variable, and owned permits. Who comes first
+//! gets it, not who waits longest. It counts who waits, because to notify nobody costs a system call.
+
+use std::hint::black_box;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::BudgetPeer;
+
+pub(crate) struct Condvars(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    available: usize,
+    waiting: usize,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives its unit back when it is dropped.
+struct Permit(Arc<Shared>);
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.available += 1;
+        let somebody_waits = state.waiting > 0;
+        drop(state);
+        if somebody_waits {
+            self.0.changed.notify_one();
+        }
+    }
+}
+
+impl BudgetPeer for Condvars {
+    fn new(total: usize) -> Self {
+        let state = Mutex::new(State { available: total, waiting: 0 });
+        Self(Arc::new(Shared { state, changed: Condvar::new() }))
+    }
+
+    #[inline]
+    fn try_once(&self) -> bool {
+        let mut state = self.0.lock();
+        if state.available == 0 {
+            return false;
+        }
+        state.available -= 1;
+        drop(state);
+        drop(black_box(Permit(Arc::clone(&self.0))));
+        true
+    }
+
+    #[inline]
+    fn once(&self) {
+        let mut state = self.0.lock();
+        while state.available == 0 {
+            state.waiting += 1;
+            state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
+        }
+        state.available -= 1;
+        drop(state);
+        drop(black_box(Permit(Arc::clone(&self.0))));
+    }
+}

@@ -1,0 +1,52 @@
+//! heist's budget of counts, whose permits are owned; and the slots of one device, which find the device's budget first.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use ::heist::{CountBudget, DeviceId, DeviceSlots};
+
+use super::BudgetPeer;
+
+pub(crate) struct Budget(CountBudget);
+
+impl BudgetPeer for Budget {
+    fn new(total: usize) -> Self {
+        Self(CountBudget::new(total as u64).expect("a small number"))
+    }
+
+    #[inline]
+    fn try_once(&self) -> bool {
+        black_box(self.0.try_acquire(1)).is_ok()
+    }
+
+    #[inline]
+    fn once(&self) {
+        drop(black_box(self.0.acquire(1).expect("open, and no worker")));
+    }
+}
+
+/// Some device of several.
+const DEVICE: DeviceId = DeviceId::from_raw(2);
+const DEVICES: u64 = 4;
+
+pub(crate) struct Slots(Arc<DeviceSlots>);
+
+impl BudgetPeer for Slots {
+    fn new(total: usize) -> Self {
+        let slots = DeviceSlots::uniform(total).expect("at least one");
+        for device in 0..DEVICES {
+            drop(slots.try_acquire(DeviceId::from_raw(device)));
+        }
+        Self(slots)
+    }
+
+    #[inline]
+    fn try_once(&self) -> bool {
+        black_box(self.0.try_acquire(black_box(DEVICE))).is_some()
+    }
+
+    #[inline]
+    fn once(&self) {
+        drop(black_box(self.0.acquire(black_box(DEVICE)).expect("no worker")));
+    }
+}

@@ -1,0 +1,111 @@
+//! flume and crossbeam-channel, with a thread for each queue; both in the plain shape and in one that takes batches.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use super::{FinishLine, QueueLoad, QueuePeer, Tally};
+
+/// A thousand threads have to fit; none of them goes deep.
+const STACK_BYTES: usize = 64 * 1024;
+
+/// The consumers' threads, which end when the producers are gone.
+pub(crate) struct Threads(Vec<JoinHandle<()>>);
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        for thread in self.0.drain(..) {
+            thread.join().expect("a consumer does not panic");
+        }
+    }
+}
+
+/// Starts a channel and a thread for each queue.
+fn start<S, R: Send + 'static>(
+    load: QueueLoad,
+    finish: &Arc<FinishLine>,
+    channel: impl Fn() -> (S, R),
+    consume: fn(R, Tally),
+) -> (Vec<S>, Threads) {
+    let (senders, threads) = (0..load.queues)
+        .map(|queue| {
+            let (sender, receiver) = channel();
+            let tally = Tally::new(load, queue, finish);
+            let thread = thread::Builder::new()
+                .stack_size(STACK_BYTES)
+                .spawn(move || consume(receiver, tally))
+                .expect("the system has threads for the benchmark");
+            (sender, thread)
+        })
+        .unzip();
+    (senders, Threads(threads))
+}
+
+/// Writes a peer whose consumers run `$consume`.
+macro_rules! channel_peer {
+    ($(#[$doc:meta])* $peer:ident, $library:ident, $consume:expr) => {
+        $(#[$doc])*
+        pub(crate) struct $peer;
+
+        impl QueuePeer for $peer {
+            type Producer = $library::Sender<u64>;
+            type Consumers = Threads;
+
+            fn start(
+                load: QueueLoad,
+                finish: &Arc<FinishLine>,
+            ) -> (Vec<Self::Producer>, Self::Consumers) {
+                let channel = || load.capacity.map_or_else($library::unbounded, $library::bounded);
+                start(load, finish, channel, $consume)
+            }
+
+            #[inline]
+            fn push(producer: &Self::Producer, item: u64) {
+                producer.send(item).expect("the receiver lives as long as its senders");
+            }
+        }
+    };
+}
+
+channel_peer!(
+    /// flume, item by item.
+    Flume,
+    flume,
+    |receiver: flume::Receiver<u64>, mut tally: Tally| {
+        while let Ok(item) = receiver.recv() {
+            tally.add([item]);
+        }
+    }
+);
+
+channel_peer!(
+    /// flume, taking all that is there at once.
+    FlumeDrained,
+    flume,
+    |receiver: flume::Receiver<u64>, mut tally: Tally| {
+        while let Ok(item) = receiver.recv() {
+            tally.add([item].into_iter().chain(receiver.drain()));
+        }
+    }
+);
+
+channel_peer!(
+    /// crossbeam-channel, item by item.
+    Crossbeam,
+    crossbeam_channel,
+    |receiver: crossbeam_channel::Receiver<u64>, mut tally: Tally| {
+        while let Ok(item) = receiver.recv() {
+            tally.add([item]);
+        }
+    }
+);
+
+channel_peer!(
+    /// crossbeam-channel, going on without waiting as long as there are items.
+    CrossbeamBatched,
+    crossbeam_channel,
+    |receiver: crossbeam_channel::Receiver<u64>, mut tally: Tally| {
+        while let Ok(item) = receiver.recv() {
+            tally.add([item].into_iter().chain(receiver.try_iter()));
+        }
+    }
+);

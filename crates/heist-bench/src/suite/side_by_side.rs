@@ -1,0 +1,112 @@
+//! What suites of plain contenders share: options, the loop over the cases, and the output.
+
+use std::io::{self, Write as _};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+
+use crate::contender::Sampling;
+use crate::disturbance::Disturbance;
+use crate::report::{Measurement, Report, check_writable};
+
+#[derive(Args, Debug)]
+pub(crate) struct CommonOptions {
+    /// Smaller problems, but as many runs.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Also write the results to this file, as an array of objects.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Interleaved runs of every contender in every case.
+    #[arg(long, value_name = "N", default_value = "9")]
+    runs: NonZeroUsize,
+    /// Run this contender alone, `heist` or a peer by its name in the table: for a profiler.
+    #[arg(long, value_name = "NAME")]
+    alone: Option<String>,
+}
+
+impl CommonOptions {
+    pub(crate) fn sampling(&self) -> Sampling {
+        Sampling { runs: self.runs.get(), alone: self.alone.clone() }
+    }
+}
+
+/// What a case found out.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) measurements: Vec<Measurement>,
+    /// Lines for below the table.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl From<Measurement> for Findings {
+    fn from(measurement: Measurement) -> Self {
+        Self { measurements: vec![measurement], remarks: Vec::new() }
+    }
+}
+
+/// The name of a case on the command line.
+pub(crate) fn name_of(case: &impl ValueEnum) -> String {
+    let value = case.to_possible_value().expect("no case is hidden from the command line");
+    value.get_name().to_owned()
+}
+
+/// Measures the chosen cases, or all if none is chosen, and prints the table.
+pub(crate) fn run<C: ValueEnum + PartialEq>(
+    suite: &str,
+    options: &CommonOptions,
+    chosen: &[C],
+    notes: &str,
+    mut measure: impl FnMut(&C, &str) -> Result<Findings, String>,
+) -> Result<(), String> {
+    if let Some(path) = &options.json {
+        check_writable(path)?;
+    }
+    // A profiler would be told of as a disturbance.
+    let disturbance = options.alone.is_none().then(Disturbance::watch);
+    let mut report = Report::default();
+    let mut remarks = Vec::new();
+    for case in C::value_variants() {
+        if !chosen.is_empty() && !chosen.contains(case) {
+            continue;
+        }
+        let name = name_of(case);
+        let started = Instant::now();
+        match measure(case, &name) {
+            Ok(findings) => {
+                findings.measurements.iter().for_each(|one| report.add(one));
+                remarks.extend(findings.measurements.iter().filter_map(without_peers));
+                remarks.extend(findings.remarks);
+            }
+            Err(reason) => remarks.push(format!("`{name}` was skipped: {reason}")),
+        }
+        eprintln!("{name:<26}{:5.1} s", started.elapsed().as_secs_f64());
+    }
+    remarks.extend(disturbance.and_then(|disturbance| disturbance.warning()));
+    // The file first: a closed stdout must not lose the results.
+    if let Some(path) = &options.json {
+        report.write_json(path)?;
+    }
+    let mut text = format!(
+        "{suite}, {} sizes, {} runs\n\n{}\n{notes}\n",
+        if options.quick { "quick" } else { "full" },
+        options.runs,
+        report.markdown_table(),
+    );
+    for line in remarks.into_iter().chain(report.worst_ratio_line()) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(|error| format!("cannot print the results: {error}"))
+}
+
+/// A line for what the table, which compares, leaves out.
+fn without_peers(measurement: &Measurement) -> Option<String> {
+    let (case, unit) = (&measurement.case, measurement.unit);
+    let value = unit.show(measurement.ours.median());
+    measurement.peers.is_empty().then(|| format!("`{case}` alone: {value} {unit}"))
+}
