@@ -70,11 +70,64 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Budgets
+//! # Queues, budgets, disks
 //!
-//! What tasks share and there is not enough of (open files, memory, connections) is handed out by a [`CountBudget`], a
-//! [`ByteBudget`] or, for reads, [`ReadTokens`]. Permits are owned values that live inside of tasks; who comes first is
-//! granted first. Workers never block for one: they try, or the permit is acquired before the task is spawned.
+//! A task that blocks holds its worker, so what a task waits for must come to it as a task:
+//!
+//! - A [`GatedQueue`] puts its own consumer on the executor when there is something to take, one at a time: for output,
+//!   an index, anything with a single writer. A full one gives the item back ([`GatedQueue::try_push`]), or spawns the
+//!   task that goes on when the item is in ([`GatedQueue::push_then`]).
+//! - A [`CountBudget`], a [`ByteBudget`] or, for reads, [`ReadTokens`] hands out what there is not enough of: open
+//!   files, memory, connections. Permits are owned values that live inside of tasks and items; who comes first is
+//!   granted first. A task tries, or is spawned when it is granted ([`CountBudget::acquire_then`]).
+//! - [`DeviceLanes`] run jobs as the [`DeviceSlots`] of their disks allow. A slow disk's jobs hold up no other disk's;
+//!   see the example `device_lanes`.
+//!
+//! Threads that are no workers may also block (`push`, `acquire`), and futures on any runtime may wait (`push_async`,
+//! `acquire_async`). What waits counts for the executor: `join` waits for it, and a stopped executor lets go of it.
+//!
+//! ```
+//! use heist::{AcquireError, ByteBudget, BytePermit, Executor, GatedQueue, QueueTurn};
+//!
+//! /// A page, and the permit for its memory.
+//! type Page = (Vec<u8>, BytePermit);
+//!
+//! enum Task {
+//!     Render(Result<BytePermit, AcquireError>, GatedQueue<Page>),
+//!     Write(QueueTurn<Page>),
+//! }
+//!
+//! let (sender, written) = std::sync::mpsc::channel();
+//! let executor = Executor::builder().build(
+//!     |_worker| (),
+//!     move |task, _ctx| match task {
+//!         Task::Render(Ok(memory), pages) => {
+//!             let page = vec![0; 64 << 10];
+//!             pages.push((page, memory)).expect("a queue without a bound, and nobody closes it");
+//!         }
+//!         // Nobody closes the budget, and a stopped executor runs nothing.
+//!         Task::Render(Err(_), _) => {}
+//!         // Nobody else writes meanwhile. The memory is given back with the page.
+//!         Task::Write(turn) => {
+//!             turn.run(|(page, _memory)| sender.send(page.len()).expect("somebody listens"));
+//!         }
+//!     },
+//! )?;
+//! let handle = executor.handle();
+//! let memory = ByteBudget::new(1 << 20)?;
+//! let pages = GatedQueue::unbounded(&handle, Task::Write);
+//! for _ in 0..100 {
+//!     let pages = pages.clone();
+//!     // Returns at once; the task comes when there is memory for its page.
+//!     memory.acquire_then(64 << 10, &handle, |granted| Task::Render(granted, pages))?;
+//! }
+//! executor.join();
+//! assert_eq!(written.into_iter().sum::<usize>(), 100 * (64 << 10));
+//! assert!(memory.high_water() <= 1 << 20, "never more than 16 pages at a time");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Below all that are raw gates and signals ([`signal`]), for queues and consumers of your own.
 //!
 //! # What is guaranteed
 //!
@@ -99,7 +152,9 @@
 //! - Fairness between tasks that are in the own queue: a task that keeps spawning keeps its oldest siblings
 //!   waiting, and a yielded task with them, until another worker steals them.
 //! - Pre-emption. A task that runs for a second holds its worker for a second; see [`yielding`].
-//! - A bound on queued tasks. Producers must hold themselves back; the example `backpressure` shows how.
+//! - A bound on queued tasks. Producers must hold themselves back, by a budget or a bounded [`GatedQueue`]; the example
+//!   `backpressure` shows how.
+//! - Order between queues, or between a queue and tasks. A [`GatedQueue`] keeps the order of each of its producers.
 //! - That a running task is stopped by cancellation. It is told ([`WorkerCtx::is_cancelled`]) and should listen.
 //!
 //! # The knobs
@@ -119,6 +174,16 @@
 //! | `thread_name` | `heist` | to find the threads in a profile |
 //! | `stack_size` | the platform's | deep recursion inside a task |
 //! | `cancel` | a token of its own | to stop several pools at once, or from a signal handler |
+//!
+//! And of queues and disks:
+//!
+//! | knob | default | what moves it |
+//! |---|---|---|
+//! | `QueueConfig::capacity` | none | a bound when producers may be faster than the consumer for long |
+//! | `QueueConfig::batch` | 64 | larger when items are tiny; smaller when they are long and others should come in between |
+//! | `DeviceSlotsConfig::default_slots` | 4 | for devices of which nothing else is known or said |
+//! | `DeviceSlotsConfig::slots_by_kind` | 2 rotational, 4 SSD, 8 NVMe, 8 network, 8 memory, 4 unknown | what your disks can take, by measuring |
+//! | `DeviceSlotsConfig::device_overrides` | none | a disk that is not like the others of its kind |
 //!
 //! # What it costs
 //!

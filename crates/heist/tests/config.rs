@@ -4,7 +4,10 @@
 
 mod support;
 
-use heist::{Executor, ExecutorBuilder, ExecutorConfig, RunError, StartError, WorkerCtx};
+use heist::{
+    DeviceKind, DeviceSlotsConfig, Executor, ExecutorBuilder, ExecutorConfig, QueueConfig,
+    RunError, StartError, WorkerCtx,
+};
 use std::time::Duration;
 use support::{check_all_run, watched, workers};
 
@@ -243,15 +246,19 @@ mod refused_threads {
     }
 }
 
-/// The guide's table of knobs has every field of the configuration, with its default.
-#[test]
-fn the_documented_defaults_are_the_real_ones() {
-    let guide = include_str!("../src/lib.rs");
-    let documented: Vec<(&str, &str)> = guide
+/// Every row of the guide's tables of knobs: what is in its first two columns.
+fn documented_knobs() -> Vec<(&'static str, &'static str)> {
+    include_str!("../src/lib.rs")
         .lines()
         .filter_map(|line| line.strip_prefix("//! | `")?.split_once("` | "))
         .filter_map(|(field, rest)| Some((field, rest.split_once(" | ")?.0)))
-        .collect();
+        .collect()
+}
+
+/// The guide's table of knobs has every field of the configuration, with its default.
+#[test]
+fn the_documented_defaults_are_the_real_ones() {
+    let documented = documented_knobs();
     // No `..`: a new field must be added here, and so to the guide.
     let ExecutorConfig {
         workers,
@@ -288,5 +295,37 @@ fn the_documented_defaults_are_the_real_ones() {
     ];
     for (field, default) in expected {
         assert!(documented.contains(&(field, default.as_str())), "{field}: {default}");
+    }
+}
+
+/// The same for queues and disks.
+#[test]
+fn the_documented_defaults_of_queues_and_disks_are_the_real_ones() {
+    let documented = documented_knobs();
+    // No `..`: a new field must be added here, and so to the guide.
+    let QueueConfig { capacity, batch } = QueueConfig::default();
+    assert_eq!(capacity, None);
+    let slots = DeviceSlotsConfig::default();
+    assert!(slots.device_overrides.is_empty());
+    let of = |kind| slots.slots_by_kind[&kind];
+    let by_kind = format!(
+        "{} rotational, {} SSD, {} NVMe, {} network, {} memory, {} unknown",
+        of(DeviceKind::Rotational),
+        of(DeviceKind::Ssd),
+        of(DeviceKind::Nvme),
+        of(DeviceKind::Network),
+        of(DeviceKind::Memory),
+        of(DeviceKind::Unknown),
+    );
+    assert_eq!(slots.slots_by_kind.len(), 6, "a new kind must be added here, and so to the guide");
+    let expected = [
+        ("QueueConfig::capacity", "none".to_owned()),
+        ("QueueConfig::batch", batch.to_string()),
+        ("DeviceSlotsConfig::default_slots", slots.default_slots.to_string()),
+        ("DeviceSlotsConfig::slots_by_kind", by_kind),
+        ("DeviceSlotsConfig::device_overrides", "none".to_owned()),
+    ];
+    for (knob, default) in expected {
+        assert!(documented.contains(&(knob, default.as_str())), "{knob}: {default}");
     }
 }
