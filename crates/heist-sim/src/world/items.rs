@@ -108,10 +108,17 @@ impl Items {
         }
     }
 
-    fn queue(&mut self, to: To) -> &mut Queue {
+    fn queue_mut(&mut self, to: To) -> &mut Queue {
         match to {
             To::Queue(queue) => &mut self.queues[queue],
             To::Lane(device) => &mut self.lanes[device],
+        }
+    }
+
+    fn queue(&self, to: To) -> &Queue {
+        match to {
+            To::Queue(queue) => &self.queues[queue],
+            To::Lane(device) => &self.lanes[device],
         }
     }
 
@@ -129,7 +136,7 @@ impl Items {
     fn becomes(&mut self, item: usize, fate: ItemFate) {
         let to = self.items[item].to;
         let before = std::mem::replace(&mut self.items[item].fate, fate);
-        let queue = self.queue(to);
+        let queue = self.queue_mut(to);
         queue.inside -= usize::from(before == ItemFate::In);
         queue.inside += usize::from(fate == ItemFate::In);
         queue.consumed += u64::from(fate == ItemFate::Consumed);
@@ -145,7 +152,7 @@ impl World {
     }
 
     /// Whether pushes from outside must be refused.
-    pub fn refuses_items(&mut self, to: To) -> bool {
+    pub fn refuses_items(&self, to: To) -> bool {
         self.closed || self.items.queue(to).closed
     }
 
@@ -161,7 +168,7 @@ impl World {
         self.items.becomes(item, ItemFate::In);
         let to = self.items.items[item].to;
         let stopped = self.stopped;
-        let queue = self.items.queue(to);
+        let queue = self.items.queue_mut(to);
         // What is dropped makes room first.
         let drops = stopped || queue.drops;
         // Nor is it known when a lane's turn takes its job.
@@ -170,7 +177,7 @@ impl World {
             let text = format!("{} items are in {to:?}, which is more than it holds", queue.inside);
             fail(Kind::OverGranted, text);
         }
-        if self.left.contains(&true) {
+        if !self.items.queue(to).drops && self.left.contains(&true) {
             let text = format!("item {item} was accepted, and a worker had left already");
             fail(Kind::Stranded, text);
         }
@@ -180,7 +187,7 @@ impl World {
     pub fn item_refused(&mut self, item: usize, why: PushErrorKind, inside: bool) {
         self.items.becomes(item, ItemFate::Refused);
         let to = self.items.items[item].to;
-        let queue = self.items.queue(to);
+        let queue = self.items.queue_mut(to);
         let (bounded, closing) = (queue.capacity.is_some(), queue.closing);
         let has_a_reason = match why {
             PushErrorKind::Full => bounded,
@@ -237,31 +244,31 @@ impl World {
 
     /// Somebody is about to close a queue.
     pub fn closes_queue(&mut self, to: To, drops: bool) {
-        let queue = self.items.queue(to);
+        let queue = self.items.queue_mut(to);
         queue.closing = true;
         queue.drops |= drops;
     }
 
     /// Somebody has closed a queue.
     pub fn has_closed_queue(&mut self, to: To) {
-        self.items.queue(to).closed = true;
+        self.items.queue_mut(to).closed = true;
     }
 
     /// A device may have more slots from now on.
     pub(super) fn may_have_consumers(&mut self, to: To, consumers: usize) {
-        let queue = self.items.queue(to);
+        let queue = self.items.queue_mut(to);
         queue.consumers_max = queue.consumers_max.max(consumers);
     }
 
     /// A task was made of a queue's turn.
     pub(super) fn turn_made(&mut self, to: To) {
-        self.items.queue(to).turns += 1;
+        self.items.queue_mut(to).turns += 1;
     }
 
     /// A consumer has an item in hands.
     pub fn consumer_begins(&mut self, to: To) {
         let me = machine().thread();
-        if let Some(other) = self.items.queue(to).consumer.replace(me) {
+        if let Some(other) = self.items.queue_mut(to).consumer.replace(me) {
             let text = format!("{to:?} is consumed by threads {other} and {me} at the same time");
             fail(Kind::TwoConsumers, text);
         }
@@ -269,12 +276,17 @@ impl World {
 
     /// It has done with it.
     pub fn consumer_finishes(&mut self, to: To) {
-        self.items.queue(to).consumer = None;
+        self.items.queue_mut(to).consumer = None;
     }
 
-    /// The pool was joined: everything must have come out.
+    /// The pool was joined: everything must have come out. Whoever closes a queue and drops what is in it may be about to.
     pub(super) fn check_items_at_join(&self) {
-        if let Some(item) = self.items.items.iter().position(|item| item.fate == ItemFate::In) {
+        let items = &self.items;
+        let is_left = |item: &usize| {
+            items.items[*item].fate == ItemFate::In && !items.queue(items.items[*item].to).drops
+        };
+        let left = (0..items.items.len()).find(is_left);
+        if let Some(item) = left {
             let text = format!("the pool was joined, and item {item} is still in its queue");
             fail(Kind::Stranded, text);
         }
@@ -325,7 +337,7 @@ impl World {
     pub(super) fn note_turn_over(&mut self, job: usize) {
         if let Some(to) = self.jobs[job].turn_of.take() {
             debug_assert!(matches!(self.jobs[job].fate, Fate::Ended | Fate::Dropped));
-            self.items.queue(to).turns -= 1;
+            self.items.queue_mut(to).turns -= 1;
         }
     }
 }
