@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Whole executors under shuttle's random schedulers, and every planted bug that it can see caught: under a minute.
+# Whole executors under shuttle's random schedulers, and every planted bug that it can see caught: about a minute.
 # HEIST_SHUTTLE_SCALE=10 tries ten times as many schedules.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 CARGO_TARGET_DIR=target-shuttle RUSTFLAGS="--cfg heist_shuttle --cfg heist_plant" \
-    cargo test -p heist --release --quiet --test shuttle_pool "$@"
+    cargo test -p heist --release --quiet --test shuttle_pool --test shuttle_lanes "$@"

@@ -176,8 +176,8 @@ struct Model {
     fruitless: Tally,
 }
 
-/// A pool of one worker whose tasks are the turns of lanes; each job counts itself. One slot, and so many jobs before the
-/// worker starts.
+/// A pool of one worker whose tasks are the turns of lanes; each job counts itself. One slot, and so many jobs before
+/// the worker starts.
 fn pool_and_lanes(jobs: usize, held: bool) -> Model {
     let (ran, fruitless) = (Tally::default(), Tally::default());
     let prepare = |handle: &ExecutorHandle<Turn>| {

@@ -30,9 +30,9 @@ const LANES_BEFORE_PRUNING: usize = 64;
 /// soon as a slot of its device comes free. Meanwhile it holds no worker, and nobody polls for it. A slow disk's jobs
 /// hold up no other disk's.
 ///
-/// Jobs of one lane begin in the order in which they were handed in; each lane with a free slot has one turn after the
-/// other with everything else on the executor. A job that panics gives its slot back, and so does one that is dropped.
-/// Jobs count for the executor: `join` waits for them, and a stopped executor drops them.
+/// Jobs of one lane are taken in the order in which they were handed in; each lane with a free slot has one turn after
+/// the other with everything else on the executor. A job that panics gives its slot back, and so does one that is
+/// dropped. Jobs count for the executor: `join` waits for them, and a stopped executor drops them.
 ///
 /// A handle: clones are the same lanes.
 ///
@@ -272,8 +272,8 @@ impl<T> Lanes<T> {
 #[must_use = "a turn that is dropped comes again at once"]
 pub struct DeviceTurn<T> {
     turn: QueueTurn<T>,
-    /// The slot; or why there is none, in an executor that was stopped.
-    slot: Result<CountPermit, AcquireError>,
+    /// The slot. There is none if the lane was emptied for good, or the executor stopped.
+    slot: Option<CountPermit>,
     device: DeviceId,
 }
 
@@ -289,12 +289,10 @@ impl<T> DeviceTurn<T> {
     /// Before the job begins its lane is free again, so that the next one can have another slot of the device and run
     /// on another worker.
     pub fn run<R>(self, job: impl FnOnce(T, DeviceSlotPermit) -> R) -> Option<R> {
-        let (most, slot) = match self.slot {
-            Ok(slot) => (1, Some(DeviceSlotPermit::new(slot, self.device))),
-            // The jobs were dropped, or are about to be.
-            Err(_) => (0, None),
-        };
+        // Without a slot the turn takes nothing, and is over.
+        let most = usize::from(self.slot.is_some());
         let next = self.turn.begin_with(most).try_pop();
+        let slot = self.slot.map(|slot| DeviceSlotPermit::new(slot, self.device));
         next.zip(slot).map(|(next, slot)| job(next, slot))
     }
 
@@ -335,7 +333,7 @@ where
     fn spawn_turn(&self, turn: QueueTurn<T>) {
         let (make, device) = (Arc::clone(&self.make), self.device);
         let make = move |granted: Result<Permit, AcquireError>| {
-            let slot = granted.map(CountPermit::from_core);
+            let slot = granted.ok().map(CountPermit::from_core);
             turn.make(|turn| make(DeviceTurn { turn, slot, device }))
         };
         if planted(Plant::RequeueInsteadOfLane) {

@@ -181,8 +181,8 @@ pub fn start_with<T: Send + 'static>(
     (shared, start_workers(workers, work))
 }
 
-/// [`start`], with something done before the first worker runs, and with the real task runner: panics are contained, and
-/// tasks dropped after a stop.
+/// [`start`], with something done before the first worker runs, and with the real task runner: panics are contained,
+/// and tasks dropped after a stop.
 pub fn start_prepared<T: Send + 'static, P>(
     config: &ExecutorConfig,
     prepare: impl FnOnce(&ExecutorHandle<T>) -> P,
