@@ -39,12 +39,7 @@ pub(super) fn push(to: To, push: Push, handle: &ExecutorHandle<Job>, producer: P
     answered(number, pushed, inside, must_be_refused);
 }
 
-fn answered(
-    item: usize,
-    pushed: Result<(), PushError<Item>>,
-    inside: bool,
-    must_be_refused: bool,
-) {
+fn answered(item: usize, pushed: Result<(), PushError<Item>>, inside: bool, must_be_refused: bool) {
     match pushed {
         Ok(()) => world(|world| world.item_accepted(item, must_be_refused)),
         Err(refused) => {
@@ -56,13 +51,7 @@ fn answered(
     }
 }
 
-fn push_then(
-    to: To,
-    item: Item,
-    program: usize,
-    handle: &ExecutorHandle<Job>,
-    inside: bool,
-) {
+fn push_then(to: To, item: Item, program: usize, handle: &ExecutorHandle<Job>, inside: bool) {
     let equipment = equipment();
     let (number, task) = (item.0, Task::new(program, Place::Line, !inside));
     let follower = task.number();
@@ -75,9 +64,7 @@ fn push_then(
     offer(&[follower], inside, || {
         let spawned = match to {
             To::Queue(queue) => equipment.queues[queue].push_then(item, handle, then),
-            To::Lane(device) => {
-                equipment.lanes.submit_then(device_id(device), item, handle, then)
-            }
+            To::Lane(device) => equipment.lanes.submit_then(device_id(device), item, handle, then),
         };
         if spawned.is_err() {
             world(|world| world.item_refused_with_its_task(number));

@@ -1,8 +1,8 @@
 //! What tasks do.
 
 use super::actor::{meet, wait_at};
-use super::permits::Held;
 use super::items::Item;
+use super::permits::Held;
 use super::{PLANNED, equipment, items, permits};
 use crate::failure::Kind;
 use crate::machine::machine;

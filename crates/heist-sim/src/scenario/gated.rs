@@ -210,8 +210,7 @@ fn acquire_then_against_shutdown() -> Scenario {
     // Held until the pool has ended.
     let owner = vec![acquire(0, 1), OPEN, acquire_then(0, 1, 0)];
     let other = vec![WAIT, Act::Shutdown];
-    let plain =
-        scenario("acquire-then-against-shutdown", 1, vec![vec![]], vec![owner, other]);
+    let plain = scenario("acquire-then-against-shutdown", 1, vec![vec![]], vec![owner, other]);
     Scenario { budgets: vec![1], ..plain }
 }
 
@@ -287,8 +286,7 @@ fn two_devices() -> Scenario {
 
 /// The pool is stopped while jobs wait for a slot that does not come.
 fn lanes_against_stop() -> Scenario {
-    let programs =
-        vec![vec![task_pushes(To::Lane(0), Push::Then(1)), SHORT], vec![], vec![SHORT]];
+    let programs = vec![vec![task_pushes(To::Lane(0), Push::Then(1)), SHORT], vec![], vec![SHORT]];
     let owner = vec![Act::AcquireSlot { device: 0 }, submit(0, 1), spawn(0)];
     let other = vec![submit(0, 2), Act::CloseLanes { drops: true }, submit(0, 1)];
     let plain = scenario("lanes-against-stop", 2, programs, vec![owner, other]);

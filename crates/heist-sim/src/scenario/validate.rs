@@ -102,7 +102,9 @@ impl Scenario {
                     Push::Try | Push::Wait => None,
                 };
                 match [Some(program), then].into_iter().flatten().find(|later| *later <= number) {
-                    Some(program) => Err(format!("leads to program {program}, which is no later one")),
+                    Some(program) => {
+                        Err(format!("leads to program {program}, which is no later one"))
+                    }
                     None => then.map_or(Ok(()), |then| self.check_program(then)),
                 }
             }

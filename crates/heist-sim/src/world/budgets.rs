@@ -122,7 +122,10 @@ impl World {
         budget.in_use += count;
         if budget.in_use > budget.total_max {
             let (in_use, total) = (budget.in_use, budget.total_max);
-            fail(Kind::OverGranted, format!("{in_use} of {of:?} are in use, but there are {total}"));
+            fail(
+                Kind::OverGranted,
+                format!("{in_use} of {of:?} are in use, but there are {total}"),
+            );
         }
         // One that had been granted, and is about to have it in hands, would be among those in use.
         let overtakes = |earlier: &&Asked| {
@@ -209,7 +212,8 @@ impl World {
             };
             if budget.has_room_for(largest + with_turns) {
                 let (waiting, in_use) = (budget.asked.len(), budget.in_use);
-                let text = format!("{waiting} wait for {of:?}, {in_use} are in use, and nobody tells");
+                let text =
+                    format!("{waiting} wait for {of:?}, {in_use} are in use, and nobody tells");
                 return Some(Failure::new(Kind::WaiterForgotten, text));
             }
         }

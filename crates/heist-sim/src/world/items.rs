@@ -102,9 +102,7 @@ impl Items {
         Self {
             items: Vec::new(),
             queues: queues.map(|queue| Queue::new(queue.capacity, 1)).collect(),
-            lanes: lanes
-                .map(|device| Queue::new(scenario.lane_capacity, device.slots))
-                .collect(),
+            lanes: lanes.map(|device| Queue::new(scenario.lane_capacity, device.slots)).collect(),
         }
     }
 
@@ -173,7 +171,10 @@ impl World {
         let drops = stopped || queue.drops;
         // Nor is it known when a lane's turn takes its job.
         let is_queue = matches!(to, To::Queue(_));
-        if is_queue && !drops && queue.capacity.is_some_and(|capacity| queue.inside as u64 > capacity) {
+        if is_queue
+            && !drops
+            && queue.capacity.is_some_and(|capacity| queue.inside as u64 > capacity)
+        {
             let text = format!("{} items are in {to:?}, which is more than it holds", queue.inside);
             fail(Kind::OverGranted, text);
         }
@@ -215,8 +216,8 @@ impl World {
             fail(Kind::ItemTwice, format!("item {item} was consumed twice"));
         }
         self.items.becomes(item, ItemFate::Consumed);
-        let ordered = self.items.queue(to).consumers_max == 1
-            && producer != Producer::WhoeverMakesRoom;
+        let ordered =
+            self.items.queue(to).consumers_max == 1 && producer != Producer::WhoeverMakesRoom;
         let overtaken = self.items.items[..item].iter().position(|earlier| {
             earlier.to == to && earlier.producer == producer && earlier.fate == ItemFate::In
         });

@@ -95,7 +95,8 @@ impl World {
         let known = &mut self.signals.queues[queue];
         known.consumer = None;
         if let Some((one, other)) = known.overlap {
-            let text = format!("threads {one} and {other} were behind gate {queue} at the same time");
+            let text =
+                format!("threads {one} and {other} were behind gate {queue} at the same time");
             fail(Kind::TwoConsumers, text);
         }
     }
@@ -108,7 +109,8 @@ impl World {
             let text = format!("item {item} of actor {actor} came out of queue {queue} twice");
             fail(Kind::ItemTwice, text);
         } else if item > next {
-            let text = format!("item {item} of actor {actor} came out of queue {queue} before {next}");
+            let text =
+                format!("item {item} of actor {actor} came out of queue {queue} before {next}");
             fail(Kind::OutOfOrder, text);
         }
         known.next[actor] = item + 1;
