@@ -26,6 +26,7 @@ use crate::world::{World, begin_world, fail, world};
 use actor::act;
 use heist::policy::Source;
 use heist::sync::machine::Machine;
+use heist::sync::plant::{self, Plant};
 use heist::trace::{TraceHooks, Tracer};
 use heist::{
     CancelToken, Executor, ExecutorBuilder, ExecutorConfig, ExecutorHandle, MetricsSnapshot,
@@ -63,6 +64,21 @@ pub fn play(scenario: &Rc<Scenario>, driver: Box<dyn Driver>, record: bool) -> O
         world(World::forget_what_is_left);
     }
     outcome
+}
+
+/// Plays something on this thread, or on another one if a failed schedule has left this one in the middle of a panic:
+/// what is played here would find itself panicking, and not do what it does elsewhere.
+pub fn afresh<R: Send>(body: impl FnOnce() -> R + Send) -> R {
+    if !std::thread::panicking() {
+        return body();
+    }
+    let planted = Plant::ALL.iter().copied().find(|plant| plant::planted(*plant));
+    let with_plant = || {
+        plant::set(planted);
+        body()
+    };
+    let played = std::thread::scope(|scope| scope.spawn(with_plant).join());
+    played.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
 }
 
 thread_local! {

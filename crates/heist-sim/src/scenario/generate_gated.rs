@@ -132,3 +132,29 @@ fn hold(rng: &mut XorShift64, budget: usize, count: u64) -> Act {
         _ => Act::TryAcquire { budget, count },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::{Act, generate};
+
+    #[test]
+    fn what_is_generated_can_be_run_and_has_some_of_everything() {
+        let scenarios: Vec<_> = (0..500).map(generate).collect();
+        for scenario in &scenarios {
+            assert_eq!(scenario.validate(), Ok(()), "{}", scenario.name);
+        }
+        let has = |what: fn(&Act) -> bool| {
+            scenarios.iter().filter(|scenario| scenario.actors.iter().flatten().any(what)).count()
+        };
+        let counts = [
+            has(|act| matches!(act, Act::Push { .. })),
+            has(|act| matches!(act, Act::AcquireThen { .. })),
+            has(|act| matches!(act, Act::Acquire { .. })),
+            has(|act| matches!(act, Act::Await { .. })),
+            has(|act| matches!(act, Act::AcquireSlot { .. })),
+            has(|act| matches!(act, Act::Resize { .. })),
+            has(|act| matches!(act, Act::CloseQueue { .. })),
+        ];
+        assert!(counts.iter().all(|count| *count >= 5), "{counts:?}");
+    }
+}

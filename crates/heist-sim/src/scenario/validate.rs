@@ -288,3 +288,68 @@ fn check_count(count: usize) -> Result<(), String> {
     }
     Err(format!("wants {count}, but at most {COUNT_MAX} are allowed"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Device, Queue, by_name, names};
+
+    fn problem(change: impl FnOnce(&mut Scenario)) -> String {
+        let queue = Queue { program: 1, capacity: None, batch: 1, takes: None };
+        let mut scenario = Scenario {
+            programs: vec![vec![], vec![]],
+            actors: vec![vec![], vec![]],
+            queues: vec![queue],
+            budgets: vec![1],
+            devices: vec![Device { program: 1, slots: 1 }],
+            signals: vec![0],
+            ..Scenario::default()
+        };
+        assert_eq!(scenario.validate(), Ok(()));
+        change(&mut scenario);
+        scenario.validate().unwrap_err()
+    }
+
+    #[test]
+    fn every_scenario_of_the_library_can_be_run() {
+        for name in names() {
+            let scenario = by_name(name).unwrap();
+            assert_eq!((scenario.name.as_str(), scenario.validate()), (name, Ok(())));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_named() {
+        let to_queue = |queue| Act::Push { to: To::Queue(queue), count: 1, push: Push::Wait };
+        let hold = || Act::Acquire { budget: 0, count: 1, timeout_ns: None };
+        let problems = [
+            (problem(|scenario| scenario.queues[0].batch = 0), "queues[0]"),
+            (problem(|scenario| scenario.queues[0].program = 2), "program 2"),
+            (problem(|scenario| scenario.devices[0].slots = 0), "devices[0]"),
+            (problem(|scenario| scenario.lane_capacity = Some(0)), "lane_capacity"),
+            (problem(|scenario| scenario.signals[0] = QUEUES_MAX), "4096"),
+            (problem(|scenario| scenario.actors[1].push(to_queue(1))), "Queue(1)"),
+            (problem(|scenario| scenario.actors[1].extend([hold(), Act::Vanish])), "vanishes"),
+            (
+                problem(|scenario| scenario.actors[1].push(Act::CloseBudget { budget: 1 })),
+                "budget 1",
+            ),
+            (
+                problem(|scenario| {
+                    scenario.actors[1].push(Act::Publish { queue: 0, count: 1 });
+                }),
+                "published",
+            ),
+            (
+                problem(|scenario| {
+                    let push = Step::Push { to: To::Lane(0), push: Push::Try };
+                    scenario.programs[1].push(push);
+                }),
+                "no later one",
+            ),
+        ];
+        for (problem, named) in problems {
+            assert!(problem.contains(named), "{problem}");
+        }
+    }
+}
