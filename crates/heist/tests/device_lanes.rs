@@ -32,18 +32,18 @@ fn a_job_with_a_free_slot_runs_at_once_and_holds_it() {
         let executor = start_jobs(workers(1));
         let slots = DeviceSlots::uniform(2).unwrap();
         let log = Log::default();
-        let (seen, inside) = (log.clone(), Arc::clone(&slots));
+        let (seen, inside) = (log.clone(), slots.clone());
         let run = run_by(move |number: u32, slot| {
             seen.add((number, slot.device(), inside.available(slot.device())));
         });
-        let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), run);
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
         lanes.submit(device(1), 10).unwrap();
         wait_until("it has run", || log.len() == 1);
         assert_eq!(lanes.waiting(device(1)), 0);
         check_all_run(&executor.join(), 1);
         assert_eq!(log.entries(), [(10, device(1), Some(1))]);
         assert_eq!(slots.available(device(1)), Some(2));
-        assert!(Arc::ptr_eq(lanes.slots(), &slots));
+        assert!(heist::sync::Arc::ptr_eq(lanes.slots(), &slots));
     });
 }
 
@@ -55,7 +55,7 @@ fn jobs_wait_without_a_worker_and_begin_in_order() {
         let log = Log::default();
         let seen = log.clone();
         let run = run_by(move |number: usize, _slot| seen.add(number));
-        let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), run);
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
         let held = slots.acquire(device(1)).unwrap();
         (0..100).for_each(|number| lanes.submit(device(1), number).unwrap());
         assert_eq!(lanes.waiting(device(1)), 100);
@@ -89,7 +89,7 @@ fn a_device_with_several_slots_runs_as_many_jobs_beside_each_other() {
             count.fetch_add(1, Ordering::AcqRel);
             held.wait();
         });
-        let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), run);
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
         (0..5).for_each(|_| lanes.submit(device(1), ()).unwrap());
         wait_until("as many run as there are slots", || inside.load(Ordering::Acquire) == 3);
         thread::sleep(A_WHILE);
@@ -129,7 +129,7 @@ fn random_jobs_on_many_devices_never_exceed_their_slots() {
                 ran.fetch_add(1, Ordering::Relaxed);
             })
         };
-        let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), run);
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
         let producers: Vec<_> = (0..4)
             .map(|producer| {
                 let lanes = lanes.clone();
@@ -188,7 +188,7 @@ fn a_full_lane_pushes_back_in_each_of_the_ways() {
         let log = Log::default();
         let seen = log.clone();
         let run = run_by(move |number: u32, _slot| seen.add(number));
-        let lanes = DeviceLanes::bounded(&handle, Arc::clone(&slots), 2, run).unwrap();
+        let lanes = DeviceLanes::bounded(&handle, slots.clone(), 2, run).unwrap();
         let held = slots.acquire(device(1)).unwrap();
         lanes.try_submit(device(1), 1).unwrap();
         lanes.submit(device(1), 2).unwrap();
@@ -266,13 +266,13 @@ fn threads_and_a_lane_share_a_device_and_nobody_starves() {
                 ran.fetch_add(1, Ordering::Release);
             })
         };
-        let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), run);
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
         // Two threads that want the slot all the time: when one gives it back, the other waits for it.
         let taken: [Arc<AtomicUsize>; 2] = Default::default();
         let threads: Vec<_> = taken
             .iter()
             .map(|taken| {
-                let (slots, stop, use_it) = (Arc::clone(&slots), Arc::clone(&stop), use_it.clone());
+                let (slots, stop, use_it) = (slots.clone(), Arc::clone(&stop), use_it.clone());
                 let taken = Arc::clone(taken);
                 thread::spawn(move || {
                     while !stop.load(Ordering::Relaxed) {
@@ -307,7 +307,7 @@ fn lanes_of_devices_that_are_gone_are_forgotten() {
         let executor = start_jobs(workers(2));
         let slots = DeviceSlots::uniform(1).unwrap();
         let run = run_by(|(), _slot| {});
-        let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), run);
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
         let held = slots.acquire(device(0)).unwrap();
         lanes.submit(device(0), ()).unwrap();
         let mut most = 0;
@@ -338,7 +338,7 @@ fn workers_sleep_while_a_thousand_jobs_wait() {
         let executor = start_jobs(config);
         let slots = DeviceSlots::uniform(1).unwrap();
         let run = run_by(|(), _slot| {});
-        let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), run);
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
         let held: Vec<_> = (0..10).map(|number| slots.acquire(device(number)).unwrap()).collect();
         (0..1_000).for_each(|job| lanes.submit(device(job % 10), ()).unwrap());
         assert_eq!(executor.metrics().tasks_waiting, 10);

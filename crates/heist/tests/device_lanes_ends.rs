@@ -35,11 +35,14 @@ fn a_job_that_panics_gives_its_slot_back() {
             assert!(!job.number.is_multiple_of(5), "as planned");
             seen.add(job.number);
         });
-        let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), run);
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
         let jobs = (0..50).map(|number| Tracked::new(number, &ends));
         jobs.for_each(|job| lanes.submit(device(1), job).unwrap());
         let metrics = executor.join();
-        assert_eq!(log.entries(), (0..50).filter(|number| number % 5 != 0).collect::<Vec<_>>());
+        assert_eq!(
+            log.entries(),
+            (0..50).filter(|number: &usize| !number.is_multiple_of(5)).collect::<Vec<_>>()
+        );
         ends.check_each_once();
         assert_eq!((metrics.panics, slots.available(device(1))), (10, Some(1)));
         check_finished(&metrics, 50);
@@ -67,7 +70,7 @@ fn a_turn_that_is_dropped_comes_again() {
                 })
             }
         };
-        let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), make);
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), make);
         lanes.submit(device(1), 21).unwrap();
         check_all_run(&executor.join(), 4);
         assert_eq!(log.entries(), [Some(42)]);
@@ -89,7 +92,7 @@ fn a_panic_in_the_making_of_the_task_drops_the_jobs_and_the_lane_goes_on() {
             assert!(made.fetch_add(1, Ordering::Relaxed) > 0, "as planned");
             run(turn)
         };
-        let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), make);
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), make);
         let held = slots.acquire(device(1)).unwrap();
         (0..3).for_each(|n| lanes.submit(device(1), Tracked::new(n, &ends)).unwrap());
         // The thread that gives the slot back makes the task.
@@ -115,7 +118,7 @@ fn closed_lanes_run_what_waits_and_take_nothing_more() {
         let log = Log::default();
         let seen = log.clone();
         let run = run_by(move |number: u32, _slot| seen.add(number));
-        let lanes = DeviceLanes::new(&executor.handle(), Arc::clone(&slots), run);
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
         let held = slots.acquire(device(1)).unwrap();
         (0..3).for_each(|number| lanes.submit(device(1), number).unwrap());
         lanes.close();
@@ -137,7 +140,7 @@ fn closing_and_dropping_says_how_many() {
         let slots = DeviceSlots::uniform(1).unwrap();
         let ends = Runs::of(20);
         let run = run_by(|_job: Tracked, _slot| panic!("nothing is run"));
-        let lanes = DeviceLanes::bounded(&executor.handle(), Arc::clone(&slots), 10, run).unwrap();
+        let lanes = DeviceLanes::bounded(&executor.handle(), slots.clone(), 10, run).unwrap();
         let held = [slots.acquire(device(0)).unwrap(), slots.acquire(device(1)).unwrap()];
         for number in 0..20 {
             lanes.submit(device(number as u64 % 2), Tracked::new(number, &ends)).unwrap();
@@ -189,7 +192,7 @@ fn ends_at_once(end: End) {
         open.0.open();
         open.1.wait();
     });
-    let lanes = DeviceLanes::new(&handle, Arc::clone(&slots), run);
+    let lanes = DeviceLanes::new(&handle, slots.clone(), run);
     let taken: Vec<_> = all().skip(1).map(|id| slots.acquire(id).unwrap()).collect();
     for number in 0..JOBS {
         let id = device((number % DEVICES) as u64);
@@ -261,11 +264,11 @@ fn a_stopped_pools_lane_leaves_the_line() {
     watched(|| {
         let slots = DeviceSlots::uniform(1).unwrap();
         let stopped = start_jobs(workers(1));
-        let lanes = DeviceLanes::new(&stopped.handle(), Arc::clone(&slots), run_by(|(), _| {}));
+        let lanes = DeviceLanes::new(&stopped.handle(), slots.clone(), run_by(|(), _| {}));
         let held = slots.acquire(device(1)).unwrap();
         lanes.submit(device(1), ()).unwrap();
         let behind = {
-            let slots = Arc::clone(&slots);
+            let slots = slots.clone();
             thread::spawn(move || slots.acquire(device(1)).map(|slot| slot.device()))
         };
         stopped.shutdown();

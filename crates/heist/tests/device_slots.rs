@@ -116,7 +116,7 @@ fn a_thread_waits_for_a_slot_but_no_longer_than_it_wants() {
         let late = slots.acquire_timeout(device(1), timeout).unwrap_err();
         assert_eq!(late, AcquireError::TimedOut);
         let waiter = {
-            let slots = Arc::clone(&slots);
+            let slots = slots.clone();
             thread::spawn(move || slots.acquire(device(1)).unwrap().device())
         };
         thread::sleep(Duration::from_millis(20));
@@ -134,7 +134,7 @@ fn a_worker_must_not_wait_for_a_slot() {
         let slots = DeviceSlots::uniform(1).unwrap();
         let executor = start_jobs(workers(1));
         let told = Log::default();
-        let (log, inside) = (told.clone(), Arc::clone(&slots));
+        let (log, inside) = (told.clone(), slots.clone());
         executor
             .spawn_external(job(move |_| {
                 let held = inside.acquire(device(1)).expect("one is free");
@@ -227,7 +227,7 @@ fn nobody_exceeds_a_devices_slots() {
         let most: Arc<[AtomicUsize; DEVICES]> = Arc::default();
         let threads: Vec<_> = (0..6)
             .map(|thread| {
-                let slots = Arc::clone(&slots);
+                let slots = slots.clone();
                 let (using, most) = (Arc::clone(&using), Arc::clone(&most));
                 thread::spawn(move || {
                     let mut random = XorShift64::for_worker(7, thread);

@@ -31,12 +31,12 @@ fn queue_of_turns(
 }
 
 /// Two producers, one of them beside a worker that may be about to park or in the middle of a turn.
-fn two_producers(config_of_queue: QueueConfig) {
+fn two_producers() {
     let consumed = Tally::default();
     let count = consumed.clone();
     let (shared, queue, threads) = start_prepared(
         &config(1),
-        |handle| queue_of_turns(handle, &config_of_queue, 0),
+        |handle| queue_of_turns(handle, &batches_of(64), 0),
         move |turn: QueueTurn<u32>| {
             turn.run(|_item| count.add());
         },
@@ -54,7 +54,7 @@ fn two_producers(config_of_queue: QueueConfig) {
 
 #[test]
 fn two_producers_against_a_consumer() {
-    check(Size::Large, || two_producers(batches_of(64)));
+    check(Size::Large, two_producers);
 }
 
 /// A push while a turn, of an item that was there before, begins, runs or ends.

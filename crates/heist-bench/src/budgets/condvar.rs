@@ -1,5 +1,5 @@
-//! The budget that people write by hand: a count behind a lock, a condition variable, and owned permits. Who comes first
-//! gets it, not who waits longest. It counts who waits, because to notify nobody costs a system call.
+//! The budget that people write by hand: a count behind a lock, a condition variable, and owned permits. Who comes
+//! first gets it, not who waits longest. It counts who waits, because to notify nobody costs a system call.
 
 use std::hint::black_box;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

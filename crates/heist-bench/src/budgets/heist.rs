@@ -1,4 +1,5 @@
-//! heist's budget of counts, whose permits are owned; and the slots of one device, which find the device's budget first.
+//! heist's budget of counts, whose permits are owned; and the slots of one device, which find the device's budget
+//! first.
 
 use std::hint::black_box;
 use std::sync::Arc;

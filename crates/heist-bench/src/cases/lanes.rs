@@ -2,8 +2,8 @@
 //!
 //! All slots of a device are held from outside. Jobs for it are handed to a pool that has nothing else to do, and the
 //! CPU time and context switches of the pool's threads are taken while nothing can go on (the CPU time as that of all
-//! threads but the measuring one: no others are awake). Then the slots are given back, and the pool is joined, which shows
-//! that every job runs.
+//! threads but the measuring one: no others are awake). Then the slots are given back, and the pool is joined, which
+//! shows that every job runs.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

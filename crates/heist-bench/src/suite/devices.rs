@@ -27,9 +27,9 @@ const NOTES: &str = "\
 - `try-acquire-N` counts every attempt, and a refusal is cheap: a semaphore whose holders sleep while they hold refuses
   often. `try-acquire-N-granted` counts successes alone.
 - With several threads a value is elapsed time by operations of all threads together.
-- heist and tokio grant in the order of requests; async-lock and the condition variable let whoever runs take a unit
-  again before those who wait, which is cheaper and not fair. `acquire-N-slowest` is the time per operation of the thread
-  that got through least: a fair one needs N times as long as all together.
+- `acquire-N-slowest` is the time per operation of the thread that got through least.
+- heist and tokio grant in the order of requests. With more threads than free CPUs every hand-over may have to wait for
+  a thread to be woken, and all wait behind it; async-lock and the condition variable let whoever runs go first.
 ";
 
 #[derive(Args, Debug)]

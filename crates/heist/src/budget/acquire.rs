@@ -69,7 +69,7 @@ impl<P> Acquire<P> {
         let (waker, queued_waker) = (waker.clone(), waker.clone());
         let kind = || Some(Kind::Future(Arc::clone(&slot), queued_waker));
         match self.core.take_or_wait(self.wanted, kind) {
-            Ok(Placed::Queued(ticket, _is_first)) => {
+            Ok(Placed::Queued(ticket)) => {
                 self.stage = Stage::Waiting(Waiting { ticket, slot, waker });
                 Poll::Pending
             }

@@ -93,6 +93,13 @@ impl Core {
                 Err(now) => seen = now,
             }
         }
+        // The common refusal. (With SLOW set, or a request that may be above the total, it needs a closer look.)
+        if !seen.is_slow()
+            && !seen.available().covers(wanted, self.guards)
+            && self.total().covers(wanted, self.guards)
+        {
+            return Err(AcquireError::NotNow);
+        }
         self.try_take_under_lock(wanted)
     }
 

@@ -9,21 +9,16 @@ use super::error::AcquireError;
 use super::permit::Permit;
 use super::waiter::{Kind, Slot, Then, Ticket};
 use crate::executor::task::contain;
-use crate::sync::{Arc, Clock, Parker, spin_loop};
+use crate::sync::{Arc, Clock, Parker};
 use crate::worker_id::current_worker_id;
 use std::time::Duration;
-
-/// How long the first in line looks before its thread goes to sleep. What is held for a moment only comes back sooner
-/// than that, and falling asleep and being woken costs both sides about as much. Those behind it sleep at once: looking
-/// as well, they would keep the one from running whom they wait for.
-const LOOK_NS: u64 = 20_000;
 
 /// What became of a request that could not be granted without the lock.
 pub(super) enum Placed {
     /// It could be granted after all.
     Granted,
-    /// It waits: as the first in line, or not.
-    Queued(Ticket, bool),
+    /// It waits.
+    Queued(Ticket),
 }
 
 /// When a thread stops waiting.
@@ -46,18 +41,6 @@ impl Deadline {
     }
 }
 
-/// Looks for the answer, for [`LOOK_NS`] at most.
-fn look_for_a_moment(slot: &Slot) {
-    // To a checker this is only more of the same.
-    if cfg!(any(heist_loom, heist_shuttle, heist_sim)) {
-        return;
-    }
-    let clock = Clock::start();
-    while slot.answer().is_none() && clock.now_ns() < LOOK_NS {
-        spin_loop();
-    }
-}
-
 impl Core {
     /// Calls `then` exactly once, unless it gives up (see [`Core::give_up`]) the place that this returns: now, on this
     /// thread, if `wanted` can be granted or must be refused; else later, by whoever makes it fit or closes the budget.
@@ -71,7 +54,7 @@ impl Core {
             Err(AcquireError::NotNow) => {
                 let placed = this.take_or_wait(wanted, || then.take().map(Kind::Callback));
                 placed.map(|placed| {
-                    if let Placed::Queued(place, _is_first) = placed {
+                    if let Placed::Queued(place) = placed {
                         ticket = Some(place);
                     }
                 })
@@ -106,13 +89,13 @@ impl Core {
         let parker = Parker::new();
         let slot = Slot::new();
         let kind = || Some(Kind::Thread(Arc::clone(&slot), parker.unparker()));
-        let (ticket, is_first) = match this.take_or_wait(wanted, kind)? {
+        let ticket = match this.take_or_wait(wanted, kind)? {
             Placed::Granted => return Ok(Permit::new(Arc::clone(this), wanted)),
-            Placed::Queued(ticket, is_first) => (ticket, is_first),
+            Placed::Queued(ticket) => ticket,
         };
-        if is_first {
-            look_for_a_moment(&slot);
-        }
+        // No looking before the thread sleeps. It was measured with 2, 5 and 20 us: a few nanoseconds gained where the
+        // permit is held for a moment, and two to three times as long for everybody else, because whoever looks keeps
+        // the one from running whom it waits for.
         loop {
             if let Some(answer) = slot.answer() {
                 return this.permit(wanted, answer);
@@ -145,9 +128,8 @@ impl Core {
         } else if held.try_take(wanted) {
             Ok(Placed::Granted)
         } else {
-            let is_first = held.state.waiters.is_empty();
             kind()
-                .map(|kind| Placed::Queued(held.enqueue(wanted, kind), is_first))
+                .map(|kind| Placed::Queued(held.enqueue(wanted, kind)))
                 .ok_or(AcquireError::NotNow)
         };
         held.settle();

@@ -222,7 +222,7 @@ impl<T> Worker<T> {
     }
 
     /// Marks the calling thread as this worker's for as long as it lives: for the threads of a model, which the pool
-    /// has not started. (A mark that is taken back would touch loom's thread-local after a failed model has lost it.)
+    /// has not started. (Taking the mark back would touch loom's thread-local after a failed model has lost it.)
     pub fn enter(&self) {
         std::mem::forget(worker_id::enter(self.shared.pool(), self.id));
     }

@@ -91,6 +91,7 @@ impl Intake {
     }
 
     /// Whether tasks are accepted right now.
+    #[inline]
     pub fn is_accepting(&self) -> bool {
         Word(self.word.load(Ordering::Acquire)).is_accepting()
     }

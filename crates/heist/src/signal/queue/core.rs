@@ -16,7 +16,7 @@ use crate::executor::waiting::AnyExecutor;
 use crate::intake::Intake;
 use crate::signal::flags::{GateFlags, Scheduled};
 use crate::sync::plant::{Plant, planted};
-use crate::sync::{Arc, AtomicBool, Mutex, Ordering};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, CachePadded, Mutex, Ordering};
 use std::collections::VecDeque;
 
 /// How a queue's turn gets onto its executor.
@@ -48,7 +48,8 @@ pub struct QueueStats {
     pub consumed: u64,
     /// Items that were dropped: by closing the queue, or because the executor was stopped.
     pub dropped: u64,
-    /// Times a consumer was run.
+    /// Times a consumer took what was there in hand. One that goes on in place, because nothing else waits, has one
+    /// turn after the other in the same task.
     pub turns: u64,
 }
 
@@ -81,32 +82,68 @@ struct Items<T> {
     older: VecDeque<T>,
     /// The newer ones.
     newer: VecDeque<T>,
-    /// Items in the consumer's ring beyond what it may take in this turn: they wait like the others.
-    in_ring: usize,
     door: Door,
-    stats: QueueStats,
-}
-
-impl<T> Items<T> {
-    fn len(&self) -> usize {
-        self.older.len() + self.in_ring + self.newer.len()
-    }
+    consumed: u64,
+    dropped: u64,
+    /// Those of the dropped ones that are still in the consumer's ring.
+    dropped_in_ring: usize,
+    turns: u64,
 }
 
 /// What a consumer has in hand during its turn.
 pub(super) struct Hand<T> {
-    pub(super) ring: VecDeque<T>,
-    /// How many of them this turn may take.
-    pub(super) allowed: usize,
-    /// How many it has taken.
-    pub(super) taken: usize,
-    /// Items of turns before that are gone, and whose room was not given back yet.
+    ring: VecDeque<T>,
+    /// How many of them it may take now.
+    allowed: usize,
+    /// How many it might take when the batch began.
+    batch: usize,
+    /// How many it has taken in earlier batches of this turn.
+    taken_before: usize,
+    /// Items that are gone and whose room was not given back yet, without those of this batch.
     room_owed: usize,
 }
 
+impl<T> Hand<T> {
+    fn new(ring: VecDeque<T>) -> Self {
+        Self { ring, allowed: 0, batch: 0, taken_before: 0, room_owed: 0 }
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<T> {
+        self.allowed = self.allowed.checked_sub(1)?;
+        self.ring.pop_front()
+    }
+
+    /// How many it may still take.
+    pub(super) fn allowed(&self) -> usize {
+        self.allowed
+    }
+
+    /// The batch is over.
+    fn end_batch(&mut self) {
+        let taken = self.batch - self.allowed;
+        self.taken_before += taken;
+        self.room_owed += taken;
+        self.allowed = 0;
+        self.batch = 0;
+    }
+
+    /// Another batch of the same ring.
+    fn begin_batch(&mut self, allowed: usize) {
+        self.allowed = allowed;
+        self.batch = allowed;
+    }
+}
+
 pub(crate) struct QueueCore<T> {
-    items: Mutex<Items<T>>,
-    flags: GateFlags,
+    /// On lines of their own: what every push reads beside them hardly ever changes.
+    items: CachePadded<Mutex<Items<T>>>,
+    flags: CachePadded<GateFlags>,
+    /// Items in the consumer's ring that are nobody's yet. The consumer claims a batch of them; whoever empties the
+    /// queue claims all, for the consumer to drop.
+    in_ring: AtomicUsize,
+    /// Items that the consumer has taken or may take now, since it last told the statistics.
+    in_batch: AtomicUsize,
     /// One unit for each item that waits or is being consumed; none in an unbounded queue.
     pub(super) capacity: Option<CountBudget>,
     pub(super) batch: usize,
@@ -128,14 +165,18 @@ impl<T> QueueCore<T> {
         let items = Items {
             older: VecDeque::new(),
             newer: VecDeque::new(),
-            in_ring: 0,
             door: Door::Open,
-            stats: QueueStats::default(),
+            consumed: 0,
+            dropped: 0,
+            dropped_in_ring: 0,
+            turns: 0,
         };
         let (intake, cancel) = scheduler.executor().doors();
         Self {
-            items: Mutex::new(items),
-            flags: GateFlags::new(),
+            items: CachePadded::new(Mutex::new(items)),
+            flags: CachePadded::new(GateFlags::new()),
+            in_ring: AtomicUsize::new(0),
+            in_batch: AtomicUsize::new(0),
             capacity,
             batch,
             scheduler,
@@ -151,7 +192,11 @@ impl<T> QueueCore<T> {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.items.lock().len()
+        self.len_of(&self.items.lock())
+    }
+
+    fn len_of(&self, items: &Items<T>) -> usize {
+        items.older.len() + self.in_ring.load(Ordering::Relaxed) + items.newer.len()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -159,7 +204,15 @@ impl<T> QueueCore<T> {
     }
 
     pub(crate) fn stats(&self) -> QueueStats {
-        self.items.lock().stats
+        let items = self.items.lock();
+        let here = self.len_of(&items) + self.in_batch.load(Ordering::Relaxed);
+        QueueStats {
+            // Not counted at each push, which has little enough to do to feel it.
+            pushed: items.consumed + items.dropped + here as u64,
+            consumed: items.consumed,
+            dropped: items.dropped,
+            turns: items.turns,
+        }
     }
 
     /// Puts an item at the back. Its share of the capacity was taken before; when refused, the caller gives it back.
@@ -185,7 +238,6 @@ impl<T> QueueCore<T> {
             false
         };
         items.newer.push_back(item);
-        items.stats.pushed += 1;
         drop(items);
         if must_spawn {
             Self::spawn_turn(this);
@@ -221,77 +273,103 @@ impl<T> QueueCore<T> {
     }
 
     /// The consumer's turn begins: it may take `most` items.
-    pub(super) fn begin_turn(&self, most: usize, room_owed: usize) -> Hand<T> {
+    pub(super) fn begin_turn(&self, most: usize) -> Hand<T> {
         let begun = self.flags.begin();
         assert!(begun, "a queue's turn was begun that nobody had scheduled");
         let mut items = self.items.lock();
-        items.stats.turns += 1;
+        items.turns += 1;
         let mut ring = std::mem::take(&mut items.older);
         if ring.is_empty() {
             // The empty ring stays behind, for its memory.
             std::mem::swap(&mut ring, &mut items.newer);
         }
-        let allowed = ring.len().min(most);
-        items.in_ring = ring.len() - allowed;
-        Hand { ring, allowed, taken: 0, room_owed }
+        self.in_ring.store(ring.len(), Ordering::Relaxed);
+        let mut hand = Hand::new(ring);
+        self.claim_batch(&mut hand, most);
+        hand
+    }
+
+    /// Claims the next batch of the consumer's ring. It is empty if somebody has emptied the queue.
+    fn claim_batch(&self, hand: &mut Hand<T>, most: usize) -> bool {
+        // Relaxed: who claims what is decided by this word alone. Whoever empties the queue does so under the lock,
+        // which the consumer takes before it drops anything.
+        let before = self.in_ring.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |in_ring| {
+            Some(in_ring - in_ring.min(most))
+        });
+        hand.begin_batch(before.unwrap_or(0).min(most));
+        self.in_batch.store(hand.taken_before + hand.allowed, Ordering::Relaxed);
+        hand.allowed > 0
+    }
+
+    /// The consumer has used up its batch. Gives it another one, unless something else waits for this worker or there
+    /// is nothing more: so nobody is kept waiting by a busy queue, and no other worker is woken for it.
+    pub(super) fn next_batch(&self, hand: &mut Hand<T>) -> bool {
+        hand.end_batch();
+        if planted(Plant::BatchLeftBehind) || planted(Plant::FinishIgnoresSchedule) {
+            return false;
+        }
+        if !self.executor().has_nothing_else() {
+            return false;
+        }
+        if hand.ring.is_empty() && !self.take_next_ring(hand) {
+            return false;
+        }
+        // Producers that wait for room are woken for a good part of it, not for every batch: waking costs more.
+        let owed = hand.room_owed as u64;
+        if self.capacity.as_ref().is_some_and(|capacity| owed >= capacity.total() / 2) {
+            self.give_room_back(std::mem::take(&mut hand.room_owed));
+        }
+        self.claim_batch(hand, self.batch)
+    }
+
+    /// Ends the turn and begins the next, in one step under the lock; not if there is nothing for it.
+    fn take_next_ring(&self, hand: &mut Hand<T>) -> bool {
+        let mut items = self.items.lock();
+        if items.newer.is_empty() {
+            return false;
+        }
+        self.flags.finish_and_schedule();
+        let begun = self.flags.begin();
+        assert!(begun, "a queue has two consumers");
+        items.consumed += std::mem::take(&mut hand.taken_before) as u64;
+        items.turns += 1;
+        std::mem::swap(&mut hand.ring, &mut items.newer);
+        self.in_ring.store(hand.ring.len(), Ordering::Relaxed);
+        true
     }
 
     /// The consumer's turn ends. What is left of its ring stays in front of the newer items.
     pub(super) fn end_turn(this: &Arc<Self>, hand: &mut Hand<T>) {
-        let due = this.give_back(hand);
-        this.give_room_back(std::mem::take(&mut hand.room_owed));
-        if due {
-            Self::spawn_next_turn(this);
-        }
-    }
-
-    /// The consumer's turn ends, and if another one is due it begins at once, unless something else waits for this
-    /// worker: so nobody is kept waiting by it, and no other worker is woken for it. Says whether it has begun.
-    pub(super) fn end_turn_and_go_on(this: &Arc<Self>, hand: &mut Hand<T>) -> bool {
-        let due = this.give_back(hand);
-        let goes_on = due && this.executor().has_nothing_else();
-        // Producers that wait for room are woken for a good part of it, not for every batch: waking costs more than a
-        // batch.
-        let owed = hand.room_owed as u64;
-        let owes_little =
-            || this.capacity.as_ref().is_none_or(|capacity| owed < capacity.total() / 4);
-        if !(goes_on && owes_little()) {
-            this.give_room_back(std::mem::take(&mut hand.room_owed));
-        }
-        if goes_on {
-            *hand = this.begin_turn(this.batch, hand.room_owed);
-        } else if due {
-            Self::spawn_next_turn(this);
-        }
-        goes_on
-    }
-
-    /// Puts the consumer's ring back and gives the consumption back; says whether another turn is due.
-    fn give_back(&self, hand: &mut Hand<T>) -> bool {
+        hand.end_batch();
         let (more, dropped) = {
-            let mut items = self.items.lock();
-            items.in_ring = 0;
-            items.stats.consumed += hand.taken as u64;
+            let mut items = this.items.lock();
+            items.consumed += hand.taken_before as u64;
             let mut ring = std::mem::take(&mut hand.ring);
             let mut dropped = VecDeque::new();
             if items.door == Door::ClosedAndEmptied {
                 std::mem::swap(&mut ring, &mut dropped);
-                items.stats.dropped += dropped.len() as u64;
+                items.dropped += (dropped.len() - items.dropped_in_ring) as u64;
+                items.dropped_in_ring = 0;
             }
             if planted(Plant::LeftoversGoBehind) {
                 items.newer.append(&mut ring);
             }
             items.older = ring;
-            (items.len() > 0, dropped)
+            this.in_ring.store(0, Ordering::Relaxed);
+            this.in_batch.store(0, Ordering::Relaxed);
+            (this.len_of(&items) > 0, dropped)
         };
-        hand.room_owed += hand.taken + dropped.len();
+        this.give_room_back(hand.room_owed + dropped.len());
         drop_contained(dropped);
         let more = (more && !planted(Plant::BatchLeftBehind)) || planted(Plant::SlotBeforeQueue);
-        if more {
-            self.flags.finish_and_schedule();
+        let due = if more {
+            this.flags.finish_and_schedule();
             true
         } else {
-            self.flags.finish() && !planted(Plant::FinishIgnoresSchedule)
+            this.flags.finish() && !planted(Plant::FinishIgnoresSchedule)
+        };
+        if due {
+            Self::spawn_next_turn(this);
         }
     }
 
@@ -334,13 +412,12 @@ impl<T> QueueCore<T> {
     fn drop_waiting(&self, door: Option<Door>) -> usize {
         let (older, newer, in_ring) = {
             let mut items = self.items.lock();
-            let door = door.unwrap_or(items.door);
-            // Said once, by whoever empties it.
-            let in_ring = if door == items.door { 0 } else { items.in_ring };
-            items.door = door;
+            items.door = door.unwrap_or(items.door);
             let older = std::mem::take(&mut items.older);
             let newer = std::mem::take(&mut items.newer);
-            items.stats.dropped += (older.len() + newer.len()) as u64;
+            let in_ring = self.in_ring.swap(0, Ordering::Relaxed);
+            items.dropped_in_ring += in_ring;
+            items.dropped += (older.len() + newer.len() + in_ring) as u64;
             (older, newer, in_ring)
         };
         let count = older.len() + newer.len();

@@ -47,9 +47,9 @@ impl<T> QueueTurn<T> {
         loop {
             while let Some(item) = consumer.try_pop() {
                 each(item);
+                consumed += 1;
             }
-            consumed += consumer.hand.taken;
-            if !consumer.go_on() {
+            if !consumer.queue.next_batch(&mut consumer.hand) {
                 return consumed;
             }
         }
@@ -63,8 +63,8 @@ impl<T> QueueTurn<T> {
     /// Begins a turn of at most `most` items.
     pub(crate) fn begin_with(mut self, most: usize) -> QueueConsumer<T> {
         let queue = self.queue.take().expect("a turn begins once, and is gone then");
-        let hand = queue.begin_turn(most.min(queue.batch), 0);
-        QueueConsumer { queue, hand, ended: false, _this_thread_only: PhantomData }
+        let hand = queue.begin_turn(most.min(queue.batch));
+        QueueConsumer { queue, hand, _this_thread_only: PhantomData }
     }
 
     /// The queue.
@@ -87,15 +87,13 @@ impl<T> Drop for QueueTurn<T> {
 pub struct QueueConsumer<T> {
     queue: Arc<QueueCore<T>>,
     hand: Hand<T>,
-    /// The turn is over, and nothing is left to be done about it.
-    ended: bool,
     /// Not `Send`: the turn belongs to the task that runs here, and ends with it.
     _this_thread_only: PhantomData<*const ()>,
 }
 
 impl<T> fmt::Debug for QueueConsumer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueueConsumer").field("left_in_turn", &self.left_in_turn()).finish()
+        f.debug_struct("QueueConsumer").field("left_in_turn", &self.hand.allowed()).finish()
     }
 }
 
@@ -104,27 +102,12 @@ impl<T> QueueConsumer<T> {
     /// up. Either way the next turn brings the rest.
     #[inline]
     pub fn try_pop(&mut self) -> Option<T> {
-        if self.hand.taken == self.hand.allowed {
-            return None;
-        }
-        self.hand.taken += 1;
-        self.hand.ring.pop_front()
-    }
-
-    /// Ends the turn, and takes the next one if it is due and nothing else waits for this worker; says whether it did.
-    fn go_on(&mut self) -> bool {
-        self.ended = !QueueCore::end_turn_and_go_on(&self.queue, &mut self.hand);
-        !self.ended
-    }
-
-    /// How many items this turn may still take.
-    fn left_in_turn(&self) -> usize {
-        self.hand.allowed - self.hand.taken
+        self.hand.pop()
     }
 
     /// How many items there are: those that this turn may still take, and those behind them.
     pub fn len(&self) -> usize {
-        self.left_in_turn() + self.queue.len()
+        self.hand.allowed() + self.queue.len()
     }
 
     /// Whether there are none.
@@ -135,8 +118,6 @@ impl<T> QueueConsumer<T> {
 
 impl<T> Drop for QueueConsumer<T> {
     fn drop(&mut self) {
-        if !self.ended {
-            QueueCore::end_turn(&self.queue, &mut self.hand);
-        }
+        QueueCore::end_turn(&self.queue, &mut self.hand);
     }
 }
