@@ -280,7 +280,8 @@ impl World {
         self.items.queue_mut(to).consumer = None;
     }
 
-    /// The pool was joined: everything must have come out. Whoever closes a queue and drops what is in it may be about to.
+    /// The pool was joined: everything must have come out. Only whoever closes a queue and drops what is in it may have
+    /// something in hands.
     pub(super) fn check_items_at_join(&self) {
         let items = &self.items;
         let is_left = |item: &usize| {
