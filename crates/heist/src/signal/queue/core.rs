@@ -280,6 +280,9 @@ impl<T> QueueCore<T> {
                 items.dropped += (dropped.len() - items.dropped_in_ring) as u64;
                 items.dropped_in_ring = 0;
             }
+            if planted(Plant::LeftoversGoBehind) {
+                items.newer.append(&mut ring);
+            }
             items.older = ring;
             this.in_ring.store(0, Ordering::Relaxed);
             this.in_batch.store(0, Ordering::Relaxed);
