@@ -268,8 +268,8 @@ impl<T> Lanes<T> {
     }
 }
 
-/// The right to run one job of a lane, with the slot that it needs. It comes to the executor inside a task, which should
-/// [`run`](Self::run) it before it ends; as with a [`QueueTurn`], one that is dropped drops a job.
+/// The right to run one job of a lane, with the slot that it needs. It comes to the executor inside a task, which
+/// should [`run`](Self::run) it before it ends; as with a [`QueueTurn`], one that is dropped drops a job.
 #[must_use = "a turn that is dropped drops a job"]
 pub struct DeviceTurn<T> {
     turn: QueueTurn<T>,

@@ -316,7 +316,8 @@ impl<T> QueueCore<T> {
         self.executor().count_later(self.executor().is_inside())
     }
 
-    /// A turn was dropped without being run: by a stopped executor, by a panic on its way, or by a task that ignores it.
+    /// A turn was dropped without being run: by a stopped executor, by a panic on its way, or by a task that ignores
+    /// it.
     pub(super) fn turn_dropped(this: &Arc<Self>) {
         if this.making.load(Ordering::Relaxed) || this.executor().is_stopped() {
             this.making.store(false, Ordering::Relaxed);

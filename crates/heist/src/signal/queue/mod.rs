@@ -32,8 +32,8 @@ use std::fmt;
 /// How a queue is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueConfig {
-    /// How many items may wait or be in the consumer's hands, until the end of their batch; `None` for as many as memory
-    /// holds.
+    /// How many items may wait or be in the consumer's hands, until the end of their batch; `None` for as many as
+    /// memory holds.
     pub capacity: Option<u64>,
     /// After how many items a consumer looks whether others wait, and lets them go first. A larger one is cheaper per
     /// item; a smaller one lets others in sooner.
@@ -269,9 +269,9 @@ impl<T: Send + 'static> GatedQueue<T> {
     /// Pushes an item as soon as there is room, and then spawns the task that `then` makes: the way for a task, which
     /// must not wait, to go on when its item is in. The task counts for `executor` from now on.
     ///
-    /// `then` gets the item back if the queue was closed, its executor takes nothing more, or `executor` was stopped while
-    /// the task waited. A running task of `executor` may call this also while that is being joined. `then` is called on whichever
-    /// thread makes room, so it should do no more than make the task.
+    /// `then` gets the item back if the queue was closed, its executor takes nothing more, or `executor` was stopped
+    /// while the task waited. A running task of `executor` may call this also while that is being joined. `then` is
+    /// called on whichever thread makes room, so it should do no more than make the task.
     ///
     /// # Errors
     /// `executor` takes no more tasks; the error gives the item and `then` back.

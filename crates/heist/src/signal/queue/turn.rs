@@ -42,8 +42,9 @@ impl<T> QueueTurn<T> {
         }
     }
 
-    /// Consumes items, in order, and says how many: a batch; and as long as there are more and nothing else waits for this
-    /// worker, another one. What is left then comes with another turn, behind everything else that waits in the executor.
+    /// Consumes items, in order, and says how many: a batch; and as long as there are more and nothing else waits for
+    /// this worker, another one. What is left then comes with another turn, behind everything else that waits in the
+    /// executor.
     ///
     /// A busy queue on an idle executor is consumed in one call that may not return for long. For exactly one batch, to
     /// do something after each, use [`QueueTurn::begin`].
