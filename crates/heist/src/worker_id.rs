@@ -39,6 +39,8 @@ impl PoolId {
 struct Place {
     pool: PoolId,
     worker: usize,
+    /// The worker is quiet: it runs no task, and the pool may be found done without it.
+    quiet: bool,
 }
 
 #[cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
@@ -77,6 +79,20 @@ pub(crate) fn worker_of(pool: PoolId) -> Option<usize> {
         .with(|current| current.get().filter(|place| place.pool == pool).map(|place| place.worker))
 }
 
+/// Notes that the calling thread's worker has gone quiet, or is no longer. Nothing, on any other thread.
+pub(crate) fn set_quiet(quiet: bool) {
+    CURRENT.with(|current| {
+        if let Some(place) = current.get() {
+            current.set(Some(Place { quiet, ..place }));
+        }
+    });
+}
+
+/// Whether the calling thread is a worker of `pool` that is not quiet.
+pub(crate) fn is_busy_worker_of(pool: PoolId) -> bool {
+    CURRENT.with(|current| current.get().is_some_and(|place| place.pool == pool && !place.quiet))
+}
+
 /// Whether the calling thread is a worker of `pool`.
 pub(crate) fn is_worker_of(pool: PoolId) -> bool {
     worker_of(pool).is_some()
@@ -87,7 +103,8 @@ pub(crate) fn is_worker_of(pool: PoolId) -> bool {
 /// while; such guards are to be dropped in reverse order, as scopes do.
 #[must_use = "the thread stops being a worker when the guard is dropped"]
 pub(crate) fn enter(pool: PoolId, worker: usize) -> Guard {
-    let before = CURRENT.with(|current| current.replace(Some(Place { pool, worker })));
+    let before =
+        CURRENT.with(|current| current.replace(Some(Place { pool, worker, quiet: false })));
     Guard { before, _this_thread_only: PhantomData }
 }
 

@@ -120,6 +120,7 @@ impl Core {
         wanted: Amount,
         kind: impl FnOnce() -> Option<Kind>,
     ) -> Result<Placed, AcquireError> {
+        let mut kind = Some(kind);
         let mut held = self.hold();
         let placed = if held.state.closed {
             Err(AcquireError::Closed)
@@ -128,11 +129,14 @@ impl Core {
         } else if held.try_take(wanted) {
             Ok(Placed::Granted)
         } else {
-            kind()
+            kind.take()
+                .and_then(|kind| kind())
                 .map(|kind| Placed::Queued(held.enqueue(wanted, kind)))
                 .ok_or(AcquireError::NotNow)
         };
         held.settle();
+        // It may hold a runtime's waker, whose `drop` must not lose what was granted.
+        contain(|| drop(kind));
         placed
     }
 

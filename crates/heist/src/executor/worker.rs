@@ -182,6 +182,7 @@ impl<T> Worker<T> {
     /// Goes quiet; says whether that showed that everything is done.
     fn go_quiet(&mut self) -> bool {
         let mut quiet = self.ledger.go_quiet(&self.shared.termination, &self.shared.intake);
+        worker_id::set_quiet(true);
         quiet.done &= !self.shared.rejected_scheme_finds_work();
         self.metrics().counter_flushes.add(u64::from(quiet.flushed));
         self.metrics().termination_checks.add(u64::from(quiet.checked));
@@ -395,7 +396,9 @@ impl<T> Context for Worker<T> {
             self.metrics().backstop_rescues.add(u64::from(self.after_backstop));
             self.after_backstop = false;
         }
-        self.ledger.leave_quiet(&self.shared.termination);
+        if self.ledger.leave_quiet(&self.shared.termination) {
+            worker_id::set_quiet(false);
+        }
         self.source = source;
         self.in_task = true;
         self.pace.begin_task(|| self.shared.clock.now_ns());

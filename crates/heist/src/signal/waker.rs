@@ -156,8 +156,8 @@ impl SignalWaker {
     }
 
     /// Takes a ready queue, if there is one that nobody else came for. All ready queues get their turn: each start is
-    /// one beyond the queue that was taken last, so none is taken twice before every other that was ready has been
-    /// taken once.
+    /// one beyond the queue that was taken last, so with one consumer none is taken twice before every other that was
+    /// ready has been taken once.
     ///
     /// For those who poll. Those who wait get a permit first and take the queue with it:
     /// [`SignalPermit::take_ready`](super::SignalPermit::take_ready).

@@ -265,17 +265,20 @@ impl Ledger {
         WentQuiet { checked, flushed, done: checked && termination.sums_are_equal(intake) }
     }
 
-    /// The worker has taken a task and is about to run it.
+    /// The worker has taken a task and is about to run it. Says whether it was quiet.
     #[inline]
-    pub fn leave_quiet(&mut self, termination: &Termination) {
-        if self.quiet {
+    pub fn leave_quiet(&mut self, termination: &Termination) -> bool {
+        let was_quiet = self.quiet;
+        if was_quiet {
             self.quiet = false;
             #[cfg(heist_plant)]
             if let Some(scheme) = &termination.rejected {
-                return scheme.left_quiet(self.worker);
+                scheme.left_quiet(self.worker);
+                return true;
             }
             termination.quiet.fetch_sub(1, Ordering::AcqRel);
         }
+        was_quiet
     }
 }
 

@@ -64,6 +64,17 @@ struct Items<T> {
     turns: u64,
 }
 
+/// Rings that have grown beyond this are given back when the queue runs empty, so that one burst does not hold its memory
+/// for the life of the queue.
+const KEPT_CAPACITY: usize = 64 * 1024;
+
+impl<T> Items<T> {
+    fn give_back_outgrown_rings(&mut self) -> Vec<VecDeque<T>> {
+        let rings = [&mut self.older, &mut self.newer].into_iter();
+        rings.filter(|ring| ring.capacity() > KEPT_CAPACITY).map(std::mem::take).collect()
+    }
+}
+
 pub(crate) struct QueueCore<T> {
     /// On lines of their own: what every push reads beside them hardly ever changes.
     items: CachePadded<Mutex<Items<T>>>,
@@ -261,6 +272,7 @@ impl<T> QueueCore<T> {
         let begun = self.flags.begin();
         assert!(begun, "a queue has two consumers");
         items.consumed += hand.take_count();
+        self.in_batch.store(0, Ordering::Relaxed);
         items.turns += 1;
         std::mem::swap(&mut hand.ring, &mut items.newer);
         self.in_ring.store(hand.ring.len(), Ordering::Relaxed);
@@ -270,6 +282,7 @@ impl<T> QueueCore<T> {
     /// The consumer's turn ends. What is left of its ring stays in front of the newer items.
     pub(super) fn end_turn(this: &Arc<Self>, hand: &mut Hand<T>) {
         hand.end_batch();
+        let outgrown;
         let (more, dropped) = {
             let mut items = this.items.lock();
             items.consumed += hand.take_count();
@@ -286,8 +299,12 @@ impl<T> QueueCore<T> {
             items.older = ring;
             this.in_ring.store(0, Ordering::Relaxed);
             this.in_batch.store(0, Ordering::Relaxed);
-            (this.len_of(&items) > 0, dropped)
+            let more = this.len_of(&items) > 0;
+            outgrown = if more { Vec::new() } else { items.give_back_outgrown_rings() };
+            (more, dropped)
         };
+        // Freed outside the lock: unmapping a large ring takes its time.
+        drop(outgrown);
         this.give_room_back(hand.room_owed + dropped.len());
         drop_contained(dropped);
         let more = (more && !planted(Plant::BatchLeftBehind)) || planted(Plant::SlotBeforeQueue);
@@ -308,7 +325,7 @@ impl<T> QueueCore<T> {
         if planted(Plant::TurnUncounted) || this.count_next_turn().is_ok() {
             Self::spawn_turn(this);
         } else {
-            Self::drop_everything(this);
+            Self::drop_everything(this, None);
         }
     }
 
@@ -319,29 +336,42 @@ impl<T> QueueCore<T> {
     /// A turn was dropped without being run: by a stopped executor, by a panic on its way, or by a task that ignores
     /// it.
     pub(super) fn turn_dropped(this: &Arc<Self>) {
-        if this.making.load(Ordering::Relaxed) || this.executor().is_stopped() {
+        if this.making.load(Ordering::Relaxed) {
             this.making.store(false, Ordering::Relaxed);
-            return Self::drop_everything(this);
+            // Closed as well: else each producer that waits for room would push now, and come to this in its turn, all of
+            // them inside the first one's unwinding.
+            Self::drop_everything(this, Some(Door::ClosedAndEmptied));
+            return this.close_room();
+        }
+        if this.executor().is_stopped() {
+            return Self::drop_everything(this, None);
         }
         // At the price of an item. Otherwise a task that always drops its turn would get it again for ever.
         let mut hand = this.begin_turn(1);
         let first = hand.pop();
         if first.is_some() {
             hand.end_batch();
-            this.items.lock().dropped += hand.take_count();
+            let mut items = this.items.lock();
+            items.dropped += hand.take_count();
+            this.in_batch.store(0, Ordering::Relaxed);
         }
         contain(|| drop(first));
         Self::end_turn(this, &mut hand);
     }
 
-    /// Drops what waits, with the gate scheduled and no turn there.
-    fn drop_everything(this: &Arc<Self>) {
-        let begun = this.flags.begin();
-        assert!(begun, "a queue was to be emptied that nobody had scheduled");
-        this.drop_waiting(None);
-        // Somebody has pushed meanwhile: in a stopped executor, a task that still runs.
-        if this.flags.finish() {
-            Self::spawn_next_turn(this);
+    /// Drops what waits, with the gate scheduled and no turn there; and closes the door, if told to.
+    fn drop_everything(this: &Arc<Self>, door: Option<Door>) {
+        loop {
+            let begun = this.flags.begin();
+            assert!(begun, "a queue was to be emptied that nobody had scheduled");
+            this.drop_waiting(door);
+            if !this.flags.finish() {
+                return;
+            }
+            // Somebody has pushed meanwhile: in a stopped executor, a task that still runs.
+            if door.is_none() && this.count_next_turn().is_ok() {
+                return Self::spawn_turn(this);
+            }
         }
     }
 
@@ -378,11 +408,15 @@ impl<T> QueueCore<T> {
             }
             0
         };
-        // After the door: a producer that gets a share of the capacity now finds it closed.
+        self.close_room();
+        dropped
+    }
+
+    /// Refuses those who wait for room. After the door: a producer that gets room now finds that closed.
+    fn close_room(&self) {
         if let Some(capacity) = &self.capacity {
             capacity.close();
         }
-        dropped
     }
 
     /// Takes room for one item, if there is some and nobody waits for it. Not as a permit, which would count one more

@@ -120,7 +120,8 @@ impl<T> fmt::Debug for GatedQueue<T> {
 }
 
 impl<T: Send + 'static> GatedQueue<T> {
-    /// A queue without a bound. `turn` makes the executor's task that consumes it: usually the variant of an enum.
+    /// A queue without a bound. `turn` makes the executor's task that consumes it: usually the variant of an enum. (If it
+    /// panics, that counts as the task's panic, and the queue is closed and emptied.)
     pub fn unbounded<K: Send + 'static>(
         executor: &ExecutorHandle<K>,
         turn: impl Fn(QueueTurn<T>) -> K + Send + Sync + 'static,
@@ -129,8 +130,7 @@ impl<T: Send + 'static> GatedQueue<T> {
         Self::with_scheduler(scheduler, None, QueueConfig::default().batch)
     }
 
-    /// A queue that holds `capacity` items at most. An item that is being consumed has its place until the end of the
-    /// consumer's batch.
+    /// A queue that holds `capacity` items at most; see [`QueueConfig::capacity`] for when their room comes back.
     ///
     /// # Errors
     /// A capacity of 0, or one beyond what a budget can count.
@@ -206,7 +206,8 @@ impl<T> GatedQueue<T> {
         self.core.close(false);
     }
 
-    /// Takes no more items, and drops those that wait; says how many.
+    /// Takes no more items, and drops those that wait; says how many. Those of them that a running consumer has in hand,
+    /// beyond its batch, are dropped when that ends.
     pub fn close_and_drop(&self) -> usize {
         self.core.close(true)
     }
