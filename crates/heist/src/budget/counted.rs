@@ -163,6 +163,9 @@ macro_rules! budget_of_one_unit {
             /// request is too large, the executor was stopped). It is called once, on whichever thread grants the
             /// permit, so it should do no more than that.
             ///
+            /// From a running task of `executor` this works also while that is being joined, and in a [`crate::run`]:
+            /// the task that runs keeps it from ending.
+            ///
             /// # Errors
             /// `executor` takes no more tasks; the error gives `make` back.
             pub fn acquire_then<T, F>(

@@ -108,7 +108,8 @@ impl ReadTokens {
     }
 
     /// Spawns a task onto `executor` as soon as one read of `bytes` is granted to it. As
-    /// [`CountBudget::acquire_then`](super::CountBudget::acquire_then).
+    /// [`CountBudget::acquire_then`](super::CountBudget::acquire_then): from a running task of `executor`, also while
+    /// that is being joined.
     ///
     /// # Errors
     /// `executor` takes no more tasks; the error gives `make` back.
