@@ -271,7 +271,7 @@ pub use rng::XorShift64;
 #[doc(inline)]
 pub use signal::{
     GateGuard, GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats,
-    QueueTurn, Signal, SignalGate, SignalIndexError, SignalPermit, SignalWaker,
+    QueueTurn, Signal, SignalGate, SignalIndexError, SignalIndexKind, SignalPermit, SignalWaker,
 };
 #[doc(inline)]
 pub use worker_id::current_worker_id;
