@@ -1,5 +1,4 @@
-//! Disks: which one a file is on, slots that bound how many jobs use it, lanes of jobs that wait for one, and which
-//! sources need that.
+//! Disks: which one a file is on, slots and lanes for the jobs that use it, and which sources need them.
 //!
 //! Work on storage wants a limit per *device*: eight readers are right for an NVMe disk and far too many for one with a
 //! moving head. What `stat` calls a device is a file system: two partitions of one disk are two of them, and every
