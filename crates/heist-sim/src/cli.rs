@@ -323,9 +323,14 @@ fn write_corpus(folder: &Path) -> Result<ExitCode, String> {
         let found = campaign.run(&|_, _| ()).found.into_iter().next();
         let found =
             found.ok_or_else(|| format!("{plant:?} was not found within {within} schedules"))?;
-        let schedule = Schedule::of_plan(&found.plan, Some(*plant))?;
-        let schedule = schedule.ok_or_else(|| format!("{} does not fail again", found.plan))?;
-        let minimised = minimise(&schedule, &mut |_| ())?;
+        let simplest = || {
+            let schedule = Schedule::of_plan(&found.plan, Some(*plant))?;
+            let schedule = schedule.ok_or_else(|| format!("{} does not fail again", found.plan))?;
+            minimise(&schedule, &mut |_| ())
+        };
+        // On a thread of its own: a schedule that fails in the middle of a panic leaves its thread there.
+        let minimised = std::thread::scope(|scope| scope.spawn(simplest).join());
+        let minimised = minimised.unwrap_or_else(|payload| std::panic::resume_unwind(payload))?;
         let path = folder.join(format!("{plant:?}.json"));
         minimised.write(&path)?;
         let deviations = minimised.decisions.len();

@@ -31,6 +31,22 @@ pub enum Kind {
     MetricsWrong,
     /// A thief that lost a race looked elsewhere without asking again.
     RetryIgnored,
+    /// Two consume a queue at the same time.
+    TwoConsumers,
+    /// Items of a producer came out in another order.
+    OutOfOrder,
+    /// An item was consumed twice.
+    ItemTwice,
+    /// An item is in a queue, and nobody will come for it; or `join` returned before it was consumed.
+    Stranded,
+    /// More is in use than there is of a budget, or in a queue than it holds.
+    OverGranted,
+    /// Somebody was granted what another had waited for.
+    Overtaken,
+    /// Something is in use, and nobody holds it.
+    PermitLost,
+    /// Somebody waits for what is there, and nobody tells.
+    WaiterForgotten,
     /// The code under test panicked.
     EnginePanicked,
     /// Threads wait for each other.
@@ -54,6 +70,14 @@ impl Kind {
         Self::StopUnheard,
         Self::MetricsWrong,
         Self::RetryIgnored,
+        Self::TwoConsumers,
+        Self::OutOfOrder,
+        Self::ItemTwice,
+        Self::Stranded,
+        Self::OverGranted,
+        Self::Overtaken,
+        Self::PermitLost,
+        Self::WaiterForgotten,
         Self::EnginePanicked,
         Self::Stuck,
         Self::NoEnd,

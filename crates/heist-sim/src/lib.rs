@@ -1,7 +1,8 @@
 //! The scheduler in a bottle: the code that ships, on a simulated machine.
 //!
 //! A real [`heist::Executor`] with its real worker loop, policy, idle protocol, intake and termination runs on
-//! simulated threads. Nothing of it is written a second time: `heist::sync` is the one door to atomics, locks, parking,
+//! simulated threads, with real gated queues, budgets, device slots and lanes around it; and raw gates with threads of
+//! their own. Nothing of it is written a second time: `heist::sync` is the one door to atomics, locks, parking,
 //! threads and time, and behind that door stands a [`machine`]. Only two things are modelled: that machine, and
 //! crossbeam's deque (`heist::queue`), which does not go through the door.
 //!
@@ -27,6 +28,13 @@
 //!   not.
 //! - **Tasks block**: for each other, or for somebody outside. They listen when the pool is stopped.
 //! - **Producers are lost**: they are never heard of again, between two calls.
+//! - **Waiters give up**: a wait for a budget ends by its timeout, and a future is dropped, granted or not, whatever
+//!   stands in line behind it.
+//! - **Budgets and slots change** while they are in use: they grow, shrink below what is in use, and are closed.
+//! - **Queues and lanes are closed**, with or without what they hold, while others push, wait for room, or consume.
+//! - **Consumers panic or leave early**: with items in hand, a slot or a permit; and so does the making of a task that
+//!   was granted something, on whichever thread has granted it.
+//! - **Holders are lost** with what they hold, if the pool is stopped after that.
 //! - **Anybody outside stops the pool**: closes, shuts down, cancels, drops it, several at once, while others spawn.
 //!
 //! What may not:
@@ -34,7 +42,11 @@
 //! - A thread does not end inside a call: a producer that is killed between being counted and pushing would leave a
 //!   task that never ends, and Rust has no way to kill a thread.
 //! - Reads are not reordered, nor stores of one thread among each other. That is x86; weaker machines are loom's job.
-//! - Tasks do not stop or drop their own pool, nor spawn through a handle; the tests on real threads do.
+//! - Tasks do not stop or drop their own pool, nor spawn through a handle (but they push, and wait for budgets, through
+//!   one); the tests on real threads do.
+//! - Items are pushed by threads and by tasks, not by futures: `push_async` is `acquire_async` and a push.
+//! - Counts of references are not simulated: that a lane or a budget is forgotten when nobody uses it is not seen here.
+//! - Runtimes behave: a waker does not panic, and wakes its thread.
 //! - Memory is not corrupted, and allocations succeed.
 //! - Hooks of `heist::trace` do not panic: such a panic stops the pool, and nothing is promised about the counts.
 //! - Time does not go backwards.

@@ -8,7 +8,7 @@ use crate::driver::Replay;
 use crate::explore::explore;
 use crate::failure::Kind;
 use crate::plan::{DriverKind, Plan};
-use crate::play::play;
+use crate::play::{afresh, play};
 use crate::scenario::{Act, Scenario, Step, shrink};
 use crate::schedule::{Schedule, plant_by_name};
 use heist::sync::plant;
@@ -63,22 +63,23 @@ fn size(scenario: &Scenario) -> usize {
 
 fn simpler_scenario(schedule: &Schedule) -> Option<Schedule> {
     shrink(&schedule.scenario).into_iter().find_map(|scenario| {
-        let scenario = Rc::new(scenario);
-        if !makes_sense(schedule, &scenario) {
-            return None;
-        }
-        (0..TRIES).find_map(|seed| {
-            let plan = plan(&scenario, seed);
-            let outcome = play(&scenario, plan.driver(), false);
-            if !fails_as(&outcome, schedule.kind()) {
-                return None;
-            }
-            let outcome = play(&scenario, plan.driver(), true);
-            let failure = outcome.failure?;
-            let (scenario, decisions) = ((*scenario).clone(), outcome.decisions);
-            Some(Schedule { scenario, decisions, failure, ..schedule.clone() })
-        })
+        let plan = afresh(|| failing_plan(schedule, &scenario))?;
+        let (failure, decisions) = afresh(|| {
+            let outcome = play(&Rc::new(scenario.clone()), plan.driver(), true);
+            fails_as(&outcome, schedule.kind()).then_some((outcome.failure?, outcome.decisions))
+        })?;
+        Some(Schedule { scenario, decisions, failure, ..schedule.clone() })
     })
+}
+
+/// A plan of a smaller scenario that fails in the same way, if it makes sense and there is one.
+fn failing_plan(schedule: &Schedule, scenario: &Scenario) -> Option<Plan> {
+    let scenario = Rc::new(scenario.clone());
+    if !makes_sense(schedule, &scenario) {
+        return None;
+    }
+    let fails = |plan: &Plan| fails_as(&play(&scenario, plan.driver(), false), schedule.kind());
+    (0..TRIES).map(|seed| plan(&scenario, seed)).find(fails)
 }
 
 fn plan(scenario: &Scenario, seed: u64) -> Plan {
@@ -106,18 +107,22 @@ fn fails_as(outcome: &crate::machine::Outcome, kind: Kind) -> bool {
 
 /// Delta debugging: leaves out halves, quarters, and so on of the decisions.
 fn fewer_decisions(mut best: Schedule, progress: &mut dyn FnMut(&str)) -> Schedule {
-    let scenario = Rc::new(best.scenario.clone());
     let mut chunk = best.decisions.len().div_ceil(2);
     while chunk > 0 {
         let mut from = 0;
         while from < best.decisions.len() {
             let kept = best.decisions.iter().enumerate();
             let kept = kept.filter(|(index, _)| !(from..from + chunk).contains(index));
-            let replay = Replay::new(kept.map(|(_, decision)| *decision));
-            let outcome = play(&scenario, Box::new(replay), true);
-            if fails_as(&outcome, best.kind()) && outcome.decisions.len() < best.decisions.len() {
-                best.decisions = outcome.decisions;
-                best.failure = outcome.failure.expect("it has just failed");
+            let kept: Vec<_> = kept.map(|(_, decision)| *decision).collect();
+            let failed = afresh(|| {
+                let scenario = Rc::new(best.scenario.clone());
+                let outcome = play(&scenario, Box::new(Replay::new(kept)), true);
+                fails_as(&outcome, best.kind()).then_some((outcome.failure?, outcome.decisions))
+            });
+            if let Some((failure, decisions)) = failed
+                && decisions.len() < best.decisions.len()
+            {
+                (best.failure, best.decisions) = (failure, decisions);
             } else {
                 from += chunk;
             }
@@ -130,10 +135,12 @@ fn fewer_decisions(mut best: Schedule, progress: &mut dyn FnMut(&str)) -> Schedu
 
 /// Looks whether there is a schedule with even fewer deviations.
 fn fewest_deviations(best: Schedule) -> Schedule {
-    let scenario = Rc::new(best.scenario.clone());
+    let limits = (FEW_DEVIATIONS_TRIES, Duration::MAX);
     let fewer = (0..best.decisions.len().min(4) as u32).find_map(|bound| {
-        explore(&scenario, bound, (FEW_DEVIATIONS_TRIES, Duration::MAX), Some(best.kind()), |_| ())
-            .found
+        afresh(|| {
+            let scenario = Rc::new(best.scenario.clone());
+            explore(&scenario, bound, limits, Some(best.kind()), |_| ()).found
+        })
     });
     match fewer {
         Some((failure, decisions)) if decisions.len() < best.decisions.len() => {

@@ -15,8 +15,8 @@ pub enum Verdict {
         /// Within so many schedules.
         within: u64,
     },
-    /// It finds nothing, because the simulated machine's read-modify-writes order more than the language promises;
-    /// loom finds it.
+    /// It finds nothing, because the simulated machine orders more than the language promises: its read-modify-writes
+    /// are fences, and a thread's stores arrive in order. Loom finds it.
     LeftToLoom,
     /// It finds nothing, because there is nothing wrong: another way to do the same, for comparison.
     Sound,
@@ -26,8 +26,9 @@ pub enum Verdict {
 pub fn verdict(plant: Plant) -> Verdict {
     use Kind::{
         AcceptedAfterClose, AsleepBesideWork, DoneNeverFound, DoneTooEarly, DroppedForNoReason,
-        EnginePanicked, Lost, MetricsWrong, NoEnd, RanAfterDone, RefusedForNoReason, RetryIgnored,
-        Starved, Stuck,
+        EnginePanicked, ItemTwice, Lost, MetricsWrong, NoEnd, OutOfOrder, OverGranted, Overtaken,
+        PermitLost, RanAfterDone, RefusedForNoReason, RetryIgnored, Starved, Stranded, Stuck,
+        TwoConsumers, WaiterForgotten,
     };
     let found = |scenario, kinds, within| Verdict::Found { scenario, kinds, within };
     match plant {
@@ -70,10 +71,43 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::QueuesLookEmpty => {
             found("standard", &[DoneTooEarly, DroppedForNoReason, RanAfterDone], 200)
         }
+        Plant::EndOutsideUnchecked => found("making-panics", &[DoneNeverFound], 50),
+        Plant::StopForgetsWaiters => found("acquire-then-against-shutdown", &[Stuck], 50),
+        Plant::CancelTellsNobody => found("cancel-with-waiters", &[Stuck], 50),
+        Plant::BatchLeftBehind => found("turns-that-end-early", &[Stranded], 50),
+        Plant::LeftoversGoBehind => found("consumer-panics", &[OutOfOrder], 500),
+        Plant::FinishIgnoresSchedule => found("pipeline", &[Stranded], 500),
+        Plant::TurnUncounted => found(
+            "turns-that-end-early",
+            &[EnginePanicked, DoneNeverFound, DroppedForNoReason, RanAfterDone],
+            50,
+        ),
+        Plant::SlotBeforeQueue => found("one-slot-two-jobs", &[NoEnd], 5),
+        Plant::RequeueInsteadOfLane => found("one-slot-two-jobs", &[NoEnd], 50),
+        Plant::PermitLeakedOnPanic => found("making-panics", &[PermitLost], 50),
+        Plant::SeedGateLoads => found("gates-of-two-signals", &[Stranded], 1_000),
+        Plant::SeedFinishForgetsSummary => found("gates-of-two-signals", &[Stranded], 500),
+        Plant::SeedSummaryClearRaces => found("gates-of-one-signal", &[Stranded], 500),
+        Plant::GuardDropForgets => found("gates-left-early", &[Stranded], 50),
+        Plant::PermitNotPassedOn => found("gates-of-one-signal", &[Stranded], 50),
+        Plant::EmptySignalLeftMarked => found("gates-of-two-signals", &[Stranded], 10_000),
+        Plant::ScheduleLoads => found("gates-of-two-signals", &[Stranded], 5_000),
+        Plant::OneFlagGate => found("gate", &[TwoConsumers, ItemTwice, OutOfOrder], 500),
+        Plant::GrantBeyondTotal => found("bounded-queue", &[OverGranted], 50),
+        Plant::TryOvertakes => found("budget-line", &[Overtaken], 200),
+        Plant::CancelLosesGrant => found("budget-given-up", &[WaiterForgotten, PermitLost], 200),
+        Plant::GiveUpSilent => found("budget-given-up", &[WaiterForgotten], 500),
+        Plant::CloseForgetsWaiters => found("budget-closed", &[Stuck], 50),
+        Plant::ReleaseIgnoresWaiters => found("budget-line", &[WaiterForgotten], 500),
+        // Each of them is a read-modify-write with a weaker order, or a store where one belongs, in a place where the
+        // simulated machine's stores, which arrive in order, lose nothing.
         Plant::SearchersRelaxed
         | Plant::NoHeavyFence
         | Plant::ConsumedRelaxed
-        | Plant::CloserOnlyLoads => Verdict::LeftToLoom,
+        | Plant::CloserOnlyLoads
+        | Plant::SeedFinishAndScheduleStores
+        | Plant::FinishHandsNothingOver
+        | Plant::SignalBitsRelaxed => Verdict::LeftToLoom,
         Plant::SeedIdle => found("standard", &[AsleepBesideWork], 200),
         Plant::InFlightWord | Plant::QuietTree | Plant::CountBeforeLooking => Verdict::Sound,
     }

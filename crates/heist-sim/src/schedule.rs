@@ -4,7 +4,7 @@ use crate::driver::{Action, Replay};
 use crate::failure::{Failure, Kind};
 use crate::machine::Outcome;
 use crate::plan::Plan;
-use crate::play::play;
+use crate::play::{afresh, play};
 use crate::scenario::Scenario;
 use heist::sync::plant::{self, Plant};
 use serde::{Deserialize, Serialize};
@@ -45,17 +45,19 @@ impl Schedule {
     /// # Errors
     /// There is no such scenario.
     pub fn of_plan(plan: &Plan, plant: Option<Plant>) -> Result<Option<Self>, String> {
-        let scenario = plan.scenario()?;
-        plant::set(plant);
-        let outcome = play(&scenario, plan.driver(), true);
-        plant::set(None);
-        Ok(outcome.failure.map(|failure| Self {
-            origin: plan.to_string(),
-            plant: plant.map(|plant| format!("{plant:?}")),
-            failure,
-            scenario: (*scenario).clone(),
-            decisions: outcome.decisions,
-        }))
+        afresh(|| {
+            let scenario = plan.scenario()?;
+            plant::set(plant);
+            let outcome = play(&scenario, plan.driver(), true);
+            plant::set(None);
+            Ok(outcome.failure.map(|failure| Self {
+                origin: plan.to_string(),
+                plant: plant.map(|plant| format!("{plant:?}")),
+                failure,
+                scenario: (*scenario).clone(),
+                decisions: outcome.decisions,
+            }))
+        })
     }
 
     /// Plays it, with its bug planted or without.
@@ -77,7 +79,8 @@ impl Schedule {
     /// # Errors
     /// As [`Schedule::replay`].
     pub fn still_fails(&self) -> Result<bool, String> {
-        Ok(self.replay(true)?.failure.map(|failure| failure.kind) == Some(self.kind()))
+        let failure = afresh(|| Ok::<_, String>(self.replay(true)?.failure))?;
+        Ok(failure.map(|failure| failure.kind) == Some(self.kind()))
     }
 
     /// What is wrong, in a word.

@@ -17,6 +17,10 @@ fn no_schedule_of_a_small_scenario_fails() {
         ("close-against-spawn", 2),
         ("cancel-midway", 2),
         ("thieves-meet", 2),
+        ("two-producers-one-queue", 2),
+        ("one-slot-two-jobs", 2),
+        ("acquire-then-against-shutdown", 2),
+        ("gate", 2),
     ] {
         let scenario = Rc::new(by_name(name).unwrap());
         let explored = explore(&scenario, bound, (u64::MAX, Duration::MAX), None, |_| ());

@@ -456,3 +456,24 @@ fn a_shutdown_with_a_busy_worker_releases_the_places_first() {
         drop(held);
     });
 }
+
+/// Nothing will ever be granted by a budget that nobody has any more: those who wait for it are refused, and the
+/// executor comes to its end.
+#[test]
+fn a_budget_that_is_gone_refuses_those_who_wait() {
+    watched(|| {
+        let executor = start_jobs(workers(1));
+        let budget = CountBudget::new(1).unwrap();
+        budget.try_acquire(1).unwrap().forget();
+        let log = Log::default();
+        let seen = log.clone();
+        budget
+            .acquire_then(1, &executor.handle(), move |permit| {
+                job(move |_| seen.add(permit.is_err()))
+            })
+            .unwrap();
+        drop(budget);
+        executor.join();
+        assert_eq!(log.entries(), [true]);
+    });
+}

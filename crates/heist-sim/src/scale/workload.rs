@@ -100,8 +100,7 @@ impl Workload {
             programs,
             actors: vec![owner],
             end: End::Join,
-            permits: 0,
-            starvation_bound: None,
+            ..Scenario::default()
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Scenarios out of dice, and smaller ones out of larger.
+//! Scenarios out of dice, and smaller ones out of larger. Queues, budgets and lanes are added in `generate_gated`.
 
-use super::{Act, End, How, Pool, Scenario, Step};
+use super::generate_gated::add_gated;
+use super::{Act, End, How, Pool, Push, Scenario, Step};
 use heist::XorShift64;
 
 /// A random scenario that every correct pool brings to its end.
@@ -36,15 +37,19 @@ pub fn generate(seed: u64) -> Scenario {
         2 => End::JoinTimeout { ns: u64::from(rng.below(5_000)) },
         _ => End::Join,
     };
-    let scenario = Scenario {
+    let mut scenario = Scenario {
         name: format!("generated-{seed}"),
         pool: pool(&mut rng, workers),
         programs,
         actors,
         end,
         permits: 1 + rng.below_usize(2),
-        starvation_bound: None,
+        ..Scenario::default()
     };
+    // After everything else, so that a seed makes the same pool with and without.
+    if rng.below(2) == 0 {
+        add_gated(&mut scenario, &mut rng);
+    }
     debug_assert_eq!(scenario.validate(), Ok(()));
     scenario
 }
@@ -149,8 +154,9 @@ pub fn shrink(scenario: &Scenario) -> Vec<Scenario> {
 }
 
 fn halve_act(act: &mut Act) {
-    if let Act::Batch { count, .. } = act {
-        *count = count.div_ceil(2);
+    match act {
+        Act::Batch { count, .. } | Act::Push { count, .. } => *count = count.div_ceil(2),
+        _ => {}
     }
 }
 
@@ -168,6 +174,10 @@ fn simplify_act(act: &mut Act) {
         Act::Batch { program, .. } => *act = Act::Spawn { program: *program, hold: false },
         Act::Spawn { hold, .. } => *hold = false,
         Act::Run { ns } => *ns = 10,
+        Act::Push { count, .. } if *count > 1 => *count -= 1,
+        Act::Push { push, .. } => *push = Push::Wait,
+        Act::Publish { count, .. } if *count > 1 => *count -= 1,
+        Act::AcquireThen { panics, .. } => *panics = false,
         _ => {}
     }
 }
@@ -178,6 +188,7 @@ fn simplify_step(step: &mut Step) {
         Step::Again { times, .. } if *times > 1 => *times -= 1,
         Step::Spawn { how, .. } | Step::Again { how, .. } => *how = How::Local,
         Step::Run { ns } => *ns = 10,
+        Step::Push { push, .. } => *push = Push::Try,
         _ => {}
     }
 }

@@ -1,8 +1,9 @@
-//! The scenarios that are always run. A new part of the scheduler adds its own here.
+//! The scenarios that are always run. A new part of the scheduler adds its own here; those of queues, budgets and lanes
+//! are in `gated`.
 
-use super::{Act, End, How, Pool, Scenario, Step};
+use super::{Act, End, How, Pool, Scenario, Step, gated};
 
-type Make = fn() -> Scenario;
+pub(super) type Make = fn() -> Scenario;
 
 const LIBRARY: &[(&str, Make)] = &[
     ("standard", standard),
@@ -30,15 +31,19 @@ const LIBRARY: &[(&str, Make)] = &[
 
 /// The names of all scenarios.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    LIBRARY.iter().map(|(name, _)| *name)
+    all().map(|(name, _)| *name)
 }
 
 /// The scenario of that name.
 pub fn by_name(name: &str) -> Option<Scenario> {
-    LIBRARY.iter().find(|(known, _)| *known == name).map(|(_, make)| make())
+    all().find(|(known, _)| *known == name).map(|(_, make)| make())
 }
 
-fn scenario(
+fn all() -> impl Iterator<Item = &'static (&'static str, Make)> {
+    LIBRARY.iter().chain(gated::LIBRARY)
+}
+
+pub(super) fn scenario(
     name: &str,
     workers: usize,
     programs: Vec<Vec<Step>>,
@@ -49,21 +54,19 @@ fn scenario(
         pool: Pool { workers, ..Pool::default() },
         programs,
         actors,
-        end: End::Join,
-        permits: 0,
-        starvation_bound: None,
+        ..Scenario::default()
     }
 }
 
-fn spawn(program: usize) -> Act {
+pub(super) fn spawn(program: usize) -> Act {
     Act::Spawn { program, hold: false }
 }
 
-fn children(program: usize, count: usize, how: How) -> Step {
+pub(super) fn children(program: usize, count: usize, how: How) -> Step {
     Step::Spawn { program, count, how }
 }
 
-const SHORT: Step = Step::Run { ns: 100 };
+pub(super) const SHORT: Step = Step::Run { ns: 100 };
 
 /// A tree of tasks from outside on three workers, while another producer adds to it.
 pub fn standard() -> Scenario {

@@ -1,26 +1,21 @@
 //! A scenario is data: a pool, what its tasks do, and who uses it from outside.
 
+mod gated;
 mod generate;
+mod generate_gated;
 mod library;
+mod validate;
 
 pub use generate::{generate, shrink};
 pub use library::{by_name, names, standard};
 
 use serde::{Deserialize, Serialize};
 
-/// More than this do not come to their end within the steps that a schedule may have.
-const WORKERS_MAX: usize = 256;
-const ACTORS_MAX: usize = 64;
-const COUNT_MAX: usize = 100_000;
-
-/// As the executor's own configuration has it.
-const STEAL_TRIES_MAX: u32 = 64;
-
 /// Gates that a scenario can name. Those who meet wait at the one beyond.
 pub const GATES_MAX: usize = 64;
 
 /// Everything about one run but its schedule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// What it is about.
@@ -38,6 +33,21 @@ pub struct Scenario {
     /// How many tasks may hold a permit at a time; see [`Act::Spawn`].
     #[serde(default)]
     pub permits: usize,
+    /// Queues that schedule their own consumers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<Queue>,
+    /// Budgets: how much of each there is at the beginning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub budgets: Vec<u64>,
+    /// Devices with slots, and a lane each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<Device>,
+    /// Queues behind raw gates: the place of each in its waker.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signals: Vec<usize>,
+    /// How many jobs a lane holds at most, if there is a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane_capacity: Option<u64>,
     /// A task from outside is run before any worker has begun this many others. Only for scenarios in which no worker
     /// runs dry: what was moved to a worker's own queue has no such promise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,6 +92,54 @@ impl Default for Pool {
             seed: 1,
         }
     }
+}
+
+/// A gated queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// What its consumer does for each item.
+    pub program: usize,
+    /// How many items it holds at most, if there is a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<u64>,
+    /// How many items a turn is given at most.
+    pub batch: usize,
+    /// After how many items the consumer ends its turn, whatever is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes: Option<usize>,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// What a job of its lane does.
+    pub program: usize,
+    /// How many jobs may use it at a time.
+    pub slots: usize,
+}
+
+/// Where an item goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum To {
+    /// Into a gated queue.
+    Queue(usize),
+    /// Into the lane of a device.
+    Lane(usize),
+}
+
+/// What a producer does about a queue that is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Push {
+    /// Gives up.
+    Try,
+    /// Waits, or gives up if it is a task.
+    Wait,
+    /// Leaves the item to whoever makes room, and a task of this program to be spawned then.
+    Then(usize),
 }
 
 /// How a task spawns another.
@@ -149,6 +207,29 @@ pub enum Step {
     },
     /// The task's value panics when it is dropped, run or not, but for a task that was refused.
     PanicOnDrop,
+    /// Puts an item into a queue or a lane, for a later program.
+    Push {
+        /// Where to.
+        to: To,
+        /// What if it is full.
+        push: Push,
+    },
+    /// Has a task of a later program spawned as soon as it is granted something, which it holds until it has ended.
+    AcquireThen {
+        /// Which budget.
+        budget: usize,
+        /// How much of it.
+        count: u64,
+        /// Which program.
+        program: usize,
+    },
+    /// Takes something if it is there, and holds it until the task has ended.
+    TryAcquire {
+        /// Which budget.
+        budget: usize,
+        /// How much of it.
+        count: u64,
+    },
 }
 
 /// What somebody outside of the pool does.
@@ -194,8 +275,109 @@ pub enum Act {
     Shutdown,
     /// Cancels the pool.
     Cancel,
-    /// Is never heard of again: between two calls, not inside one.
+    /// Is never heard of again: between two calls, not inside one. What it holds is held for ever.
     Vanish,
+    /// Puts items into a queue or a lane, one by one.
+    Push {
+        /// Where to.
+        to: To,
+        /// How many.
+        count: usize,
+        /// What if it is full.
+        push: Push,
+    },
+    /// Takes no more items into a queue.
+    CloseQueue {
+        /// Which queue.
+        queue: usize,
+        /// Whether those that wait are dropped.
+        drops: bool,
+    },
+    /// Takes no more jobs into any lane.
+    CloseLanes {
+        /// Whether those that wait are dropped.
+        drops: bool,
+    },
+    /// Waits for something, and holds it.
+    Acquire {
+        /// Which budget.
+        budget: usize,
+        /// How much of it.
+        count: u64,
+        /// For how long to wait; `None` for as long as it takes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_ns: Option<u64>,
+    },
+    /// Awaits something, and holds it.
+    Await {
+        /// Which budget.
+        budget: usize,
+        /// How much of it.
+        count: u64,
+        /// Drops the future after this long without another look at it; `None`: awaits it to the end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        patience_ns: Option<u64>,
+    },
+    /// Takes something if it is there, and holds it.
+    TryAcquire {
+        /// Which budget.
+        budget: usize,
+        /// How much of it.
+        count: u64,
+    },
+    /// Has a task spawned as soon as it is granted something, which it holds until it has ended.
+    AcquireThen {
+        /// Which budget.
+        budget: usize,
+        /// How much of it.
+        count: u64,
+        /// Which program.
+        program: usize,
+        /// Whether the making of the task panics.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        panics: bool,
+    },
+    /// Waits for a slot, and holds it.
+    AcquireSlot {
+        /// Which device.
+        device: usize,
+    },
+    /// Gives back what it has held longest. At its end an actor gives back everything, and the owner after the pool's.
+    Release,
+    /// Changes how much of a budget there is.
+    Resize {
+        /// Which budget.
+        budget: usize,
+        /// How much.
+        total: u64,
+    },
+    /// Changes how many slots a device has.
+    SetSlots {
+        /// Which device.
+        device: usize,
+        /// How many.
+        slots: usize,
+    },
+    /// Closes a budget.
+    CloseBudget {
+        /// Which one.
+        budget: usize,
+    },
+    /// Publishes items in a queue behind a raw gate, and says so, one by one.
+    Publish {
+        /// Which queue: an index of `signals`.
+        queue: usize,
+        /// How many.
+        count: usize,
+    },
+    /// Consumes what is published behind raw gates, until all of it is consumed.
+    Consume {
+        /// How many items at a time, at most.
+        batch: usize,
+        /// Whether its guard is dropped, as by a panic, when it leaves something behind.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        drops_guard: bool,
+    },
 }
 
 /// How the owner ends the pool.
@@ -214,138 +396,4 @@ pub enum End {
     Drop,
     /// Shuts it down, then waits for what runs.
     ShutdownAndJoin,
-}
-
-impl Scenario {
-    /// Says what is wrong with a scenario that cannot be run.
-    ///
-    /// # Errors
-    /// Names the part, and what is wrong with it.
-    pub fn validate(&self) -> Result<(), String> {
-        self.validate_pool()?;
-        if self.actors.is_empty() || self.actors.len() > ACTORS_MAX {
-            return Err(format!(
-                "actors must be 1 to {ACTORS_MAX}, but there are {}; the first one owns the pool",
-                self.actors.len()
-            ));
-        }
-        if self.actors[0].contains(&Act::Vanish) {
-            return Err("actors[0] owns the pool and must not vanish".to_owned());
-        }
-        for (number, program) in self.programs.iter().enumerate() {
-            for (place, step) in program.iter().enumerate() {
-                self.validate_step(number, step)
-                    .map_err(|problem| format!("programs[{number}][{place}] {problem}"))?;
-            }
-        }
-        for (number, actor) in self.actors.iter().enumerate() {
-            for (place, act) in actor.iter().enumerate() {
-                self.validate_act(act)
-                    .map_err(|problem| format!("actors[{number}][{place}] {problem}"))?;
-            }
-        }
-        match self.gates_waited_for().find(|gate| !self.gates_opened().any(|open| open == *gate)) {
-            Some(gate) => Err(format!("somebody waits for gate {gate}, and nobody opens it")),
-            None => Ok(()),
-        }
-    }
-
-    fn validate_pool(&self) -> Result<(), String> {
-        let pool = &self.pool;
-        if pool.workers == 0 || pool.workers > WORKERS_MAX {
-            return Err(format!(
-                "pool.workers must be 1 to {WORKERS_MAX}, but is {}",
-                pool.workers
-            ));
-        }
-        let at_least_1 = [
-            ("steal_tries", u64::from(pool.steal_tries)),
-            ("steal_batch", pool.steal_batch as u64),
-            ("injector_batch", pool.injector_batch as u64),
-            ("backstop_ns", pool.backstop_ns.unwrap_or(1)),
-        ];
-        if let Some((field, _)) = at_least_1.iter().find(|(_, value)| *value == 0) {
-            return Err(format!("pool.{field} must be at least 1"));
-        }
-        if pool.steal_tries > STEAL_TRIES_MAX {
-            let tries = pool.steal_tries;
-            return Err(format!(
-                "pool.steal_tries must be at most {STEAL_TRIES_MAX}, but is {tries}"
-            ));
-        }
-        Ok(())
-    }
-
-    fn validate_step(&self, number: usize, step: &Step) -> Result<(), String> {
-        match step {
-            Step::Spawn { program, .. } | Step::PanicInBatch { program, .. }
-                if *program <= number || *program >= self.programs.len() =>
-            {
-                Err(format!("spawns program {program}, which is no later one"))
-            }
-            Step::Spawn { count, .. } | Step::PanicInBatch { after: count, .. } => {
-                check_count(*count)
-            }
-            Step::Again { times, .. } => check_count(*times as usize),
-            Step::Meet { parties } if *parties == 0 || *parties > self.pool.workers => {
-                Err(format!("meets {parties}, but there are {} workers", self.pool.workers))
-            }
-            Step::Block { gate } | Step::Open { gate } => check_gate(*gate),
-            _ => Ok(()),
-        }
-    }
-
-    fn validate_act(&self, act: &Act) -> Result<(), String> {
-        match act {
-            Act::Spawn { program, .. } | Act::Batch { program, .. }
-                if *program >= self.programs.len() =>
-            {
-                Err(format!("spawns program {program}, which does not exist"))
-            }
-            Act::Spawn { hold: true, .. } if self.permits == 0 => {
-                Err("wants a permit, but permits is 0".to_owned())
-            }
-            Act::Batch { count, .. } => check_count(*count),
-            Act::Block { gate } | Act::Open { gate } => check_gate(*gate),
-            _ => Ok(()),
-        }
-    }
-
-    fn gates_waited_for(&self) -> impl Iterator<Item = usize> {
-        let steps = self.programs.iter().flatten().filter_map(|step| match step {
-            Step::Block { gate } => Some(*gate),
-            _ => None,
-        });
-        let acts = self.actors.iter().flatten().filter_map(|act| match act {
-            Act::Block { gate } => Some(*gate),
-            _ => None,
-        });
-        steps.chain(acts)
-    }
-
-    fn gates_opened(&self) -> impl Iterator<Item = usize> {
-        let steps = self.programs.iter().flatten().filter_map(|step| match step {
-            Step::Open { gate } => Some(*gate),
-            _ => None,
-        });
-        let acts = self.actors.iter().flatten().filter_map(|act| match act {
-            Act::Open { gate } => Some(*gate),
-            _ => None,
-        });
-        steps.chain(acts)
-    }
-}
-
-fn check_gate(gate: usize) -> Result<(), String> {
-    if gate < GATES_MAX {
-        return Ok(());
-    }
-    Err(format!("names gate {gate}, but gates are 0 to {}", GATES_MAX - 1))
-}
-
-fn check_count(count: usize) -> Result<(), String> {
-    if count <= COUNT_MAX {
-        return Ok(());
-    }
-    Err(format!("wants {count}, but at most {COUNT_MAX} are allowed"))
 }

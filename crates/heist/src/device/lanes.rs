@@ -11,8 +11,8 @@
 use super::DeviceId;
 use super::slots::{DeviceSlotPermit, DeviceSlots};
 use crate::budget::{AcquireError, Amount, Core, CountBudget, CountPermit, Permit};
+use crate::executor::any::AnyExecutor;
 use crate::executor::shared::Shared;
-use crate::executor::waiting::AnyExecutor;
 use crate::executor::{ConfigError, ExecutorHandle, SpawnError};
 use crate::signal::queue::core::Scheduler;
 use crate::signal::{GatedQueue, PushError, PushErrorKind, QueueConfig, QueueStats, QueueTurn};
@@ -306,8 +306,9 @@ impl<T> Lanes<T> {
     }
 }
 
-/// The right to run one job of a lane, with the slot that it needs. It comes to the executor inside a task.
-#[must_use = "a turn that is dropped comes again at once"]
+/// The right to run one job of a lane, with the slot that it needs. It comes to the executor inside a task, which
+/// should [`run`](Self::run) it before it ends; as with a [`QueueTurn`], one that is dropped drops a job.
+#[must_use = "a turn that is dropped drops a job"]
 pub struct DeviceTurn<T> {
     turn: QueueTurn<T>,
     /// The slot. There is none if the lane was emptied for good, or the executor stopped.

@@ -7,11 +7,13 @@
 //! | `worker` | one worker: the real [`crate::policy::Context`], parking, the loop |
 //! | `spin`, `pace` | how long to search before parking; when to look at the injector, when to sample a task's time |
 //! | `waiting` | tasks that wait for a permit, in no queue |
+//! | `any` | what queues and budgets ask of an executor, whatever its tasks are |
 //! | `context` | what a running task sees of its worker |
 //! | `task` | running one task: dropping, containing panics, rebuilding scratch |
 //! | `pool`, `handle`, `thread` | `Executor`, `ExecutorHandle`, and a worker's thread |
 //! | `run` | one run over borrowed data |
 
+pub(crate) mod any;
 mod builder;
 mod config;
 mod context;
@@ -24,7 +26,7 @@ pub mod shared;
 mod spin;
 pub mod task;
 mod thread;
-pub(crate) mod waiting;
+mod waiting;
 pub mod worker;
 
 pub use builder::ExecutorBuilder;

@@ -9,15 +9,12 @@
 //!
 //! Not guaranteed: on which thread a task is made. It is the one that releases the permit, so the making must be short.
 
-use super::error::SpawnErrorKind;
 use super::shared::Shared;
 use super::task::contain;
 use crate::budget::{AcquireError, Amount, Core, Permit, Ticket};
-use crate::cancel::{CancelToken, Watcher};
-use crate::intake::Intake;
+use crate::cancel::Watcher;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Mutex, Weak};
-use crate::worker_id::{self, PoolId};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,8 +25,9 @@ type Granted = Result<Permit, AcquireError>;
 /// A task that waits.
 struct WaitingTask<T> {
     make: Box<dyn FnOnce(Granted) -> T + Send>,
-    /// Its place in the line, once it has one.
-    place: Option<(Arc<Core>, Ticket)>,
+    /// Its place in the line, once it has one. Not a reference that keeps the budget: when nobody else has it, nothing
+    /// will ever be granted, and the budget's end refuses those who wait.
+    place: Option<(Weak<Core>, Ticket)>,
 }
 
 /// The pool's ear at its cancel token, while anything may wait.
@@ -96,7 +94,7 @@ impl<T> Waiting<T> {
     fn set_place(&self, number: u64, core: &Arc<Core>, ticket: Ticket) -> Result<(), Ticket> {
         match self.tasks.lock().waiting.get_mut(&number) {
             Some(task) => {
-                task.place = Some((Arc::clone(core), ticket));
+                task.place = Some((Arc::downgrade(core), ticket));
                 Ok(())
             }
             None => Err(ticket),
@@ -114,91 +112,7 @@ impl<T> Waiting<T> {
     }
 }
 
-/// What others ask of an executor without knowing the type of its tasks.
-pub(crate) trait AnyExecutor: Send + Sync {
-    /// Which pool it is.
-    fn pool(&self) -> PoolId;
-
-    /// Whether the calling thread runs a task of this executor.
-    fn is_inside(&self) -> bool;
-
-    /// What decides whether anything is taken from outside, for those who look often.
-    fn doors(&self) -> (Arc<Intake>, CancelToken);
-
-    /// Whether what is queued is dropped.
-    fn is_stopped(&self) -> bool;
-
-    /// Whether the calling thread runs a task of this executor, which is not stopped, and nothing else waits for its
-    /// worker. A moment later that may be wrong.
-    fn has_nothing_else(&self) -> bool;
-
-    /// Why nothing is accepted. Takes notice of a cancellation, which drops things: not to be called under a lock.
-    fn refusal(&self) -> SpawnErrorKind;
-
-    /// Counts a task that will be there later.
-    fn count_later(&self, inside: bool) -> Result<(), SpawnErrorKind>;
-}
-
-impl<T: Send> AnyExecutor for Shared<T> {
-    fn pool(&self) -> PoolId {
-        self.pool()
-    }
-
-    fn is_inside(&self) -> bool {
-        self.is_inside()
-    }
-
-    fn doors(&self) -> (Arc<Intake>, CancelToken) {
-        (Arc::clone(&self.intake), self.cancel.clone())
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.is_stopped()
-    }
-
-    fn has_nothing_else(&self) -> bool {
-        let worker = worker_id::worker_of(self.pool());
-        worker.is_some_and(|worker| self.stealers[worker].is_empty())
-            && self.injector.is_empty()
-            && !self.is_stopped()
-    }
-
-    fn refusal(&self) -> SpawnErrorKind {
-        self.notice_cancellation();
-        self.refusal()
-    }
-
-    fn count_later(&self, inside: bool) -> Result<(), SpawnErrorKind> {
-        self.count_later(inside)
-    }
-}
-
 impl<T> Shared<T> {
-    /// Whether this is a thread whose running task belongs to this pool. What such a thread spawns is never refused:
-    /// the pool cannot end meanwhile.
-    pub(crate) fn is_inside(&self) -> bool {
-        // What a worker holds to the end (its scratch, the caller's closures) is dropped after the end.
-        worker_id::is_worker_of(self.pool()) && !self.termination.is_done()
-    }
-
-    /// Counts a task that will be there later. To be followed by one that spawns it. Takes no lock.
-    pub(crate) fn count_later(&self, inside: bool) -> Result<(), SpawnErrorKind> {
-        if inside {
-            self.termination.produce_inside();
-            return Ok(());
-        }
-        if self.intake.try_accept(1) { Ok(()) } else { Err(self.refusal()) }
-    }
-
-    /// Counts a task that will be there later, wherever this is called.
-    pub(crate) fn count_now(&self) -> Result<(), SpawnErrorKind> {
-        let inside = self.is_inside();
-        if !inside && !self.notice_cancellation() {
-            return Err(self.refusal());
-        }
-        self.count_later(inside)
-    }
-
     /// Spawns a task that was counted before.
     pub(crate) fn spawn_counted(&self, task: T) {
         self.injector.push(task, || self.clock.now_ns());
@@ -242,7 +156,9 @@ impl<T> Shared<T> {
     }
 
     fn refuse(&self, task: WaitingTask<T>, error: AcquireError) {
-        if let Some((core, ticket)) = task.place {
+        if let Some((core, ticket)) = task.place
+            && let Some(core) = core.upgrade()
+        {
             core.give_up(ticket);
         }
         self.spawn_made(task.make, Err(error));

@@ -102,6 +102,10 @@ impl GateFlags {
         if planted(Plant::SeedGateLoads) || planted(Plant::ScheduleLoads) {
             return self.schedule_unless_a_load_says_so();
         }
+        #[cfg(heist_plant)]
+        if planted(Plant::OneFlagGate) {
+            return self.schedule_one_flag();
+        }
         let before = State(self.byte.fetch_or(State::SCHEDULED, Ordering::AcqRel));
         Self::scheduled_from(before)
     }
@@ -126,6 +130,10 @@ impl GateFlags {
         if planted(Plant::SeedGateLoads) {
             return self.begin_by_a_store();
         }
+        #[cfg(heist_plant)]
+        if planted(Plant::OneFlagGate) {
+            return self.begin_one_flag();
+        }
         // Failing needs no order: nothing is done on the strength of it. Somebody else executes and will announce
         // what came in meanwhile, or nothing is due.
         self.byte
@@ -146,6 +154,9 @@ impl GateFlags {
     #[inline]
     #[must_use = "a gate that was scheduled meanwhile must be announced, or its consumer never runs again"]
     pub fn finish(&self) -> bool {
+        if planted(Plant::OneFlagGate) {
+            return false;
+        }
         // A subtraction, because it is one instruction where clearing a bit and telling the rest is a loop. The
         // bit is set: only the one who has begun gets here.
         let before = State(self.byte.fetch_sub(State::EXECUTING, Self::hand_over()));
@@ -167,6 +178,10 @@ impl GateFlags {
         #[cfg(heist_plant)]
         if planted(Plant::SeedFinishAndScheduleStores) {
             return self.finish_and_schedule_by_a_store();
+        }
+        #[cfg(heist_plant)]
+        if planted(Plant::OneFlagGate) {
+            return self.finish_and_schedule_one_flag();
         }
         let before = State(self.byte.swap(State::SCHEDULED, Self::hand_over()));
         assert!(before.is_executing(), "a gate was finished that nobody had begun");

@@ -26,6 +26,22 @@ impl GateFlags {
     pub(super) fn finish_and_schedule_by_a_store(&self) {
         self.byte.store(State::SCHEDULED, Ordering::Release);
     }
+
+    /// With one flag: what is scheduled while somebody executes is announced at once.
+    pub(super) fn schedule_one_flag(&self) -> Scheduled {
+        let before = State(self.byte.fetch_or(State::SCHEDULED, Ordering::AcqRel));
+        if before.is_scheduled() { Scheduled::WasScheduled } else { Scheduled::WasIdle }
+    }
+
+    /// With one flag: whoever comes for what was announced begins, beside whoever executes.
+    pub(super) fn begin_one_flag(&self) -> bool {
+        State(self.byte.fetch_and(!State::SCHEDULED, Ordering::AcqRel)).is_scheduled()
+    }
+
+    /// With one flag there is nothing to give back.
+    pub(super) fn finish_and_schedule_one_flag(&self) {
+        self.byte.fetch_or(State::SCHEDULED, Ordering::AcqRel);
+    }
 }
 
 impl SignalWaker {

@@ -204,6 +204,12 @@ pub struct MutexGuard<'m, T> {
     value: Option<std::sync::MutexGuard<'m, T>>,
 }
 
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
 impl<T> Mutex<T> {
     /// A new, unlocked mutex.
     pub fn new(value: T) -> Self {

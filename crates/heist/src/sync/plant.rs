@@ -101,6 +101,8 @@ plants! {
     CancelTellsNobody,
     /// A consumer that leaves items behind gives its turn back without scheduling another.
     BatchLeftBehind,
+    /// What a consumer leaves behind goes behind what came in meanwhile.
+    LeftoversGoBehind,
     /// A consumer does not look whether it was scheduled again while it ran.
     FinishIgnoresSchedule,
     /// A consumer's next turn is spawned without being counted.
@@ -129,6 +131,8 @@ plants! {
     EmptySignalLeftMarked,
     /// `schedule` trusts a plain load of SCHEDULED, beside a `begin` that is sound.
     ScheduleLoads,
+    /// A gate has one flag, which `begin` clears: that somebody executes stops nobody.
+    OneFlagGate,
     /// `finish` and `finish_and_schedule` release nothing to the next consumer.
     FinishHandsNothingOver,
     /// A signal's bits order nothing.

@@ -7,12 +7,14 @@
 //! Invariant, whenever the lock is free: if there are items, the gate is not idle, or its consumer has yet to finish
 //! and will see them. `PROTOCOL.md` beside the flags says why.
 
+use super::hand::Hand;
+use super::stats::QueueStats;
 use super::turn::QueueTurn;
 use crate::budget::{AcquireError, Amount, CountBudget, CountPermit};
 use crate::cancel::CancelToken;
 use crate::executor::SpawnErrorKind;
+use crate::executor::any::AnyExecutor;
 use crate::executor::task::contain;
-use crate::executor::waiting::AnyExecutor;
 use crate::intake::Intake;
 use crate::signal::flags::{GateFlags, Scheduled};
 use crate::sync::plant::{Plant, planted};
@@ -38,34 +40,6 @@ pub(crate) enum Refused {
     Executor(SpawnErrorKind),
 }
 
-/// What a queue has done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct QueueStats {
-    /// Items that were taken in.
-    pub pushed: u64,
-    /// Items that a consumer has taken out.
-    pub consumed: u64,
-    /// Items that were dropped: by closing the queue, or because the executor was stopped.
-    pub dropped: u64,
-    /// Times a consumer took what was there in hand. One that goes on in place, because nothing else waits, has one
-    /// turn after the other in the same task.
-    pub turns: u64,
-}
-
-impl std::ops::Add for QueueStats {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            pushed: self.pushed + other.pushed,
-            consumed: self.consumed + other.consumed,
-            dropped: self.dropped + other.dropped,
-            turns: self.turns + other.turns,
-        }
-    }
-}
-
 /// Whether items come in, and what becomes of those that are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Door {
@@ -88,51 +62,6 @@ struct Items<T> {
     /// Those of the dropped ones that are still in the consumer's ring.
     dropped_in_ring: usize,
     turns: u64,
-}
-
-/// What a consumer has in hand during its turn.
-pub(super) struct Hand<T> {
-    ring: VecDeque<T>,
-    /// How many of them it may take now.
-    allowed: usize,
-    /// How many it might take when the batch began.
-    batch: usize,
-    /// How many it has taken in earlier batches of this turn.
-    taken_before: usize,
-    /// Items that are gone and whose room was not given back yet, without those of this batch.
-    room_owed: usize,
-}
-
-impl<T> Hand<T> {
-    fn new(ring: VecDeque<T>) -> Self {
-        Self { ring, allowed: 0, batch: 0, taken_before: 0, room_owed: 0 }
-    }
-
-    #[inline]
-    pub(super) fn pop(&mut self) -> Option<T> {
-        self.allowed = self.allowed.checked_sub(1)?;
-        self.ring.pop_front()
-    }
-
-    /// How many it may still take.
-    pub(super) fn allowed(&self) -> usize {
-        self.allowed
-    }
-
-    /// The batch is over.
-    fn end_batch(&mut self) {
-        let taken = self.batch - self.allowed;
-        self.taken_before += taken;
-        self.room_owed += taken;
-        self.allowed = 0;
-        self.batch = 0;
-    }
-
-    /// Another batch of the same ring.
-    fn begin_batch(&mut self, allowed: usize) {
-        self.allowed = allowed;
-        self.batch = allowed;
-    }
 }
 
 pub(crate) struct QueueCore<T> {
@@ -297,8 +226,8 @@ impl<T> QueueCore<T> {
             Some(in_ring - in_ring.min(most))
         });
         hand.begin_batch(before.unwrap_or(0).min(most));
-        self.in_batch.store(hand.taken_before + hand.allowed, Ordering::Relaxed);
-        hand.allowed > 0
+        self.in_batch.store(hand.count(), Ordering::Relaxed);
+        hand.allowed() > 0
     }
 
     /// The consumer has used up its batch. Gives it another one, unless something else waits for this worker or there
@@ -331,7 +260,7 @@ impl<T> QueueCore<T> {
         self.flags.finish_and_schedule();
         let begun = self.flags.begin();
         assert!(begun, "a queue has two consumers");
-        items.consumed += std::mem::take(&mut hand.taken_before) as u64;
+        items.consumed += hand.take_count();
         items.turns += 1;
         std::mem::swap(&mut hand.ring, &mut items.newer);
         self.in_ring.store(hand.ring.len(), Ordering::Relaxed);
@@ -343,13 +272,16 @@ impl<T> QueueCore<T> {
         hand.end_batch();
         let (more, dropped) = {
             let mut items = this.items.lock();
-            items.consumed += hand.taken_before as u64;
+            items.consumed += hand.take_count();
             let mut ring = std::mem::take(&mut hand.ring);
             let mut dropped = VecDeque::new();
             if items.door == Door::ClosedAndEmptied {
                 std::mem::swap(&mut ring, &mut dropped);
                 items.dropped += (dropped.len() - items.dropped_in_ring) as u64;
                 items.dropped_in_ring = 0;
+            }
+            if planted(Plant::LeftoversGoBehind) {
+                items.newer.append(&mut ring);
             }
             items.older = ring;
             this.in_ring.store(0, Ordering::Relaxed);
@@ -384,14 +316,22 @@ impl<T> QueueCore<T> {
         self.executor().count_later(self.executor().is_inside())
     }
 
-    /// A turn was dropped without being run: by a stopped executor, or by a panic on its way.
+    /// A turn was dropped without being run: by a stopped executor, by a panic on its way, or by a task that ignores
+    /// it.
     pub(super) fn turn_dropped(this: &Arc<Self>) {
         if this.making.load(Ordering::Relaxed) || this.executor().is_stopped() {
             this.making.store(false, Ordering::Relaxed);
-            Self::drop_everything(this);
-        } else {
-            Self::spawn_next_turn(this);
+            return Self::drop_everything(this);
         }
+        // At the price of an item. Otherwise a task that always drops its turn would get it again for ever.
+        let mut hand = this.begin_turn(1);
+        let first = hand.pop();
+        if first.is_some() {
+            hand.end_batch();
+            this.items.lock().dropped += hand.take_count();
+        }
+        contain(|| drop(first));
+        Self::end_turn(this, &mut hand);
     }
 
     /// Drops what waits, with the gate scheduled and no turn there.

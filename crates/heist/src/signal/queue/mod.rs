@@ -6,17 +6,19 @@
 //! | file | idea |
 //! |---|---|
 //! | `core` | the items, the gate's flags, and who is told |
-//! | `turn` | the consumer's turn, and the guard that it becomes |
+//! | `turn`, `hand` | the consumer's turn, the guard that it becomes, and what that holds |
 //! | `schedule` | how a turn becomes a task |
-//! | `error` | why an item was not taken |
+//! | `error`, `stats` | why an item was not taken; what a queue has done |
 
 pub(crate) mod core;
 mod error;
+mod hand;
 mod schedule;
+mod stats;
 mod turn;
 
-pub use self::core::QueueStats;
 pub use error::{PushError, PushErrorKind};
+pub use stats::QueueStats;
 pub use turn::{QueueConsumer, QueueTurn};
 
 use self::core::{QueueCore, Scheduler};
@@ -30,10 +32,11 @@ use std::fmt;
 /// How a queue is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueConfig {
-    /// How many items may wait or be in the consumer's hands; `None` for as many as memory holds.
+    /// How many items may wait or be in the consumer's hands, until the end of their batch; `None` for as many as
+    /// memory holds.
     pub capacity: Option<u64>,
-    /// How many items a consumer takes in one turn, at most. A larger one is cheaper per item; a smaller one lets
-    /// others in sooner.
+    /// After how many items a consumer looks whether others wait, and lets them go first. A larger one is cheaper per
+    /// item; a smaller one lets others in sooner.
     pub batch: usize,
 }
 
@@ -128,7 +131,8 @@ impl<T: Send + 'static> GatedQueue<T> {
         Self::with_scheduler(scheduler, None, QueueConfig::default().batch)
     }
 
-    /// A queue that holds `capacity` items at most.
+    /// A queue that holds `capacity` items at most. An item that is being consumed has its place until the end of the
+    /// consumer's batch.
     ///
     /// # Errors
     /// A capacity of 0, or one beyond what a budget can count.
@@ -267,8 +271,9 @@ impl<T: Send + 'static> GatedQueue<T> {
     /// Pushes an item as soon as there is room, and then spawns the task that `then` makes: the way for a task, which
     /// must not wait, to go on when its item is in. The task counts for `executor` from now on.
     ///
-    /// `then` gets the item back if the queue was closed or its executor takes nothing more. It is called on whichever
-    /// thread makes room, so it should do no more than make the task.
+    /// `then` gets the item back if the queue was closed, its executor takes nothing more, or `executor` was stopped
+    /// while the task waited. A running task of `executor` may call this also while that is being joined. `then` is
+    /// called on whichever thread makes room, so it should do no more than make the task.
     ///
     /// # Errors
     /// `executor` takes no more tasks; the error gives the item and `then` back.

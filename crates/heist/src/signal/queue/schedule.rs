@@ -2,8 +2,8 @@
 
 use super::core::Scheduler;
 use super::turn::QueueTurn;
+use crate::executor::any::AnyExecutor;
 use crate::executor::shared::Shared;
-use crate::executor::waiting::AnyExecutor;
 use crate::sync::Arc;
 
 /// Turns become tasks by `make`, and go to the back of the executor's shared queue: so queues that are busy all the

@@ -1,7 +1,8 @@
 //! The consumer's turn: a value that lives inside a task, and the guard that it becomes when it is run.
 
 use super::GatedQueue;
-use super::core::{Hand, QueueCore};
+use super::core::QueueCore;
+use super::hand::Hand;
 use crate::sync::Arc;
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,9 +11,13 @@ use std::marker::PhantomData;
 /// beside its holder.
 ///
 /// It comes to the executor inside a task, when there is something to consume, and [`QueueTurn::run`] is what the task
-/// should do. Dropped instead (by a panic on the way, say), it comes again as another task, so that no item is
-/// stranded; in an executor that was stopped the queued items are dropped with it, and counted.
-#[must_use = "a turn that is dropped comes again at once"]
+/// should do, before it ends: the task is what the executor counts, so a turn that is kept elsewhere keeps no `join`
+/// waiting, and what it leaves to be consumed after that is dropped.
+///
+/// Dropped instead of run, by a panic on the way or by a task that ignores it, it drops the oldest item, counted, and
+/// comes again in another task if there are more. So a task that never runs its turns loses the items one by one, but
+/// no executor for ever. In an executor that was stopped all items are dropped with it.
+#[must_use = "a turn that is dropped drops an item"]
 pub struct QueueTurn<T> {
     /// `None` once it has begun.
     queue: Option<Arc<QueueCore<T>>>,
@@ -37,8 +42,12 @@ impl<T> QueueTurn<T> {
         }
     }
 
-    /// Consumes a batch of items, in order, and says how many. What is left then comes with another turn, behind
-    /// everything else that waits in the executor; if nothing else waits for this worker, that turn is taken at once.
+    /// Consumes items, in order, and says how many: a batch; and as long as there are more and nothing else waits for
+    /// this worker, another one. What is left then comes with another turn, behind everything else that waits in the
+    /// executor.
+    ///
+    /// A busy queue on an idle executor is consumed in one call that may not return for long. For exactly one batch, to
+    /// do something after each, use [`QueueTurn::begin`].
     ///
     /// If `each` panics, the item that it had is gone; those after it are not.
     pub fn run(self, mut each: impl FnMut(T)) -> usize {

@@ -1,11 +1,21 @@
 //! What is known outside of the code under test: which tasks exist, what became of them, who has been told what. The
 //! oracles compare this with what the code under test does.
 
+mod budgets;
+mod items;
+mod signals;
+
+pub use budgets::{Ask, NOBODY_ASKED, Of};
+pub use items::Producer;
+
 use crate::failure::{Failure, Kind};
 use crate::machine::{ThreadId, machine};
-use crate::scenario::{Scenario, Step};
+use crate::scenario::{Scenario, Step, To};
+use budgets::Budgets;
 use heist::MetricsSnapshot;
 use heist::sync::machine::{Address, Machine};
+use items::Items;
+use signals::Signals;
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -35,6 +45,8 @@ pub enum Place {
     Injector,
     /// The own queue of a worker.
     Own(usize),
+    /// Nowhere yet: it waits for a budget, and is put into the injector by whoever grants it.
+    Line,
 }
 
 /// A task, as far as it is known.
@@ -54,6 +66,8 @@ pub struct Record {
     pub panics_on_drop: bool,
     /// Who offered it from outside.
     offered_by: Option<ThreadId>,
+    /// Whose turn it is, until that is over. It has no program then.
+    pub turn_of: Option<To>,
 }
 
 impl Record {
@@ -109,6 +123,11 @@ pub struct World {
     lost: Vec<Box<dyn Any>>,
     panics: u64,
     dropped: u64,
+    items: Items,
+    budgets: Budgets,
+    signals: Signals,
+    /// Actors that have not come to their end.
+    actors_left: usize,
     /// The pool's own account, after it was joined.
     metrics: Option<MetricsSnapshot>,
 }
@@ -124,13 +143,7 @@ pub fn world<R>(change: impl FnOnce(&mut World) -> R) -> R {
 
 /// Begins a new world.
 pub fn begin_world(scenario: &Rc<Scenario>) {
-    let before = WORLD.replace(Some(World::new(Rc::clone(scenario))));
-    if let Some(before) = before
-        && before.jobs.iter().any(Record::is_lost)
-    {
-        // Tasks that are dropped now would be taken for this world's.
-        std::mem::forget(before.lost);
-    }
+    WORLD.set(Some(World::new(Rc::clone(scenario))));
 }
 
 /// A promise is broken: ends the schedule.
@@ -143,6 +156,10 @@ impl World {
         let workers = scenario.pool.workers;
         Self {
             permits: scenario.permits,
+            items: Items::new(&scenario),
+            budgets: Budgets::new(&scenario),
+            signals: Signals::new(&scenario),
+            actors_left: scenario.actors.len(),
             scenario,
             jobs: Vec::new(),
             outstanding: 0,
@@ -187,6 +204,7 @@ impl World {
             permit: false,
             panics_on_drop: self.scenario.programs[program].contains(&Step::PanicOnDrop),
             offered_by: from_outside.then(|| machine().thread()),
+            turn_of: None,
         });
         self.outstanding += usize::from(!from_outside);
         let job = self.jobs.len() - 1;
@@ -194,6 +212,43 @@ impl World {
             self.watch_for_starvation(job);
         }
         job
+    }
+
+    /// A task was made of a queue's turn: it is counted already.
+    pub fn add_turn(&mut self, to: To) -> usize {
+        self.turn_made(to);
+        self.jobs.push(Record {
+            program: usize::MAX,
+            fate: Fate::Waiting,
+            place: Place::Injector,
+            again: None,
+            permit: false,
+            panics_on_drop: false,
+            offered_by: None,
+            turn_of: Some(to),
+        });
+        self.outstanding += 1;
+        self.jobs.len() - 1
+    }
+
+    /// A task that has waited in no queue was made, and will be put into one.
+    pub fn made(&mut self, job: usize) {
+        self.jobs[job].place = Place::Injector;
+    }
+
+    /// The making of a task is about to panic.
+    pub fn making_panics(&mut self, job: usize) {
+        let record = &mut self.jobs[job];
+        self.outstanding -= usize::from(record.fate == Fate::Waiting);
+        record.fate = Fate::Dropped;
+        record.panics_on_drop = false;
+        self.dropped += 1;
+    }
+
+    /// An actor has come to its end, or will not be heard of again; says whether it is the last one.
+    pub fn actor_leaves(&mut self) -> bool {
+        self.actors_left -= 1;
+        self.actors_left == 0
     }
 
     fn watch_for_starvation(&mut self, job: usize) {
@@ -227,10 +282,11 @@ impl World {
         }
     }
 
-    /// The pool has refused a task from outside.
-    pub fn refused(&mut self, job: usize) {
+    /// The pool has refused a task: from outside, or from one of its own.
+    pub fn refused(&mut self, job: usize, inside: bool) {
+        self.outstanding -= usize::from(self.jobs[job].fate == Fate::Waiting);
         self.jobs[job].fate = Fate::Refused;
-        if !self.joining && !self.stopped {
+        if inside || (!self.joining && !self.stopped) {
             fail(Kind::RefusedForNoReason, format!("task {job} was refused by an open pool"));
         }
     }
@@ -268,6 +324,7 @@ impl World {
         self.jobs[job].fate = Fate::Ended;
         self.running[worker] = None;
         self.outstanding -= 1;
+        self.note_turn_over(job);
     }
 
     /// A panic is about to be thrown by a task.
@@ -303,6 +360,7 @@ impl World {
                 record.fate = Fate::Dropped;
                 self.dropped += 1;
                 self.queued.retain(|queued| queued.job != job);
+                self.note_turn_over(job);
                 self.worker_seen();
                 if !self.stopped {
                     let text = format!("task {job} was dropped, and nobody had stopped the pool");
@@ -328,6 +386,12 @@ impl World {
     /// A producer is never heard of again, and neither is what it holds.
     pub fn keep_for_ever(&mut self, held: impl Any) {
         self.lost.push(Box::new(held));
+    }
+
+    /// The schedule has failed. What lost producers hold cannot be dropped outside of a simulated thread, and tasks
+    /// would be taken for the next world's.
+    pub fn forget_what_is_left(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.lost));
     }
 
     /// Somebody is about to stop the pool.
@@ -366,6 +430,7 @@ impl World {
         self.joined = true;
         self.metrics = Some(metrics);
         self.closed = true;
+        self.check_items_at_join();
         if let Some(worker) = self.left.iter().position(|left| !left) {
             fail(
                 Kind::DoneTooEarly,
@@ -428,7 +493,15 @@ impl World {
     pub fn check_at_rest(&self) -> Option<Failure> {
         let idle = |worker: &usize| self.running[*worker].is_none() && !self.left[*worker];
         let mut idle_workers = (0..self.running.len()).filter(idle);
-        if self.joining && self.outstanding == 0 {
+        let left_alone = self
+            .stranded_at_rest()
+            .or_else(|| self.forgotten_at_rest())
+            .or_else(|| self.unheard_at_rest());
+        if left_alone.is_some() {
+            return left_alone;
+        }
+        let nothing_left = self.outstanding == 0 && !self.has_items() && !self.turn_may_wait();
+        if self.joining && nothing_left {
             let worker = idle_workers.next()?;
             let text = format!(
                 "every task has ended and the pool is closed, but worker {worker} sleeps on"
@@ -439,7 +512,8 @@ impl World {
         for (number, job) in waiting {
             let can_take = |worker: &usize| match job.place {
                 Place::Own(owner) if !self.scenario.pool.stealing => owner == *worker,
-                _ => true,
+                Place::Own(_) | Place::Injector => true,
+                Place::Line => false,
             };
             if let Some(worker) = idle_workers.clone().find(can_take) {
                 let text =
@@ -470,6 +544,7 @@ impl World {
             ("tasks dropped", metrics.tasks_dropped, self.dropped),
             ("panics", metrics.panics, self.panics),
             ("tasks in the injector", metrics.injector_depth, 0),
+            ("tasks that wait for a permit", metrics.tasks_waiting, 0),
         ];
         for (what, counted, expected) in figures {
             if counted != expected {

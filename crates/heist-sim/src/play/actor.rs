@@ -1,0 +1,144 @@
+//! What those do who use the pool from outside.
+
+use super::permits::Held;
+use super::task::{Job, Task};
+use super::{items, permits, signals, stop};
+use crate::machine::machine;
+use crate::scenario::{Act, GATES_MAX, To};
+use crate::world::{Of, Place, Producer, World, world};
+use heist::sync::machine::Machine;
+use heist::sync::{Ordering, fence};
+use heist::{CancelToken, ExecutorHandle, SpawnError};
+use std::collections::VecDeque;
+
+/// What an actor does; returns what it holds at its end.
+pub(super) fn act(
+    number: usize,
+    acts: &[Act],
+    handle: &ExecutorHandle<Job>,
+    cancel: &CancelToken,
+) -> VecDeque<Held> {
+    let mut held = VecDeque::new();
+    for act in acts {
+        machine().say(|| format!("{act:?}"));
+        match act {
+            Act::Spawn { program, hold } => {
+                if *hold && !take_permit() {
+                    continue;
+                }
+                let task = Task::new(*program, Place::Injector, true);
+                let job = task.number();
+                world(|world| world.job(job).permit = *hold);
+                offer(&[job], false, || handle.spawn(Job::Program(task)));
+            }
+            Act::Batch { program, count } => {
+                let tasks: Vec<_> =
+                    (0..*count).map(|_| Task::new(*program, Place::Injector, true)).collect();
+                let numbers: Vec<_> = tasks.iter().map(Task::number).collect();
+                let jobs = tasks.into_iter().map(Job::Program).collect();
+                offer(&numbers, false, || handle.spawn_batch(jobs));
+            }
+            Act::Run { ns } => machine().work(*ns),
+            Act::Sleep { ns } => {
+                let nobody_tells = machine().allocate(0);
+                // A wake-up for no reason just makes the sleep shorter.
+                machine().wait(nobody_tells, Some(*ns));
+            }
+            Act::Block { gate } => wait_at(*gate),
+            Act::Open { gate } => world(|world| world.open(*gate)),
+            Act::Shutdown => {
+                stop();
+                handle.shutdown();
+                world(World::has_stopped);
+            }
+            Act::Cancel => {
+                stop();
+                cancel.cancel();
+                // A cancelled pool accepts nothing, whether it has noticed or not; but nobody else can know of it
+                // before the store has arrived.
+                fence(Ordering::SeqCst);
+                world(World::has_stopped);
+            }
+            Act::Vanish => {
+                world(|world| world.keep_for_ever(handle.clone()));
+                // Not in the world: given back after the schedule, it would be taken for the next one's.
+                std::mem::forget(std::mem::take(&mut held));
+                break;
+            }
+            Act::Push { to, count, push } => {
+                for _ in 0..*count {
+                    items::push(*to, *push, handle, Producer::this_actor());
+                }
+            }
+            Act::CloseQueue { queue, drops } => items::close(&[To::Queue(*queue)], *drops),
+            Act::CloseLanes { drops } => items::close_lanes(*drops),
+            Act::Acquire { budget, count, timeout_ns } => {
+                held.extend(permits::acquire(*budget, *count, *timeout_ns));
+            }
+            Act::Await { budget, count, patience_ns } => {
+                held.extend(permits::acquire_async(*budget, *count, *patience_ns));
+            }
+            Act::TryAcquire { budget, count } => held.extend(permits::try_acquire(*budget, *count)),
+            Act::AcquireThen { budget, count, program, panics } => {
+                permits::acquire_then(*budget, *count, (*program, *panics), handle, true);
+            }
+            Act::AcquireSlot { device } => held.extend(permits::acquire_slot(*device)),
+            Act::Release => drop(held.pop_front()),
+            Act::Resize { budget, total } => permits::resize(Of::Budget(*budget), *total),
+            Act::SetSlots { device, slots } => permits::resize(Of::Device(*device), *slots as u64),
+            Act::CloseBudget { budget } => permits::close(*budget),
+            Act::Publish { queue, count } => signals::publish(*queue, number, *count),
+            Act::Consume { batch, drops_guard } => signals::consume(*batch, *drops_guard),
+        }
+    }
+    held
+}
+
+/// Offers tasks to the pool. `inside`: by one of its own, which is never refused.
+pub(super) fn offer<R>(
+    jobs: &[usize],
+    inside: bool,
+    spawn: impl FnOnce() -> Result<(), SpawnError<R>>,
+) {
+    let was_closed = !inside && world(|world| world.is_closed());
+    match spawn() {
+        Ok(()) => world(|world| jobs.iter().for_each(|job| world.accepted(*job, was_closed))),
+        Err(refused) => {
+            machine().say(|| format!("refused: {refused}"));
+            world(|world| jobs.iter().for_each(|job| world.refused(*job, inside)));
+            drop(refused);
+        }
+    }
+}
+
+/// Waits for a permit; says whether there is one. If the pool is stopped there may never be.
+fn take_permit() -> bool {
+    loop {
+        let (taken, stopped, word) =
+            world(|world| (world.try_take_permit(), world.is_closed(), world.permit_word()));
+        if taken || stopped {
+            return taken;
+        }
+        machine().wait(word, None);
+    }
+}
+
+pub(super) fn wait_at(gate: usize) {
+    loop {
+        let ((word, opened), stopped) = world(|world| (world.gate(gate), world.is_stopped()));
+        if opened || stopped {
+            return;
+        }
+        machine().wait(word, None);
+    }
+}
+
+/// The gate at which those wait who meet. It is beyond those that scenarios name.
+const MEETING: usize = GATES_MAX;
+
+pub(super) fn meet(parties: usize) {
+    if world(World::meet) == parties {
+        world(|world| world.open(MEETING));
+    }
+    wait_at(MEETING);
+}

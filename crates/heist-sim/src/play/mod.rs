@@ -1,0 +1,257 @@
+//! Plays a scenario: a real pool of the code that ships, on simulated threads.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `actor` | what those do who use the pool from outside |
+//! | `task` | what tasks do |
+//! | `equipment` | the queues, lanes and budgets that all of them reach |
+//! | `items` | pushing and consuming |
+//! | `permits` | asking for something, holding it, and giving it back |
+//! | `signals` | raw gates, without a pool |
+
+mod actor;
+mod equipment;
+mod items;
+mod permits;
+mod signals;
+mod task;
+
+pub use task::Job;
+
+use crate::driver::Driver;
+use crate::failure::Kind;
+use crate::machine::{Outcome, Setup, machine};
+use crate::scenario::{End, Scenario};
+use crate::world::{World, begin_world, fail, world};
+use actor::act;
+use heist::policy::Source;
+use heist::sync::machine::Machine;
+use heist::sync::plant::{self, Plant};
+use heist::trace::{TraceHooks, Tracer};
+use heist::{
+    CancelToken, Executor, ExecutorBuilder, ExecutorConfig, ExecutorHandle, MetricsSnapshot,
+    OnPanic,
+};
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What planned panics say.
+const PLANNED: &str = "as planned";
+
+/// More steps than any schedule of the usual scenarios needs; drivers that are unfair need the room.
+const STEPS_MAX: u64 = 200_000;
+
+/// Plays one schedule.
+pub fn play(scenario: &Rc<Scenario>, driver: Box<dyn Driver>, record: bool) -> Outcome {
+    silence_panics();
+    begin_world(scenario);
+    let main = {
+        let scenario = Rc::clone(scenario);
+        move || contained(|| own_a_pool(&scenario))
+    };
+    let at_rest = || world(|world| world.check_at_rest());
+    let stuck = || world(|world| world.explain_stuck());
+    IN_SIMULATION.set(true);
+    let setup = Setup { driver, steps_max: STEPS_MAX, record, costs: None };
+    let mut outcome = machine().run(setup, main, at_rest, stuck);
+    IN_SIMULATION.set(false);
+    equipment::forget_what_is_left();
+    outcome.failure = outcome.failure.or_else(|| world(|world| world.check_end()));
+    if outcome.failure.is_some() {
+        world(World::forget_what_is_left);
+    }
+    outcome
+}
+
+/// Plays something on this thread, or on another one if a failed schedule has left this one in the middle of a panic:
+/// what is played here would find itself panicking, and not do what it does elsewhere.
+pub fn afresh<R: Send>(body: impl FnOnce() -> R + Send) -> R {
+    if !std::thread::panicking() {
+        return body();
+    }
+    let planted = Plant::ALL.iter().copied().find(|plant| plant::planted(*plant));
+    let with_plant = || {
+        plant::set(planted);
+        body()
+    };
+    let played = std::thread::scope(|scope| scope.spawn(with_plant).join());
+    played.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+}
+
+thread_local! {
+    static IN_SIMULATION: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A panic of the code under test is reported by an oracle; planned ones by nobody. With `HEIST_SIM_PANICS` set all of
+/// them are shown, for whoever debugs the simulator itself.
+fn silence_panics() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let report = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !IN_SIMULATION.get() || std::env::var_os("HEIST_SIM_PANICS").is_some() {
+                report(info);
+            }
+        }));
+    });
+}
+
+/// A panic that gets here is nobody's plan.
+fn contained(body: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+        fail(Kind::EnginePanicked, text_of(&*payload));
+    }
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic".to_owned())
+}
+
+fn own_a_pool(scenario: &Rc<Scenario>) {
+    let cancel = CancelToken::new();
+    let builder = ExecutorBuilder::new(config(scenario, &cancel)).trace(Watch);
+    let executor = match builder.build(|_worker| (), task::run) {
+        Ok(executor) => executor,
+        Err(error) => return fail(Kind::EnginePanicked, error.to_string()),
+    };
+    let handle = executor.handle();
+    if let Err(problem) = equipment::install(scenario, &handle) {
+        return fail(Kind::EnginePanicked, problem);
+    }
+    for (number, acts) in scenario.actors.iter().enumerate().skip(1) {
+        let (acts, handle, cancel) = (acts.clone(), handle.clone(), cancel.clone());
+        let body = move || {
+            contained(|| {
+                drop(act(number, &acts, &handle, &cancel));
+                equipment::leave();
+            });
+        };
+        machine().spawn(&format!("actor-{number}"), Box::new(body));
+    }
+    let held = act(0, &scenario.actors[0], &handle, &cancel);
+    let metrics = end_pool(scenario.end, executor, &handle);
+    world(|world| world.has_joined(metrics));
+    if let Some(unplanned) = handle.panics().iter().find(|panic| panic.message != PLANNED) {
+        fail(Kind::EnginePanicked, unplanned.message.clone());
+    }
+    drop(held);
+    equipment::leave();
+}
+
+/// Every field by name: the defaults would ask the system how many cores there are, for each schedule.
+fn config(scenario: &Scenario, cancel: &CancelToken) -> ExecutorConfig {
+    let pool = &scenario.pool;
+    ExecutorConfig {
+        workers: pool.workers,
+        seed: pool.seed,
+        steal_tries: pool.steal_tries,
+        spin_iters: pool.looks,
+        pin_threads: false,
+        stealing: pool.stealing,
+        steal_batch: pool.steal_batch,
+        injector_batch: pool.injector_batch,
+        on_panic: if pool.isolate_panics { OnPanic::Isolate } else { OnPanic::Abort },
+        park_backstop: pool.backstop_ns.map(Duration::from_nanos),
+        thread_name: "worker".to_owned(),
+        stack_size: None,
+        cancel: cancel.clone(),
+    }
+}
+
+/// Ends the pool as the scenario says.
+fn end_pool(end: End, executor: Executor<Job>, handle: &ExecutorHandle<Job>) -> MetricsSnapshot {
+    machine().say(|| format!("ends the pool: {end:?}"));
+    world(World::joins);
+    match end {
+        End::Join => rethrown_as_planned(|| executor.join()),
+        End::JoinTimeout { ns } => {
+            rethrown_as_planned(|| match executor.join_timeout(Duration::from_nanos(ns)) {
+                Ok(metrics) => metrics,
+                Err(late) => {
+                    world(World::has_closed);
+                    late.into_executor().join()
+                }
+            })
+        }
+        End::Drop => {
+            stop();
+            drop(executor);
+            None
+        }
+        End::ShutdownAndJoin => {
+            stop();
+            executor.shutdown();
+            world(World::has_closed);
+            rethrown_as_planned(|| executor.join())
+        }
+    }
+    .unwrap_or_else(|| handle.metrics())
+}
+
+/// `join` rethrows a task's panic. Any other is a failure.
+fn rethrown_as_planned(join: impl FnOnce() -> MetricsSnapshot) -> Option<MetricsSnapshot> {
+    match catch_unwind(AssertUnwindSafe(join)) {
+        Ok(metrics) => Some(metrics),
+        Err(payload) => {
+            let text = text_of(&*payload);
+            if text != PLANNED {
+                fail(Kind::EnginePanicked, text);
+            }
+            None
+        }
+    }
+}
+
+/// Somebody is about to stop the pool: whoever waits at a gate gives up.
+fn stop() {
+    world(|world| {
+        world.stops();
+        world.wake_all_who_wait();
+    });
+}
+
+/// Watches the workers come and go.
+#[derive(Clone, Copy, Debug)]
+struct Watch;
+
+#[derive(Debug)]
+struct WorkerWatch(usize);
+
+impl Tracer for Watch {
+    type Hooks = WorkerWatch;
+
+    fn worker(&self, worker: usize) -> WorkerWatch {
+        WorkerWatch(worker)
+    }
+}
+
+impl TraceHooks for WorkerWatch {
+    fn task_start(&mut self, source: Source) {
+        machine().say(|| format!("takes a task: {source:?}"));
+    }
+
+    fn steal(&mut self, victim: usize) {
+        machine().say(|| format!("has stolen from worker {victim}"));
+    }
+
+    fn park(&mut self) {
+        machine().say(|| "is about to park".to_owned());
+        world(World::worker_seen);
+    }
+
+    fn unpark(&mut self, woken: bool) {
+        machine().say(|| format!("is awake again{}", if woken { ", by a token" } else { "" }));
+    }
+}
+
+impl Drop for WorkerWatch {
+    fn drop(&mut self) {
+        machine().say(|| "leaves".to_owned());
+        world(|world| world.worker_left(self.0));
+    }
+}
