@@ -164,9 +164,9 @@ budget_of_one_unit! {
     Count, "things",
     /// How many things of a kind (open files, connections, slots) may be in use at a time. Clones are the same budget.
     ///
-    /// **First come, first served.** Threads, futures and tasks wait in one line, and are granted in the order in which
-    /// they came; in which order they then run is up to the system. Nobody overtakes: [`CountBudget::try_acquire`] fails
-    /// while others wait, and a small request waits behind a large one, or the large one would starve.
+    /// **First come, first served.** Threads, futures and tasks wait in one line and are granted in the order in which
+    /// they came. (In which order they then run is up to the system.) Nobody overtakes: [`CountBudget::try_acquire`]
+    /// fails while others wait, and a small request waits behind a large one, or the large one would starve.
     ///
     /// ```
     /// use heist::{AcquireError, CountBudget};
@@ -190,9 +190,9 @@ budget_of_one_unit! {
     Bytes, "bytes",
     /// How many bytes may be in use at a time: for buffers, for what is queued or sent. Clones are the same budget.
     ///
-    /// **First come, first served.** Threads, futures and tasks wait in one line, and are granted in the order in which
-    /// they came; in which order they then run is up to the system. Nobody overtakes: [`ByteBudget::try_acquire`] fails
-    /// while others wait, and a small request waits behind a large one, or the large one would starve.
+    /// **First come, first served.** Threads, futures and tasks wait in one line and are granted in the order in which
+    /// they came. (In which order they then run is up to the system.) Nobody overtakes: [`ByteBudget::try_acquire`]
+    /// fails while others wait, and a small request waits behind a large one, or the large one would starve.
     ///
     /// ```
     /// use heist::ByteBudget;

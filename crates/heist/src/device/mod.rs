@@ -3,8 +3,8 @@
 //! Work on storage wants a limit per *device*: eight readers are right for an NVMe disk and far too many for one with a
 //! moving head. What `stat` calls a device is a file system: two partitions of one disk are two of them, and every
 //! btrfs subvolume is another. This module goes on from there to the hardware. A [`DeviceId`] is the same for all that
-//! shares a disk. [`DeviceSlots`] are the limit, [`DeviceLanes`] put jobs on an executor as it allows, and an [`IoModel`]
-//! says whether a source of data needs a slot at all.
+//! shares a disk. [`DeviceSlots`] are the limit, [`DeviceLanes`] put jobs on an executor as it allows, and an
+//! [`IoModel`] says whether a source of data needs a slot at all.
 //!
 //! ```
 //! use heist::device::{DeviceId, DeviceMap};
