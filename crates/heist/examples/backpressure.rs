@@ -8,75 +8,37 @@
 //! cargo run --release --example backpressure
 //! ```
 
-use heist::{CancelToken, Executor, ExecutorHandle, SpawnErrorKind, StartError};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use heist::{
+    AcquireError, CancelToken, CountBudget, CountPermit, Executor, ExecutorHandle, SpawnErrorKind,
+    StartError,
+};
+use std::error::Error;
 use std::thread;
 use std::time::Duration;
 
-const IN_FLIGHT_MAX: usize = 8;
-
-/// A number of permits to share out.
-struct Budget {
-    free: Mutex<usize>,
-    freed: Condvar,
-    /// How many were out at the same time, at most.
-    peak: AtomicUsize,
-    total: usize,
-}
-
-/// One share of a [`Budget`], given back on drop.
-struct Permit(Arc<Budget>);
-
-impl Budget {
-    fn new(total: usize) -> Arc<Self> {
-        Arc::new(Self {
-            free: Mutex::new(total),
-            freed: Condvar::new(),
-            peak: AtomicUsize::new(0),
-            total,
-        })
-    }
-
-    /// Waits for a permit. Only for producers: a worker that waited here would keep others from being run.
-    fn acquire(self: &Arc<Self>) -> Permit {
-        // A panicking holder cannot leave a number half changed.
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.freed.wait_while(free, |free| *free == 0);
-        let mut free = waited.unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
-        self.peak.fetch_max(self.total - *free, Ordering::Relaxed);
-        Permit(Arc::clone(self))
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.freed.notify_one();
-    }
-}
+const IN_FLIGHT_MAX: u64 = 8;
 
 struct Task {
     number: usize,
     /// Nobody reads it. It only has to be here.
-    _permit: Permit,
+    _permit: CountPermit,
 }
 
 /// Spawns up to `count` tasks; returns how many were accepted, and why no more if it was told to stop.
 fn produce(
     count: usize,
-    budget: &Arc<Budget>,
+    budget: &CountBudget,
     executor: &ExecutorHandle<Task>,
-) -> (usize, Option<SpawnErrorKind>) {
+) -> Result<(usize, Option<SpawnErrorKind>), AcquireError> {
     for number in 0..count {
-        let task = Task { number, _permit: budget.acquire() };
+        // Blocks until one of those in flight is done with. Not for workers: a task waits with `acquire_then`.
+        let task = Task { number, _permit: budget.acquire(1)? };
         // A refused task comes back in the error, and its permit with it.
         if let Err(refused) = executor.spawn(task) {
-            return (number, Some(refused.kind()));
+            return Ok((number, Some(refused.kind())));
         }
     }
-    (count, None)
+    Ok((count, None))
 }
 
 /// A pool whose tasks take half a millisecond; the one with the number `bad` panics.
@@ -92,29 +54,33 @@ fn start(cancel: &CancelToken, bad: Option<usize>) -> Result<Executor<Task>, Sta
     )
 }
 
-fn report(what: &str, budget: &Budget, (accepted, stopped_by): (usize, Option<SpawnErrorKind>)) {
-    let peak = budget.peak.load(Ordering::Relaxed);
+fn report(
+    what: &str,
+    budget: &CountBudget,
+    (accepted, stopped_by): (usize, Option<SpawnErrorKind>),
+) {
+    let peak = budget.high_water();
     let reason = stopped_by.map_or("the end of the input".to_owned(), |kind| kind.to_string());
     println!("{what}: {accepted} tasks accepted, at most {peak} in flight; stopped by: {reason}");
 }
 
-fn main() -> Result<(), StartError> {
+fn main() -> Result<(), Box<dyn Error>> {
     // To the end.
-    let (budget, cancel) = (Budget::new(IN_FLIGHT_MAX), CancelToken::new());
+    let (budget, cancel) = (CountBudget::new(IN_FLIGHT_MAX)?, CancelToken::new());
     let executor = start(&cancel, None)?;
-    let produced = produce(2_000, &budget, &executor.handle());
+    let produced = produce(2_000, &budget, &executor.handle())?;
     let metrics = executor.join();
     report("a whole run", &budget, produced);
     println!("{metrics}\n");
 
     // Cancelled from another thread, as by Ctrl-C or a deadline.
-    let budget = Budget::new(IN_FLIGHT_MAX);
+    let budget = CountBudget::new(IN_FLIGHT_MAX)?;
     let executor = start(&cancel, None)?;
     let deadline = thread::spawn(move || {
         thread::sleep(Duration::from_millis(100));
         cancel.cancel();
     });
-    let produced = produce(usize::MAX, &budget, &executor.handle());
+    let produced = produce(usize::MAX, &budget, &executor.handle())?;
     executor.join();
     report("cancelled", &budget, produced);
     // It has cancelled, so it has ended.
@@ -122,10 +88,10 @@ fn main() -> Result<(), StartError> {
 
     // Stopped by a panic, of which the standard library tells on standard error. `join` would rethrow it; dropping the
     // executor does not.
-    let budget = Budget::new(IN_FLIGHT_MAX);
+    let budget = CountBudget::new(IN_FLIGHT_MAX)?;
     let executor = start(&CancelToken::new(), Some(300))?;
     let handle = executor.handle();
-    let produced = produce(usize::MAX, &budget, &handle);
+    let produced = produce(usize::MAX, &budget, &handle)?;
     for panic in handle.panics() {
         println!("{panic}");
     }

@@ -17,8 +17,7 @@
 //! Not guaranteed: promptness (running work notices when it asks), and cheap checks deep down: a check of a
 //! token that is *not* cancelled reads one flag per ancestor. Keep trees shallow.
 //!
-//! In a signal handler `cancel` is safe as long as nobody watches: it is then a store and a load. Where
-//! tasks may wait for permits, let the handler wake a thread that cancels.
+//! Nor is `cancel` safe in a signal handler: it may take locks, and run the callers' closures.
 
 use std::fmt;
 
@@ -114,6 +113,12 @@ impl CancelToken {
     }
 
     /// Cancels this token and with it every descendant. Further calls change nothing.
+    ///
+    /// Tasks that wait for a permit in an executor with this token, or with a descendant of it, are released: they give
+    /// up their places and are dropped. This is done on this thread, and runs the closures that were to make them.
+    ///
+    /// **Not from a signal handler.** It may take locks, and run those closures. Let the handler wake a thread that
+    /// cancels: by a flag that is polled, or a byte through a pipe.
     pub fn cancel(&self) {
         // Release: pairs with the Acquire in `is_cancelled`. Without it, a task that sees the flag
         // might not see what was written before, such as the reason for the cancellation.

@@ -81,10 +81,13 @@
 //!   files, memory, connections. Permits are owned values that live inside of tasks and items; who comes first is
 //!   granted first. A task tries, or is spawned when it is granted ([`CountBudget::acquire_then`]).
 //! - [`DeviceLanes`] run jobs as the [`DeviceSlots`] of their disks allow. A slow disk's jobs hold up no other disk's;
-//!   see the example `device_lanes`.
+//!   see the example `device_lanes`. Which disk a file is on: [`DeviceId::from_path`] tells for one path, a
+//!   [`DeviceMap`](device::DeviceMap) for many, with a system call for each and the rest once per file system.
 //!
-//! Threads that are no workers may also block (`push`, `acquire`), and futures on any runtime may wait (`push_async`,
-//! `acquire_async`). What waits counts for the executor: `join` waits for it, and a stopped executor lets go of it.
+//! Tasks, items and jobs that wait count for the executor: `join` waits for them, and a stopped executor lets go of
+//! them. Threads that are no workers may also block (`push`, `acquire`), and futures on any runtime may wait
+//! (`push_async`, `acquire_async`). These do not count, and `join` does not wait for them: who waits for room when the
+//! executor takes nothing more gets the item back.
 //!
 //! ```
 //! use heist::{AcquireError, ByteBudget, BytePermit, Executor, GatedQueue, QueueTurn};
@@ -173,7 +176,7 @@
 //! | `park_backstop` | off | for those who insist on a timeout; never needed |
 //! | `thread_name` | `heist` | to find the threads in a profile |
 //! | `stack_size` | the platform's | deep recursion inside a task |
-//! | `cancel` | a token of its own | to stop several pools at once, or from a signal handler |
+//! | `cancel` | a token of its own | to stop several pools at once, or with the rest of the program |
 //!
 //! And of queues and disks:
 //!
@@ -239,25 +242,36 @@ pub mod termination;
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;
 
+// Inlined: the front page then shows each with its summary, wherever it is defined.
+#[doc(inline)]
 pub use budget::{
     Acquire, AcquireError, BudgetError, BudgetUnit, ByteBudget, BytePermit, CountBudget,
     CountPermit, ReadAmount, ReadPermit, ReadTokens,
 };
+#[doc(inline)]
 pub use cancel::CancelToken;
+#[doc(inline)]
 pub use device::{
     DeviceId, DeviceKind, DeviceLanes, DeviceSlotPermit, DeviceSlots, DeviceSlotsConfig,
     DeviceSlotsError, DeviceTurn, IoModel, PhysicalDevice,
 };
+#[doc(inline)]
 pub use executor::{
     ConfigError, ExecutorConfig, OnPanic, RunError, SpawnError, SpawnErrorKind, Spawner,
     StartError, TaskPanic, WorkerCtx,
 };
+#[doc(inline)]
 pub use executor::{Executor, ExecutorBuilder, ExecutorHandle, JoinTimeout, RunOutput, run};
+#[doc(inline)]
 pub use histogram::Histogram;
+#[doc(inline)]
 pub use metrics::MetricsSnapshot;
+#[doc(inline)]
 pub use rng::XorShift64;
+#[doc(inline)]
 pub use signal::{
     GateGuard, GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats,
-    QueueTurn, Signal, SignalGate, SignalIndexError, SignalPermit, SignalWaker,
+    QueueTurn, Signal, SignalGate, SignalIndexError, SignalIndexKind, SignalPermit, SignalWaker,
 };
+#[doc(inline)]
 pub use worker_id::current_worker_id;

@@ -77,6 +77,37 @@ fn a_task_waits_in_line_and_holds_no_worker() {
     });
 }
 
+/// A run takes nothing from outside, but its own tasks may wait.
+#[test]
+fn a_task_of_a_run_waits_and_the_run_waits_for_it() {
+    enum Step {
+        Ask,
+        Go(Granted),
+    }
+    watched(|| {
+        let budget = CountBudget::new(1).unwrap();
+        let roots = (0..100).map(|_| Step::Ask);
+        let output = heist::run(
+            workers(2),
+            roots,
+            |_worker| 0,
+            |step, ctx| match step {
+                Step::Ask => {
+                    let handle = ctx.handle();
+                    let refused = handle.spawn(Step::Ask).unwrap_err();
+                    assert_eq!(refused.kind(), SpawnErrorKind::Closed);
+                    assert!(budget.acquire_then(1, &handle, Step::Go).is_ok(), "from inside");
+                }
+                Step::Go(granted) => *ctx.scratch += granted.unwrap().count(),
+            },
+        );
+        let output = output.unwrap();
+        assert_eq!(output.scratch.iter().sum::<u64>(), 100);
+        check_all_run(&output.metrics, 200);
+        assert_eq!((budget.available(), budget.high_water()), (1, 1));
+    });
+}
+
 /// A task that holds the only permit and waits for the next one, which comes when it has ended.
 fn link(budget: &CountBudget, held: Option<CountPermit>, left: usize, ran: &Log<usize>) -> Job {
     let (budget, ran) = (budget.clone(), ran.clone());

@@ -467,10 +467,14 @@ fn reads_take_both_units_or_neither() {
 fn the_errors_say_what_to_do() {
     let too_large = AcquireError::TooLarge { unit: BudgetUnit::Bytes, wanted: 5, total: 4 };
     let text = too_large.to_string();
-    for part in ["5", "bytes", "4", "set_total"] {
+    for part in ["5", "bytes", "4", "raise the limit"] {
         assert!(text.contains(part), "{text}");
     }
-    assert!(AcquireError::NotNow.to_string().contains("acquire_async"));
+    for error in [AcquireError::NotNow, AcquireError::OnWorker] {
+        let text = error.to_string();
+        assert!(text.contains("`acquire_then` (for slots: `DeviceLanes`)"), "{text}");
+        assert!(!text.contains("async"), "a worker that awaits blocks: {text}");
+    }
     assert!(AcquireError::OnWorker.to_string().contains("try_acquire"));
     assert!(ReadTokens::new(1 << 20, 0).unwrap_err().to_string().contains("1048575"));
     let budget = CountBudget::new(3).unwrap();

@@ -328,6 +328,46 @@ fn lanes_of_devices_that_are_gone_are_forgotten() {
     });
 }
 
+#[test]
+fn idle_lanes_and_then_their_devices_are_forgotten_on_demand() {
+    watched(|| {
+        let executor = start_jobs(workers(1));
+        let slots = DeviceSlots::uniform(1).unwrap();
+        let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run_by(|(), _slot| {}));
+        assert_eq!(lanes.prune(), 0);
+        let held = slots.acquire(device(0)).unwrap();
+        (0..4).for_each(|number| lanes.submit(device(number), ()).unwrap());
+        assert_eq!((lanes.lane_count(), slots.active_device_count()), (4, 4));
+        wait_until("three have run", || executor.metrics().tasks_run() == 3);
+        assert_eq!(slots.prune(), 0, "lanes use their devices");
+        assert_eq!(lanes.prune(), 3);
+        assert_eq!((lanes.lane_count(), lanes.waiting(device(0))), (1, 1), "one has a job");
+        assert_eq!((slots.prune(), slots.active_device_count()), (3, 1));
+        lanes.submit(device(1), ()).unwrap();
+        drop(held);
+        check_all_run(&executor.join(), 5);
+        let stats = lanes.stats();
+        assert_eq!((stats.pushed, stats.consumed), (5, 5), "also what was forgotten");
+        assert_eq!((lanes.prune(), lanes.lane_count()), (2, 0));
+        assert_eq!((slots.prune(), slots.active_device_count()), (2, 0));
+    });
+}
+
+#[test]
+fn impossible_capacities_are_named() {
+    let executor = start_jobs(workers(1));
+    for (capacity, problem) in
+        [(0, "must be at least 1"), (u64::MAX, "must be at most 4611686018427387903")]
+    {
+        let slots = DeviceSlots::uniform(1).unwrap();
+        let run = run_by(|(), _slot| {});
+        let error = DeviceLanes::bounded(&executor.handle(), slots, capacity, run).unwrap_err();
+        let said = error.to_string();
+        assert!(said.starts_with(&format!("lanes configuration: `capacity` {problem}")), "{said}");
+    }
+    executor.join();
+}
+
 /// Nothing polls: a thousand jobs that wait cost their memory.
 #[test]
 #[cfg(target_os = "linux")]

@@ -6,7 +6,7 @@ mod support;
 
 use heist::{
     CancelToken, DeviceId, DeviceLanes, DeviceSlots, DeviceTurn, ExecutorConfig, OnPanic,
-    PushErrorKind, SpawnErrorKind,
+    PushError, PushErrorKind, SpawnErrorKind,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -123,14 +123,28 @@ fn closed_lanes_run_what_waits_and_take_nothing_more() {
         let held = slots.acquire(device(1)).unwrap();
         (0..3).for_each(|number| lanes.submit(device(1), number).unwrap());
         lanes.close();
+        let back = Log::default();
         // A lane that is there, and one that is not.
-        for (number, job) in [(1, 3), (2, 4)] {
-            let refused = lanes.submit(device(number), job).unwrap_err();
-            assert_eq!((refused.kind(), refused.into_inner()), (PushErrorKind::Closed, job));
+        for (number, item) in [(1, 3), (2, 4)] {
+            let refused = lanes.submit(device(number), item).unwrap_err();
+            assert_eq!((refused.kind(), refused.into_inner()), (PushErrorKind::Closed, item));
+            let refused = lanes.try_submit(device(number), item).unwrap_err();
+            assert_eq!((refused.kind(), refused.into_inner()), (PushErrorKind::Closed, item));
+            let told = back.clone();
+            let then = move |end: Result<(), PushError<u32>>| {
+                job(move |_| {
+                    let refused = end.unwrap_err();
+                    told.add((refused.kind(), refused.into_inner()));
+                })
+            };
+            let accepted = lanes.submit_then(device(number), item, &executor.handle(), then);
+            assert!(accepted.is_ok(), "it is the task that is told");
         }
+        assert_eq!((lanes.lane_count(), slots.active_device_count()), (1, 1), "none is made");
         drop(held);
-        check_all_run(&executor.join(), 3);
+        check_all_run(&executor.join(), 3 + 2);
         assert_eq!(log.entries(), [0, 1, 2]);
+        assert_eq!(back.entries(), [(PushErrorKind::Closed, 3), (PushErrorKind::Closed, 4)]);
     });
 }
 

@@ -35,6 +35,7 @@ fn devices_do_not_share_their_slots() {
     assert!(slots.try_acquire(device(1)).is_none());
     let second = slots.try_acquire(device(2)).unwrap();
     assert_eq!((first.device(), second.device()), (device(1), device(2)));
+    assert_eq!(format!("{first:?}"), format!("DeviceSlotPermit {{ device: {:?}, .. }}", device(1)));
     assert_eq!((slots.available(device(1)), slots.available(device(2))), (Some(0), Some(0)));
     drop(first);
     assert_eq!((slots.available(device(1)), slots.available(device(2))), (Some(1), Some(0)));
@@ -85,8 +86,8 @@ fn a_kind_of_device_has_its_number() {
     assert_eq!(slots.total(memory), DeviceKind::Memory.default_slots());
     assert_eq!(slots.total(DeviceId::UNKNOWN), DeviceKind::Unknown.default_slots());
     assert_eq!(slots.total(device(1)), 6, "what is said about a device goes first");
-    let defaults = DeviceKind::FROM_SLOWEST.map(DeviceKind::default_slots);
-    assert_eq!(defaults, [2, 8, 4, 4, 8, 8]);
+    let defaults = DeviceKind::FROM_SLOWEST.iter().map(|kind| kind.default_slots());
+    assert_eq!(defaults.collect::<Vec<_>>(), [2, 8, 4, 4, 8, 8]);
 }
 
 #[test]
@@ -94,10 +95,14 @@ fn zero_slots_are_an_error_that_names_whose() {
     let none = DeviceSlots::uniform(0).unwrap_err().to_string();
     assert!(none.starts_with("the default has 0 slots"), "{none}");
     let of_device = DeviceSlotsConfig::uniform(1).with_device(device(0x803), 0);
-    let of_device = DeviceSlots::new(of_device).unwrap_err().to_string();
+    let of_device = DeviceSlots::new(of_device).unwrap_err();
+    assert_eq!(of_device.device(), Some(device(0x803)));
+    let of_device = of_device.to_string();
     assert!(of_device.starts_with("device 8:3 has 0 slots"), "{of_device}");
     let of_kind = DeviceSlotsConfig::by_kind().with_kind(DeviceKind::Nvme, 0);
-    let of_kind = DeviceSlots::new(of_kind).unwrap_err().to_string();
+    let of_kind = DeviceSlots::new(of_kind).unwrap_err();
+    assert_eq!(of_kind.device(), None);
+    let of_kind = of_kind.to_string();
     assert!(of_kind.starts_with("the kind nvme has 0 slots"), "{of_kind}");
     let slots = DeviceSlots::uniform(1).unwrap();
     let later = slots.set_slots(device(0x803), 0).unwrap_err().to_string();

@@ -16,8 +16,8 @@ use std::thread;
 use std::time::Duration;
 use support::queued::{Log, Tracked, Wakes, check_finished_with_turns, consumed_by};
 use support::{
-    Gate, Job, Runs, check_all_run, check_finished, job, join_rethrows, occupy_worker, silent,
-    start_jobs, wait_until, watched, workers,
+    Gate, Job, Runs, check_all_run, job, join_rethrows, occupy_worker, silent, start_jobs,
+    wait_until, watched, workers,
 };
 
 #[test]

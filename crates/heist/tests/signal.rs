@@ -5,8 +5,8 @@ mod support;
 
 use heist::budget::AcquireError;
 use heist::signal::{
-    AcquiredBit, GateGuard, QUEUES_MAX, SetBit, SignalGate, SignalIndexError, SignalPermit,
-    SignalWaker,
+    AcquiredBit, GateGuard, QUEUES_MAX, SetBit, SignalGate, SignalIndexError, SignalIndexKind,
+    SignalPermit, SignalWaker,
 };
 use heist::sync::Arc;
 use heist::{Executor, ExecutorConfig, XorShift64};
@@ -127,19 +127,20 @@ fn behaves_like_an_ordered_set_with_a_turn() {
 #[test]
 fn indices_beyond_the_last_are_errors() {
     let waker = SignalWaker::new();
-    let queue = SignalIndexError { index: 4_096, limit: 4_096 };
-    let word = |index| SignalIndexError { index, limit: 64 };
+    let queue = SignalIndexError { kind: SignalIndexKind::Queue, index: 4_096 };
+    let signal = |index| SignalIndexError { kind: SignalIndexKind::Signal, index };
+    let bit = |index| SignalIndexError { kind: SignalIndexKind::Bit, index };
     assert_eq!(waker.announce(4_096), Err(queue));
     assert_eq!(SignalGate::new(waker.clone(), 4_096).unwrap_err(), queue);
-    assert_eq!(SignalGate::at(waker.clone(), 64, 0).unwrap_err(), word(64));
-    assert_eq!(SignalGate::at(waker.clone(), 63, usize::MAX).unwrap_err(), word(usize::MAX));
-    assert_eq!(waker.signal(64).unwrap_err(), word(64));
-    assert_eq!(waker.mark_active(65).unwrap_err(), word(65));
-    assert_eq!(waker.clear_if_empty(66).unwrap_err(), word(66));
+    assert_eq!(SignalGate::at(waker.clone(), 64, 0).unwrap_err(), signal(64));
+    assert_eq!(SignalGate::at(waker.clone(), 63, usize::MAX).unwrap_err(), bit(usize::MAX));
+    assert_eq!(waker.signal(64).unwrap_err(), signal(64));
+    assert_eq!(waker.mark_active(65).unwrap_err(), signal(65));
+    assert_eq!(waker.clear_if_empty(66).unwrap_err(), signal(66));
     assert_eq!((waker.summary(), waker.permits()), (0, 0), "nothing was done");
     waker.announce(4_095).unwrap();
     let permit = waker.try_acquire().unwrap();
-    assert_eq!(permit.clear(64).unwrap_err(), word(64));
+    assert_eq!(permit.clear(64).unwrap_err(), signal(64));
     assert_eq!(waker.permits(), 1, "the permit was passed on");
     assert_eq!(waker.select(usize::MAX), Some(4_095), "a start goes round");
 }

@@ -2,6 +2,7 @@
 //!
 //! Everything is done by [`Core`]; here amounts get their unit and permits their type.
 
+use super::accessors::{budget_accessors, permit_methods};
 use super::acquire::Acquire;
 use super::acquire_then::acquire_then;
 use super::amount::{Amount, BudgetUnit, Layout};
@@ -94,55 +95,6 @@ macro_rules! budget_of_one_unit {
                 Acquire::new(&self.core, self.amount(wanted), $permit::from_core)
             }
 
-            /// Closes the budget for good: whoever waits is refused, and whoever asks from now on. Permits stay valid
-            /// and may come back.
-            pub fn close(&self) {
-                self.core.close();
-            }
-
-            /// Whether it was closed.
-            #[must_use]
-            pub fn is_closed(&self) -> bool {
-                self.core.is_closed()
-            }
-
-            /// How much is available now. If others wait, it is theirs.
-            #[must_use]
-            pub fn available(&self) -> u64 {
-                Self::value(self.core.available())
-            }
-
-            /// How much may be in use at a time.
-            #[must_use]
-            pub fn total(&self) -> u64 {
-                Self::value(self.core.total())
-            }
-
-            /// How much is held by permits. It is above the total after that was lowered, until enough came back.
-            #[must_use]
-            pub fn in_use(&self) -> u64 {
-                Self::value(self.core.in_use())
-            }
-
-            /// The most that was ever in use. (A peak at the very moment of a `set_total` may be missed.)
-            #[must_use]
-            pub fn high_water(&self) -> u64 {
-                Self::value(self.core.high_water())
-            }
-
-            /// How many requests wait.
-            #[must_use]
-            pub fn waiting(&self) -> usize {
-                self.core.waiting()
-            }
-
-            /// How much was held by permits that were forgotten. It is part of the total, and never available again: a
-            /// request for more than the rest waits until the total is raised.
-            #[must_use]
-            pub fn forgotten(&self) -> u64 {
-                Self::value(self.core.forgotten())
-            }
-
             /// Changes the total while the budget is in use.
             ///
             /// Lowering it takes nothing away: if more than that is in use, nothing is granted until enough has come
@@ -163,6 +115,9 @@ macro_rules! budget_of_one_unit {
             /// request is too large, the executor was stopped). It is called once, on whichever thread grants the
             /// permit, so it should do no more than that.
             ///
+            /// From a running task of `executor` this works also while that is being joined, and in a [`crate::run`]:
+            /// the task that runs keeps it from ending.
+            ///
             /// # Errors
             /// `executor` takes no more tasks; the error gives `make` back.
             pub fn acquire_then<T, F>(
@@ -177,24 +132,9 @@ macro_rules! budget_of_one_unit {
             {
                 acquire_then(&self.core, self.amount(wanted), executor, make, $permit::from_core)
             }
-
-            /// The budget without its unit.
-            #[doc(hidden)]
-            pub fn core(&self) -> &Arc<Core> {
-                &self.core
-            }
         }
 
-        impl fmt::Debug for $budget {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($budget))
-                    .field("total", &self.total())
-                    .field("available", &self.available())
-                    .field("waiting", &self.waiting())
-                    .field("closed", &self.is_closed())
-                    .finish_non_exhaustive()
-            }
-        }
+        budget_accessors!($budget, u64, Self::value);
 
         $(#[$permit_doc])*
         #[must_use = "a permit that is dropped at once is given back at once"]
@@ -214,41 +154,9 @@ macro_rules! budget_of_one_unit {
                 let part = Layout::$layout.wanted(&[part], || Amount::ZERO).ok()?;
                 self.0.split(part).map(Self)
             }
-
-            /// Takes what `other` holds.
-            ///
-            /// # Errors
-            /// Gives `other` back if it is of another budget.
-            pub fn merge(&mut self, other: Self) -> Result<(), Self> {
-                self.0.merge(other.0).map_err(Self)
-            }
-
-            /// Never gives back what it holds: the budget is smaller by that from now on, and says so in `forgotten`.
-            pub fn forget(self) {
-                self.0.forget();
-            }
-
-            /// A permit of a budget of this unit.
-            #[doc(hidden)]
-            #[inline]
-            pub fn from_core(permit: Permit) -> Self {
-                debug_assert_eq!(permit.core().layout(), Layout::$layout);
-                Self(permit)
-            }
-
-            /// The permit without its unit.
-            #[doc(hidden)]
-            #[inline]
-            pub fn into_core(self) -> Permit {
-                self.0
-            }
         }
 
-        impl fmt::Debug for $permit {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_tuple(stringify!($permit)).field(&self.$held()).finish()
-            }
-        }
+        permit_methods!($permit, Layout::$layout, $held);
     };
 }
 
@@ -256,8 +164,9 @@ budget_of_one_unit! {
     Count, "things",
     /// How many things of a kind (open files, connections, slots) may be in use at a time. Clones are the same budget.
     ///
-    /// Requests are granted in the order in which they come: [`CountBudget::try_acquire`] fails while others wait, and
-    /// a small request waits behind a large one.
+    /// **First come, first served.** Threads, futures and tasks wait in one line and are granted in the order in which
+    /// they came. (In which order they then run is up to the system.) Nobody overtakes: [`CountBudget::try_acquire`]
+    /// fails while others wait, and a small request waits behind a large one, or the large one would starve.
     ///
     /// ```
     /// use heist::{AcquireError, CountBudget};
@@ -281,8 +190,9 @@ budget_of_one_unit! {
     Bytes, "bytes",
     /// How many bytes may be in use at a time: for buffers, for what is queued or sent. Clones are the same budget.
     ///
-    /// Requests are granted in the order in which they come: [`ByteBudget::try_acquire`] fails while others wait, and
-    /// a small request waits behind a large one.
+    /// **First come, first served.** Threads, futures and tasks wait in one line and are granted in the order in which
+    /// they came. (In which order they then run is up to the system.) Nobody overtakes: [`ByteBudget::try_acquire`]
+    /// fails while others wait, and a small request waits behind a large one, or the large one would starve.
     ///
     /// ```
     /// use heist::ByteBudget;

@@ -60,24 +60,23 @@ impl fmt::Display for AcquireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotNow => f.write_str(
-                "not enough of the budget is available now, or others wait for it; try again later, or wait with \
-                 `acquire`, `acquire_timeout` or `acquire_async`",
+                "not enough of the budget is available now, or others wait for it; let a task wait with \
+                 `acquire_then` (for slots: `DeviceLanes`), let a thread that is no worker wait with `acquire`, or try \
+                 again later",
             ),
             Self::TooLarge { unit, wanted, total } => write!(
                 f,
-                "{wanted} ({unit}) can never be granted from a budget of {total}; ask for less, or raise the total \
-                 with `set_total`"
+                "{wanted} ({unit}) can never be granted from a budget of {total}; ask for less, or raise the limit"
             ),
             Self::Closed => {
                 f.write_str("the budget is closed and grants nothing any more; stop asking")
             }
             Self::OnWorker => f.write_str(
-                "a worker of an executor must not block for a permit; use `try_acquire` or `acquire_async` on workers, \
-                 or acquire the permit before the task is spawned",
+                "a worker of an executor must not block for a permit; use `acquire_then` (for slots: `DeviceLanes`) or \
+                 `try_acquire`, or acquire the permit before the task is spawned",
             ),
             Self::TimedOut => f.write_str(
-                "the permit was not granted in time; wait longer, return permits sooner, or raise the total with \
-                 `set_total`",
+                "the permit was not granted in time; wait longer, return permits sooner, or raise the limit",
             ),
             Self::Stopped => f.write_str(
                 "the executor was stopped while a task waited for its permit; stop asking, or use an executor that \

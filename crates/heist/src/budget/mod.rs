@@ -3,6 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `counted`, `read_tokens` | the public budgets and permits: counts, bytes, reads (both at once) |
+//! | `accessors` | what all of these have in common |
 //! | `acquire` | the future of `acquire_async` |
 //! | `acquire_then` | waiting as a task of an executor |
 //! | `error` | why nothing was granted |
@@ -25,6 +26,7 @@
 //!
 //! See `PROTOCOL.md` beside this file.
 
+mod accessors;
 pub mod acquire;
 mod acquire_then;
 pub mod amount;

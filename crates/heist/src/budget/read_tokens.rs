@@ -1,5 +1,6 @@
 //! The budget of reads: how many at a time, and how many bytes together. Both are taken, or neither.
 
+use super::accessors::{budget_accessors, permit_methods};
 use super::acquire::Acquire;
 use super::acquire_then::acquire_then;
 use super::amount::{Amount, BudgetUnit, Layout};
@@ -108,7 +109,8 @@ impl ReadTokens {
     }
 
     /// Spawns a task onto `executor` as soon as one read of `bytes` is granted to it. As
-    /// [`CountBudget::acquire_then`](super::CountBudget::acquire_then).
+    /// [`CountBudget::acquire_then`](super::CountBudget::acquire_then): from a running task of `executor`, also while
+    /// that is being joined.
     ///
     /// # Errors
     /// `executor` takes no more tasks; the error gives `make` back.
@@ -125,55 +127,6 @@ impl ReadTokens {
         acquire_then(&self.core, self.one_read(bytes), executor, make, ReadPermit::from_core)
     }
 
-    /// Closes the budget for good: whoever waits is refused, and whoever asks from now on. Permits stay valid and may
-    /// come back.
-    pub fn close(&self) {
-        self.core.close();
-    }
-
-    /// Whether it was closed.
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.core.is_closed()
-    }
-
-    /// How much is available now. If others wait, it is theirs.
-    #[must_use]
-    pub fn available(&self) -> ReadAmount {
-        ReadAmount::of(self.core.available())
-    }
-
-    /// How much may be in use at a time.
-    #[must_use]
-    pub fn total(&self) -> ReadAmount {
-        ReadAmount::of(self.core.total())
-    }
-
-    /// How much is held by permits. It is above the total after that was lowered, until enough came back.
-    #[must_use]
-    pub fn in_use(&self) -> ReadAmount {
-        ReadAmount::of(self.core.in_use())
-    }
-
-    /// The most reads and the most bytes that were ever in use, each for itself.
-    #[must_use]
-    pub fn high_water(&self) -> ReadAmount {
-        ReadAmount::of(self.core.high_water())
-    }
-
-    /// How many requests wait.
-    #[must_use]
-    pub fn waiting(&self) -> usize {
-        self.core.waiting()
-    }
-
-    /// How much was held by permits that were forgotten. It is part of the total, and never available again: a
-    /// request for more than the rest waits until the total is raised.
-    #[must_use]
-    pub fn forgotten(&self) -> ReadAmount {
-        ReadAmount::of(self.core.forgotten())
-    }
-
     /// Changes both totals while the budget is in use.
     ///
     /// Lowering them takes nothing away: if more than that is in use, nothing is granted until enough has come back.
@@ -185,24 +138,9 @@ impl ReadTokens {
         self.core.set_total(LAYOUT.total(&[count, bytes])?);
         Ok(())
     }
-
-    /// The budget without its units.
-    #[doc(hidden)]
-    pub fn core(&self) -> &Arc<Core> {
-        &self.core
-    }
 }
 
-impl fmt::Debug for ReadTokens {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadTokens")
-            .field("total", &self.total())
-            .field("available", &self.available())
-            .field("waiting", &self.waiting())
-            .field("closed", &self.is_closed())
-            .finish_non_exhaustive()
-    }
-}
+budget_accessors!(ReadTokens, ReadAmount, ReadAmount::of);
 
 /// A read of some bytes: given back when this is dropped. Two words, made to live inside of tasks.
 #[must_use = "a permit that is dropped at once is given back at once"]
@@ -234,38 +172,6 @@ impl ReadPermit {
         let part = LAYOUT.wanted(&[part.count, part.bytes], || Amount::ZERO).ok()?;
         self.0.split(part).map(Self)
     }
-
-    /// Takes what `other` holds.
-    ///
-    /// # Errors
-    /// Gives `other` back if it is of another budget.
-    pub fn merge(&mut self, other: Self) -> Result<(), Self> {
-        self.0.merge(other.0).map_err(Self)
-    }
-
-    /// Never gives back what it holds: the budget is smaller by that from now on, and says so in `forgotten`.
-    pub fn forget(self) {
-        self.0.forget();
-    }
-
-    /// A permit of a budget of reads.
-    #[doc(hidden)]
-    #[inline]
-    pub fn from_core(permit: Permit) -> Self {
-        debug_assert_eq!(permit.core().layout(), LAYOUT);
-        Self(permit)
-    }
-
-    /// The permit without its units.
-    #[doc(hidden)]
-    #[inline]
-    pub fn into_core(self) -> Permit {
-        self.0
-    }
 }
 
-impl fmt::Debug for ReadPermit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ReadPermit").field(&self.amount()).finish()
-    }
-}
+permit_methods!(ReadPermit, LAYOUT, amount);

@@ -15,7 +15,7 @@ use crate::executor::any::AnyExecutor;
 use crate::executor::shared::Shared;
 use crate::executor::{ConfigError, ExecutorHandle, SpawnError};
 use crate::signal::queue::core::Scheduler;
-use crate::signal::{GatedQueue, PushError, QueueConfig, QueueStats, QueueTurn};
+use crate::signal::{GatedQueue, PushError, PushErrorKind, QueueConfig, QueueStats, QueueTurn};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Mutex};
 use std::collections::BTreeMap;
@@ -117,7 +117,8 @@ impl<T: Send + 'static> DeviceLanes<T> {
         capacity: u64,
         turn: impl Fn(DeviceTurn<T>) -> K + Send + Sync + 'static,
     ) -> Result<Self, ConfigError> {
-        QueueConfig { capacity: Some(capacity), ..QueueConfig::default() }.budget()?;
+        let lane = QueueConfig { capacity: Some(capacity), ..QueueConfig::default() };
+        lane.budget().map_err(|error| error.about("lanes"))?;
         Ok(Self::build(executor, slots, Some(capacity), turn))
     }
 
@@ -148,11 +149,17 @@ impl<T: Send + 'static> DeviceLanes<T> {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The lane of a device, made if it is not there.
-    fn lane(&self, device: DeviceId) -> GatedQueue<T> {
+    /// The lane of a device, made if it is not there; `None` if the lanes are closed.
+    fn lane(&self, device: DeviceId) -> Option<GatedQueue<T>> {
         let inner = &*self.inner;
-        if let Some(lane) = inner.lanes.lock().by_device.get(&device) {
-            return lane.clone();
+        {
+            let lanes = inner.lanes.lock();
+            if lanes.closed {
+                return None;
+            }
+            if let Some(lane) = lanes.by_device.get(&device) {
+                return Some(lane.clone());
+            }
         }
         // Not under the lock: a device's kind may have to be looked up.
         let scheduler = (inner.make_scheduler)(device, inner.slots.budget(device));
@@ -160,13 +167,13 @@ impl<T: Send + 'static> DeviceLanes<T> {
         let capacity = config.budget().expect("the capacity was checked");
         let lane = GatedQueue::with_scheduler(scheduler, capacity, 1);
         let mut lanes = inner.lanes.lock();
+        if lanes.closed {
+            return None;
+        }
         if lanes.by_device.len() >= lanes.prune_at {
             lanes.prune();
         }
-        if lanes.closed {
-            lane.close();
-        }
-        lanes.by_device.entry(device).or_insert(lane).clone()
+        Some(lanes.by_device.entry(device).or_insert(lane).clone())
     }
 
     /// Hands in a job if its lane has room.
@@ -174,7 +181,10 @@ impl<T: Send + 'static> DeviceLanes<T> {
     /// # Errors
     /// The lane is full, the lanes are closed, or the executor takes nothing more. The error gives the job back.
     pub fn try_submit(&self, device: DeviceId, job: T) -> Result<(), PushError<T>> {
-        self.lane(device).try_push(job)
+        match self.lane(device) {
+            Some(lane) => lane.try_push(job),
+            None => Err(closed(job)),
+        }
     }
 
     /// Hands in a job, after waiting for room in its lane if need be. (Never for a slot: the job waits for that.)
@@ -183,7 +193,10 @@ impl<T: Send + 'static> DeviceLanes<T> {
     /// The lanes are closed; the executor takes nothing more; or the lane is full and this is a worker of an executor,
     /// which must not wait. The error gives the job back.
     pub fn submit(&self, device: DeviceId, job: T) -> Result<(), PushError<T>> {
-        self.lane(device).push(job)
+        match self.lane(device) {
+            Some(lane) => lane.push(job),
+            None => Err(closed(job)),
+        }
     }
 
     /// Hands in a job as soon as its lane has room. On any runtime; see [`GatedQueue::push_async`].
@@ -191,7 +204,10 @@ impl<T: Send + 'static> DeviceLanes<T> {
     /// # Errors
     /// The lanes are closed, or the executor takes nothing more. The error gives the job back.
     pub async fn submit_async(&self, device: DeviceId, job: T) -> Result<(), PushError<T>> {
-        self.lane(device).push_async(job).await
+        match self.lane(device) {
+            Some(lane) => lane.push_async(job).await,
+            None => Err(closed(job)),
+        }
     }
 
     /// Hands in a job as soon as its lane has room, and then spawns the task that `then` makes; see
@@ -210,7 +226,16 @@ impl<T: Send + 'static> DeviceLanes<T> {
         K: Send + 'static,
         F: FnOnce(Result<(), PushError<T>>) -> K + Send + 'static,
     {
-        self.lane(device).push_then(job, executor, then)
+        if let Some(lane) = self.lane(device) {
+            return lane.push_then(job, executor, then);
+        }
+        // As a closed queue does it: it is `then` that gets the job back.
+        let shared = executor.shared();
+        if let Err(kind) = shared.count_now() {
+            return Err(SpawnError::new(kind, (job, then)));
+        }
+        shared.spawn_made(then, Err(closed(job)));
+        Ok(())
     }
 
     /// How many jobs wait for a slot of `device`.
@@ -235,6 +260,12 @@ impl<T: Send + 'static> DeviceLanes<T> {
         lanes.by_device.values().fold(lanes.forgotten, |sum, lane| sum + lane.stats())
     }
 
+    /// Forgets the lanes that have no jobs; says how many. Done by itself when there are many. Their devices can be
+    /// forgotten then, too ([`DeviceSlots::prune`]): a lane uses the slots of its device as long as it is there.
+    pub fn prune(&self) -> usize {
+        self.inner.lanes.lock().prune()
+    }
+
     /// Takes no more jobs; those that wait still have their turn.
     pub fn close(&self) {
         for lane in self.close_for_new_lanes() {
@@ -254,8 +285,14 @@ impl<T: Send + 'static> DeviceLanes<T> {
     }
 }
 
+/// The lanes are closed: the job goes back.
+fn closed<T>(job: T) -> PushError<T> {
+    PushError::new(PushErrorKind::Closed, job)
+}
+
 impl<T> Lanes<T> {
-    fn prune(&mut self) {
+    fn prune(&mut self) -> usize {
+        let before = self.by_device.len();
         let forgotten = &mut self.forgotten;
         self.by_device.retain(|_, lane| {
             let idle = lane.is_sole_handle();
@@ -265,6 +302,7 @@ impl<T> Lanes<T> {
             !idle
         });
         self.prune_at = (2 * self.by_device.len()).max(LANES_BEFORE_PRUNING);
+        before - self.by_device.len()
     }
 }
 

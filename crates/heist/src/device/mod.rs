@@ -1,9 +1,10 @@
-//! Which physical device a file is on, and of what kind that device is.
+//! Disks: which one a file is on, slots and lanes for the jobs that use it, and which sources need them.
 //!
 //! Work on storage wants a limit per *device*: eight readers are right for an NVMe disk and far too many for one with a
 //! moving head. What `stat` calls a device is a file system: two partitions of one disk are two of them, and every
 //! btrfs subvolume is another. This module goes on from there to the hardware. A [`DeviceId`] is the same for all that
-//! shares a disk.
+//! shares a disk. [`DeviceSlots`] are the limit, [`DeviceLanes`] put jobs on an executor as it allows, and an
+//! [`IoModel`] says whether a source of data needs a slot at all.
 //!
 //! ```
 //! use heist::device::{DeviceId, DeviceMap};

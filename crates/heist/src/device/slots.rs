@@ -6,8 +6,8 @@
 //! Invariant: a device has one budget at a time. A budget is forgotten only by whoever holds the lock of the map and
 //! sees that the map alone has it; all others got theirs under that lock.
 
-use super::slots_config::{DeviceSlotsConfig, DeviceSlotsError, SlotCount};
-use super::{DeviceId, DeviceKind};
+use super::DeviceId;
+use super::slots_config::{DeviceSlotsConfig, DeviceSlotsError, SlotCount, Whose};
 use crate::budget::{AcquireError, CountBudget, CountPermit};
 use crate::sync::{Arc, Mutex};
 use std::collections::BTreeMap;
@@ -28,8 +28,8 @@ const DEVICES_BEFORE_PRUNING: usize = 64;
 /// the kernel reads, how fast, how far ahead, or what it evicts, and they know nothing of other processes.
 ///
 /// Use them when several jobs may map files of one disk at the same time: git packs, large archives. Do not use them
-/// for explicit reads (those take [`crate::ReadTokens`]), for remote stores, when the job before the last has
-/// everything in the cache, or around short work: a slot is worth its bookkeeping from about a millisecond on.
+/// for explicit reads (those take [`crate::ReadTokens`]), for remote stores, when memory holds all that the jobs touch,
+/// or with one job at a time; nor around work so short that the bookkeeping shows beside it.
 ///
 /// A worker of an executor must not wait for a slot; it asks with [`DeviceSlots::try_acquire`], or better leaves the
 /// waiting to [`crate::DeviceLanes`].
@@ -69,12 +69,14 @@ impl fmt::Debug for DeviceSlots {
 }
 
 impl DeviceSlots {
-    /// Slots as configured.
+    /// Slots as configured. If they depend on the kind of device, and no detector was given, this reads the mount
+    /// table; what is mounted later on a disk is found all the same, by its number.
     ///
     /// # Errors
     /// A device, or the default, has no slots: jobs for it would wait for ever. The error names it.
-    pub fn new(config: DeviceSlotsConfig) -> Result<Arc<Self>, DeviceSlotsError> {
+    pub fn new(mut config: DeviceSlotsConfig) -> Result<Arc<Self>, DeviceSlotsError> {
         config.validate()?;
+        config.find_detector();
         let devices = Devices {
             budgets: BTreeMap::new(),
             set_later: BTreeMap::new(),
@@ -158,7 +160,8 @@ impl DeviceSlots {
         devices.budgets.get(&device).map(|budget| as_usize(budget.available()))
     }
 
-    /// How many slots a device has, in use or not.
+    /// How many slots a device has, in use or not. If nobody uses it and slots depend on the kind of device, this looks
+    /// the kind up each time, in a few small files.
     pub fn total(&self, device: DeviceId) -> usize {
         let devices = self.devices.lock();
         let slots = devices.set_later.get(&device).copied();
@@ -181,8 +184,8 @@ impl DeviceSlots {
     /// # Errors
     /// `slots` is 0, or beyond what a budget can count.
     pub fn set_slots(&self, device: DeviceId, slots: usize) -> Result<(), DeviceSlotsError> {
-        let slots =
-            SlotCount::new(slots).map_err(|problem| DeviceSlotsError::device(device, problem))?;
+        let slots = SlotCount::new(slots)
+            .map_err(|problem| DeviceSlotsError::new(Whose::Device(device), problem))?;
         let mut devices = self.devices.lock();
         devices.set_later.insert(device, slots);
         // Not under the lock: this lets jobs in, and what they do is their own. So somebody else may set another number
@@ -195,7 +198,8 @@ impl DeviceSlots {
         Ok(())
     }
 
-    /// Forgets the devices that nobody uses; says how many. Done by itself when there are many.
+    /// Forgets the devices that nobody uses; says how many. Done by itself when there are many. A lane uses its device
+    /// until it is forgotten itself ([`DeviceLanes::prune`](super::DeviceLanes::prune)).
     pub fn prune(&self) -> usize {
         self.devices.lock().prune()
     }
@@ -224,7 +228,6 @@ fn as_usize(slots: u64) -> usize {
 }
 
 /// One slot of a device. Dropping it gives it back.
-#[derive(Debug)]
 #[must_use = "the slot is given back when the permit is dropped"]
 pub struct DeviceSlotPermit {
     /// Held for its `drop`.
@@ -233,6 +236,12 @@ pub struct DeviceSlotPermit {
 }
 
 const _: () = assert!(size_of::<DeviceSlotPermit>() <= 48);
+
+impl fmt::Debug for DeviceSlotPermit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceSlotPermit").field("device", &self.device).finish_non_exhaustive()
+    }
+}
 
 impl DeviceSlotPermit {
     pub(super) fn new(slot: CountPermit, device: DeviceId) -> Self {
@@ -243,18 +252,5 @@ impl DeviceSlotPermit {
     #[must_use]
     pub fn device(&self) -> DeviceId {
         self.device
-    }
-}
-
-impl DeviceKind {
-    /// The default number of slots of such a device: 2 for a rotating disk, where every further job is another seek; 4
-    /// for an SSD and for what is not known; 8 for NVMe, and for memory and network, which have no head to move.
-    #[must_use]
-    pub fn default_slots(self) -> usize {
-        match self {
-            Self::Rotational => 2,
-            Self::Nvme | Self::Memory | Self::Network => 8,
-            Self::Ssd | Self::Unknown => 4,
-        }
     }
 }

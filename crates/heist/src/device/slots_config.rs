@@ -30,16 +30,43 @@ pub(super) enum SlotsProblem {
     TooMany,
 }
 
+/// Whose number it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    Default,
+    Device(DeviceId),
+    Kind(DeviceKind),
+}
+
+impl fmt::Display for Whose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("the default"),
+            Self::Device(device) => write!(f, "device {device}"),
+            Self::Kind(kind) => write!(f, "the kind {kind}"),
+        }
+    }
+}
+
 /// A number of slots that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceSlotsError {
-    whose: String,
+    whose: Whose,
     problem: SlotsProblem,
 }
 
 impl DeviceSlotsError {
-    pub(super) fn device(device: DeviceId, problem: SlotsProblem) -> Self {
-        Self { whose: format!("device {device}"), problem }
+    pub(super) fn new(whose: Whose, problem: SlotsProblem) -> Self {
+        Self { whose, problem }
+    }
+
+    /// The device whose number it is; `None` if it is that of a kind of devices, or the default.
+    #[must_use]
+    pub fn device(&self) -> Option<DeviceId> {
+        match self.whose {
+            Whose::Device(device) => Some(device),
+            Whose::Default | Whose::Kind(_) => None,
+        }
     }
 }
 
@@ -115,12 +142,14 @@ impl DeviceSlotsConfig {
         }
     }
 
-    /// By the kind of device, as [`DeviceKind::default_slots`] says. The kind is looked up when a device is first used.
+    /// By the kind of device, as [`DeviceKind::default_slots`] says. The kind is looked up when a device is first used:
+    /// a few small files are read for that, in `/sys`. The mount table is read once, by
+    /// [`DeviceSlots::new`](super::DeviceSlots::new).
     #[must_use]
     pub fn by_kind() -> Self {
-        let kinds = DeviceKind::FROM_SLOWEST.map(|kind| (kind, kind.default_slots()));
+        let kinds = DeviceKind::FROM_SLOWEST.iter().map(|kind| (*kind, kind.default_slots()));
         Self {
-            slots_by_kind: kinds.into_iter().collect(),
+            slots_by_kind: kinds.collect(),
             ..Self::uniform(DeviceKind::Unknown.default_slots())
         }
     }
@@ -147,31 +176,51 @@ impl DeviceSlotsConfig {
     }
 
     pub(super) fn validate(&self) -> Result<(), DeviceSlotsError> {
-        let check = |whose: String, slots: usize| {
-            SlotCount::new(slots).map(drop).map_err(|problem| DeviceSlotsError { whose, problem })
+        let check = |whose, slots| {
+            SlotCount::new(slots).map(drop).map_err(|problem| DeviceSlotsError::new(whose, problem))
         };
-        check("the default".to_owned(), self.default_slots)?;
+        check(Whose::Default, self.default_slots)?;
         for (device, slots) in &self.device_overrides {
-            check(format!("device {device}"), *slots)?;
+            check(Whose::Device(*device), *slots)?;
         }
         for (kind, slots) in &self.slots_by_kind {
-            check(format!("the kind {kind}"), *slots)?;
+            check(Whose::Kind(*kind), *slots)?;
         }
         Ok(())
     }
 
-    /// The slots of a device. The configuration was validated.
+    /// Has a detector from now on, if kinds matter: this system's, unless one was given. Built once, because that reads
+    /// the mount table.
+    pub(super) fn find_detector(&mut self) {
+        if !self.slots_by_kind.is_empty() {
+            self.detector.get_or_insert_with(Detector::system);
+        }
+    }
+
+    /// The slots of a device. The configuration was validated, and has a detector if it needs one.
     pub(super) fn slots_of(&self, device: DeviceId) -> SlotCount {
-        let slots = self.device_overrides.get(&device).copied().unwrap_or_else(|| {
-            if self.slots_by_kind.is_empty() {
-                return self.default_slots;
-            }
-            let kind = match &self.detector {
-                Some(detector) => detector.kind_of(device),
-                None => Detector::system().kind_of(device),
-            };
-            self.slots_by_kind.get(&kind).copied().unwrap_or(self.default_slots)
-        });
+        let of_device = self.device_overrides.get(&device).copied();
+        let slots =
+            of_device.or_else(|| self.slots_of_kind_of(device)).unwrap_or(self.default_slots);
         SlotCount::new(slots).expect("the configuration was validated")
+    }
+
+    /// What is said about the device's kind, which is looked up only if anything is said about any kind.
+    fn slots_of_kind_of(&self, device: DeviceId) -> Option<usize> {
+        let detector = self.detector.as_ref().filter(|_| !self.slots_by_kind.is_empty())?;
+        self.slots_by_kind.get(&detector.kind_of(device)).copied()
+    }
+}
+
+impl DeviceKind {
+    /// The default number of slots of such a device: 2 for a rotating disk, where every further job is another seek; 4
+    /// for an SSD and for what is not known; 8 for NVMe, and for memory and network, which have no head to move.
+    #[must_use]
+    pub fn default_slots(self) -> usize {
+        match self {
+            Self::Rotational => 2,
+            Self::Nvme | Self::Memory | Self::Network => 8,
+            Self::Ssd | Self::Unknown => 4,
+        }
     }
 }

@@ -92,7 +92,11 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         self.worker.shared.is_cancelled()
     }
 
-    /// A handle for other threads to spawn through. (In a [`crate::run`] it accepts nothing.)
+    /// A handle for other threads to spawn through, and for this task to wait through
+    /// ([`acquire_then`](crate::CountBudget::acquire_then), [`push_then`](crate::GatedQueue::push_then)).
+    ///
+    /// A [`crate::run`] accepts nothing from other threads, nor by
+    /// [`ExecutorHandle::spawn`](super::ExecutorHandle::spawn); waiting from a running task works there, too.
     pub fn handle(&self) -> super::ExecutorHandle<T> {
         super::ExecutorHandle::new(crate::sync::Arc::clone(&self.worker.shared))
     }

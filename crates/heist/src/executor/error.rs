@@ -27,6 +27,11 @@ impl ConfigError {
         Self { subject, field, problem: problem.into() }
     }
 
+    /// The same, in the configuration of something that is made of it.
+    pub(crate) fn about(self, subject: &'static str) -> Self {
+        Self { subject, ..self }
+    }
+
     /// The field's name.
     pub fn field(&self) -> &'static str {
         self.field

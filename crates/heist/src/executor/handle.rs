@@ -37,6 +37,9 @@ impl<T> ExecutorHandle<T> {
 
     /// Spawns a task, and wakes a worker for it if none is looking for work already.
     ///
+    /// For producers outside. From a task, use the `spawn_*` of its [`crate::WorkerCtx`]: a handle's are refused while
+    /// the executor is being joined, wherever they are called.
+    ///
     /// # Errors
     /// The executor takes no more tasks; the error says why and gives the task back.
     pub fn spawn(&self, task: T) -> Result<(), SpawnError<T>> {

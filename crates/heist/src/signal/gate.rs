@@ -7,7 +7,7 @@
 //! was given up by a panic is announced again, whatever is left. A consumer that finds nothing finishes.
 
 use super::flags::GateFlags;
-use super::index::{Position, SignalIndexError, bit_index};
+use super::index::{Position, SignalIndexError, bit_index, signal_index};
 use super::waker::SignalWaker;
 use crate::sync::Arc;
 use crate::sync::plant::{Plant, planted};
@@ -62,7 +62,7 @@ impl SignalGate {
         signal: usize,
         bit: usize,
     ) -> Result<Self, SignalIndexError> {
-        let queue = Position::new(bit_index(signal)?, bit_index(bit)?);
+        let queue = Position::new(signal_index(signal)?, bit_index(bit)?);
         Ok(Self { flags: GateFlags::new(), queue, waker })
     }
 
@@ -183,6 +183,7 @@ impl Drop for GateGuard<'_> {
 
 #[cfg(all(test, not(heist_loom)))]
 mod tests {
+    use super::super::index::SignalIndexKind;
     use super::*;
 
     fn gate(queue: usize) -> SignalGate {
@@ -237,9 +238,15 @@ mod tests {
         let at = |signal, bit| SignalGate::at(Arc::clone(&waker), signal, bit);
         assert_eq!(at(63, 63).unwrap().queue(), 4_095);
         assert_eq!(at(1, 0).unwrap().queue(), 64);
-        assert_eq!(at(64, 0).unwrap_err(), SignalIndexError { index: 64, limit: 64 });
-        assert_eq!(at(0, 64).unwrap_err(), SignalIndexError { index: 64, limit: 64 });
+        assert_eq!(
+            at(64, 0).unwrap_err(),
+            SignalIndexError { kind: SignalIndexKind::Signal, index: 64 }
+        );
+        assert_eq!(
+            at(0, 64).unwrap_err(),
+            SignalIndexError { kind: SignalIndexKind::Bit, index: 64 }
+        );
         let beyond = SignalGate::new(Arc::clone(&waker), 4_096).unwrap_err();
-        assert_eq!(beyond, SignalIndexError { index: 4_096, limit: 4_096 });
+        assert_eq!(beyond, SignalIndexError { kind: SignalIndexKind::Queue, index: 4_096 });
     }
 }

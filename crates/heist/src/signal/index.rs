@@ -8,21 +8,53 @@ pub(super) const BITS: usize = u64::BITS as usize;
 /// How many queues one [`SignalWaker`](super::SignalWaker) has: 64 signals of 64 bits.
 pub const QUEUES_MAX: usize = BITS * BITS;
 
+/// What an index counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SignalIndexKind {
+    /// The queues of a waker.
+    Queue,
+    /// The signals of a waker.
+    Signal,
+    /// The bits of a signal.
+    Bit,
+}
+
+impl SignalIndexKind {
+    /// How many there are; the largest index is one less.
+    #[must_use]
+    pub const fn limit(self) -> usize {
+        match self {
+            Self::Queue => QUEUES_MAX,
+            Self::Signal | Self::Bit => BITS,
+        }
+    }
+}
+
+impl fmt::Display for SignalIndexKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Queue => "queue",
+            Self::Signal => "signal",
+            Self::Bit => "bit",
+        })
+    }
+}
+
 /// An index beyond what there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalIndexError {
+    /// Of what.
+    pub kind: SignalIndexKind,
     /// What was asked for.
     pub index: usize,
-    /// How many there are; the largest index is one less.
-    pub limit: usize,
 }
 
 impl fmt::Display for SignalIndexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { index, limit } = self;
-        write!(f, "index {index} is beyond the last one, {}", limit.saturating_sub(1))?;
-        if *limit == QUEUES_MAX {
-            write!(f, "; one waker has {limit} queues, use a second one for more")?;
+        let Self { kind, index } = self;
+        write!(f, "{kind} {index} is beyond the last one, {}", kind.limit() - 1)?;
+        if *kind == SignalIndexKind::Queue {
+            write!(f, "; one waker has {QUEUES_MAX} queues, use a second one for more")?;
         }
         Ok(())
     }
@@ -30,9 +62,19 @@ impl fmt::Display for SignalIndexError {
 
 impl std::error::Error for SignalIndexError {}
 
-/// The index of a bit in a word of 64, if it is one.
+/// The index of a bit of a signal, if it is one.
 pub(super) fn bit_index(index: usize) -> Result<u32, SignalIndexError> {
-    if index < BITS { Ok(index as u32) } else { Err(SignalIndexError { index, limit: BITS }) }
+    checked(SignalIndexKind::Bit, index)
+}
+
+/// The index of a signal of a waker, if it is one.
+pub(super) fn signal_index(index: usize) -> Result<u32, SignalIndexError> {
+    checked(SignalIndexKind::Signal, index)
+}
+
+#[inline]
+fn checked(kind: SignalIndexKind, index: usize) -> Result<u32, SignalIndexError> {
+    if index < kind.limit() { Ok(index as u32) } else { Err(SignalIndexError { kind, index }) }
 }
 
 /// The nearest set bit at or after `start`, which is below 64; after the last one come those before it.
@@ -48,11 +90,7 @@ pub(super) struct Position(u16);
 impl Position {
     /// The place of a queue.
     pub(super) fn of_queue(queue: usize) -> Result<Self, SignalIndexError> {
-        if queue < QUEUES_MAX {
-            Ok(Self(queue as u16))
-        } else {
-            Err(SignalIndexError { index: queue, limit: QUEUES_MAX })
-        }
+        checked(SignalIndexKind::Queue, queue).map(|queue| Self(queue as u16))
     }
 
     /// The place of a queue, counted round and round.
@@ -131,13 +169,15 @@ mod tests {
     #[test]
     fn an_index_beyond_the_last_is_an_error_that_says_what_to_do() {
         let error = Position::of_queue(4096).unwrap_err();
-        assert_eq!(error, SignalIndexError { index: 4096, limit: 4096 });
+        assert_eq!(error, SignalIndexError { kind: SignalIndexKind::Queue, index: 4096 });
         assert_eq!(
             error.to_string(),
-            "index 4096 is beyond the last one, 4095; one waker has 4096 queues, use a second one for more"
+            "queue 4096 is beyond the last one, 4095; one waker has 4096 queues, use a second one for more"
         );
         assert_eq!(bit_index(63), Ok(63));
         let error = bit_index(64).unwrap_err();
-        assert_eq!(error.to_string(), "index 64 is beyond the last one, 63");
+        assert_eq!(error.to_string(), "bit 64 is beyond the last one, 63");
+        let error = signal_index(64).unwrap_err();
+        assert_eq!(error.to_string(), "signal 64 is beyond the last one, 63");
     }
 }

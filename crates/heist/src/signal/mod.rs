@@ -64,7 +64,7 @@ mod waker;
 mod word;
 
 pub use gate::{GateGuard, SignalGate};
-pub use index::{QUEUES_MAX, SignalIndexError};
+pub use index::{QUEUES_MAX, SignalIndexError, SignalIndexKind};
 pub use permit::SignalPermit;
 pub use queue::{
     GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats, QueueTurn,

@@ -5,7 +5,7 @@
 //! the mark when the signal is empty, or nothing is marked at all, and then it came from
 //! [`SignalWaker::release`] and nobody misses it.
 
-use super::index::{Position, SignalIndexError, bit_index};
+use super::index::{Position, SignalIndexError, signal_index};
 use super::waker::{Nearest, SignalWaker};
 use super::word::AcquiredBit;
 use crate::budget::acquire::Acquire;
@@ -171,7 +171,7 @@ impl<'a> SignalPermit<'a> {
     ///
     /// If there is no such signal; the permit is passed on.
     pub fn clear(self, signal: usize) -> Result<(), SignalIndexError> {
-        let signal = Position::new(bit_index(signal)?, 0);
+        let signal = Position::new(signal_index(signal)?, 0);
         let waker = self.disarm();
         waker.permits.release(waker.settle(signal, 1));
         Ok(())

@@ -14,7 +14,7 @@
 //! Not guaranteed: that a marked signal has a bit set. A mark may come late, when the bit is taken already; whoever
 //! finds such a signal clears its mark.
 
-use super::index::{BITS, Position, SignalIndexError, bit_index};
+use super::index::{BITS, Position, SignalIndexError, signal_index};
 use super::permit::Permits;
 use super::word::{SetBit, Signal};
 #[cfg(heist_plant)]
@@ -87,7 +87,7 @@ impl SignalWaker {
     ///
     /// If there is no such signal.
     pub fn signal(&self, index: usize) -> Result<&Signal, SignalIndexError> {
-        bit_index(index).map(|index| &*self.signals[index as usize])
+        signal_index(index).map(|index| &*self.signals[index as usize])
     }
 
     /// The marks: which signals may have bits set. As all looks: true of a moment that may be past.
@@ -122,7 +122,7 @@ impl SignalWaker {
     ///
     /// If there is no such signal.
     pub fn mark_active(&self, signal: usize) -> Result<bool, SignalIndexError> {
-        let was_clear = self.set_mark(Position::new(bit_index(signal)?, 0));
+        let was_clear = self.set_mark(Position::new(signal_index(signal)?, 0));
         if was_clear {
             self.permits.release(1);
         }
@@ -137,7 +137,7 @@ impl SignalWaker {
     ///
     /// If there is no such signal.
     pub fn clear_if_empty(&self, signal: usize) -> Result<bool, SignalIndexError> {
-        let signal = Position::new(bit_index(signal)?, 0);
+        let signal = Position::new(signal_index(signal)?, 0);
         // The permit that goes with the mark, if nobody has it.
         let held = u64::from(self.permits.try_acquire());
         let spare = self.settle(signal, held);

@@ -133,6 +133,7 @@ impl Signal {
 
 #[cfg(all(test, not(heist_loom)))]
 mod tests {
+    use super::super::index::SignalIndexKind;
     use super::*;
 
     #[test]
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn a_bit_beyond_63_is_an_error() {
         let signal = Signal::new(0);
-        let error = SignalIndexError { index: 64, limit: 64 };
+        let error = SignalIndexError { kind: SignalIndexKind::Bit, index: 64 };
         assert_eq!(signal.set(64), Err(error));
         assert_eq!(signal.acquire(64), Err(error));
         assert!(signal.is_empty());

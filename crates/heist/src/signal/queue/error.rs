@@ -16,8 +16,8 @@ pub enum PushErrorKind {
     Closed,
     /// The queue's executor takes nothing more.
     Executor(SpawnErrorKind),
-    /// There is no room, and the caller is a worker of an executor, which must not wait: use `try_push`, `push_then`,
-    /// or await `push_async`.
+    /// There is no room, and the caller is a worker of an executor, which must not wait: use `try_push` or
+    /// `push_then`.
     OnWorker,
     /// The executor whose task waited for room was stopped.
     Stopped,
@@ -52,7 +52,7 @@ impl fmt::Display for PushErrorKind {
             Self::Closed => f.write_str("the queue is closed"),
             Self::Executor(kind) => kind.fmt(f),
             Self::OnWorker => f.write_str(
-                "the queue is full, and a worker must not wait for room: use `try_push`, `push_then` or `push_async`",
+                "the queue is full, and a worker must not wait for room: use `try_push` or `push_then`",
             ),
             Self::Stopped => f.write_str("the executor was stopped while its task waited for room"),
         }

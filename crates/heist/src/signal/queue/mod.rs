@@ -57,9 +57,11 @@ impl QueueConfig {
         if capacity == 0 {
             return Err(ConfigError::of("queue", "capacity", "must be at least 1"));
         }
-        let budget = CountBudget::new(capacity)
-            .map_err(|error| ConfigError::of("queue", "capacity", error.to_string()))?;
-        Ok(Some(budget))
+        let too_large = |crate::budget::BudgetError::TotalTooLarge { most, .. }| {
+            let problem = format!("must be at most {most}, but is {capacity}");
+            ConfigError::of("queue", "capacity", problem)
+        };
+        CountBudget::new(capacity).map(Some).map_err(too_large)
     }
 }
 
