@@ -4,13 +4,14 @@
 
 mod support;
 
+use heist::trace::{TraceHooks, Tracer};
 use heist::{
-    CancelToken, Executor, ExecutorConfig, GatedQueue, OnPanic, PushErrorKind, QueueConfig,
-    QueueTurn, SpawnErrorKind,
+    CancelToken, Executor, ExecutorConfig, ExecutorHandle, GatedQueue, OnPanic, PushError,
+    PushErrorKind, QueueConfig, QueueTurn, SpawnErrorKind,
 };
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
@@ -287,21 +288,17 @@ fn a_turn_that_is_dropped_costs_an_item_and_comes_again() {
     });
 }
 
-/// What makes the task is the caller's, too, and runs on the producer's thread.
+/// What makes the task is the caller's, too, and runs on the producer's thread. Without tasks there is no consumer: the
+/// queue is closed.
 #[test]
-fn a_panic_in_the_making_of_the_task_drops_the_items_and_the_queue_goes_on() {
+fn a_panic_in_the_making_of_the_task_closes_and_empties_the_queue() {
     watched(|| {
         let executor = start_jobs(isolating(1));
         let handle = executor.handle();
-        let ends = Runs::of(3);
-        let (log, made) = (Log::default(), AtomicUsize::new(0));
-        let consume = {
-            let log = log.clone();
-            consumed_by(move |item: Tracked| log.add(item.number))
-        };
-        let queue = GatedQueue::bounded(&handle, 1, move |turn| {
-            assert!(made.fetch_add(1, Ordering::Relaxed) > 0, "as planned");
-            consume(turn)
+        let ends = Runs::of(2);
+        let queue = GatedQueue::bounded(&handle, 1, move |turn: QueueTurn<Tracked>| {
+            assert!(turn.queue().is_closed(), "as planned");
+            job(|_| {})
         })
         .unwrap();
         let (pusher, first) = (queue.clone(), Tracked::new(0, &ends));
@@ -312,14 +309,111 @@ fn a_panic_in_the_making_of_the_task_drops_the_items_and_the_queue_goes_on() {
         assert_eq!((queue.stats().pushed, queue.stats().dropped), (1, 1));
         assert_eq!(handle.panics()[0].worker, None);
         assert_eq!(handle.panics()[0].message, "as planned");
-        // Its room is free again.
-        queue.try_push(Tracked::new(1, &ends)).unwrap();
-        queue.push(Tracked::new(2, &ends)).unwrap();
-        let metrics = executor.join();
-        assert_eq!(log.entries(), [1, 2]);
+        let refused = queue.try_push(Tracked::new(1, &ends)).unwrap_err();
+        assert_eq!(refused.kind(), PushErrorKind::Closed);
+        drop(refused);
         ends.check_each_once();
-        check_finished_with_turns(&metrics, 1, queue.stats().turns);
+        let metrics = executor.join();
         assert_eq!((metrics.panics, metrics.tasks_dropped), (1, 1));
+    });
+}
+
+/// Those who wait for room get their items back then, one after the other: not each inside the one before it, which
+/// would need a stack as deep as their number.
+#[test]
+fn a_panic_in_the_making_refuses_any_number_of_tasks_that_wait_for_room() {
+    const WAITING: usize = 20_000;
+    watched(|| {
+        let executor = start_jobs(isolating(1));
+        let handle = executor.handle();
+        let (fails, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (consuming, go) = (Gate::default(), Gate::default());
+        let consume = {
+            let (consuming, go) = (consuming.clone(), go.clone());
+            consumed_by(move |_: usize| {
+                consuming.open();
+                go.wait();
+            })
+        };
+        let queue = {
+            let fails = Arc::clone(&fails);
+            GatedQueue::bounded(&handle, 1, move |turn| {
+                if fails.load(Ordering::Relaxed) {
+                    std::panic::resume_unwind(Box::new("as planned"));
+                }
+                consume(turn)
+            })
+            .unwrap()
+        };
+        queue.push(0).unwrap();
+        consuming.wait();
+        for item in 1..=WAITING {
+            let refused = Arc::clone(&refused);
+            let then = move |pushed: Result<(), PushError<usize>>| {
+                refused.fetch_add(usize::from(pushed.is_err()), Ordering::Relaxed);
+                job(|_| {})
+            };
+            queue.push_then(item, &handle, then).unwrap();
+        }
+        // Something else waits, so that the consumer's next turn needs a task.
+        handle.spawn(job(|_| {})).unwrap();
+        fails.store(true, Ordering::Relaxed);
+        go.open();
+        executor.join();
+        let stats = queue.stats();
+        assert_eq!(stats.pushed, stats.consumed + stats.dropped);
+        assert_eq!(refused.load(Ordering::Relaxed) as u64 + stats.pushed, 1 + WAITING as u64);
+    });
+}
+
+/// Pushes, once the pool is closed, whenever its worker is about to park.
+#[derive(Clone, Default)]
+struct PushWhenParking {
+    queue: Arc<OnceLock<(ExecutorHandle<QueueTurn<u32>>, GatedQueue<u32>)>>,
+    accepted: Arc<AtomicUsize>,
+}
+
+impl Tracer for PushWhenParking {
+    type Hooks = Self;
+
+    fn worker(&self, _worker: usize) -> Self {
+        self.clone()
+    }
+}
+
+impl TraceHooks for PushWhenParking {
+    fn park(&mut self) {
+        if let Some((handle, queue)) = self.queue.get()
+            && !handle.is_accepting()
+        {
+            self.accepted.fetch_add(usize::from(queue.push(7).is_ok()), Ordering::Relaxed);
+        }
+    }
+}
+
+/// A worker that is about to park runs no task: nothing keeps the pool from being found done while it pushes. So it is
+/// refused like everybody outside.
+#[test]
+fn a_hook_of_a_quiet_worker_is_outside() {
+    watched(|| {
+        for _ in 0..200 {
+            let hooks = PushWhenParking::default();
+            let executor = Executor::builder()
+                .workers(2)
+                .trace(hooks.clone())
+                .build(
+                    |_worker| (),
+                    |turn: QueueTurn<u32>, _ctx| {
+                        turn.run(|_| {});
+                    },
+                )
+                .unwrap();
+            let queue = GatedQueue::unbounded(&executor.handle(), |turn| turn);
+            hooks.queue.set((executor.handle(), queue.clone())).ok().unwrap();
+            executor.join();
+            assert_eq!(hooks.accepted.load(Ordering::Relaxed), 0);
+            assert_eq!(queue.stats().pushed, 0);
+        }
     });
 }
 

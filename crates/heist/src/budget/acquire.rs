@@ -92,8 +92,8 @@ impl Waiting {
 
     /// From now on `waker` is woken. If the answer came first, whoever gave it has woken the old one: we take it now.
     fn change_waker(&mut self, core: &Core, waker: &Waker) -> Option<Answer> {
-        // Wakers are cloned and dropped outside the lock: that is a runtime's code, and may panic. By then the waker in the
-        // queue and the one that is compared with it are the same again.
+        // Wakers are cloned and dropped outside the lock: that is a runtime's code, and may panic. By then the waker in
+        // the queue and the one that is compared with it are the same again.
         let (for_comparison, mut other) = (waker.clone(), waker.clone());
         if let Some(waiter) = core.state.lock().waiter_mut(self.ticket)
             && let Kind::Future(_slot, queued) = &mut waiter.kind

@@ -73,8 +73,8 @@ impl<T> Shared<T> {
     /// Whether this is a thread whose running task belongs to this pool. What such a thread spawns is never refused:
     /// the pool cannot end meanwhile.
     pub(crate) fn is_inside(&self) -> bool {
-        // A quiet worker may run the caller's code, too (a trace hook), but nothing keeps the pool from being found done
-        // then. What a worker holds to the end (its scratch, the caller's closures) is dropped after the end.
+        // A quiet worker may run the caller's code, too (a trace hook), but nothing keeps the pool from being found
+        // done then. What a worker holds to the end (its scratch, the caller's closures) is dropped after the end.
         worker_id::is_busy_worker_of(self.pool()) && !self.termination.is_done()
     }
 

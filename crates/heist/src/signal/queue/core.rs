@@ -64,8 +64,8 @@ struct Items<T> {
     turns: u64,
 }
 
-/// Rings that have grown beyond this are given back when the queue runs empty, so that one burst does not hold its memory
-/// for the life of the queue.
+/// Rings that have grown beyond this are given back when the queue runs empty, so that one burst does not hold its
+/// memory for the life of the queue.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
 impl<T> Items<T> {
@@ -338,8 +338,8 @@ impl<T> QueueCore<T> {
     pub(super) fn turn_dropped(this: &Arc<Self>) {
         if this.making.load(Ordering::Relaxed) {
             this.making.store(false, Ordering::Relaxed);
-            // Closed as well: else each producer that waits for room would push now, and come to this in its turn, all of
-            // them inside the first one's unwinding.
+            // Closed as well: else each producer that waits for room would push now, and come to this in its turn, all
+            // of them inside the first one's unwinding.
             Self::drop_everything(this, Some(Door::ClosedAndEmptied));
             return this.close_room();
         }
@@ -462,5 +462,32 @@ impl<T> QueueCore<T> {
 fn drop_contained<T>(items: VecDeque<T>) {
     for item in items {
         contain(|| drop(item));
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle, heist_sim))))]
+mod tests {
+    use super::*;
+    use crate::{Executor, GatedQueue};
+
+    #[test]
+    fn a_burst_does_not_hold_its_memory_for_ever() {
+        let executor = Executor::builder()
+            .workers(1)
+            .build(|_worker| (), |turn: QueueTurn<u32>, _ctx| drop(turn.begin()))
+            .unwrap();
+        let queue = GatedQueue::unbounded(&executor.handle(), |turn| turn);
+        let core = Arc::clone(queue.core());
+        // As a consumer that others keep from running: both rings grow.
+        assert!(core.flags.schedule().must_announce());
+        for _ in 0..2 {
+            (0..200_000).for_each(|item| queue.push(item).unwrap());
+            let mut hand = core.begin_turn(usize::MAX);
+            while hand.pop().is_some() {}
+            QueueCore::end_turn(&core, &mut hand);
+            assert!(core.flags.schedule().must_announce());
+        }
+        let items = core.items.lock();
+        assert!(items.older.capacity().max(items.newer.capacity()) <= KEPT_CAPACITY);
     }
 }

@@ -122,8 +122,8 @@ impl<T> fmt::Debug for GatedQueue<T> {
 }
 
 impl<T: Send + 'static> GatedQueue<T> {
-    /// A queue without a bound. `turn` makes the executor's task that consumes it: usually the variant of an enum. (If it
-    /// panics, that counts as the task's panic, and the queue is closed and emptied.)
+    /// A queue without a bound. `turn` makes the executor's task that consumes it: usually the variant of an enum. (If
+    /// it panics, that counts as the task's panic, and the queue is closed and emptied.)
     pub fn unbounded<K: Send + 'static>(
         executor: &ExecutorHandle<K>,
         turn: impl Fn(QueueTurn<T>) -> K + Send + Sync + 'static,
@@ -173,6 +173,11 @@ impl<T> GatedQueue<T> {
         Self { core }
     }
 
+    #[cfg(test)]
+    pub(crate) fn core(&self) -> &Arc<QueueCore<T>> {
+        &self.core
+    }
+
     /// Whether this is the only handle, and no consumer is due or at work.
     pub(crate) fn is_sole_handle(&self) -> bool {
         Arc::strong_count(&self.core) == 1
@@ -208,8 +213,8 @@ impl<T> GatedQueue<T> {
         self.core.close(false);
     }
 
-    /// Takes no more items, and drops those that wait; says how many. Those of them that a running consumer has in hand,
-    /// beyond its batch, are dropped when that ends.
+    /// Takes no more items, and drops those that wait; says how many. Those of them that a running consumer has in
+    /// hand, beyond its batch, are dropped when that ends.
     pub fn close_and_drop(&self) -> usize {
         self.core.close(true)
     }

@@ -8,8 +8,8 @@ pub struct QueueStats {
     pub pushed: u64,
     /// Items that a consumer has taken out.
     pub consumed: u64,
-    /// Items that were dropped: by closing the queue, because the executor was stopped, with a turn that was dropped, or
-    /// because the making of a turn's task panicked.
+    /// Items that were dropped: by closing the queue, because the executor was stopped, with a turn that was dropped,
+    /// or because the making of a turn's task panicked.
     pub dropped: u64,
     /// Times a consumer took what was there in hand. One that goes on in place, because nothing else waits, has one
     /// turn after the other in the same task.
