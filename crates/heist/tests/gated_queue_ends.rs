@@ -366,10 +366,12 @@ fn a_panic_in_the_making_refuses_any_number_of_tasks_that_wait_for_room() {
     });
 }
 
+type PoolAndQueue = (ExecutorHandle<QueueTurn<u32>>, GatedQueue<u32>);
+
 /// Pushes, once the pool is closed, whenever its worker is about to park.
 #[derive(Clone, Default)]
 struct PushWhenParking {
-    queue: Arc<OnceLock<(ExecutorHandle<QueueTurn<u32>>, GatedQueue<u32>)>>,
+    queue: Arc<OnceLock<PoolAndQueue>>,
     accepted: Arc<AtomicUsize>,
 }
 
