@@ -477,7 +477,7 @@ mod tests {
             .build(|_worker| (), |turn: QueueTurn<u32>, _ctx| drop(turn.begin()))
             .unwrap();
         let queue = GatedQueue::unbounded(&executor.handle(), |turn| turn);
-        let core = Arc::clone(queue.core());
+        let core = Arc::clone(&queue.core);
         // As a consumer that others keep from running: both rings grow.
         assert!(core.flags.schedule().must_announce());
         for _ in 0..2 {

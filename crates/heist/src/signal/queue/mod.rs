@@ -173,11 +173,6 @@ impl<T> GatedQueue<T> {
         Self { core }
     }
 
-    #[cfg(test)]
-    pub(crate) fn core(&self) -> &Arc<QueueCore<T>> {
-        &self.core
-    }
-
     /// Whether this is the only handle, and no consumer is due or at work.
     pub(crate) fn is_sole_handle(&self) -> bool {
         Arc::strong_count(&self.core) == 1
