@@ -80,7 +80,7 @@ fn a_turn_that_is_dropped_costs_a_job() {
 }
 
 #[test]
-fn a_panic_in_the_making_of_the_task_drops_the_jobs_and_the_lane_goes_on() {
+fn a_panic_in_the_making_of_the_task_closes_the_lane_until_it_is_forgotten() {
     watched(|| {
         let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..workers(1) };
         let executor = start_jobs(silent(config));
@@ -102,7 +102,10 @@ fn a_panic_in_the_making_of_the_task_drops_the_jobs_and_the_lane_goes_on() {
         ends.check(|number| u32::from(number < 3));
         assert_eq!(slots.available(device(1)), Some(1));
         assert_eq!(lanes.stats().dropped, 3);
-        lanes.submit(device(1), Tracked::new(3, &ends)).unwrap();
+        let refused = lanes.submit(device(1), Tracked::new(3, &ends)).unwrap_err();
+        assert_eq!(refused.kind(), PushErrorKind::Closed);
+        assert_eq!(lanes.prune(), 1);
+        lanes.submit(device(1), refused.into_inner()).unwrap();
         let metrics = executor.join();
         assert_eq!(log.entries(), [3]);
         ends.check_each_once();

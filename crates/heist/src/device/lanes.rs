@@ -98,7 +98,9 @@ impl<T> fmt::Debug for DeviceLanes<T> {
 }
 
 impl<T: Send + 'static> DeviceLanes<T> {
-    /// Lanes without a bound. `turn` makes the executor's task that runs a job: usually the variant of an enum.
+    /// Lanes without a bound. `turn` makes the executor's task that runs a job: usually the variant of an enum. (If it
+    /// panics, that counts as the task's panic, and the lane is closed and emptied, until it is
+    /// [forgotten](Self::prune) and made anew.)
     pub fn new<K: Send + 'static>(
         executor: &ExecutorHandle<K>,
         slots: Arc<DeviceSlots>,
