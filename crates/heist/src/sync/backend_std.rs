@@ -19,9 +19,31 @@ impl<T> Mutex<T> {
         Self(std::sync::Mutex::new(value))
     }
 
-    /// Locks it, waiting if need be.
+    /// Locks it, waiting if need be: for a few microseconds by looking again, then asleep.
+    ///
+    /// Every lock of this crate is held for nanoseconds. The standard one looks again, too, but not once somebody sleeps
+    /// for it; from then on each unlocking is a system call, and nobody gets out of that while there are many. So the
+    /// thing is not to let it come to that. It makes pushing into one queue from several threads twice as fast
+    /// (`heist-bench gates --case queue-4`).
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
+        match self.0.try_lock() {
+            Ok(guard) => guard,
+            Err(_) => self.lock_after_looking(),
+        }
+    }
+
+    #[cold]
+    fn lock_after_looking(&self) -> MutexGuard<'_, T> {
+        // Twice as long each time: about 3 us in all.
+        for looks in 0..7 {
+            for _ in 0..1 << looks {
+                spin_loop();
+            }
+            if let Ok(guard) = self.0.try_lock() {
+                return guard;
+            }
+        }
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
