@@ -246,7 +246,7 @@ struct ReadmeExamples;
 #[doc(inline)]
 pub use budget::{
     Acquire, AcquireError, BudgetError, BudgetUnit, ByteBudget, BytePermit, CountBudget,
-    CountPermit, ReadAmount, ReadPermit, ReadTokens,
+    CountPermit, PermitRef, ReadAmount, ReadPermit, ReadTokens,
 };
 #[doc(inline)]
 pub use cancel::CancelToken;

@@ -539,3 +539,20 @@ fn a_busy_budget_loses_nothing() {
         assert!(granted.load(Ordering::Relaxed) >= THREADS * ROUNDS / 5);
     });
 }
+
+#[test]
+fn a_borrowed_permit_is_given_back_like_an_owned_one() {
+    let budget = CountBudget::new(3).unwrap();
+    let borrowed = budget.try_acquire_ref(2).unwrap();
+    assert_eq!((budget.available(), budget.in_use(), budget.high_water()), (1, 2, 2));
+    assert_eq!(budget.try_acquire_ref(2).unwrap_err(), AcquireError::NotNow);
+    assert!(matches!(budget.try_acquire_ref(4).unwrap_err(), AcquireError::TooLarge { .. }));
+    drop(borrowed);
+    assert_eq!(budget.available(), 3);
+    let reads = ReadTokens::new(1, 100).unwrap();
+    let borrowed = reads.try_acquire_ref(60).unwrap();
+    assert_eq!(format!("{borrowed:?}"), "PermitRef { count: 1, bytes: 60 }");
+    assert_eq!(reads.try_acquire_ref(10).unwrap_err(), AcquireError::NotNow);
+    drop(borrowed);
+    assert_eq!(reads.available().bytes, 100);
+}

@@ -1,4 +1,4 @@
-//! heist's budget of counts, whose permits are owned; and the slots of one device, which find the device's budget
+//! heist's budget of counts, with owned and with borrowed permits; and the slots of one device, which find the device's budget
 //! first.
 
 use std::hint::black_box;
@@ -20,6 +20,26 @@ impl BudgetPeer for Budget {
         black_box(self.0.try_acquire(1)).is_ok()
     }
 
+    #[inline]
+    fn once(&self) {
+        drop(black_box(self.0.acquire(1).expect("open, and no worker")));
+    }
+}
+
+/// The same budget with borrowed permits.
+pub(crate) struct Borrowed(CountBudget);
+
+impl BudgetPeer for Borrowed {
+    fn new(total: usize) -> Self {
+        Self(CountBudget::new(total as u64).expect("a small number"))
+    }
+
+    #[inline]
+    fn try_once(&self) -> bool {
+        black_box(self.0.try_acquire_ref(1)).is_ok()
+    }
+
+    /// Waiting takes an owned permit.
     #[inline]
     fn once(&self) {
         drop(black_box(self.0.acquire(1).expect("open, and no worker")));

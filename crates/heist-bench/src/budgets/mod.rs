@@ -4,7 +4,7 @@ mod asynchronous;
 mod condvar;
 mod heist;
 
-pub(crate) use self::heist::{Budget, Slots};
+pub(crate) use self::heist::{Borrowed, Budget, Slots};
 pub(crate) use asynchronous::{AsyncLock, AsyncLockArc, TokioOwned, TokioSemaphore};
 pub(crate) use condvar::Condvars;
 
@@ -47,6 +47,7 @@ mod tests {
     #[test]
     fn every_kind_gives_back_what_it_takes() {
         gives_back_what_it_takes::<Budget>();
+        gives_back_what_it_takes::<Borrowed>();
         gives_back_what_it_takes::<Slots>();
         gives_back_what_it_takes::<TokioSemaphore>();
         gives_back_what_it_takes::<TokioOwned>();

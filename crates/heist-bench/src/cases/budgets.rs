@@ -4,7 +4,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use crate::budgets::{
-    AsyncLock, AsyncLockArc, Budget, BudgetPeer, Condvars, Slots, TokioOwned, TokioSemaphore,
+    AsyncLock, AsyncLockArc, Borrowed, Budget, BudgetPeer, Condvars, Slots, TokioOwned,
+    TokioSemaphore,
 };
 use crate::contender::{Contender, Sampling, measure};
 use crate::race::contend;
@@ -41,6 +42,7 @@ fn measure_ours<Ours: BudgetPeer + 'static>(
 ) -> Measurement {
     let contenders = vec![
         contender::<Ours>("heist", usage),
+        contender::<Borrowed>("heist borrowed", usage),
         contender::<TokioSemaphore>("tokio", usage),
         contender::<TokioOwned>("tokio owned", usage),
         contender::<AsyncLock>("async-lock", usage),

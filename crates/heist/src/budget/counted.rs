@@ -9,6 +9,7 @@ use super::amount::{Amount, BudgetUnit, Layout};
 use super::core::Core;
 use super::error::{AcquireError, BudgetError};
 use super::permit::Permit;
+use super::permit_ref::PermitRef;
 use crate::executor::{ExecutorHandle, SpawnError};
 use crate::sync::Arc;
 use std::fmt;
@@ -60,6 +61,17 @@ macro_rules! budget_of_one_unit {
             pub fn try_acquire(&self, wanted: u64) -> Result<$permit, AcquireError> {
                 let wanted = self.amount(wanted)?;
                 Core::try_acquire(&self.core, wanted).map($permit::from_core)
+            }
+
+            #[doc = concat!("Takes ", $amount, " as [`Self::try_acquire`] does, for as long as the budget is borrowed.")]
+            ///
+            /// # Errors
+            /// As [`Self::try_acquire`].
+            #[inline]
+            pub fn try_acquire_ref(&self, wanted: u64) -> Result<PermitRef<'_>, AcquireError> {
+                let wanted = self.amount(wanted)?;
+                self.core.try_take(wanted)?;
+                Ok(PermitRef::new(&self.core, wanted))
             }
 
             #[doc = concat!("Takes ", $amount, ", and blocks the thread until they are granted.")]

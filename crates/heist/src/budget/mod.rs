@@ -12,7 +12,7 @@
 //! | `held` | what is done while the lock is held and the word stands still: granting, resizing, closing |
 //! | `waiter` | those who wait, and how they are told |
 //! | `wait` | waiting as a thread or with a callback, and giving up |
-//! | `permit` | an owned part of any budget |
+//! | `permit`, `permit_ref` | an owned part of any budget, and a borrowed one |
 //!
 //! Invariants:
 //! - per unit, what is available, in use and forgotten is the total, or more than that by a *debt* while nothing is
@@ -35,6 +35,7 @@ mod counted;
 mod error;
 mod held;
 pub mod permit;
+mod permit_ref;
 mod read_tokens;
 mod wait;
 mod waiter;
@@ -43,6 +44,7 @@ pub use acquire::Acquire;
 pub use amount::BudgetUnit;
 pub use counted::{ByteBudget, BytePermit, CountBudget, CountPermit};
 pub use error::{AcquireError, BudgetError};
+pub use permit_ref::PermitRef;
 pub use read_tokens::{ReadAmount, ReadPermit, ReadTokens};
 pub use waiter::Then;
 

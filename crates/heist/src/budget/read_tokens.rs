@@ -7,6 +7,7 @@ use super::amount::{Amount, BudgetUnit, Layout};
 use super::core::Core;
 use super::error::{AcquireError, BudgetError};
 use super::permit::Permit;
+use super::permit_ref::PermitRef;
 use crate::executor::{ExecutorHandle, SpawnError};
 use crate::sync::Arc;
 use std::fmt;
@@ -74,6 +75,17 @@ impl ReadTokens {
     pub fn try_acquire(&self, bytes: u64) -> Result<ReadPermit, AcquireError> {
         let wanted = self.one_read(bytes)?;
         Core::try_acquire(&self.core, wanted).map(ReadPermit::from_core)
+    }
+
+    /// Takes one read of `bytes` as [`ReadTokens::try_acquire`] does, for as long as the tokens are borrowed.
+    ///
+    /// # Errors
+    /// As [`ReadTokens::try_acquire`].
+    #[inline]
+    pub fn try_acquire_ref(&self, bytes: u64) -> Result<PermitRef<'_>, AcquireError> {
+        let wanted = self.one_read(bytes)?;
+        self.core.try_take(wanted)?;
+        Ok(PermitRef::new(&self.core, wanted))
     }
 
     /// Takes one read of `bytes`, and blocks the thread until both are granted.
