@@ -1,5 +1,5 @@
-//! heist's budget of counts, with owned and with borrowed permits; and the slots of one device, which find the device's budget
-//! first.
+//! heist's budget of counts, with owned and with borrowed permits; and the slots of one device, which find the device's
+//! budget first.
 
 use std::hint::black_box;
 use std::sync::Arc;

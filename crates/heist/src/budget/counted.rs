@@ -63,7 +63,7 @@ macro_rules! budget_of_one_unit {
                 Core::try_acquire(&self.core, wanted).map($permit::from_core)
             }
 
-            #[doc = concat!("Takes ", $amount, " as [`Self::try_acquire`] does, for as long as the budget is borrowed.")]
+            #[doc = concat!("Takes ", $amount, " as [`Self::try_acquire`] does, while the budget is borrowed.")]
             ///
             /// # Errors
             /// As [`Self::try_acquire`].

@@ -7,8 +7,8 @@ use super::amount::{Amount, BudgetUnit};
 use super::core::Core;
 use std::fmt;
 
-/// Part of a budget, borrowed: gives it back when it is dropped. For short work in one place, where it costs half as much
-/// as an owned permit; what waits, moves or lives inside a task takes an owned one.
+/// Part of a budget, borrowed: gives it back when it is dropped. For short work in one place, where it costs half as
+/// much as an owned permit; what waits, moves or lives inside a task takes an owned one.
 #[must_use = "a permit that is dropped at once is given back at once"]
 pub struct PermitRef<'b> {
     core: &'b Core,

@@ -21,9 +21,9 @@ impl<T> Mutex<T> {
 
     /// Locks it, waiting if need be: for a few microseconds by looking again, then asleep.
     ///
-    /// Every lock of this crate is held for nanoseconds. The standard one looks again, too, but not once somebody sleeps
-    /// for it; from then on each unlocking is a system call, and nobody gets out of that while there are many. So the
-    /// thing is not to let it come to that. It makes pushing into one queue from several threads twice as fast
+    /// Every lock of this crate is held for nanoseconds. The standard one looks again, too, but not once somebody
+    /// sleeps for it; from then on each unlocking is a system call, and nobody gets out of that while there are many.
+    /// So the thing is not to let it come to that. It makes pushing into one queue from several threads twice as fast
     /// (`heist-bench gates --case queue-4`).
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
