@@ -10,8 +10,8 @@ use heist::{
     PushErrorKind, QueueConfig, QueueTurn, SpawnErrorKind,
 };
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
@@ -372,7 +372,7 @@ type PoolAndQueue = (ExecutorHandle<QueueTurn<u32>>, GatedQueue<u32>);
 /// Pushes, once the pool is closed, whenever its worker is about to park.
 #[derive(Clone, Default)]
 struct PushWhenParking {
-    queue: Arc<OnceLock<PoolAndQueue>>,
+    queue: Arc<support::sync::Mutex<Option<PoolAndQueue>>>,
     accepted: Arc<AtomicUsize>,
 }
 
@@ -386,7 +386,7 @@ impl Tracer for PushWhenParking {
 
 impl TraceHooks for PushWhenParking {
     fn park(&mut self) {
-        if let Some((handle, queue)) = self.queue.get()
+        if let Some((handle, queue)) = &*self.queue.lock().unwrap()
             && !handle.is_accepting()
         {
             self.accepted.fetch_add(usize::from(queue.push(7).is_ok()), Ordering::Relaxed);
@@ -412,7 +412,7 @@ fn a_hook_of_a_quiet_worker_is_outside() {
                 )
                 .unwrap();
             let queue = GatedQueue::unbounded(&executor.handle(), |turn| turn);
-            hooks.queue.set((executor.handle(), queue.clone())).ok().unwrap();
+            *hooks.queue.lock().unwrap() = Some((executor.handle(), queue.clone()));
             executor.join();
             assert_eq!(hooks.accepted.load(Ordering::Relaxed), 0);
             assert_eq!(queue.stats().pushed, 0);
