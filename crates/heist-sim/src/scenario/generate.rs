@@ -1,5 +1,6 @@
 //! Scenarios out of dice, and smaller ones out of larger. Queues, budgets and lanes are added in `generate_gated`.
 
+use super::generate_futures::add_futures;
 use super::generate_gated::add_gated;
 use super::{Act, End, How, Pool, Push, Scenario, Step};
 use heist::XorShift64;
@@ -50,6 +51,9 @@ pub fn generate(seed: u64) -> Scenario {
     if rng.below(2) == 0 {
         add_gated(&mut scenario, &mut rng);
     }
+    if rng.below(2) == 0 {
+        add_futures(&mut scenario, &mut rng);
+    }
     debug_assert_eq!(scenario.validate(), Ok(()));
     scenario
 }
@@ -65,6 +69,7 @@ fn pool(rng: &mut XorShift64, workers: usize) -> Pool {
         backstop_ns: (rng.below(8) == 0).then_some(1_000),
         isolate_panics: rng.below(2) == 0,
         seed: rng.next_u64(),
+        ..Pool::default()
     }
 }
 
