@@ -64,9 +64,8 @@ pub(super) fn spawn(
 /// stopped pool's is dropped.
 pub(super) fn run_here(program: usize, kept: Handle, handle: &ExecutorHandle<Job>) {
     let queue = Arc::new(Mutex::new(Vec::new()));
-    let take_one = |queue: &Mutex<Vec<Runnable>>| {
-        queue.lock().unwrap_or_else(PoisonError::into_inner).pop()
-    };
+    let take_one =
+        |queue: &Mutex<Vec<Runnable>>| queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let scheduled = Arc::clone(&queue);
     let schedule = move |runnable, _woken_while_running| {
         scheduled.lock().unwrap_or_else(PoisonError::into_inner).push(runnable);

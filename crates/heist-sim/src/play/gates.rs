@@ -21,9 +21,8 @@ thread_local! {
 /// Opens a gate, for good.
 pub(super) fn open(gate: usize) {
     world(|world| world.open(gate));
-    let waiters: Vec<_> = WAITERS.with_borrow_mut(|waiters| {
-        waiters.extract_if(.., |waiter| waiter.gate == gate).collect()
-    });
+    let waiters: Vec<_> = WAITERS
+        .with_borrow_mut(|waiters| waiters.extract_if(.., |waiter| waiter.gate == gate).collect());
     for waiter in waiters {
         wake(waiter.future, || waiter.waker.wake());
     }

@@ -15,6 +15,7 @@ pub(super) const LIBRARY: &[(&str, Make)] = &[
     ("abort-against-poll", abort_against_poll),
     ("awaiting-each-other", awaiting_each_other),
     ("futures-panic", futures_panic),
+    ("wake-against-shutdown", wake_against_shutdown),
     ("futures-against-shutdown", futures_against_shutdown),
     ("futures-against-cancel", futures_against_cancel),
     ("futures-against-drop", futures_against_drop),
@@ -122,14 +123,11 @@ fn chain_through_the_slot() -> Scenario {
     futures("chain-through-the-slot", 1, programs, vec![owner])
 }
 
-/// Futures that give way to each other.
+/// Futures that give way to each other, and to those that they have spawned.
 fn yielding_futures() -> Scenario {
-    let programs = vec![vec![yields(3)], vec![spawns(0, 2, Handle::Detached), yields(2)]];
-    let mut scenario =
-        futures("yielding-futures", 1, programs, vec![vec![detached(0), detached(0), detached(0)]]);
-    scenario.futures.reverse();
-    scenario.futures[0] = vec![spawns(1, 2, Handle::Detached), yields(2)];
-    scenario
+    let programs = vec![vec![spawns(1, 2, Handle::Detached), yields(2)], vec![yields(3)]];
+    let owner = vec![detached(0), detached(1), detached(0)];
+    futures("yielding-futures", 1, programs, vec![owner])
 }
 
 /// A future that always has something to do, and one beside it.
@@ -169,6 +167,16 @@ fn futures_panic() -> Scenario {
     let owner = vec![kept(0), kept(1), detached(2), with_handle(0, Use::Await)];
     let other = vec![with_handle(1, Use::Abort), open(0), with_handle(1, Use::Await)];
     futures("futures-panic", 2, programs, vec![owner, other])
+}
+
+/// A future is woken for nothing while the pool is shut down: whoever polls it once more must not leave it there.
+fn wake_against_shutdown() -> Scenario {
+    let wake = Act::Wake { gate: 0 };
+    let owner = vec![detached(0), NAP, wake.clone(), wake];
+    let other = vec![NAP, Act::Shutdown];
+    // Nobody need come: what waits in a pool that was stopped is dropped.
+    let late = vec![Act::Sleep { ns: 100_000 }, open(0)];
+    futures("wake-against-shutdown", 1, vec![vec![wait(0)]], vec![owner, other, late])
 }
 
 /// Futures for every way to be stopped: some wait, some are queued, some begin to wait just then, and some spawn
@@ -212,8 +220,7 @@ fn task_panics_beside_futures() -> Scenario {
 
 /// Tasks spawn, wake and abort futures, and futures spawn tasks.
 fn tasks_and_futures() -> Scenario {
-    let spawn_futures =
-        |future, count, handle| Step::SpawnFuture { future, count, handle };
+    let spawn_futures = |future, count, handle| Step::SpawnFuture { future, count, handle };
     let programs = vec![
         vec![spawn_futures(0, 2, Handle::Kept), children(1, 2, How::Local), SHORT],
         vec![Step::Wake { gate: 0 }, spawn_futures(1, 1, Handle::Detached)],
@@ -273,7 +280,8 @@ fn futures_without_a_slot() -> Scenario {
     let programs =
         vec![vec![wait(0), yields(1), opens(1)], vec![wait(1), runs(100)], vec![opens(0)]];
     let owner = vec![detached(0), detached(1), detached(2)];
-    let mut scenario = futures("futures-without-a-slot", 2, programs, vec![owner, vec![detached(1)]]);
+    let mut scenario =
+        futures("futures-without-a-slot", 2, programs, vec![owner, vec![detached(1)]]);
     scenario.pool.lifo = Lifo::Off;
     scenario
 }

@@ -17,7 +17,8 @@ pub(super) fn add_futures(scenario: &mut Scenario, rng: &mut XorShift64) {
     scenario.pool.lifo =
         [Lifo::Off, Lifo::Private, Lifo::Stealable, Lifo::Stealable][rng.below_usize(4)];
     let count = 1 + rng.below_usize(4);
-    scenario.futures = (0..count).map(|number| future(scenario, rng, (number, count), leaf)).collect();
+    scenario.futures =
+        (0..count).map(|number| future(scenario, rng, (number, count), leaf)).collect();
     // What items do spawns no futures, which may have pushed them.
     for number in 0..leaf - usize::from(!scenario.queues.is_empty()) {
         for _ in 0..rng.below_usize(3) {
@@ -119,9 +120,7 @@ fn act(futures: &[Vec<FutureStep>], rng: &mut XorShift64) -> Act {
         0 => Act::Wake { gate: gate(rng) },
         1 => Act::Open { gate: gate(rng) },
         2..=4 => Act::UseHandle { future, how: how(rng) },
-        5 if !futures[future].iter().any(waits) => {
-            Act::RunFuture { future, handle: handle(rng) }
-        }
+        5 if !futures[future].iter().any(waits) => Act::RunFuture { future, handle: handle(rng) },
         _ => Act::SpawnFuture { future, handle: handle(rng) },
     }
 }

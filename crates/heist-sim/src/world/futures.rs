@@ -170,7 +170,7 @@ impl World {
         self.futures.spawned += u64::from(inside);
         let number = self.futures.futures.len() - 1;
         if let Some(worker) = worker {
-            self.futures.seats.spawns(worker);
+            self.futures.seats.goes_behind(worker, number);
             self.watch_for_starvation(Waiting::Future(number));
         }
         number
@@ -260,7 +260,7 @@ impl World {
         if let Some(worker) = future.last_worker {
             self.futures.polling[worker] = None;
             if gives_way {
-                self.futures.seats.gives_way(worker, number);
+                self.futures.seats.goes_behind(worker, number);
             }
         }
         if gives_way {
@@ -291,6 +291,8 @@ impl World {
             fail(Kind::PolledWrongly, text);
         }
         let was_offered = future.fate == FutureFate::Offered;
+        // Instead of a poll, or after one.
+        let worker = current_worker_id().filter(|_| future.fate.is_live());
         if future.fate.is_live() {
             future.fate = FutureFate::Dropped;
             self.futures.cut_short += 1;
@@ -302,7 +304,7 @@ impl World {
         self.futures.spawned += u64::from(was_offered);
         self.outstanding -= usize::from(!was_offered);
         self.queued.retain(|queued| queued.what != Waiting::Future(number));
-        self.futures.seats.dropped(current_worker_id(), number);
+        self.futures.seats.dropped(worker, number);
         self.worker_seen();
         on_drop
     }

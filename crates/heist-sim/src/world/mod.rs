@@ -329,8 +329,10 @@ impl World {
         let Some(oldest) = self.queued.front() else { return };
         let others = self.begun[worker] - oldest.begun[worker];
         if others > bound {
-            let text =
-                format!("{:?} waits, and worker {worker} has begun {others} others since", oldest.what);
+            let text = format!(
+                "{:?} waits, and worker {worker} has begun {others} others since",
+                oldest.what
+            );
             fail(Kind::Starved, text);
         }
     }

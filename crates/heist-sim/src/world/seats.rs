@@ -55,19 +55,14 @@ impl Seats {
         }
     }
 
-    /// A worker's own doing is about to spawn a future, wherever it is put.
-    pub(super) fn spawns(&mut self, worker: usize) {
-        self.seats[worker].slot = None;
-    }
-
-    /// A future has given way to those in its worker's queue.
-    pub(super) fn gives_way(&mut self, worker: usize, future: usize) {
+    /// A future goes behind those in its worker's queue: it is spawned, or gives way.
+    pub(super) fn goes_behind(&mut self, worker: usize, future: usize) {
         if self.known {
             self.seats[worker].queue.push_back(future);
         }
     }
 
-    /// A worker has dropped a future, which was in its slot, its queue or elsewhere.
+    /// A future is gone, which was in a slot, a queue or elsewhere: `worker` has taken and dropped it.
     pub(super) fn dropped(&mut self, worker: Option<usize>, future: usize) {
         for seat in &mut self.seats {
             seat.slot.take_if(|slot| *slot == future);

@@ -107,7 +107,9 @@ impl<T> ExecutorHandle<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Shared::spawn_future_with(&self.shared, future, schedule).map(JoinHandle::new)
+        let (runnable, task) = Shared::make_future(&self.shared, future, schedule)?;
+        runnable.schedule();
+        Ok(JoinHandle::new(task))
     }
 
     /// Whether tasks are still taken. The answer may be out of date by the time it is read.

@@ -411,7 +411,7 @@ impl<T> Context for Worker<T> {
 
     #[inline]
     fn is_futures_turn(&mut self) -> bool {
-        self.turn.is_futures()
+        self.turn.is_futures() && !planted(Plant::TasksAlwaysFirst)
     }
 
     #[inline]

@@ -5,6 +5,7 @@ use super::counted::Ended;
 use super::raw::Task;
 use crate::executor::{SpawnErrorKind, panic_message};
 use crate::sync::Mutex;
+use crate::sync::plant::{Plant, planted};
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
@@ -53,7 +54,9 @@ impl<T: Send + 'static> JoinHandle<T> {
     /// handle then waits until the future is gone, and says which of the two it was.
     pub fn abort(&mut self) {
         if let State::Spawned(task) = &mut self.state {
-            task.cancel();
+            if !planted(Plant::AbortForgotten) {
+                task.cancel();
+            }
             self.aborted = true;
         }
     }
@@ -79,6 +82,9 @@ impl<T: Send + 'static> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let aborted = self.aborted;
         let ended = match &mut self.state {
+            State::Spawned(_) if aborted && planted(Plant::AbortDoesNotWait) => {
+                Err(JoinError::Aborted)
+            }
             State::Spawned(task) => {
                 ready!(coop::poll_proceed(cx));
                 match ready!(task.poll(cx)) {
@@ -100,6 +106,9 @@ impl<T: Send + 'static> Future for JoinHandle<T> {
 impl<T: Send + 'static> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         if let State::Spawned(task) = std::mem::replace(&mut self.state, State::Gone) {
+            if planted(Plant::DetachAborts) {
+                return drop(task);
+            }
             task.detach();
         }
     }

@@ -13,6 +13,7 @@
 //! What it does *not* improve on: a detached future that waits and has kept no waker is forgotten, never dropped, as
 //! in the real one. Who needs its end has to hold a waker while it runs.
 
+use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicUsize, Ordering};
 use std::any::Any;
 use std::fmt;
@@ -318,7 +319,9 @@ impl Wake for References {
         let woken = self
             .core
             .update_if(|state| state & (COMPLETED | CLOSED) == 0, |state| state | SCHEDULED);
-        if woken.is_ok_and(|state| state & (SCHEDULED | RUNNING) == 0) {
+        let queued =
+            if planted(Plant::WakeQueuesWhatRuns) { SCHEDULED } else { SCHEDULED | RUNNING };
+        if woken.is_ok_and(|state| state & queued == 0) {
             (self.core.schedule)(Runnable(Some(Arc::clone(self))), false);
         }
     }
