@@ -18,6 +18,10 @@ use std::any::Any;
 use std::future::Future;
 use std::task::Context;
 
+/// As many as a queue holds without growing. A queue that grows and shrinks with each burst costs more than to hand
+/// half of it over, and others see it there at once.
+const SPAWNED_MAX: usize = 64;
+
 /// What a future asks of its pool, whatever the type of the pool's tasks.
 pub(crate) trait Pool: Send + Sync + 'static {
     /// The future has returned `Pending` for the first time: notes how a stop can reach it.
@@ -86,7 +90,7 @@ impl<T: Send + 'static> Shared<T> {
         let shared = Arc::clone(this);
         let schedule = move |runnable, yielded| shared.schedule(runnable, yielded);
         let (runnable, task) = Self::make_future(this, future, schedule)?;
-        this.queue(runnable, Self::push_behind);
+        this.queue(runnable, Self::push_spawned);
         Ok(task)
     }
 
@@ -160,6 +164,26 @@ impl<T: Send + 'static> Shared<T> {
     fn push_behind(&self, _worker: usize, runnable: Runnable) {
         seat::with(|seat| seat.queue.push(runnable));
         self.announce_to_thieves(1);
+    }
+
+    /// Queues a new future. Who spawns many shares them: when the queue is full, half of it goes to the injector.
+    fn push_spawned(&self, worker: usize, runnable: Runnable) {
+        if seat::with(|seat| seat.queue.len()) >= SPAWNED_MAX {
+            self.share_queue();
+        }
+        self.push_behind(worker, runnable);
+    }
+
+    #[cold]
+    fn share_queue(&self) {
+        let moved = seat::with(|seat| {
+            let half = std::iter::from_fn(|| seat.queue.pop()).take(SPAWNED_MAX / 2);
+            seat.batch.extend(half);
+            let moved = seat.batch.len();
+            self.futures.injector.push_batch(&mut seat.batch, || self.clock.now_ns());
+            moved
+        });
+        self.idle.notify_pushed(moved);
     }
 
     /// The push rule, for what lies where only thieves can take it. Without stealing there is nobody to tell.
