@@ -111,20 +111,24 @@ pub fn verdict(plant: Plant) -> Verdict {
         | Plant::SignalBitsRelaxed => Verdict::LeftToLoom,
         Plant::SlotFillIsNoPush => found("slot-and-a-long-poll", &[AsleepBesideWork], 500),
         Plant::SlotRunUnbounded => found("chain-through-the-slot", &[Starved], 500),
-        Plant::WakeRefusedAfterClose => found("wake-after-close", &[WakeLost, AsleepBesideWork], 50),
+        Plant::WakeRefusedAfterClose => {
+            found("wake-after-close", &[WakeLost, AsleepBesideWork], 50)
+        }
         Plant::BudgetIgnored => found("a-greedy-future", &[PollTooLong], 50),
         Plant::DropOutsideUncounted => found("future-run-outside", &[DoneNeverFound], 500),
         Plant::FutureEndUncounted => found("wake-against-park", &[DoneNeverFound], 500),
-        Plant::StopForgetsFutures => found("futures-against-shutdown", &[WakeLost, AsleepBesideWork], 1_000),
-        Plant::LiveSetTakesAfterStop => found("futures-against-shutdown", &[WakeLost, AsleepBesideWork], 20_000),
-        Plant::StopMissesQueued => found("futures-against-shutdown", &[WakeLost, AsleepBesideWork], 20_000),
+        Plant::StopForgetsFutures => {
+            found("futures-against-shutdown", &[WakeLost, AsleepBesideWork], 1_000)
+        }
+        Plant::LiveSetTakesAfterStop => found("wake-against-shutdown", &[WakeLost], 5_000),
+        Plant::StopMissesQueued => found("wake-against-shutdown", &[WakeLost], 50_000),
         Plant::SleeperIgnoresSlots => found("slot-and-a-long-poll", &[AsleepBesideWork], 5_000),
         Plant::GivingWayIsNext => found("yielding-futures", &[PolledTooSoon], 500),
         Plant::TasksAlwaysFirst => found("turns-of-tasks-and-futures", &[Starved], 500),
         Plant::AbortForgotten => found("abort-against-poll", &[PolledWrongly, WakeLost], 500),
         Plant::AbortDoesNotWait => found("abort-against-poll", &[WrongAnswer], 500),
         Plant::DetachAborts => found("wake-against-park", &[DroppedForNoReason], 50),
-        Plant::WakeQueuesWhatRuns => found("foreign-wakes", &[EnginePanicked], 5_000),
+        Plant::WakeQueuesWhatRuns => found("wake-against-park", &[EnginePanicked], 1_000),
         Plant::SeedIdle => found("standard", &[AsleepBesideWork], 200),
         Plant::InFlightWord | Plant::QuietTree | Plant::CountBeforeLooking => Verdict::Sound,
     }

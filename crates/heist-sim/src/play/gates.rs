@@ -41,9 +41,9 @@ pub(super) fn wake_for_nothing(gate: usize) {
 
 fn wake(future: usize, wake: impl FnOnce()) {
     machine().say(|| format!("wakes future {future}"));
-    world(|world| world.wakes(future));
+    let under_way = world(|world| world.wakes(future));
     wake();
-    world(|world| world.has_woken(future));
+    world(|world| world.has_woken(under_way));
 }
 
 /// A future waits at a gate.

@@ -55,6 +55,7 @@ struct Future {
     due: bool,
     /// Wake-ups that have begun and not ended.
     wakes: usize,
+    wakes_begun: u64,
     /// A wake-up has ended since its last poll began, or may have its effect after that.
     may_be_scheduled: bool,
     /// Who polls it.
@@ -83,6 +84,18 @@ pub struct OnDrop {
     pub panics: bool,
     /// It spawns this one.
     pub spawns: Option<usize>,
+}
+
+/// A wake-up that is under way.
+#[derive(Debug)]
+pub struct Wake {
+    number: usize,
+    /// The worker whose own doing it is.
+    worker: Option<usize>,
+    /// The future was not queued when it began.
+    waits_for_this: bool,
+    /// How many had begun then.
+    begun: u64,
 }
 
 /// All of them.
@@ -150,6 +163,7 @@ impl World {
             is_outside,
             due: true,
             wakes: 0,
+            wakes_begun: 0,
             may_be_scheduled: true,
             polled_by: None,
             last_worker: None,
@@ -170,7 +184,8 @@ impl World {
         self.futures.spawned += u64::from(inside);
         let number = self.futures.futures.len() - 1;
         if let Some(worker) = worker {
-            self.futures.seats.goes_behind(worker, number);
+            let live = self.futures.live();
+            self.futures.seats.spawns(worker, number, live);
             self.watch_for_starvation(Waiting::Future(number));
         }
         number
@@ -310,34 +325,46 @@ impl World {
     }
 
     /// Somebody is about to wake a future.
-    pub fn wakes(&mut self, number: usize) {
-        let busy_worker = self.busy_worker();
-        let stopped = self.stopped;
+    pub fn wakes(&mut self, number: usize) -> Wake {
+        let worker = self.busy_worker();
+        let waits_for_this = self.waits_at_gate_for(number, worker);
         let future = &mut self.futures.futures[number];
         future.wakes += 1;
-        if !future.fate.is_live() {
-            return;
+        future.wakes_begun += 1;
+        let wake = Wake { number, worker, waits_for_this, begun: future.wakes_begun };
+        if future.fate.is_live() && !std::mem::replace(&mut future.due, true) {
+            // Until its poll has ended, it is not queued.
+            if future.polled_by.is_none() {
+                self.watch_for_starvation(Waiting::Future(number));
+            }
         }
-        if let Some(worker) = busy_worker {
-            let waits_for_this = future.at_gate
-                && future.last_worker == Some(worker)
-                && future.polled_by.is_none()
-                && !(future.due || future.may_be_scheduled || future.aborting || stopped)
-                && future.wakes == 1;
-            self.futures.seats.wakes(worker, number, !waits_for_this);
-        }
-        let was_due = std::mem::replace(&mut future.due, true);
-        // Until its poll has ended, it is not queued.
-        if !was_due && future.polled_by.is_none() {
-            self.watch_for_starvation(Waiting::Future(number));
-        }
+        wake
+    }
+
+    /// Whether it is certain that a future waits at a gate and is not queued, so that whoever wakes it queues it.
+    fn waits_at_gate_for(&self, number: usize, worker: Option<usize>) -> bool {
+        let future = &self.futures.futures[number];
+        let may_be_queued = future.due || future.may_be_scheduled || future.wakes > 0;
+        future.fate.is_live()
+            && future.at_gate
+            && future.polled_by.is_none()
+            // Another worker's poll may have ended for the world, and not for the code under test.
+            && future.last_worker == worker
+            && !(may_be_queued || future.aborting || self.stopped)
     }
 
     /// Somebody has woken a future.
-    pub fn has_woken(&mut self, number: usize) {
-        let future = &mut self.futures.futures[number];
+    pub fn has_woken(&mut self, wake: Wake) {
+        let stopped = self.stopped;
+        let future = &mut self.futures.futures[wake.number];
         future.wakes -= 1;
         future.may_be_scheduled = true;
+        if let Some(worker) = wake.worker {
+            let was_first = wake.waits_for_this
+                && future.wakes_begun == wake.begun
+                && !(future.aborting || stopped);
+            self.futures.seats.wakes(worker, wake.number, !was_first);
+        }
     }
 
     /// A future that is polled is about to give way: it is woken already, or about to be.

@@ -9,7 +9,7 @@ mod seats;
 mod signals;
 
 pub use budgets::{Ask, NOBODY_ASKED, Of};
-pub use futures::{Answer, OnDrop};
+pub use futures::{Answer, OnDrop, Wake};
 pub use items::Producer;
 
 use crate::failure::{Failure, Kind};

@@ -11,6 +11,9 @@ use std::collections::VecDeque;
 /// How many futures in a row a worker polls out of its slot while others are in its queue.
 const SLOT_RUN_MAX: u32 = 3;
 
+/// A worker's queue with so many futures is full for those that it spawns.
+const FULL: usize = 64;
+
 #[derive(Clone, Debug, Default)]
 struct Seat {
     slot: Option<usize>,
@@ -38,24 +41,32 @@ impl Seats {
         }
     }
 
-    /// A worker's own doing is about to wake a future. `scheduled`: that it was not scheduled before is not certain.
-    pub(super) fn wakes(&mut self, worker: usize, future: usize, scheduled: bool) {
+    /// A worker's own doing has woken a future. `may_be_elsewhere`: somebody else may have queued it.
+    pub(super) fn wakes(&mut self, worker: usize, future: usize, may_be_elsewhere: bool) {
         if !self.known {
             return;
         }
         let seat = &mut self.seats[worker];
         if !self.has_slots {
-            seat.queue.extend((!scheduled).then_some(future));
+            seat.queue.extend((!may_be_elsewhere).then_some(future));
             return;
         }
         let displaced = seat.slot.take();
-        if !scheduled {
+        if !may_be_elsewhere {
             seat.slot = Some(future);
             seat.queue.extend(displaced);
         }
     }
 
-    /// A future goes behind those in its worker's queue: it is spawned, or gives way.
+    /// A worker's own doing is about to spawn a future, while so many live: if they may fill its queue, it gives some away.
+    pub(super) fn spawns(&mut self, worker: usize, future: usize, live: usize) {
+        if live > FULL {
+            self.seats[worker].queue.clear();
+        }
+        self.goes_behind(worker, future);
+    }
+
+    /// A future goes behind those in its worker's queue.
     pub(super) fn goes_behind(&mut self, worker: usize, future: usize) {
         if self.known {
             self.seats[worker].queue.push_back(future);
