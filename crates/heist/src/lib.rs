@@ -238,6 +238,14 @@ pub mod sync;
 #[doc(hidden)]
 pub mod termination;
 
+// async-io is real threads and real sockets, of which the checkers' schedulers know nothing.
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim))))]
+pub mod coop;
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim))))]
+pub mod net;
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim))))]
+pub mod time;
+
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;
