@@ -71,7 +71,8 @@ fn a_process_that_waits_for_timers_and_sockets_is_silent() {
                 let ticking = async { drop(ticks.tick().await) };
                 let receiving = async { drop(socket.recv(&mut datagram).await) };
                 let hearing = async { drop(one.read(&mut byte).await) };
-                futures_lite::future::or(ticking, futures_lite::future::or(receiving, hearing)).await;
+                futures_lite::future::or(ticking, futures_lite::future::or(receiving, hearing))
+                    .await;
             })
             .detach();
         wait_until("everybody waits", || waiting.load(Ordering::Acquire) == 1_000 + 52 + 3);
@@ -83,7 +84,8 @@ fn a_process_that_waits_for_timers_and_sockets_is_silent() {
         // And awake at once.
         let began = Instant::now();
         std::io::Write::write_all(&mut client.as_std(), b"awake").expect("it is connected");
-        let read = runtime.block_on(reading).expect("no panic").expect("in time").expect("no error");
+        let read =
+            runtime.block_on(reading).expect("no panic").expect("in time").expect("no error");
         assert_eq!(read, 5);
         assert!(began.elapsed() < Duration::from_secs(2));
     });

@@ -74,10 +74,16 @@ fn a_datagram_that_is_too_long_is_refused_with_its_address() {
         let socket = UdpSocket::bind("127.0.0.1:0").await?;
         let address = socket.local_addr()?;
         let error = socket.send_to(&vec![0; 100_000], address).await.expect_err("too long");
-        assert!(error.to_string().starts_with(&format!("could not send to {address}: ")), "{error}");
+        assert!(
+            error.to_string().starts_with(&format!("could not send to {address}: ")),
+            "{error}"
+        );
         let error = UdpSocket::bind(address).await.expect_err("it is taken");
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
-        assert!(error.to_string().starts_with(&format!("could not bind to {address}: ")), "{error}");
+        assert!(
+            error.to_string().starts_with(&format!("could not bind to {address}: ")),
+            "{error}"
+        );
         Ok(())
     });
 }
@@ -157,7 +163,10 @@ mod unix {
             client.send_to(b"hello", &server_path).await?;
             let mut buffer = [0; 10];
             let (length, from) = server.recv_from(&mut buffer).await?;
-            assert_eq!((&buffer[..length], from.as_pathname()), (&b"hello"[..], Some(&*client_path)));
+            assert_eq!(
+                (&buffer[..length], from.as_pathname()),
+                (&b"hello"[..], Some(&*client_path))
+            );
 
             client.connect(&server_path)?;
             assert_eq!(client.peer_addr()?.as_pathname(), Some(&*server_path));

@@ -55,7 +55,10 @@ fn check_fair(operations: u64, busy: impl Future<Output = io::Result<()>> + Send
     other.abort();
     let turns = turns.load(Ordering::Relaxed);
     assert!(most <= OPERATIONS_PER_POLL_MAX, "{most} operations in one poll");
-    assert!(most > OPERATIONS_PER_POLL_MAX / 2, "{most}: it was not always ready, and proves nothing");
+    assert!(
+        most > OPERATIONS_PER_POLL_MAX / 2,
+        "{most}: it was not always ready, and proves nothing"
+    );
     let turns_min = operations / OPERATIONS_PER_POLL_MAX;
     assert!(turns >= turns_min, "the other task had {turns} turns; {turns_min} are fair");
 }

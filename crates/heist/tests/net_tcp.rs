@@ -139,12 +139,18 @@ fn errors_name_the_address_and_keep_their_kind() {
 
         let error = TcpListener::bind(address).await.expect_err("it is taken");
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
-        assert!(error.to_string().starts_with(&format!("could not listen on {address}: ")), "{error}");
+        assert!(
+            error.to_string().starts_with(&format!("could not listen on {address}: ")),
+            "{error}"
+        );
 
         drop(listener);
         let error = TcpStream::connect(address).await.expect_err("nobody listens");
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
-        assert!(error.to_string().starts_with(&format!("could not connect to {address}: ")), "{error}");
+        assert!(
+            error.to_string().starts_with(&format!("could not connect to {address}: ")),
+            "{error}"
+        );
 
         let error = TcpStream::connect("nobody.invalid:80").await.expect_err("no such name");
         assert!(error.to_string().starts_with("could not look up nobody.invalid:80: "), "{error}");

@@ -56,7 +56,7 @@ impl fmt::Display for Address<'_> {
 /// The socket addresses of an address: one, or those that a name has.
 ///
 /// ```
-/// # async_io::block_on(async {
+/// # heist::block_on(async {
 /// let addresses = heist::net::resolve("127.0.0.1:80").await?;
 /// assert_eq!(addresses, [std::net::SocketAddr::from(([127, 0, 0, 1], 80))]);
 /// # std::io::Result::Ok(())

@@ -14,7 +14,7 @@ use super::source::{Source, every_socket};
 /// A socket that TCP connections are made to. Clones are the same socket.
 ///
 /// ```
-/// # async_io::block_on(async {
+/// # heist::block_on(async {
 /// use heist::net::{TcpListener, TcpStream};
 ///
 /// let listener = TcpListener::bind("127.0.0.1:0").await?; // any port that is free

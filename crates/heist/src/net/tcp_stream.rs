@@ -17,7 +17,7 @@ use super::source::{Source, every_socket};
 /// at the same time, each byte goes to one of them. The connection is closed when the last clone is dropped.
 ///
 /// ```no_run
-/// # async_io::block_on(async {
+/// # heist::block_on(async {
 /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
 ///
 /// let mut stream = heist::net::TcpStream::connect("example.com:80").await?;

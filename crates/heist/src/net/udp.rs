@@ -11,7 +11,7 @@ use super::source::{Source, every_socket};
 /// A datagram that is longer than the buffer it is received into is cut off.
 ///
 /// ```
-/// # async_io::block_on(async {
+/// # heist::block_on(async {
 /// use heist::net::UdpSocket;
 ///
 /// let server = UdpSocket::bind("127.0.0.1:0").await?;

@@ -14,7 +14,7 @@ use super::source::{Source, every_socket};
 /// as it can hold. The file of a bound one stays behind when it is dropped.
 ///
 /// ```
-/// # async_io::block_on(async {
+/// # heist::block_on(async {
 /// let (one, other) = heist::net::UnixDatagram::pair()?;
 /// one.send(b"hello").await?;
 /// let mut buffer = [0; 100];

@@ -18,7 +18,7 @@ use super::source::{Source, every_socket};
 /// A clone is the same connection; see [`TcpStream`](super::TcpStream).
 ///
 /// ```
-/// # async_io::block_on(async {
+/// # heist::block_on(async {
 /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
 ///
 /// let (mut one, mut other) = heist::net::UnixStream::pair()?;

@@ -73,6 +73,12 @@ macro_rules! atomic {
                 Self::from_word(machine().modify(site, Change::Modify, &mut update))
             }
 
+            /// Writes it in one step with reading what it held.
+            #[track_caller]
+            pub fn swap(&self, new: $value, _order: Ordering) -> $value {
+                self.update(|_held| Some(new))
+            }
+
             /// Writes `new` if it holds `current`; returns what it held.
             #[track_caller]
             pub fn compare_exchange(
@@ -138,7 +144,7 @@ macro_rules! atomic_integer {
         integer_operations!($name, $value,
             fetch_add: <$value>::wrapping_add, fetch_sub: <$value>::wrapping_sub,
             fetch_max: <$value as Ord>::max, fetch_and: std::ops::BitAnd::bitand,
-            fetch_or: std::ops::BitOr::bitor, swap: |_held: $value, new: $value| new);
+            fetch_or: std::ops::BitOr::bitor);
     };
 }
 
@@ -319,16 +325,11 @@ impl Clock {
 #[derive(Debug)]
 pub struct PerThread<T>(RefCell<BTreeMap<u64, T>>);
 
-impl<T: Copy> PerThread<T> {
+impl<T> PerThread<T> {
     /// No value for any thread.
     #[expect(clippy::new_without_default, reason = "made once, for a static")]
     pub const fn new() -> Self {
         Self(RefCell::new(BTreeMap::new()))
-    }
-
-    /// This thread's value.
-    pub fn get(&self) -> Option<T> {
-        self.0.borrow().get(&machine().current_thread()).copied()
     }
 
     /// Changes this thread's value; returns what it was.
@@ -343,6 +344,18 @@ impl<T: Copy> PerThread<T> {
     /// Changes this thread's value.
     pub fn set(&self, value: Option<T>) {
         self.replace(value);
+    }
+
+    /// Takes this thread's value.
+    pub fn take(&self) -> Option<T> {
+        self.replace(None)
+    }
+}
+
+impl<T: Copy> PerThread<T> {
+    /// This thread's value.
+    pub fn get(&self) -> Option<T> {
+        self.0.borrow().get(&machine().current_thread()).copied()
     }
 }
 

@@ -19,7 +19,7 @@ use crate::coop;
 /// A period of zero ticks whenever it is asked. See [`MissedTickBehavior`] for what happens when nobody asks in time.
 ///
 /// ```
-/// # async_io::block_on(async {
+/// # heist::block_on(async {
 /// use std::time::{Duration, Instant};
 ///
 /// let began = Instant::now();

@@ -19,7 +19,7 @@ use crate::coop;
 /// Waits for this long, counted from now (not from the first poll).
 ///
 /// ```
-/// # async_io::block_on(async {
+/// # heist::block_on(async {
 /// use std::time::{Duration, Instant};
 ///
 /// let began = Instant::now();

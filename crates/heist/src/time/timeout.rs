@@ -21,7 +21,7 @@ use super::sleep::{Sleep, sleep, sleep_until};
 /// Gives a future this long, from now on. What is not ready by then is dropped, and that is an [`Elapsed`].
 ///
 /// ```
-/// # async_io::block_on(async {
+/// # heist::block_on(async {
 /// use heist::time::timeout;
 /// use std::future::{pending, ready};
 /// use std::time::Duration;
