@@ -68,7 +68,9 @@ fn a_process_that_waits_for_timers_and_sockets_is_silent() {
                 ticks.tick().await;
                 waits();
                 let (mut datagram, mut byte) = ([0; 10], [0; 1]);
-                let ticking = async { drop(ticks.tick().await) };
+                let ticking = async {
+                    ticks.tick().await;
+                };
                 let receiving = async { drop(socket.recv(&mut datagram).await) };
                 let hearing = async { drop(one.read(&mut byte).await) };
                 futures_lite::future::or(ticking, futures_lite::future::or(receiving, hearing))

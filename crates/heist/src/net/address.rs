@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
@@ -79,10 +80,11 @@ pub async fn resolve(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>>
 /// Tries all socket addresses of an address in turn, until one will do; else the error of the last.
 ///
 /// `action` is what is tried, for the error.
-pub(super) async fn first_that<T>(
+pub(super) async fn first_that<T, F: Future<Output = io::Result<T>>>(
     action: &str,
     address: impl ToSocketAddrs,
-    mut attempt: impl AsyncFnMut(SocketAddr) -> io::Result<T>,
+    // Not an `AsyncFnMut`: its future would be `Send` for some lifetimes only, as far as the compiler can see.
+    mut attempt: impl FnMut(SocketAddr) -> F,
 ) -> io::Result<T> {
     let given = address.given()?;
     if let Address::Known(address) = given {
@@ -176,6 +178,7 @@ impl<A: ToSocketAddrs + ?Sized> ToSocketAddrs for &A {}
 mod tests {
     use super::*;
     use async_io::block_on;
+    use std::future::ready;
 
     const HOME: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
     const HOME_6: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 80);
@@ -246,9 +249,9 @@ mod tests {
     fn addresses_are_tried_in_turn_and_the_last_error_is_told() {
         block_on(async {
             let fail_but_for = |port| {
-                async move |address: SocketAddr| {
+                move |address: SocketAddr| {
                     let error = io::ErrorKind::AddrNotAvailable;
-                    if address.port() == port { Ok(address) } else { Err(error.into()) }
+                    ready(if address.port() == port { Ok(address) } else { Err(error.into()) })
                 }
             };
             let two = [SocketAddr::new(HOME.ip(), 1), SocketAddr::new(HOME.ip(), 2)];

@@ -41,7 +41,7 @@ impl TcpListener {
     ///
     /// Those of the system, with the address: it is in use, it is not this machine's, it is not allowed.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        first_that("listen on", address, async |address| {
+        first_that("listen on", address, |address| async move {
             let listener = net::TcpListener::bind(address)?;
             // The standard library lets 128 connections wait to be accepted. Beyond that the system drops them, and
             // their clients try again a second later: too long for a burst.

@@ -45,7 +45,7 @@ impl TcpStream {
     /// Those of the system, with the address (the last one that was tried): nobody listens there, it cannot be reached, the
     /// name is not known.
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
-        first_that("connect to", address, async |address| {
+        first_that("connect to", address, |address| async move {
             std::future::poll_fn(crate::coop::poll_proceed).await;
             let socket = Async::<net::TcpStream>::connect(address).await?;
             Ok(Source::from(socket).into())

@@ -1,5 +1,6 @@
 //! UDP: single datagrams, which may be lost, doubled and reordered.
 
+use std::future::ready;
 use std::io;
 use std::net::{self, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -39,8 +40,10 @@ impl UdpSocket {
     ///
     /// Those of the system, with the address.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        first_that("bind to", address, async |address| net::UdpSocket::bind(address)?.try_into())
-            .await
+        first_that("bind to", address, |address| {
+            ready(net::UdpSocket::bind(address).and_then(Self::try_from))
+        })
+        .await
     }
 
     /// Sets whom [`Self::send`] sends to, and receives from nobody else any more.
@@ -49,7 +52,7 @@ impl UdpSocket {
     ///
     /// Those of the system, with the address.
     pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
-        first_that("connect to", address, async |address| self.as_std().connect(address)).await
+        first_that("connect to", address, |address| ready(self.as_std().connect(address))).await
     }
 
     /// Sends a datagram to an address; to the first that it can be sent to if it is several.
@@ -58,7 +61,7 @@ impl UdpSocket {
     ///
     /// Those of the system, with the address: it is too long, it cannot be reached, or an earlier one came back.
     pub async fn send_to(&self, bytes: &[u8], address: impl ToSocketAddrs) -> io::Result<usize> {
-        first_that("send to", address, async |address| {
+        first_that("send to", address, |address| async move {
             self.source.write(|socket| socket.send_to(bytes, address)).await
         })
         .await
