@@ -254,6 +254,11 @@ pub mod time;
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;
 
+// Its example needs what only the tests depend on.
+#[cfg(all(doctest, feature = "io"))]
+#[doc = include_str!("../../../docs/TOKIO.md")]
+struct TokioExamples;
+
 // Inlined: the front page then shows each with its summary, wherever it is defined.
 #[doc(inline)]
 pub use budget::{
