@@ -17,9 +17,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use support::fairness::{check_fair, count_operation};
 use support::{SILENT, silence_panics, watched};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -156,30 +155,40 @@ fn what_is_aborted_is_dropped_with_tokio_around_it() {
 #[test]
 fn a_busy_tokio_socket_gives_way_when_it_is_told_to() {
     watched(|| {
-        let runtime = Runtime::builder().workers(1).build().expect("the runtime starts");
-        let turns = Arc::new(AtomicU64::new(0));
-        let counting = Arc::clone(&turns);
-        let mut other = runtime.spawn(async move {
-            loop {
-                counting.fetch_add(1, Ordering::Relaxed);
-                heist::yield_now().await;
-            }
-        });
-        let busy = runtime.spawn(Compat::new(async {
-            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-            let mut client = tokio::net::TcpStream::connect(listener.local_addr()?).await?;
-            let (mut server, _peer) = listener.accept().await?;
-            client.write_all(&[0; 10_000]).await?;
-            for _ in 0..10_000 {
-                server.read_u8().await?;
-                heist::coop::consume_budget().await;
-            }
-            io::Result::Ok(())
-        }));
-        runtime.block_on(busy).expect("it does not panic").expect("no error");
-        other.abort();
-        let turns = turns.load(Ordering::Relaxed);
-        assert!(turns >= 10_000 / 128, "{turns} turns");
+        check_fair(
+            10_000,
+            Compat::new(async {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+                let mut client = tokio::net::TcpStream::connect(listener.local_addr()?).await?;
+                let (mut server, _peer) = listener.accept().await?;
+                client.write_all(&[0; 10_000]).await?;
+                for _ in 0..10_000 {
+                    heist::coop::consume_budget().await;
+                    server.read_u8().await?;
+                    count_operation();
+                }
+                Ok(())
+            }),
+        );
+    });
+}
+
+/// Whose futures stay on one thread: on the one that blocks for them.
+#[test]
+fn what_cannot_move_between_threads_works_in_block_on() {
+    watched(|| {
+        let runtime = runtime();
+        let here = std::thread::current().id();
+        let there = runtime.block_on(Compat::new(tokio::task::LocalSet::new().run_until(async {
+            let local = std::rc::Rc::new(());
+            tokio::task::spawn_local(async move {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                drop(local);
+                std::thread::current().id()
+            })
+            .await
+        })));
+        assert_eq!(there.expect("it does not panic"), here);
     });
 }
 
