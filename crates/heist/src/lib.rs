@@ -244,10 +244,11 @@ pub mod sync;
 #[doc(hidden)]
 pub mod termination;
 
-// async-io is real threads and real sockets, of which the checkers' schedulers know nothing.
-#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim))))]
+// async-io is real threads and real sockets, of which the checkers' schedulers know nothing, with locks that
+// ThreadSanitizer does not see wait.
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
 pub mod net;
-#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim))))]
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
 pub mod time;
 
 #[cfg(doctest)]

@@ -3,6 +3,7 @@
 //! Every byte of every request and every answer is checked. The server counts the connections that it has; no client goes
 //! on to its second request before all have had an answer to their first, so all of them are open at that moment.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(all(feature = "io", not(heist_tsan)))]
 #![cfg(unix)]
 
 mod support;

@@ -1,5 +1,6 @@
 //! Datagrams, over UDP and between Unix sockets: whole, with their sender, and errors that name their address.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(all(feature = "io", not(heist_tsan)))]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! A socket that is always ready leaves its worker to the others: at most 128 operations in a poll.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(all(feature = "io", not(heist_tsan)))]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! TCP on a runtime: every byte arrives, errors name their address, and what is cancelled loses nothing.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(all(feature = "io", not(heist_tsan)))]
 
 mod support;
 

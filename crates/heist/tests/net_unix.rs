@@ -1,5 +1,6 @@
 //! Unix sockets on a runtime: every byte arrives, and errors name their path.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(all(feature = "io", not(heist_tsan)))]
 #![cfg(unix)]
 
 mod support;

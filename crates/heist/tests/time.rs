@@ -1,5 +1,6 @@
 //! Timers on a runtime: never early, in order, cancelled by dropping, and not in the way of others.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(all(feature = "io", not(heist_tsan)))]
 
 mod support;
 

@@ -3,6 +3,7 @@
 //! `Compat` around a future makes a tokio runtime current while it is polled and while it is dropped; that runtime's one
 //! thread waits for tokio's sockets and timers, and the polls stay on heist's workers.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(all(feature = "io", not(heist_tsan)))]
 
 mod support;
 
