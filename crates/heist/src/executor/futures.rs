@@ -10,16 +10,13 @@ use crate::future::counted::{Counted, Ended};
 use crate::future::live::LivePlace;
 use crate::future::queues::Lifo;
 use crate::future::raw::{self, Runnable, Task};
-use crate::future::seat::{self, Seat};
-use crate::queue::Order;
+use crate::future::seat;
 use crate::sync::Arc;
 use crate::sync::plant::{Plant, planted};
 use crate::worker_id;
 use std::any::Any;
 use std::future::Future;
 use std::task::Context;
-
-const LAP_BATCH_MAX: usize = 512;
 
 /// What a future asks of its pool, whatever the type of the pool's tasks.
 pub(crate) trait Pool: Send + Sync + 'static {
@@ -125,7 +122,8 @@ impl<T: Send + 'static> Shared<T> {
         if planted(Plant::WakeRefusedAfterClose) && !self.intake.is_accepting() {
             return std::mem::forget(runnable);
         }
-        let push = if while_it_ran { Self::push_yielded } else { Self::push_next };
+        // Who was woken while it ran gives way.
+        let push = if while_it_ran { Self::push_behind } else { Self::push_next };
         self.queue(runnable, push);
     }
 
@@ -164,16 +162,6 @@ impl<T: Send + 'static> Shared<T> {
         self.announce_to_thieves(1);
     }
 
-    /// Queues a future that gives way: behind what its worker has queued and a batch of what waits in the injector.
-    fn push_yielded(&self, _worker: usize, runnable: Runnable) {
-        let moved = seat::with(|seat| {
-            let moved = self.move_injected_futures(seat);
-            seat.queue.push(runnable);
-            moved
-        });
-        self.announce_to_thieves(1 + moved);
-    }
-
     /// The push rule, for what lies where only thieves can take it. Without stealing there is nobody to tell.
     #[inline]
     fn announce_to_thieves(&self, pushed: usize) {
@@ -184,28 +172,6 @@ impl<T: Send + 'static> Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// Moves a batch of futures from the injector to the back of the worker's own queue.
-    pub(super) fn move_injected_futures(&self, seat: &mut Seat) -> usize {
-        if self.futures.injector.is_empty() {
-            return 0;
-        }
-        let share = |queued| self.lap_share(queued);
-        self.futures.injector.take(Order::All, share, &mut seat.batch);
-        let moved = seat.batch.len();
-        for runnable in seat.batch.drain(..) {
-            seat.queue.push(runnable);
-        }
-        moved
-    }
-
-    /// How many of `queued` futures join the queue of a worker that has others: its share, since they then wait for all
-    /// of those, and the next batch for all of these.
-    fn lap_share(&self, queued: usize) -> usize {
-        let share = self.injector_share(queued);
-        let limited = self.injector_batch < LAP_BATCH_MAX / 8;
-        if limited { share } else { share.max(queued / self.stealers.len()).min(LAP_BATCH_MAX) }
-    }
-
     /// Has every future that waits polled once more: to be dropped by the workers.
     pub(super) fn release_futures(&self) {
         if planted(Plant::StopForgetsFutures) {
