@@ -4,10 +4,10 @@
 //! cargo run --release --example tokio_library -- [REQUESTS]
 //! ```
 //!
-//! hyper-util's pooled HTTP client opens tokio's sockets, sleeps by tokio's timers and looks names up on tokio's blocking
-//! threads; without a tokio runtime it panics. `async_compat::Compat` around the future lends it one: a single thread of
-//! the process, which only waits for sockets and timers, while the futures are polled by heist's workers. What the library
-//! spawns goes where its executor puts it: here onto heist, too.
+//! hyper-util's pooled HTTP client opens tokio's sockets, sleeps by tokio's timers and looks names up on tokio's
+//! blocking threads; without a tokio runtime it panics. `async_compat::Compat` around the future lends it one: a single
+//! thread of the process, which only waits for sockets and timers, while the futures are polled by heist's workers.
+//! What the library spawns goes where its executor puts it: here onto heist, too.
 //!
 //! The server, and for comparison a second client, use `heist::net` and need no tokio. docs/TOKIO.md says what works in
 //! this way, what does not, and what it costs.

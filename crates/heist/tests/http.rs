@@ -1,7 +1,7 @@
 //! HTTP/1.1 with hyper, server and clients on one runtime, a thousand connections open at the same time.
 //!
-//! Every byte of every request and every answer is checked. The server counts the connections that it has; no client goes
-//! on to its second request before all have had an answer to their first, so all of them are open at that moment.
+//! Every byte of every request and every answer is checked. The server counts the connections that it has; no client
+//! goes on to its second request before all have had an answer to their first, so all of them are open at that moment.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 #![cfg(unix)]

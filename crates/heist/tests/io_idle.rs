@@ -1,5 +1,5 @@
-//! Proves that timers and sockets which wait cost nothing: no thread of the process makes a context switch. It is alone in
-//! its file, because it looks at the whole process.
+//! Proves that timers and sockets which wait cost nothing: no thread of the process makes a context switch. It is alone
+//! in its file, because it looks at the whole process.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 #![cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
 //! Libraries that insist on tokio, on this runtime: what docs/TOKIO.md says of them.
 //!
-//! `Compat` around a future makes a tokio runtime current while it is polled and while it is dropped; that runtime's one
-//! thread waits for tokio's sockets and timers, and the polls stay on heist's workers.
+//! `Compat` around a future makes a tokio runtime current while it is polled and while it is dropped; that runtime's
+//! one thread waits for tokio's sockets and timers, and the polls stay on heist's workers.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 
@@ -210,7 +210,8 @@ fn our_sockets_pass_for_tokios() {
     });
 }
 
-/// A pooled client that is made of tokio (its sockets, its timers, its blocking threads for names), and a server of ours.
+/// A pooled client that is made of tokio (its sockets, its timers, its blocking threads for names), and a server of
+/// ours.
 #[test]
 fn a_tokio_bound_http_client_talks_to_our_server() {
     watched(|| {

@@ -12,8 +12,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 use super::error::could_not;
 use super::lookup::lookup;
 
-/// An address: `"localhost:80"`, `("localhost", 80)`, `"127.0.0.1:80"`, `(Ipv4Addr::LOCALHOST, 80)`, a [`SocketAddr`], or
-/// several of those in a slice.
+/// An address: `"localhost:80"`, `("localhost", 80)`, `"127.0.0.1:80"`, `(Ipv4Addr::LOCALHOST, 80)`, a [`SocketAddr`],
+/// or several of those in a slice.
 ///
 /// Only names are looked up, and that by another thread: a blocking thread of the runtime that runs this code or, where
 /// there is none, one for this purpose.
@@ -184,36 +184,36 @@ mod tests {
     const HOME_6: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 80);
 
     #[track_caller]
-    fn check_given(address: impl ToSocketAddrs, expected: Address<'_>) {
-        assert_eq!(address.given().expect("an address"), expected);
+    fn check_given(address: impl ToSocketAddrs, expected: &Address<'_>) {
+        assert_eq!(address.given().expect("an address"), *expected);
     }
 
     #[test]
     fn addresses_need_no_lookup_however_they_are_given() {
         let SocketAddr::V4(v4) = HOME else { unreachable!("it is") };
         let SocketAddr::V6(v6) = HOME_6 else { unreachable!("it is") };
-        check_given(HOME, Address::Known(HOME));
-        check_given(v4, Address::Known(HOME));
-        check_given(v6, Address::Known(HOME_6));
-        check_given((HOME.ip(), 80), Address::Known(HOME));
-        check_given((Ipv4Addr::LOCALHOST, 80), Address::Known(HOME));
-        check_given((Ipv6Addr::LOCALHOST, 80), Address::Known(HOME_6));
-        check_given("127.0.0.1:80", Address::Known(HOME));
-        check_given("[::1]:80".to_owned(), Address::Known(HOME_6));
-        check_given(("127.0.0.1", 80), Address::Known(HOME));
-        check_given(("::1".to_owned(), 80), Address::Known(HOME_6));
+        check_given(HOME, &Address::Known(HOME));
+        check_given(v4, &Address::Known(HOME));
+        check_given(v6, &Address::Known(HOME_6));
+        check_given((HOME.ip(), 80), &Address::Known(HOME));
+        check_given((Ipv4Addr::LOCALHOST, 80), &Address::Known(HOME));
+        check_given((Ipv6Addr::LOCALHOST, 80), &Address::Known(HOME_6));
+        check_given("127.0.0.1:80", &Address::Known(HOME));
+        check_given("[::1]:80".to_owned(), &Address::Known(HOME_6));
+        check_given(("127.0.0.1", 80), &Address::Known(HOME));
+        check_given(("::1".to_owned(), 80), &Address::Known(HOME_6));
         let both = [HOME, HOME_6];
-        check_given(both, Address::Several(both[..].into()));
-        check_given(&both[..], Address::Several(both[..].into()));
-        check_given(both.to_vec(), Address::Several(both[..].into()));
+        check_given(both, &Address::Several(both[..].into()));
+        check_given(&both[..], &Address::Several(both[..].into()));
+        check_given(both.to_vec(), &Address::Several(both[..].into()));
     }
 
     #[test]
     fn the_rest_is_a_name() {
-        check_given("localhost:80", Address::Name("localhost", 80));
-        check_given(("localhost", 80), Address::Name("localhost", 80));
-        check_given((String::from("localhost"), 80), Address::Name("localhost", 80));
-        check_given("[::1:80", Address::Name("[::1", 80));
+        check_given("localhost:80", &Address::Name("localhost", 80));
+        check_given(("localhost", 80), &Address::Name("localhost", 80));
+        check_given((String::from("localhost"), 80), &Address::Name("localhost", 80));
+        check_given("[::1:80", &Address::Name("[::1", 80));
     }
 
     #[test]

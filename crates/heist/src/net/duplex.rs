@@ -1,8 +1,8 @@
 //! A stream of bytes in both directions: the traits of futures-io over a socket, whichever it is.
 //!
 //! Invariants:
-//! - each clone has its own place in the reactor for each direction, so a task that reads and one that writes, or two that
-//!   read, do not take each other's wake-ups;
+//! - each clone has its own place in the reactor for each direction, so a task that reads and one that writes, or two
+//!   that read, do not take each other's wake-ups;
 //! - a place is given up as soon as an operation comes through: no stale readiness is left for the next one.
 
 use std::future::Future;

@@ -1,7 +1,7 @@
 //! The connections of a listener, one after the other, as a stream.
 //!
-//! Not guaranteed: that it is worth going on after an error. A connection that was ended before it was accepted is one; a
-//! process that may open no more files gets the same error for every connection, at once, until it closes some.
+//! Not guaranteed: that it is worth going on after an error. A connection that was ended before it was accepted is one;
+//! a process that may open no more files gets the same error for every connection, at once, until it closes some.
 
 use std::future::Future;
 use std::io;

@@ -50,9 +50,9 @@
 //! # Errors
 //!
 //! Errors of binding, connecting, accepting, sending to an address and looking one up name it: `could not connect to
-//! 127.0.0.1:9: Connection refused (os error 111)`. Their [kind](std::io::Error::kind) is the one of the system's error,
-//! which is their [source](std::error::Error::source) and has the code. Errors of reading and writing are passed on as
-//! they are.
+//! 127.0.0.1:9: Connection refused (os error 111)`. Their [kind](std::io::Error::kind) is the one of the system's
+//! error, which is their [source](std::error::Error::source) and has the code. Errors of reading and writing are passed
+//! on as they are.
 //!
 //! # What is not here
 //!

@@ -56,8 +56,8 @@ impl TcpListener {
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address. Most concern the one connection, and it is worth going on; when the process
-    /// may open no more files, it is not before some are closed.
+    /// Those of the system, with the address. Most concern the one connection, and it is worth going on; when the
+    /// process may open no more files, it is not before some are closed.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         self.source.read(accept).await.map_err(|error| self.named(error))
     }

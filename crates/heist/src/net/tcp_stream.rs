@@ -13,8 +13,8 @@ use super::source::{Source, every_socket};
 
 /// A TCP connection: read from it and write to it by the traits of futures-io.
 ///
-/// A clone is the same connection. One task may read from one clone while another writes to the other; with two that read
-/// at the same time, each byte goes to one of them. The connection is closed when the last clone is dropped.
+/// A clone is the same connection. One task may read from one clone while another writes to the other; with two that
+/// read at the same time, each byte goes to one of them. The connection is closed when the last clone is dropped.
 ///
 /// ```no_run
 /// # heist::block_on(async {
@@ -42,8 +42,8 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address (the last one that was tried): nobody listens there, it cannot be reached, the
-    /// name is not known.
+    /// Those of the system, with the address (the last one that was tried): nobody listens there, it cannot be reached,
+    /// the name is not known.
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         first_that("connect to", address, |address| async move {
             std::future::poll_fn(crate::coop::poll_proceed).await;

@@ -10,8 +10,8 @@ use super::source::{Source, every_socket};
 
 /// A Unix socket for datagrams. Clones are the same socket, and any number of tasks may use it at the same time.
 ///
-/// A datagram that is longer than the buffer it is received into is cut off. Sending waits while the receiver has as many
-/// as it can hold. The file of a bound one stays behind when it is dropped.
+/// A datagram that is longer than the buffer it is received into is cut off. Sending waits while the receiver has as
+/// many as it can hold. The file of a bound one stays behind when it is dropped.
 ///
 /// ```
 /// # heist::block_on(async {

@@ -1,5 +1,5 @@
-//! Whether a future that always could go on lets others come: at most 128 operations in a poll, and a turn for everybody in
-//! between.
+//! Whether a future that always could go on lets others come: at most 128 operations in a poll, and a turn for
+//! everybody in between.
 
 use heist::Runtime;
 use heist::coop::OPERATIONS_PER_POLL;
@@ -20,8 +20,9 @@ pub(crate) fn count_operation() {
     OPERATIONS.set(OPERATIONS.get() + 1);
 }
 
-/// Runs `busy`, which does so many operations, on a runtime with one worker, beside a task that only counts how often it gets
-/// its turn. Requires that no poll of `busy` does more operations than allowed, and that the other one comes in between.
+/// Runs `busy`, which does so many operations, on a runtime with one worker, beside a task that only counts how often
+/// it gets its turn. Requires that no poll of `busy` does more operations than allowed, and that the other one comes in
+/// between.
 #[track_caller]
 pub(crate) fn check_fair(
     operations: u64,
