@@ -308,6 +308,30 @@ fn what_is_cancelled_loses_nothing() {
     });
 }
 
+/// On Linux a connection to a full queue of connections is not answered.
+#[cfg(target_os = "linux")]
+#[test]
+fn connecting_to_somebody_who_does_not_answer_can_be_given_up() {
+    on_a_runtime(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        rustix::net::listen(&listener, 0)?;
+        let mut waiting = Vec::new();
+        let given_up = loop {
+            match timeout(A_WHILE, TcpStream::connect(address)).await {
+                Ok(stream) => waiting.push(stream?),
+                Err(elapsed) => break io::Error::from(elapsed),
+            }
+            assert!(waiting.len() < 10, "it always answers");
+        };
+        assert_eq!(given_up.kind(), io::ErrorKind::TimedOut);
+        for stream in waiting {
+            assert_eq!(listener.accept().await?.1, stream.local_addr()?);
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn everybody_who_waits_on_one_socket_is_woken() {
     on_a_runtime(async {
