@@ -21,25 +21,39 @@ fn runtime(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().expect("the runtime starts")
 }
 
+/// Remembers the order in which it and its like are woken.
+struct InOrder {
+    number: u32,
+    order: Arc<Mutex<Vec<u32>>>,
+}
+
+impl Wake for InOrder {
+    fn wake(self: Arc<Self>) {
+        self.order.lock().unwrap().push(self.number);
+    }
+}
+
+/// By their wakers: once woken, the tasks of several that were due may run in any order.
 #[test]
-fn sleeps_end_in_the_order_of_their_times() {
+fn sleeps_fire_in_the_order_of_their_times() {
     watched(|| {
-        let ended = Arc::new(Mutex::new(Vec::new()));
-        let runtime = runtime(1);
-        let start = Instant::now() + Duration::from_millis(20);
-        // Spawned in an order that has nothing to do with it: 7 and 20 have no common divisor.
-        for number in (0..20).map(|i| i * 7 % 20) {
-            let ended = Arc::clone(&ended);
-            let sleep = sleep_until(start + number * Duration::from_millis(3));
-            runtime
-                .spawn(async move {
-                    sleep.await;
-                    ended.lock().unwrap().push(number);
-                })
-                .detach();
-        }
-        runtime.join();
-        assert_eq!(*ended.lock().unwrap(), (0..20).collect::<Vec<_>>());
+        let order = Arc::new(Mutex::new(Vec::new()));
+        // Far enough away that all of them wait before the first one fires, also on a busy machine.
+        let start = Instant::now() + Duration::from_millis(300);
+        // In an order that has nothing to do with it: 7 and 20 have no common divisor.
+        let sleeps: Vec<_> = (0..20)
+            .map(|i| i * 7 % 20)
+            .map(|number| {
+                let mut sleep = sleep_until(start + number * Duration::from_millis(1));
+                let waker = Waker::from(Arc::new(InOrder { number, order: Arc::clone(&order) }));
+                let polled = pin!(&mut sleep).poll(&mut Context::from_waker(&waker));
+                assert!(polled.is_pending());
+                sleep
+            })
+            .collect();
+        wait_until("all have fired", || order.lock().unwrap().len() == 20);
+        assert_eq!(*order.lock().unwrap(), (0..20).collect::<Vec<_>>());
+        drop(sleeps);
     });
 }
 
