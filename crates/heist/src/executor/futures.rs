@@ -18,6 +18,10 @@ use std::any::Any;
 use std::future::Future;
 use std::task::Context;
 
+/// As many as a queue holds without growing. A queue that grows and shrinks with each burst costs more than to hand
+/// half of it over, and others see it there at once.
+const SPAWNED_MAX: usize = 64;
+
 /// What a future asks of its pool, whatever the type of the pool's tasks.
 pub(crate) trait Pool: Send + Sync + 'static {
     /// The future has returned `Pending` for the first time: notes how a stop can reach it.
@@ -86,7 +90,7 @@ impl<T: Send + 'static> Shared<T> {
         let shared = Arc::clone(this);
         let schedule = move |runnable, yielded| shared.schedule(runnable, yielded);
         let (runnable, task) = Self::make_future(this, future, schedule)?;
-        this.queue(runnable, Self::push_behind);
+        this.queue(runnable, Self::push_spawned);
         Ok(task)
     }
 
@@ -101,7 +105,7 @@ impl<T: Send + 'static> Shared<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        match worker_id::busy_worker_of(this.pool()).filter(|_| !this.termination.is_done()) {
+        match this.running_worker() {
             Some(worker) => {
                 this.termination.spawn_future_on(worker);
                 this.metrics.worker(worker).futures_spawned.add(1);
@@ -117,6 +121,12 @@ impl<T: Send + 'static> Shared<T> {
         Ok(raw::spawn(Counted::new(future, Arc::clone(this)), schedule))
     }
 
+    /// The worker whose thread this is, if it is at work: nobody can find the pool done before it goes quiet.
+    #[inline]
+    fn running_worker(&self) -> Option<usize> {
+        worker_id::busy_worker_of(self.pool()).filter(|_| !self.termination.is_done())
+    }
+
     /// A future was woken: while it ran, or while it waited.
     fn schedule(&self, runnable: Runnable, while_it_ran: bool) {
         if planted(Plant::WakeRefusedAfterClose) && !self.intake.is_accepting() {
@@ -130,8 +140,9 @@ impl<T: Send + 'static> Shared<T> {
     /// Queues a future that is to be polled: with the calling thread's own worker, by `push`, or in the injector.
     #[inline]
     fn queue(&self, runnable: Runnable, push: impl FnOnce(&Self, usize, Runnable)) {
-        // A quiet worker may be about to park, and would not look at its own queue again.
-        match worker_id::busy_worker_of(self.pool()) {
+        // A quiet worker may be about to park, and would not look at its own queue again; one of a pool that is done
+        // has left its seat.
+        match self.running_worker() {
             Some(worker) => push(self, worker, runnable),
             None => {
                 self.futures.injector.push(runnable, || self.clock.now_ns());
@@ -160,6 +171,26 @@ impl<T: Send + 'static> Shared<T> {
     fn push_behind(&self, _worker: usize, runnable: Runnable) {
         seat::with(|seat| seat.queue.push(runnable));
         self.announce_to_thieves(1);
+    }
+
+    /// Queues a new future. Who spawns many shares them: when the queue is full, half of it goes to the injector.
+    fn push_spawned(&self, worker: usize, runnable: Runnable) {
+        if seat::with(|seat| seat.queue.len()) >= SPAWNED_MAX {
+            self.share_queue();
+        }
+        self.push_behind(worker, runnable);
+    }
+
+    #[cold]
+    fn share_queue(&self) {
+        let moved = seat::with(|seat| {
+            let half = std::iter::from_fn(|| seat.queue.pop()).take(SPAWNED_MAX / 2);
+            seat.batch.extend(half);
+            let moved = seat.batch.len();
+            self.futures.injector.push_batch(&mut seat.batch, || self.clock.now_ns());
+            moved
+        });
+        self.idle.notify_pushed(moved);
     }
 
     /// The push rule, for what lies where only thieves can take it. Without stealing there is nobody to tell.
