@@ -34,8 +34,8 @@
 //! - Promptness. How late a timer is depends on the system (a tenth of a millisecond on an idle Linux) and on the tasks
 //!   that run when it fires.
 //! - Order. Timers of the same instant may wake their tasks in any order.
-//! - That what a dropped timer held is gone at once. The waker of its task, and with it the memory of the task (not what
-//!   is in its future), is let go of when the reactor next looks at its timers.
+//! - That what a dropped timer held is gone at once. The waker of its task, and with it the memory of the task (not
+//!   what is in its future), is let go of when the reactor next looks at its timers.
 //! - Time that stands still or is turned by hand: this is the machine's monotonic clock. Whether it goes on while the
 //!   machine is suspended is the system's choice.
 //!
