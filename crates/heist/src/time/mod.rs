@@ -31,9 +31,9 @@
 //!
 //! # What is not
 //!
-//! - Promptness. How late a timer is depends on the system (a tenth of a millisecond on an idle Linux) and on the tasks
-//!   that run when it fires.
-//! - Order. Timers of the same instant may wake their tasks in any order.
+//! - Promptness. How late a timer is depends on the system, and on the tasks that run when it fires.
+//! - Order. Timers fire in the order of their times, but the tasks of those that were due at the same moment may run in
+//!   any order.
 //! - That what a dropped timer held is gone at once. The waker of its task, and with it the memory of the task (not
 //!   what is in its future), is let go of when the reactor next looks at its timers.
 //! - Time that stands still or is turned by hand: this is the machine's monotonic clock. Whether it goes on while the
