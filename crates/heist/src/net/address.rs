@@ -15,8 +15,7 @@ use super::lookup::lookup;
 /// An address: `"localhost:80"`, `("localhost", 80)`, `"127.0.0.1:80"`, `(Ipv4Addr::LOCALHOST, 80)`, a [`SocketAddr`],
 /// or several of those in a slice.
 ///
-/// Only names are looked up, and that by another thread: a blocking thread of the runtime that runs this code or, where
-/// there is none, one for this purpose.
+/// Only names are looked up, each on a thread of its own.
 ///
 /// This trait is implemented for what the standard library's trait of this name is, and by nobody else.
 pub trait ToSocketAddrs: sealed::Given {}

@@ -1,6 +1,6 @@
 //! Looking a name up: the system's call blocks, so it is made on a thread that may.
 //!
-//! Not guaranteed: a bound on the threads of lookups outside of any runtime. Each has its own, for as long as it takes.
+//! Not guaranteed: a bound on those threads. Each lookup has its own, for as long as it takes.
 
 use std::future::{Future, poll_fn};
 use std::io;
