@@ -277,7 +277,10 @@ pub use metrics::MetricsSnapshot;
 #[doc(inline)]
 pub use rng::XorShift64;
 #[doc(inline)]
-pub use runtime::{Runtime, RuntimeBuilder, RuntimeHandle, block_on, spawn};
+pub use runtime::{
+    Runtime, RuntimeBuilder, RuntimeHandle, RuntimeJoinTimeout, ShutdownTimeout, block_on, spawn,
+    spawn_blocking,
+};
 #[doc(inline)]
 pub use signal::{
     GateGuard, GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats,

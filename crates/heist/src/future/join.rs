@@ -7,11 +7,11 @@ use crate::executor::{SpawnErrorKind, panic_message};
 use crate::sync::Mutex;
 use std::any::Any;
 use std::error::Error;
-use std::fmt;
 use std::future::Future;
 use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::{fmt, io};
 
 /// Awaits a spawned future.
 ///
@@ -34,7 +34,8 @@ pub struct JoinHandle<T: Send + 'static> {
 
 enum State<T: Send + 'static> {
     Spawned(Task<Ended<T>>),
-    Refused(SpawnErrorKind),
+    /// It never came to be. (Boxed: it is rare, and the error is large.)
+    Failed(Box<JoinError>),
     /// Detached, or awaited to the end.
     Gone,
 }
@@ -46,7 +47,12 @@ impl<T: Send + 'static> JoinHandle<T> {
 
     /// The handle of a future that was refused.
     pub(crate) fn refused(kind: SpawnErrorKind) -> Self {
-        Self { state: State::Refused(kind), aborted: false }
+        Self::failed(JoinError::Refused(kind))
+    }
+
+    /// The handle of a future that never came to be.
+    pub(crate) fn failed(error: JoinError) -> Self {
+        Self { state: State::Failed(Box::new(error)), aborted: false }
     }
 
     /// Ends the future: it is dropped on a worker, before its next poll. Nothing, if it has completed. Awaiting the
@@ -63,8 +69,27 @@ impl<T: Send + 'static> JoinHandle<T> {
     pub fn is_finished(&self) -> bool {
         match &self.state {
             State::Spawned(task) => task.is_finished(),
-            State::Refused(_) | State::Gone => true,
+            State::Failed(_) | State::Gone => true,
         }
+    }
+
+    /// Polls it without asking the budget.
+    pub(crate) fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
+        if let State::Spawned(task) = &mut self.state {
+            let ended = match ready!(task.poll(cx)) {
+                Some(Ok(output)) => Ok(output),
+                Some(Err(payload)) => Err(JoinError::Panicked(PanicPayload::new(payload))),
+                None if self.aborted => Err(JoinError::Aborted),
+                None => Err(JoinError::Stopped),
+            };
+            self.state = State::Gone;
+            return Poll::Ready(ended);
+        }
+        Poll::Ready(match std::mem::replace(&mut self.state, State::Gone) {
+            State::Failed(error) => Err(*error),
+            // Polled again although it was ready: nothing is left to be had.
+            _gone => Err(JoinError::Aborted),
+        })
     }
 
     /// Lets the future go on by itself. Its output is dropped when it comes.
@@ -77,23 +102,10 @@ impl<T: Send + 'static> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let aborted = self.aborted;
-        let ended = match &mut self.state {
-            State::Spawned(task) => {
-                ready!(coop::poll_proceed(cx));
-                match ready!(task.poll(cx)) {
-                    Some(Ok(output)) => Ok(output),
-                    Some(Err(payload)) => Err(JoinError::Panicked(PanicPayload::new(payload))),
-                    None if aborted => Err(JoinError::Aborted),
-                    None => Err(JoinError::Stopped),
-                }
-            }
-            State::Refused(kind) => Err(JoinError::Refused(*kind)),
-            // Polled again although it was ready: nothing is left to be had.
-            State::Gone => Err(JoinError::Aborted),
-        };
-        self.state = State::Gone;
-        Poll::Ready(ended)
+        if matches!(self.state, State::Spawned(_)) {
+            ready!(coop::poll_proceed(cx));
+        }
+        self.poll_ended(cx)
     }
 }
 
@@ -121,6 +133,8 @@ pub enum JoinError {
     Stopped,
     /// Its executor took no more when it was spawned.
     Refused(SpawnErrorKind),
+    /// It is a blocking call for which there is no thread, because the system refuses one. It was not begun.
+    NoThread(io::Error),
     /// It panicked.
     Panicked(PanicPayload),
 }
@@ -147,12 +161,25 @@ impl fmt::Display for JoinError {
             Self::Aborted => f.write_str("the future was aborted"),
             Self::Stopped => f.write_str("the executor was stopped and dropped the future"),
             Self::Refused(kind) => write!(f, "the future was refused: {kind}"),
+            Self::NoThread(source) => write!(
+                f,
+                "no thread could be started for the blocking call: {source}; raise the limit on threads, or use a \
+                 smaller `stack_size`"
+            ),
             Self::Panicked(payload) => write!(f, "the future panicked: {}", payload.message),
         }
     }
 }
 
-impl Error for JoinError {}
+impl Error for JoinError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Refused(kind) => Some(kind),
+            Self::NoThread(source) => Some(source),
+            Self::Aborted | Self::Stopped | Self::Panicked(_) => None,
+        }
+    }
+}
 
 /// What a future panicked with.
 pub struct PanicPayload {

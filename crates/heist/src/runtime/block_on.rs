@@ -1,5 +1,6 @@
 //! A future on the calling thread.
 
+use crate::future::coop;
 use crate::sync::{Parker, Unparker};
 use std::future::Future;
 use std::pin::pin;
@@ -30,10 +31,12 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(std::sync::Arc::new(WakeThread(parker.unparker())));
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
-            return output;
+    coop::without_budget(|| {
+        loop {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+                return output;
+            }
+            parker.park();
         }
-        parker.park();
-    }
+    })
 }

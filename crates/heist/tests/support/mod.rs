@@ -162,7 +162,7 @@ pub(crate) const SILENT: &str = "silent";
 
 /// Keeps the panics of threads named [`SILENT`] out of the output. All other threads keep their say, so a
 /// failed assertion is still reported.
-fn silence_panics() {
+pub(crate) fn silence_panics() {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
         let report = std::panic::take_hook();
