@@ -160,33 +160,8 @@ fn an_impossible_stack_is_an_error_not_a_panic() {
 #[cfg(target_os = "linux")]
 mod refused_threads {
     use super::*;
-    use std::process::Command;
     use std::sync::atomic::{AtomicU32, Ordering};
-
-    /// Set in the process that the test starts for itself.
-    const LIMITED: &str = "HEIST_TEST_MEMORY_IS_LIMITED";
-
-    /// Enough for the process itself, for one worker and for some more; not for 64 of them.
-    const LIMIT_KIB: u64 = 1_500_000;
-
-    /// Runs the test `name` of this file again, in a process of its own with limited memory; says whether this is
-    /// that process.
-    fn is_limited(name: &str) -> bool {
-        if std::env::var_os(LIMITED).is_some() {
-            return true;
-        }
-        let output = Command::new("sh")
-            .args(["-c", &format!("ulimit -v {LIMIT_KIB} && exec \"$0\" \"$@\"")])
-            .arg(std::env::current_exe().unwrap())
-            .args(["--exact", name, "--nocapture", "--test-threads=1"])
-            .env(LIMITED, "1")
-            .output()
-            .expect("there is a shell");
-        let said = String::from_utf8_lossy(&output.stdout);
-        let complained = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && said.contains("1 passed"), "{said}{complained}");
-        false
-    }
+    use support::limited::is_limited;
 
     fn too_much() -> ExecutorConfig {
         ExecutorConfig {
