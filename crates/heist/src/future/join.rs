@@ -34,8 +34,9 @@ pub struct JoinHandle<T: Send + 'static> {
 
 enum State<T: Send + 'static> {
     Spawned(Task<Ended<T>>),
-    /// It never came to be. (Boxed: it is rare, and the error is large.)
-    Failed(Box<JoinError>),
+    /// It is a blocking call, which may end with what the system said when it refused a thread for it.
+    Called(Task<Ended<Result<T, io::Error>>>),
+    Refused(SpawnErrorKind),
     /// Detached, or awaited to the end.
     Gone,
 }
@@ -47,21 +48,23 @@ impl<T: Send + 'static> JoinHandle<T> {
 
     /// The handle of a future that was refused.
     pub(crate) fn refused(kind: SpawnErrorKind) -> Self {
-        Self::failed(JoinError::Refused(kind))
+        Self { state: State::Refused(kind), aborted: false }
     }
 
-    /// The handle of a future that never came to be.
-    pub(crate) fn failed(error: JoinError) -> Self {
-        Self { state: State::Failed(Box::new(error)), aborted: false }
+    /// The handle of a blocking call.
+    pub(crate) fn of_call(task: Task<Ended<Result<T, io::Error>>>) -> Self {
+        Self { state: State::Called(task), aborted: false }
     }
 
     /// Ends the future: it is dropped on a worker, before its next poll. Nothing, if it has completed. Awaiting the
     /// handle then waits until the future is gone, and says which of the two it was.
     pub fn abort(&mut self) {
-        if let State::Spawned(task) = &mut self.state {
-            task.cancel();
-            self.aborted = true;
+        match &mut self.state {
+            State::Spawned(task) => task.cancel(),
+            State::Called(task) => task.cancel(),
+            State::Refused(_) | State::Gone => return,
         }
+        self.aborted = true;
     }
 
     /// Whether the future has ended, so that awaiting it takes no time. (An aborted one is only known to have ended
@@ -69,27 +72,29 @@ impl<T: Send + 'static> JoinHandle<T> {
     pub fn is_finished(&self) -> bool {
         match &self.state {
             State::Spawned(task) => task.is_finished(),
-            State::Failed(_) | State::Gone => true,
+            State::Called(task) => task.is_finished(),
+            State::Refused(_) | State::Gone => true,
         }
     }
 
     /// Polls it without asking the budget.
     pub(crate) fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
-        if let State::Spawned(task) = &mut self.state {
-            let ended = match ready!(task.poll(cx)) {
-                Some(Ok(output)) => Ok(output),
-                Some(Err(payload)) => Err(JoinError::Panicked(PanicPayload::new(payload))),
-                None if self.aborted => Err(JoinError::Aborted),
-                None => Err(JoinError::Stopped),
-            };
-            self.state = State::Gone;
-            return Poll::Ready(ended);
-        }
-        Poll::Ready(match std::mem::replace(&mut self.state, State::Gone) {
-            State::Failed(error) => Err(*error),
+        let panicked = |payload| JoinError::Panicked(PanicPayload::new(payload));
+        let ended = match &mut self.state {
+            State::Spawned(task) => {
+                ready!(task.poll(cx)).map(|ended: Ended<T>| ended.map_err(panicked))
+            }
+            State::Called(task) => ready!(task.poll(cx)).map(|ended| match ended {
+                Ok(made) => made.map_err(JoinError::NoThread),
+                Err(payload) => Err(panicked(payload)),
+            }),
+            State::Refused(kind) => Some(Err(JoinError::Refused(*kind))),
             // Polled again although it was ready: nothing is left to be had.
-            _gone => Err(JoinError::Aborted),
-        })
+            State::Gone => Some(Err(JoinError::Aborted)),
+        };
+        self.state = State::Gone;
+        let dropped = if self.aborted { JoinError::Aborted } else { JoinError::Stopped };
+        Poll::Ready(ended.unwrap_or(Err(dropped)))
     }
 
     /// Lets the future go on by itself. Its output is dropped when it comes.
@@ -102,7 +107,7 @@ impl<T: Send + 'static> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if matches!(self.state, State::Spawned(_)) {
+        if matches!(self.state, State::Spawned(_) | State::Called(_)) {
             ready!(coop::poll_proceed(cx));
         }
         self.poll_ended(cx)
@@ -111,8 +116,10 @@ impl<T: Send + 'static> Future for JoinHandle<T> {
 
 impl<T: Send + 'static> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        if let State::Spawned(task) = std::mem::replace(&mut self.state, State::Gone) {
-            task.detach();
+        match std::mem::replace(&mut self.state, State::Gone) {
+            State::Spawned(task) => task.detach(),
+            State::Called(task) => task.detach(),
+            State::Refused(_) | State::Gone => {}
         }
     }
 }

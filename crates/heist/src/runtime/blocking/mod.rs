@@ -13,9 +13,8 @@
 //! `join` waits for it; its panic goes to its handle; aborted before it began, it is dropped. What it spawns itself is
 //! never refused, as from any other code on the pool.
 //!
-//! **One lock, held for nanoseconds.** An idle thread is handed its call directly, in a mailbox, and is woken after the
-//! lock is given back: it runs the call without asking for the lock, where with one queue and a condition variable each
-//! of the two would wait for the other. Threads are started without the lock, too.
+//! **One lock, held for nanoseconds.** Threads are woken and started without it. A thread is woken only for a call that
+//! nobody else is on his way to; so calls that come faster than threads wake up are taken by those that are awake.
 //!
 //! Not guaranteed: that a call begins at once. With all threads busy, and as many as there may be, it waits its turn,
 //! and calls that wait for each other can wait for ever. Nor that a call that has begun can be ended: nothing interrupts
@@ -26,13 +25,11 @@ mod threads;
 
 pub(super) use threads::{AttachedThreads, BlockingConfig, BlockingOwner, BlockingThreads};
 
-use threads::NoThread;
-
 use super::RuntimeHandle;
 use crate::executor::shared::Shared;
-use crate::future::counted::Ended;
-use crate::future::raw::{Runnable, Task};
-use crate::future::{JoinError, JoinHandle};
+use crate::executor::task::contain;
+use crate::future::JoinHandle;
+use crate::future::raw::Runnable;
 use crate::sync::Arc;
 use crate::worker_id;
 use std::convert::Infallible;
@@ -41,6 +38,35 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+crate::sync::per_thread! {
+    /// Set while calls are refused on this thread: what the system said when it refused a thread for them.
+    static REFUSING: Refusal;
+}
+
+/// What the system said, as far as it can be said again for each call. (Errors cannot be cloned.)
+#[derive(Clone, Copy, Debug)]
+struct Refusal {
+    kind: io::ErrorKind,
+    code: Option<i32>,
+}
+
+impl Refusal {
+    fn again(self) -> io::Error {
+        self.code.map_or_else(|| io::Error::from(self.kind), io::Error::from_raw_os_error)
+    }
+}
+
+/// Ends a call without making it, because there is no thread for it and none to be had.
+fn refuse(call: Runnable, source: &io::Error) {
+    let refusal = Refusal { kind: source.kind(), code: source.raw_os_error() };
+    REFUSING.with(|refusing| refusing.set(Some(refusal)));
+    // It is polled here, and only says why it is not made.
+    contain(|| {
+        call.run();
+    });
+    REFUSING.with(|refusing| refusing.set(None));
+}
+
 /// A call as a future: it completes in its first poll.
 struct Call<F>(Option<F>);
 
@@ -48,26 +74,31 @@ struct Call<F>(Option<F>);
 impl<F> Unpin for Call<F> {}
 
 impl<F: FnOnce() -> R, R> Future for Call<F> {
-    type Output = R;
+    type Output = Result<R, io::Error>;
 
-    fn poll(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<R> {
+    fn poll(mut self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(error) = REFUSING.with(|refusing| refusing.get().map(Refusal::again)) {
+            return Poll::Ready(Err(error));
+        }
         let call = self.0.take().expect("it is polled once");
         // Until it returns, and no longer: then its end is counted.
         let _in_call = worker_id::begin_call();
-        Poll::Ready(call())
+        Poll::Ready(Ok(call()))
     }
 }
 
 type Pool = Arc<Shared<Infallible>>;
 
 /// Makes a task of a call that was counted.
-fn make_task<F, R>(pool: &Pool, call: F) -> (Runnable, Task<Ended<R>>)
+fn make_task<F, R>(pool: &Pool, call: F) -> (Runnable, JoinHandle<R>)
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
     // It is scheduled from now to its only poll, so nobody ever has it scheduled again.
-    Shared::make_future(pool, Call(Some(call)), |runnable, _woken_while_running| drop(runnable))
+    let schedule = |runnable, _woken_while_running| drop(runnable);
+    let (runnable, task) = Shared::make_future(pool, Call(Some(call)), schedule);
+    (runnable, JoinHandle::of_call(task))
 }
 
 pub(super) fn spawn<F, R>(
@@ -81,14 +112,12 @@ where
     R: Send + 'static,
 {
     if let Err(kind) = pool.count_futures(1) {
-        return JoinHandle::failed(JoinError::Refused(kind));
+        return JoinHandle::refused(kind);
     }
     Shared::hear_of_cancellation(pool);
-    let (runnable, task) = make_task(pool, call);
-    match BlockingThreads::push(threads, runnable, runtime) {
-        Ok(()) => JoinHandle::new(task),
-        Err(refused) => JoinHandle::failed(JoinError::NoThread(refused.source)),
-    }
+    let (runnable, handle) = make_task(pool, call);
+    BlockingThreads::push(threads, runnable, runtime);
+    handle
 }
 
 pub(super) fn spawn_all<F, R>(
@@ -105,25 +134,10 @@ where
         return Vec::new();
     }
     if let Err(kind) = pool.count_futures(calls.len() as u64) {
-        let refused = |_call| JoinHandle::failed(JoinError::Refused(kind));
-        return calls.into_iter().map(refused).collect();
+        return calls.into_iter().map(|_call| JoinHandle::refused(kind)).collect();
     }
     Shared::hear_of_cancellation(pool);
-    let (runnables, tasks): (Vec<_>, Vec<_>) =
-        calls.into_iter().map(|call| make_task(pool, call)).unzip();
-    match BlockingThreads::push_all(threads, runnables, runtime) {
-        Ok(()) => tasks.into_iter().map(JoinHandle::new).collect(),
-        Err(NoThread { source, calls: dropped }) => {
-            // One error for each: they cannot be cloned.
-            let again = || match source.raw_os_error() {
-                Some(code) => io::Error::from_raw_os_error(code),
-                None => io::Error::new(source.kind(), source.to_string()),
-            };
-            let handle = |(index, task)| match dropped.binary_search(&index) {
-                Ok(_) => JoinHandle::failed(JoinError::NoThread(again())),
-                Err(_) => JoinHandle::new(task),
-            };
-            tasks.into_iter().enumerate().map(handle).collect()
-        }
-    }
+    let (runnables, handles) = calls.into_iter().map(|call| make_task(pool, call)).unzip();
+    BlockingThreads::push_all(threads, runnables, runtime);
+    handles
 }

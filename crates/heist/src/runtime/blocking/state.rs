@@ -1,45 +1,23 @@
 //! What the threads for blocking calls share under one lock: who waits for whom.
 //!
+//! A call waits in the queue, and whoever is free first takes it. So that somebody comes, a sleeping thread is woken or a
+//! new one started: by whoever queues a call, unless two are on their way already; and by each of those, when it takes
+//! its first call and leaves others behind. So there soon are as many threads as calls, and each caller pays for one or
+//! two of them at most. But calls that are shorter than it takes to wake somebody need few: those that are awake take
+//! them.
+//!
 //! Invariants, whenever the lock is free:
-//! - a call waits in the queue only while no thread is idle;
-//! - a thread that is listed as idle sleeps, or is about to, and whoever takes it off the list gives it a token;
+//! - while a call is queued, and a thread sleeps or one more may be started, somebody is on his way to the queue (unless
+//!   the system refuses threads);
+//! - a thread that is listed as idle sleeps, or is about to, and whoever takes it off the list wakes it;
 //! - a thread leaves only when the queue is empty. So a call that is queued while a thread lives will be taken.
 
 use crate::future::raw::Runnable;
+use crate::sync::Unparker;
 use crate::sync::mpsc::Sender;
 use crate::sync::thread::JoinHandle;
-use crate::sync::{Arc, Mutex, Unparker};
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
-use std::ops::Range;
-
-/// Where an idle thread finds its next call: it then need not ask for the lock that everybody wants.
-#[derive(Debug)]
-pub(super) struct Mailbox {
-    call: Mutex<Option<Runnable>>,
-    unparker: Unparker,
-}
-
-impl Mailbox {
-    pub(super) fn new(unparker: Unparker) -> Self {
-        Self { call: Mutex::new(None), unparker }
-    }
-
-    /// The call that came with the token. None came, if the thread is only to look around.
-    pub(super) fn take(&self) -> Option<Runnable> {
-        self.call.lock().take()
-    }
-
-    fn put(&self, call: Runnable) {
-        let before = self.call.lock().replace(call);
-        debug_assert!(before.is_none(), "a thread that was handed a call was not idle");
-    }
-
-    /// Gives the thread its token.
-    pub(super) fn wake(&self) {
-        self.unparker.unpark();
-    }
-}
 
 /// One thread, as far as others know.
 #[derive(Debug)]
@@ -54,43 +32,46 @@ pub(super) enum Thread {
     Left,
 }
 
-/// A call in the queue, and the number by which whoever queued it finds it again.
+/// A thread that sleeps.
 #[derive(Debug)]
-struct Queued {
-    number: u64,
-    call: Runnable,
+struct Idle {
+    thread: u64,
+    unparker: Unparker,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct State {
-    queue: VecDeque<Queued>,
-    next_number: u64,
+    queue: VecDeque<Runnable>,
     /// The one that was busy last is the first to be busy again: its stack is warm, and the others may retire.
-    pub(super) idle: Vec<Arc<Mailbox>>,
-    pub(super) threads: BTreeMap<u64, Thread>,
+    idle: Vec<Idle>,
+    threads: BTreeMap<u64, Thread>,
     next_thread: u64,
-    /// Threads that have not looked into the queue yet.
+    /// Threads on their way to the queue: they were woken or are being started, and have not looked yet.
     to_look: usize,
     /// The last thread that retired. The next one waits for it, so that at most one is past its last look at all this.
-    pub(super) retired: Option<JoinHandle<()>>,
+    retired: Option<JoinHandle<()>>,
     stopped: bool,
     /// Every thread holds one until its last line. `None` when the pool is done.
     running: Option<Sender<Infallible>>,
 }
 
-/// A thread that is to be started.
+/// One that helps and sees to two more: after five times as long as waking somebody takes, there are 31.
+const HELPERS: usize = 2;
+
+/// What is to be done without the lock.
 #[derive(Debug)]
-pub(super) struct Reserved {
-    pub(super) id: u64,
-    pub(super) running: Sender<Infallible>,
+pub(super) enum Help {
+    /// Wake this thread.
+    Wake(Unparker),
+    /// Start a thread with this number, which holds the sender until its last line.
+    Start(u64, Sender<Infallible>),
 }
 
 impl State {
     pub(super) fn new(running: Sender<Infallible>) -> Self {
         Self {
             queue: VecDeque::new(),
-            next_number: 0,
             idle: Vec::new(),
             threads: BTreeMap::new(),
             next_thread: 0,
@@ -115,26 +96,41 @@ impl State {
         self.queue.len()
     }
 
-    /// The number that the next call in the queue gets.
-    pub(super) fn next_number(&self) -> u64 {
-        self.next_number
+    /// How many threads there are, and how many of them are idle.
+    pub(super) fn threads(&self) -> (usize, usize) {
+        let here = self.threads.values().filter(|thread| !matches!(thread, Thread::Left)).count();
+        (here, self.idle.len())
     }
 
-    /// Hands a call to an idle thread, which the caller must wake, or else queues it.
-    pub(super) fn place(&mut self, call: Runnable) -> Option<Arc<Mailbox>> {
-        if let Some(mailbox) = self.idle.pop() {
-            mailbox.put(call);
-            return Some(mailbox);
+    pub(super) fn queue(&mut self, call: Runnable) {
+        self.queue.push_back(call);
+    }
+
+    pub(super) fn queue_all(&mut self, calls: Vec<Runnable>) {
+        self.queue.extend(calls);
+    }
+
+    /// Takes the next call.
+    pub(super) fn take(&mut self) -> Option<Runnable> {
+        self.queue.pop_front()
+    }
+
+    /// Counts an idle thread as on its way.
+    fn wake_one(&mut self) -> Option<Unparker> {
+        let idle = self.idle.pop()?;
+        self.to_look += 1;
+        Some(idle.unparker)
+    }
+
+    /// Counts one more thread as on its way, if there is a call that nobody comes for.
+    fn get_one(&mut self, limit: usize) -> Option<Help> {
+        if self.queue.len() <= self.to_look {
+            return None;
         }
-        self.queue.push_back(Queued { number: self.next_number, call });
-        self.next_number += 1;
-        None
-    }
-
-    /// Counts one more thread, which the caller must start, if there is a call for it and there may be one more.
-    pub(super) fn reserve(&mut self, limit: usize) -> Option<Reserved> {
-        // Those that have not looked yet will take one each.
-        if self.queue.len() <= self.to_look || self.threads.len() >= limit {
+        if let Some(unparker) = self.wake_one() {
+            return Some(Help::Wake(unparker));
+        }
+        if self.threads.len() >= limit {
             return None;
         }
         let running = self.running.clone()?;
@@ -142,10 +138,20 @@ impl State {
         self.next_thread += 1;
         self.threads.insert(id, Thread::Starting);
         self.to_look += 1;
-        Some(Reserved { id, running })
+        Some(Help::Start(id, running))
     }
 
-    /// The system has let thread `id` be. Returns its handle if it has left already: nobody else will wait for it.
+    /// What whoever has queued calls must do.
+    pub(super) fn help_for_queued(&mut self, limit: usize) -> [Option<Help>; HELPERS] {
+        if self.to_look >= HELPERS { [const { None }; HELPERS] } else { self.help_for_rest(limit) }
+    }
+
+    /// What a thread must do that was on its way and has taken a call.
+    pub(super) fn help_for_rest(&mut self, limit: usize) -> [Option<Help>; HELPERS] {
+        [(); HELPERS].map(|()| self.get_one(limit))
+    }
+
+    /// The system has let thread `id` be. Returns a handle that nobody need wait for.
     pub(super) fn started(&mut self, id: u64, handle: JoinHandle<()>) -> Option<JoinHandle<()>> {
         match self.threads.get_mut(&id) {
             Some(thread @ (Thread::Starting | Thread::Unclaimed)) => {
@@ -159,23 +165,19 @@ impl State {
         }
     }
 
-    /// The system has refused thread `id`. If there is no other, the calls with these numbers would wait for nobody:
-    /// they are taken back, as far as they are still there, and returned with their numbers.
-    pub(super) fn refused(&mut self, id: u64, numbers: &Range<u64>) -> Vec<(u64, Runnable)> {
+    /// The system has refused thread `id`. If there is no other, what is queued waits for nobody, and is returned. Else
+    /// those that are there take it when they have time; one that has may have to be woken.
+    pub(super) fn refused(&mut self, id: u64) -> (VecDeque<Runnable>, Option<Unparker>) {
         self.threads.remove(&id);
         self.to_look -= 1;
-        let is_here = |thread: &Thread| matches!(thread, Thread::Unclaimed | Thread::Running(_));
-        if self.threads.values().any(is_here) {
-            return Vec::new();
+        if self.threads().0 == 0 {
+            return (std::mem::take(&mut self.queue), None);
         }
-        let (back, left): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut self.queue)
-            .into_iter()
-            .partition(|queued| numbers.contains(&queued.number));
-        self.queue = left;
-        back.into_iter().map(|queued| (queued.number, queued.call)).collect()
+        let is_lacking = self.queue.len() > self.to_look;
+        (VecDeque::new(), if is_lacking { self.wake_one() } else { None })
     }
 
-    /// Thread `id`, which has not looked yet, does so now.
+    /// Thread `id`, which was on its way, looks now.
     pub(super) fn looks(&mut self, id: u64) {
         self.to_look -= 1;
         if let Some(thread @ Thread::Starting) = self.threads.get_mut(&id) {
@@ -183,20 +185,19 @@ impl State {
         }
     }
 
-    /// Takes the next call.
-    pub(super) fn take(&mut self) -> Option<Runnable> {
-        self.queue.pop_front().map(|queued| queued.call)
+    /// Thread `id` has found nothing to do.
+    pub(super) fn go_idle(&mut self, id: u64, unparker: Unparker) {
+        self.idle.push(Idle { thread: id, unparker });
     }
 
-    /// Takes a thread off the list of those that are idle; says whether it was there.
-    pub(super) fn leave_idle(&mut self, mailbox: &Arc<Mailbox>) -> bool {
-        let place = self.idle.iter().position(|idle| Arc::ptr_eq(idle, mailbox));
+    /// Takes thread `id` off the list of those that are idle; says whether it was there.
+    pub(super) fn leave_idle(&mut self, id: u64) -> bool {
+        let place = self.idle.iter().position(|idle| idle.thread == id);
         place.map(|place| self.idle.remove(place)).is_some()
     }
 
     /// Thread `id` leaves. Returns the handle of the one that left before it, to be waited for.
     pub(super) fn leave(&mut self, id: u64) -> Option<JoinHandle<()>> {
-        debug_assert!(self.queue.is_empty(), "a thread leaves although there is a call for it");
         match self.threads.remove(&id) {
             Some(Thread::Running(handle)) => self.retired.replace(handle),
             _unclaimed => {
@@ -207,14 +208,25 @@ impl State {
     }
 
     /// From now on calls are dropped. Returns those that wait.
-    pub(super) fn stop(&mut self) -> Vec<Runnable> {
+    pub(super) fn stop(&mut self) -> VecDeque<Runnable> {
         self.stopped = true;
-        std::mem::take(&mut self.queue).into_iter().map(|queued| queued.call).collect()
+        std::mem::take(&mut self.queue)
     }
 
-    /// From now on threads leave instead of waiting. Returns those that wait.
-    pub(super) fn end(&mut self) -> Vec<Arc<Mailbox>> {
+    /// From now on threads leave instead of waiting. Returns those that wait, to be woken.
+    pub(super) fn end(&mut self) -> Vec<Unparker> {
         self.running = None;
-        std::mem::take(&mut self.idle)
+        self.to_look += self.idle.len();
+        self.idle.drain(..).map(|idle| idle.unparker).collect()
+    }
+
+    /// The handles of all threads that have one.
+    pub(super) fn take_handles(&mut self) -> Vec<JoinHandle<()>> {
+        let handle = |thread| match thread {
+            Thread::Running(handle) => Some(handle),
+            Thread::Starting | Thread::Unclaimed | Thread::Left => None,
+        };
+        let threads = std::mem::take(&mut self.threads).into_values().filter_map(handle);
+        threads.chain(self.retired.take()).collect()
     }
 }

@@ -1,17 +1,16 @@
 //! The threads: how calls come to them, how they come and go.
 
-use super::state::{Mailbox, Reserved, State, Thread};
+use super::refuse;
+use super::state::{Help, State};
 use crate::executor::attached::Attached;
 use crate::executor::task::contain;
 use crate::future::raw::Runnable;
 use crate::metrics::MetricsSnapshot;
 use crate::runtime::{RuntimeHandle, current};
-use crate::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use crate::sync::{Arc, Mutex, Parker, thread};
+use crate::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use crate::sync::{Arc, Mutex, MutexGuard, Parker, thread};
 use crate::worker_id::{self, PoolId};
 use std::convert::Infallible;
-use std::io;
-use std::ops::Range;
 use std::time::Duration;
 
 /// What is set.
@@ -32,14 +31,6 @@ pub(crate) struct BlockingThreads {
     config: BlockingConfig,
 }
 
-/// The system refuses a thread, and there is none.
-#[derive(Debug)]
-pub(crate) struct NoThread {
-    pub(crate) source: io::Error,
-    /// Which of the calls were dropped for it, in ascending order.
-    pub(crate) calls: Vec<usize>,
-}
-
 impl BlockingThreads {
     /// No thread yet; and what disconnects when the last one has ended.
     pub(crate) fn new(config: BlockingConfig) -> (Arc<Self>, Receiver<Infallible>) {
@@ -48,76 +39,53 @@ impl BlockingThreads {
     }
 
     /// Has a call made. After a stop it is dropped instead.
-    ///
-    /// # Errors
-    /// There is no thread, and the system refuses one. The call is dropped.
-    pub(crate) fn push(
-        this: &Arc<Self>,
-        call: Runnable,
-        runtime: &RuntimeHandle,
-    ) -> Result<(), NoThread> {
+    pub(crate) fn push(this: &Arc<Self>, call: Runnable, runtime: &RuntimeHandle) {
         let mut state = this.state.lock();
         if state.is_stopped() {
             drop(state);
-            drop(call);
-            return Ok(());
+            return drop(call);
         }
-        let number = state.next_number();
-        if let Some(mailbox) = state.place(call) {
-            // Without the lock: the thread would run into it, and waking it takes microseconds.
-            drop(state);
-            mailbox.wake();
-            return Ok(());
-        }
-        let reserved = state.reserve(this.config.max_threads);
-        drop(state);
-        match reserved {
-            Some(reserved) => this.start(reserved, number..number + 1, runtime),
-            None => Ok(()),
-        }
+        state.queue(call);
+        this.unlock_and_help(state, runtime);
     }
 
-    /// Has calls made, under one lock. It wakes as many threads as are idle, and starts one at most: that one starts the
-    /// next, and so on, as long as calls wait.
-    ///
-    /// # Errors
-    /// There is no thread, and the system refuses one. The calls are dropped, but for those that were handed to a
-    /// thread that is gone by now.
-    pub(crate) fn push_all(
-        this: &Arc<Self>,
-        calls: Vec<Runnable>,
-        runtime: &RuntimeHandle,
-    ) -> Result<(), NoThread> {
+    /// Has calls made, under one lock.
+    pub(crate) fn push_all(this: &Arc<Self>, calls: Vec<Runnable>, runtime: &RuntimeHandle) {
         let mut state = this.state.lock();
         if state.is_stopped() {
             drop(state);
-            drop(calls);
-            return Ok(());
+            return drop(calls);
         }
-        let first = state.next_number();
-        let to_wake: Vec<_> = calls.into_iter().filter_map(|call| state.place(call)).collect();
-        let numbers = first..state.next_number();
-        let reserved = state.reserve(this.config.max_threads);
-        drop(state);
-        to_wake.iter().for_each(|mailbox| mailbox.wake());
-        let Some(reserved) = reserved else { return Ok(()) };
-        this.start(reserved, numbers, runtime).map_err(|mut refused| {
-            // The first ones went to idle threads.
-            refused.calls.iter_mut().for_each(|call| *call += to_wake.len());
-            refused
-        })
+        state.queue_all(calls);
+        this.unlock_and_help(state, runtime);
     }
 
-    /// Starts a thread that was counted. If the system refuses it and there is no other, drops the calls with these
-    /// numbers, which nobody would make.
-    #[cold]
-    fn start(
+    fn unlock_and_help(
         self: &Arc<Self>,
-        reserved: Reserved,
-        numbers: Range<u64>,
+        mut state: MutexGuard<'_, State>,
         runtime: &RuntimeHandle,
-    ) -> Result<(), NoThread> {
-        let Reserved { id, running } = reserved;
+    ) {
+        let help = state.help_for_queued(self.config.max_threads);
+        // Without the lock: the thread would run into it, and waking it takes microseconds.
+        drop(state);
+        self.give(help, runtime);
+    }
+
+    #[inline]
+    fn give<const N: usize>(self: &Arc<Self>, help: [Option<Help>; N], runtime: &RuntimeHandle) {
+        for help in help.into_iter().flatten() {
+            match help {
+                Help::Wake(unparker) => {
+                    unparker.unpark();
+                }
+                Help::Start(id, running) => self.start(id, running, runtime),
+            }
+        }
+    }
+
+    /// Starts a thread that was counted.
+    #[cold]
+    fn start(self: &Arc<Self>, id: u64, running: Sender<Infallible>, runtime: &RuntimeHandle) {
         let name = format!("{}-blocking-{id}", self.config.thread_name);
         let mut builder = thread::Builder::new().name(name);
         if let Some(bytes) = self.config.stack_size {
@@ -140,18 +108,15 @@ impl BlockingThreads {
                 let before = self.state.lock().started(id, handle);
                 // Let go of, not waited for: this may be a worker.
                 drop(before);
-                Ok(())
             }
             Err(source) => {
-                let back = self.state.lock().refused(id, &numbers);
-                if back.is_empty() {
-                    // Those that are there make them when they have time.
-                    return Ok(());
+                let (refused, to_wake) = self.state.lock().refused(id);
+                if let Some(unparker) = to_wake {
+                    unparker.unpark();
                 }
-                let calls = back.iter().map(|(number, _call)| (number - numbers.start) as usize);
-                let calls = calls.collect();
-                drop(back);
-                Err(NoThread { source, calls })
+                for call in refused {
+                    refuse(call, &source);
+                }
             }
         }
     }
@@ -159,19 +124,20 @@ impl BlockingThreads {
     /// What a thread does. Returns the handle of the thread that left before this one.
     fn work(self: &Arc<Self>, id: u64, runtime: &RuntimeHandle) -> Option<thread::JoinHandle<()>> {
         let parker = Parker::new();
-        let mailbox = Arc::new(Mailbox::new(parker.unparker()));
-        let mut is_first_look = true;
+        let mut was_on_its_way = true;
         loop {
             let mut state = self.state.lock();
-            if std::mem::take(&mut is_first_look) {
+            let sees_to_others = std::mem::take(&mut was_on_its_way);
+            if sees_to_others {
                 state.looks(id);
             }
             if let Some(call) = state.take() {
-                let reserved = state.reserve(self.config.max_threads);
-                drop(state);
-                if let Some(reserved) = reserved {
-                    // Refused: then those that are there have to do, and one is here.
-                    let _ = self.start(reserved, 0..0, runtime);
+                if sees_to_others {
+                    let help = state.help_for_rest(self.config.max_threads);
+                    drop(state);
+                    self.give(help, runtime);
+                } else {
+                    drop(state);
                 }
                 make(call);
                 continue;
@@ -179,20 +145,22 @@ impl BlockingThreads {
             if state.is_done() {
                 return state.leave(id);
             }
-            state.idle.push(Arc::clone(&mailbox));
+            state.go_idle(id, parker.unparker());
             drop(state);
             if !parker.park_timeout(self.config.keep_alive) {
                 let mut state = self.state.lock();
-                if state.leave_idle(&mailbox) {
+                if state.leave_idle(id) {
+                    if state.queued() > 0 {
+                        // Somebody else is on his way to it; but we are here.
+                        continue;
+                    }
                     return state.leave(id);
                 }
                 drop(state);
                 // Somebody has taken us off the list: the token is on its way.
                 parker.park();
             }
-            if let Some(call) = mailbox.take() {
-                make(call);
-            }
+            was_on_its_way = true;
         }
     }
 
@@ -204,16 +172,9 @@ impl BlockingThreads {
             Err(RecvTimeoutError::Disconnected) => {}
         }
         // Past their last line; what is left of them is the system's.
-        let (threads, retired) = {
-            let mut state = self.state.lock();
-            (std::mem::take(&mut state.threads), state.retired.take())
-        };
-        let handles = threads.into_values().filter_map(|thread| match thread {
-            Thread::Running(handle) => Some(handle),
-            Thread::Starting | Thread::Unclaimed | Thread::Left => None,
-        });
+        let handles = self.state.lock().take_handles();
         let myself = thread::current().id();
-        for handle in handles.chain(retired).filter(|handle| handle.thread().id() != myself) {
+        for handle in handles.into_iter().filter(|handle| handle.thread().id() != myself) {
             let _ = handle.join();
         }
         true
@@ -243,13 +204,16 @@ impl Attached for AttachedThreads {
 
     fn pool_done(&self) {
         let to_wake = self.0.state.lock().end();
-        to_wake.iter().for_each(|mailbox| mailbox.wake());
+        for unparker in to_wake {
+            unparker.unpark();
+        }
     }
 
     fn add_to(&self, snapshot: &mut MetricsSnapshot) {
         let state = self.0.state.lock();
-        snapshot.blocking_threads = state.threads.len() as u64;
-        snapshot.blocking_threads_idle = state.idle.len() as u64;
+        let (threads, idle) = state.threads();
+        snapshot.blocking_threads = threads as u64;
+        snapshot.blocking_threads_idle = idle as u64;
         snapshot.blocking_queue_depth = state.queued() as u64;
     }
 }
