@@ -1,9 +1,9 @@
 //! Blocking calls that do nothing: what is left is what handing them over costs.
 //!
 //! The shape is the one by which tokio measures its own (pull request 7757): each producer spawns 16 calls, waits for
-//! all of them, and does so again. Producers are threads of the benchmark and no workers. The threads for blocking calls
-//! are limited to as many for everybody: calls that do nothing would otherwise have hundreds of threads started, and
-//! those would be measured.
+//! all of them, and does so again. Producers are threads of the benchmark and no workers. The threads for blocking
+//! calls are limited to as many for everybody: calls that do nothing would otherwise have hundreds of threads started,
+//! and those would be measured.
 
 use std::sync::Arc;
 

@@ -10,14 +10,17 @@ use crate::future::counted::{Counted, Ended};
 use crate::future::live::LivePlace;
 use crate::future::queues::Lifo;
 use crate::future::raw::{self, Runnable, Task};
-use crate::future::seat::{self, Seat};
-use crate::queue::Order;
+use crate::future::seat;
 use crate::sync::Arc;
 use crate::sync::plant::{Plant, planted};
 use crate::worker_id;
 use std::any::Any;
 use std::future::Future;
 use std::task::Context;
+
+/// As many as a queue holds without growing. A queue that grows and shrinks with each burst costs more than to hand
+/// half of it over, and others see it there at once.
+const SPAWNED_MAX: usize = 64;
 
 /// What a future asks of its pool, whatever the type of the pool's tasks.
 pub(crate) trait Pool: Send + Sync + 'static {
@@ -83,15 +86,18 @@ impl<T: Send + 'static> Shared<T> {
     {
         let shared = Arc::clone(this);
         let schedule = move |runnable, yielded| shared.schedule(runnable, yielded);
-        Self::spawn_future_with(this, future, schedule)
+        let (runnable, task) = Self::make_future(this, future, schedule)?;
+        this.queue(runnable, Self::push_spawned);
+        Ok(task)
     }
 
-    /// Spawns a future that counts as the pool's, but is polled where `schedule` says.
-    pub(crate) fn spawn_future_with<F>(
+    /// Makes a future that counts as the pool's, but is polled where `schedule` says. The caller is to have it polled
+    /// for the first time.
+    pub(crate) fn make_future<F>(
         this: &Arc<Self>,
         future: F,
         schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
-    ) -> Result<Task<Ended<F::Output>>, SpawnError<F>>
+    ) -> Result<(Runnable, Task<Ended<F::Output>>), SpawnError<F>>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -100,13 +106,11 @@ impl<T: Send + 'static> Shared<T> {
             return Err(SpawnError::new(kind, future));
         }
         this.futures.use_them();
-        let (runnable, task) = Self::make_future(this, future, schedule);
-        runnable.schedule();
-        Ok(task)
+        Ok(Self::make_counted(this, future, schedule))
     }
 
-    /// Makes a task of a future that was counted as spawned. It is for the caller to have it polled.
-    pub(crate) fn make_future<F>(
+    /// Makes a task of a future that was counted as spawned.
+    pub(crate) fn make_counted<F>(
         this: &Arc<Self>,
         future: F,
         schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
@@ -118,19 +122,9 @@ impl<T: Send + 'static> Shared<T> {
         raw::spawn(Counted::new(future, Arc::clone(this)), schedule)
     }
 
-    /// Has the pool told of a cancellation from now on: with everybody asleep nobody would ask the token.
-    #[inline]
-    pub(crate) fn hear_of_cancellation(this: &Arc<Self>) {
-        if this.futures.live.is_first() {
-            this.watch_for_cancellation(&StopWhenCancelled::of(this));
-        }
-    }
-
     /// Counts futures as spawned, all of them or none.
     pub(crate) fn count_futures(&self, count: u64) -> Result<(), SpawnErrorKind> {
-        if let Some(worker) =
-            worker_id::busy_worker_of(self.pool()).filter(|_| !self.termination.is_done())
-        {
+        if let Some(worker) = self.running_worker() {
             self.termination.spawn_futures_on(worker, count);
             self.metrics.worker(worker).futures_spawned.add(count);
             return Ok(());
@@ -144,14 +138,37 @@ impl<T: Send + 'static> Shared<T> {
         Ok(())
     }
 
-    /// A future is to be polled: it was spawned, or woken. `yielded` says that it was woken while it ran.
-    fn schedule(&self, runnable: Runnable, yielded: bool) {
+    /// Has the pool told of a cancellation from now on: with everybody asleep nobody would ask the token.
+    #[inline]
+    pub(crate) fn hear_of_cancellation(this: &Arc<Self>) {
+        if this.futures.live.is_first() {
+            this.watch_for_cancellation(&StopWhenCancelled::of(this));
+        }
+    }
+
+    /// The worker whose thread this is, if it is at work: nobody can find the pool done before it goes quiet.
+    #[inline]
+    fn running_worker(&self) -> Option<usize> {
+        worker_id::busy_worker_of(self.pool()).filter(|_| !self.termination.is_done())
+    }
+
+    /// A future was woken: while it ran, or while it waited.
+    fn schedule(&self, runnable: Runnable, while_it_ran: bool) {
         if planted(Plant::WakeRefusedAfterClose) && !self.intake.is_accepting() {
             return std::mem::forget(runnable);
         }
-        // A quiet worker may be about to park, and would not look at its own queue again.
-        match worker_id::busy_worker_of(self.pool()) {
-            Some(worker) => self.schedule_on(worker, runnable, yielded),
+        // Who was woken while it ran gives way.
+        let push = if while_it_ran { Self::push_behind } else { Self::push_next };
+        self.queue(runnable, push);
+    }
+
+    /// Queues a future that is to be polled: with the calling thread's own worker, by `push`, or in the injector.
+    #[inline]
+    fn queue(&self, runnable: Runnable, push: impl FnOnce(&Self, usize, Runnable)) {
+        // A quiet worker may be about to park, and would not look at its own queue again; one of a pool that is done
+        // has left its seat.
+        match self.running_worker() {
+            Some(worker) => push(self, worker, runnable),
             None => {
                 self.futures.injector.push(runnable, || self.clock.now_ns());
                 self.announce_pushed(1);
@@ -159,49 +176,46 @@ impl<T: Send + 'static> Shared<T> {
         }
     }
 
-    /// Queues a future with the calling thread's own worker.
-    #[inline]
-    fn schedule_on(&self, worker: usize, runnable: Runnable, yielded: bool) {
-        if yielded {
-            return self.schedule_behind(runnable);
-        }
+    /// Queues a future of a worker's own as its next: what has just woken it is still in the cache.
+    fn push_next(&self, worker: usize, runnable: Runnable) {
         let displaced = match self.futures.lifo {
             Lifo::Off => Some(runnable),
             Lifo::Private => seat::with(|seat| seat.private_slot.replace(runnable)),
             Lifo::Stealable => self.futures.slots[worker].fill(runnable),
         };
         match displaced {
-            Some(displaced) => seat::with(|seat| seat.queue.push(displaced)),
-            None if self.futures.lifo == Lifo::Private => return,
+            Some(displaced) => self.push_behind(worker, displaced),
+            None if self.futures.lifo == Lifo::Private => {}
             // Filling an empty slot is a push: if this worker goes on for long, another one must be there to take it.
-            None if planted(Plant::SlotFillIsNoPush) => return,
-            None => {}
+            None if planted(Plant::SlotFillIsNoPush) => {}
+            None => self.announce_to_thieves(1),
         }
+    }
+
+    /// Queues a future behind those that the worker has.
+    fn push_behind(&self, _worker: usize, runnable: Runnable) {
+        seat::with(|seat| seat.queue.push(runnable));
         self.announce_to_thieves(1);
     }
 
-    /// Queues a future that gives way: behind what its worker has queued and a batch of what waits in the injector.
-    fn schedule_behind(&self, runnable: Runnable) {
-        let moved = seat::with(|seat| {
-            let moved = self.move_injected_futures(seat);
-            seat.queue.push(runnable);
-            moved
-        });
-        self.announce_to_thieves(1 + moved);
+    /// Queues a new future. Who spawns many shares them: when the queue is full, half of it goes to the injector.
+    fn push_spawned(&self, worker: usize, runnable: Runnable) {
+        if seat::with(|seat| seat.queue.len()) >= SPAWNED_MAX {
+            self.share_queue();
+        }
+        self.push_behind(worker, runnable);
     }
 
-    /// Moves a batch of futures from the injector to the back of the worker's own queue.
-    fn move_injected_futures(&self, seat: &mut Seat) -> usize {
-        if self.futures.injector.is_empty() {
-            return 0;
-        }
-        let share = |queued| self.injector_share(queued);
-        self.futures.injector.take(Order::All, share, &mut seat.batch);
-        let moved = seat.batch.len();
-        for runnable in seat.batch.drain(..) {
-            seat.queue.push(runnable);
-        }
-        moved
+    #[cold]
+    fn share_queue(&self) {
+        let moved = seat::with(|seat| {
+            let half = std::iter::from_fn(|| seat.queue.pop()).take(SPAWNED_MAX / 2);
+            seat.batch.extend(half);
+            let moved = seat.batch.len();
+            self.futures.injector.push_batch(&mut seat.batch, || self.clock.now_ns());
+            moved
+        });
+        self.idle.notify_pushed(moved);
     }
 
     /// The push rule, for what lies where only thieves can take it. Without stealing there is nobody to tell.

@@ -46,8 +46,8 @@ pub(crate) fn without_budget<R>(act: impl FnOnce() -> R) -> R {
 
 /// Asks whether the running poll may do one more operation, and counts it.
 ///
-/// `Pending` if the budget is used up: the future is woken already, and whoever asks returns `Pending`, too. On a thread
-/// that polls for no worker, as in `block_on`, the budget has no end.
+/// `Pending` if the budget is used up: the future is woken already, and whoever asks returns `Pending`, too. On a
+/// thread that polls for no worker, as in `block_on`, the budget has no end.
 ///
 /// ```
 /// use std::task::{Context, Poll, ready};

@@ -82,9 +82,9 @@ impl<T: Send + 'static> JoinHandle<T> {
         let panicked = |payload| JoinError::Panicked(PanicPayload::new(payload));
         let ended = match &mut self.state {
             State::Spawned(task) => {
-                ready!(task.poll(cx)).map(|ended: Ended<T>| ended.map_err(panicked))
+                ready!(task.poll(cx)).map(|ended| ended.into_result().map_err(panicked))
             }
-            State::Called(task) => ready!(task.poll(cx)).map(|ended| match ended {
+            State::Called(task) => ready!(task.poll(cx)).map(|ended| match ended.into_result() {
                 Ok(made) => made.map_err(JoinError::NoThread),
                 Err(payload) => Err(panicked(payload)),
             }),

@@ -7,8 +7,8 @@ use crate::executor::{ConfigError, ExecutorBuilder, ExecutorConfig, StartError};
 use crate::trace::{NoTrace, Tracer};
 use std::time::Duration;
 
-/// As many as tokio has, whose users' programs were written for it: enough that hundreds of slow files, or of calls that
-/// wait for each other, do not hold each other up; and few enough for any system, at some 100 KiB each.
+/// As many as tokio has, whose users' programs were written for it: enough that hundreds of slow files, or of calls
+/// that wait for each other, do not hold each other up; and few enough for any system, at some 100 KiB each.
 const MAX_BLOCKING_THREADS: usize = 512;
 
 /// As many numbers as Linux has for processes and threads, if nobody raised that: a larger limit is none.
@@ -79,8 +79,8 @@ impl<H: Tracer> RuntimeBuilder<H> {
         self
     }
 
-    /// How long such a thread waits for its next call before it leaves. Default 10 seconds. With zero it leaves at once,
-    /// with [`Duration::MAX`] never.
+    /// How long such a thread waits for its next call before it leaves. Default 10 seconds. With zero it leaves at
+    /// once, with [`Duration::MAX`] never.
     pub fn blocking_keep_alive(mut self, keep_alive: Duration) -> Self {
         self.blocking_keep_alive = keep_alive;
         self

@@ -41,8 +41,8 @@ impl fmt::Display for ShutdownTimeout {
 
 impl Error for ShutdownTimeout {}
 
-/// The runtime's futures and calls had not ended in time. [`RuntimeJoinTimeout::into_runtime`] gives it back, and it goes
-/// on; dropping this drops the runtime, which shuts it down and waits.
+/// The runtime's futures and calls had not ended in time. [`RuntimeJoinTimeout::into_runtime`] gives it back, and it
+/// goes on; dropping this drops the runtime, which shuts it down and waits.
 #[derive(Debug)]
 pub struct RuntimeJoinTimeout(Runtime);
 

@@ -60,8 +60,8 @@ impl RuntimeHandle {
         spawned.unwrap_or_else(|refused| JoinHandle::refused(refused.kind()))
     }
 
-    /// Makes a call that blocks, on a thread for such calls: reading files, resolving names, computing for long. A worker
-    /// would be held up by it.
+    /// Makes a call that blocks, on a thread for such calls: reading files, resolving names, computing for long. A
+    /// worker would be held up by it.
     ///
     /// An idle thread is woken for it; without one, a new thread is started, unless there are
     /// [`max_blocking_threads`](super::RuntimeBuilder::max_blocking_threads) already. Then it waits its turn.

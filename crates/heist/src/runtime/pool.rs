@@ -137,8 +137,8 @@ impl Runtime {
     /// Takes no more futures and calls, waits until every one has ended and every thread is gone, and returns the final
     /// metrics. (A future that waits for something that never comes is waited for, too.)
     ///
-    /// Called on one of the runtime's own threads it cannot wait for itself: it then closes the runtime, lets it run out
-    /// on its own, and returns the metrics so far.
+    /// Called on one of the runtime's own threads it cannot wait for itself: it then closes the runtime, lets it run
+    /// out on its own, and returns the metrics so far.
     pub fn join(self) -> MetricsSnapshot {
         let Self { executor, blocking, handle } = self;
         executor.join();

@@ -149,8 +149,8 @@ impl Termination {
     /// quiet, so nobody finds the pool done meanwhile. Nor is it while a blocking call runs, which is counted and has
     /// not ended.
     pub fn produce_inside(&self, count: u64) {
-        // Relaxed, as `produced`: whoever consumes the task got it through a queue, and publishes that with Release; and
-        // so does a blocking call, by its end.
+        // Relaxed, as `produced`: whoever consumes the task got it through a queue, and publishes that with Release;
+        // and so does a blocking call, by its end.
         self.produced_inside.fetch_add(count, Ordering::Relaxed);
         #[cfg(heist_plant)]
         if let Some(scheme) = &self.rejected {

@@ -1,8 +1,8 @@
 //! Threads for calls that block: files, name resolution, a database driver, a long computation.
 //!
 //! Such a call would hold its worker, and everything that is queued there. So it is made on a thread of its own kind.
-//! There is none before the first call; a new one is started when a call comes and none is idle, up to a limit; one that
-//! had nothing to do for a while leaves. In between they sleep, without a look at anything.
+//! There is none before the first call; a new one is started when a call comes and none is idle, up to a limit; one
+//! that had nothing to do for a while leaves. In between they sleep, without a look at anything.
 //!
 //! | file | idea |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! nobody else is on his way to; so calls that come faster than threads wake up are taken by those that are awake.
 //!
 //! Not guaranteed: that a call begins at once. With all threads busy, and as many as there may be, it waits its turn,
-//! and calls that wait for each other can wait for ever. Nor that a call that has begun can be ended: nothing interrupts
-//! it.
+//! and calls that wait for each other can wait for ever. Nor that a call that has begun can be ended: nothing
+//! interrupts it.
 
 mod state;
 mod threads;
@@ -97,7 +97,7 @@ where
 {
     // It is scheduled from now to its only poll, so nobody ever has it scheduled again.
     let schedule = |runnable, _woken_while_running| drop(runnable);
-    let (runnable, task) = Shared::make_future(pool, Call(Some(call)), schedule);
+    let (runnable, task) = Shared::make_counted(pool, Call(Some(call)), schedule);
     (runnable, JoinHandle::of_call(task))
 }
 

@@ -1,14 +1,14 @@
 //! What the threads for blocking calls share under one lock: who waits for whom.
 //!
-//! A call waits in the queue, and whoever is free first takes it. So that somebody comes, a sleeping thread is woken or a
-//! new one started: by whoever queues a call, unless two are on their way already; and by each of those, when it takes
-//! its first call and leaves others behind. So there soon are as many threads as calls, and each caller pays for one or
-//! two of them at most. But calls that are shorter than it takes to wake somebody need few: those that are awake take
-//! them.
+//! A call waits in the queue, and whoever is free first takes it. So that somebody comes, a sleeping thread is woken or
+//! a new one started: by whoever queues a call, unless two are on their way already; and by each of those, when it
+//! takes its first call and leaves others behind. So there soon are as many threads as calls, and each caller pays for
+//! one or two of them at most. But calls that are shorter than it takes to wake somebody need few: those that are awake
+//! take them.
 //!
 //! Invariants, whenever the lock is free:
-//! - while a call is queued, and a thread sleeps or one more may be started, somebody is on his way to the queue (unless
-//!   the system refuses threads);
+//! - while a call is queued, and a thread sleeps or one more may be started, somebody is on his way to the queue
+//!   (unless the system refuses threads);
 //! - a thread that is listed as idle sleeps, or is about to, and whoever takes it off the list wakes it;
 //! - a thread leaves only when the queue is empty. So a call that is queued while a thread lives will be taken.
 
