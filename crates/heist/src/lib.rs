@@ -285,8 +285,8 @@ pub use metrics::MetricsSnapshot;
 pub use rng::XorShift64;
 #[doc(inline)]
 pub use runtime::{
-    Runtime, RuntimeBuilder, RuntimeHandle, RuntimeJoinTimeout, ShutdownTimeout, block_on, spawn,
-    spawn_blocking,
+    GroupError, Runtime, RuntimeBuilder, RuntimeHandle, RuntimeJoinTimeout, ShutdownTimeout,
+    TaskGroup, block_on, spawn, spawn_blocking,
 };
 #[doc(inline)]
 pub use signal::{

@@ -97,6 +97,12 @@ impl<T: Send + 'static> JoinHandle<T> {
         Poll::Ready(ended.unwrap_or(Err(dropped)))
     }
 
+    /// Ends the future, as [`JoinHandle::abort`] does, and does not wait for it.
+    pub(crate) fn abort_and_detach(mut self) {
+        // A raw task that is dropped is cancelled.
+        drop(std::mem::replace(&mut self.state, State::Gone));
+    }
+
     /// Lets the future go on by itself. Its output is dropped when it comes.
     pub fn detach(self) {
         drop(self);

@@ -44,16 +44,16 @@ impl Error for ShutdownTimeout {}
 /// The runtime's futures and calls had not ended in time. [`RuntimeJoinTimeout::into_runtime`] gives it back, and it
 /// goes on; dropping this drops the runtime, which shuts it down and waits.
 #[derive(Debug)]
-pub struct RuntimeJoinTimeout(Runtime);
+pub struct RuntimeJoinTimeout(Box<Runtime>);
 
 impl RuntimeJoinTimeout {
     pub(super) fn new(runtime: Runtime) -> Self {
-        Self(runtime)
+        Self(Box::new(runtime))
     }
 
     /// The runtime: it takes no more, what it has goes on. Join it again, or shut it down.
     pub fn into_runtime(self) -> Runtime {
-        self.0
+        *self.0
     }
 }
 

@@ -1,6 +1,7 @@
 //! The end of a runtime that other threads hold.
 
 use super::blocking::{self, BlockingThreads};
+use super::group::TaskGroup;
 use crate::executor::{ExecutorHandle, SpawnError, TaskPanic};
 use crate::future::JoinHandle;
 use crate::metrics::MetricsSnapshot;
@@ -108,6 +109,11 @@ impl RuntimeHandle {
     {
         let calls = calls.into_iter().collect();
         blocking::spawn_all(self.executor.shared(), &self.blocking, self, calls)
+    }
+
+    /// A group of futures that belong together. See [`TaskGroup`].
+    pub fn group<T: Send + 'static>(&self) -> TaskGroup<T> {
+        TaskGroup::new(self.clone())
     }
 
     /// Whether futures are still taken. The answer may be out of date by the time it is read.
