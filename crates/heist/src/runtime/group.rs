@@ -245,8 +245,8 @@ impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
     /// ```
     ///
     /// # Errors
-    /// A member has failed, panicked, or was dropped. The first such error aborts the other members and is returned when
-    /// all of them have ended. What they end with is dropped; their panics are still in [`RuntimeHandle::panics`].
+    /// A member has failed, panicked, or was dropped. The first such error aborts the other members and is returned
+    /// when all of them have ended. What they end with is dropped; their panics are still in [`RuntimeHandle::panics`].
     pub async fn try_join_all(&mut self) -> Result<Vec<T>, GroupError<E>> {
         let mut values = Vec::with_capacity(self.len());
         while let Some((number, result)) = self.next().await {

@@ -1,8 +1,8 @@
 //! [`Runtime`]: futures, and nothing but futures, on the work-stealing core.
 //!
-//! It is an executor without typed tasks, plus what users of an async runtime expect: [`Runtime::block_on`],
-//! [`spawn`], groups of futures ([`TaskGroup`]), threads for calls that block ([`spawn_blocking`]). Whoever has typed tasks *and* futures needs no second
-//! pool: any [`crate::Executor`] takes futures, too ([`crate::ExecutorHandle::spawn_future`]).
+//! It is an executor without typed tasks, plus what users of an async runtime expect: [`Runtime::block_on`], [`spawn`],
+//! groups of futures ([`TaskGroup`]), threads for calls that block ([`spawn_blocking`]). Whoever has typed tasks *and*
+//! futures needs no second pool: any [`crate::Executor`] takes futures, too ([`crate::ExecutorHandle::spawn_future`]).
 //!
 //! | file | idea |
 //! |---|---|
