@@ -226,6 +226,13 @@
 //! | `DeviceSlotsConfig::slots_by_kind` | 2 rotational, 4 SSD, 8 NVMe, 8 network, 8 memory, 4 unknown | what your disks can take, by measuring |
 //! | `DeviceSlotsConfig::device_overrides` | none | a disk that is not like the others of its kind |
 //!
+//! And of a runtime, besides those of its executor:
+//!
+//! | knob | default | what moves it |
+//! |---|---|---|
+//! | `RuntimeBuilder::max_blocking_threads` | 512 | fewer to spare memory; more when hundreds of calls block for long |
+//! | `RuntimeBuilder::blocking_keep_alive` | 10 s | longer when calls come in bursts that are further apart |
+//!
 //! # What it costs
 //!
 //! Measured on a virtual Zen 3 by `cargo run --release -p heist-bench -- costs --runs 45`, medians; the first four with
@@ -324,7 +331,10 @@ pub use metrics::MetricsSnapshot;
 #[doc(inline)]
 pub use rng::XorShift64;
 #[doc(inline)]
-pub use runtime::{Runtime, RuntimeBuilder, RuntimeHandle, block_on, spawn};
+pub use runtime::{
+    GroupError, Runtime, RuntimeBuilder, RuntimeHandle, RuntimeJoinTimeout, ShutdownTimeout,
+    TaskGroup, block_on, spawn, spawn_blocking,
+};
 #[doc(inline)]
 pub use signal::{
     GateGuard, GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats,

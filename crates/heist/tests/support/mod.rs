@@ -5,6 +5,7 @@
 
 pub(crate) mod counting;
 pub(crate) mod fairness;
+pub(crate) mod limited;
 pub(crate) mod queued;
 pub(crate) mod silence;
 pub(crate) mod sync;
