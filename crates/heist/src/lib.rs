@@ -228,6 +228,8 @@ pub mod budget;
 #[doc(hidden)]
 pub mod executor;
 #[doc(hidden)]
+pub mod future;
+#[doc(hidden)]
 pub mod idle;
 #[doc(hidden)]
 pub mod intake;
