@@ -25,6 +25,13 @@ impl Log {
     }
 }
 
+impl Log {
+    fn run(&self, runnable: impl AnyRunnable) {
+        let ran = catch_unwind(AssertUnwindSafe(|| runnable.run()));
+        self.note(format!("ran: {:?}", ran.map_err(|_| "panicked")));
+    }
+}
+
 /// A runnable of either side.
 trait AnyRunnable: Send + Sized + 'static {
     type Task: AnyTask;
@@ -255,6 +262,8 @@ enum Action {
     Schedule,
     /// Runs the oldest runnable.
     Run,
+    /// From now on, what is scheduled is run there and then.
+    RunInline,
     /// Drops the oldest runnable.
     DropRunnable,
     /// Wakes by the waker that the future has kept, and keeps that.
@@ -293,6 +302,7 @@ struct Played<R: AnyRunnable> {
     wakers: [Waker; 2],
     ready: bool,
     cancelled: Arc<Mutex<bool>>,
+    inline: Arc<Mutex<bool>>,
 }
 
 impl<R: AnyRunnable> Played<R>
@@ -304,17 +314,20 @@ where
         let kept = Arc::new(Mutex::new(None));
         let queue = Arc::new(Mutex::new(VecDeque::new()));
         let cancelled = Arc::new(Mutex::new(false));
+        let inline = Arc::new(Mutex::new(false));
         let script = Script {
             log: log.clone(),
             steps: steps.iter().copied().collect(),
             kept: Arc::clone(&kept),
         };
         let schedule = {
-            let (log, queue) = (log.clone(), Arc::downgrade(&queue));
+            let (log, inline) = (log.clone(), Arc::clone(&inline));
+            let queue = Arc::downgrade(&queue);
             move |runnable: R, woken_while_running| {
                 log.note(format!("scheduled, woken while running: {woken_while_running}"));
                 // Weak, so that a task that is left over does not keep itself alive.
                 match queue.upgrade() {
+                    Some(_) if *inline.lock() => log.run(runnable),
                     Some(queue) => queue.lock().push_back(runnable),
                     None => drop(runnable),
                 }
@@ -332,7 +345,7 @@ where
         })));
         let wakers = ["awaiter woken", "other awaiter woken"]
             .map(|event| Waker::from(Arc::new(NotingWaker(log.clone(), event))));
-        Self { log, queue, kept, task, wakers, ready: false, cancelled }
+        Self { log, queue, kept, task, wakers, ready: false, cancelled, inline }
     }
 
     fn next(&self) -> Option<R> {
@@ -343,11 +356,8 @@ where
     fn act(&mut self, action: Action) -> Option<()> {
         match action {
             Action::Schedule => self.next()?.schedule(),
-            Action::Run => {
-                let runnable = self.next()?;
-                let ran = catch_unwind(AssertUnwindSafe(|| runnable.run()));
-                self.log.note(format!("ran: {:?}", ran.map_err(|_| "panicked")));
-            }
+            Action::Run => self.log.run(self.next()?),
+            Action::RunInline => *self.inline.lock() = true,
             Action::DropRunnable => drop(self.next()?),
             Action::TakeWaker => {
                 let waker = self.queue.lock().front()?.waker();
@@ -455,9 +465,10 @@ const STEPS: [Step; 9] = [
     Step::End,
 ];
 
-const ACTIONS: [Action; 13] = [
+const ACTIONS: [Action; 14] = [
     Action::Schedule,
     Action::Run,
+    Action::RunInline,
     Action::DropRunnable,
     Action::WakeByRef,
     Action::Wake,
