@@ -108,6 +108,14 @@ pub fn verdict(plant: Plant) -> Verdict {
         | Plant::SeedFinishAndScheduleStores
         | Plant::FinishHandsNothingOver
         | Plant::SignalBitsRelaxed => Verdict::LeftToLoom,
+        Plant::SlotFillIsNoPush
+        | Plant::SlotRunUnbounded
+        | Plant::WakeRefusedAfterClose
+        | Plant::BudgetIgnored
+        | Plant::DropOutsideUncounted
+        | Plant::FutureEndUncounted
+        | Plant::StopForgetsFutures
+        | Plant::LiveSetTakesAfterStop => Verdict::LeftToLoom,
         Plant::SeedIdle => found("standard", &[AsleepBesideWork], 200),
         Plant::InFlightWord | Plant::QuietTree | Plant::CountBeforeLooking => Verdict::Sound,
     }

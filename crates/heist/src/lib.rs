@@ -172,6 +172,9 @@
 //! | `stealing` | on | off when a spawned task must stay on its worker |
 //! | `steal_batch` | 64 | smaller when tasks are long: half of a queue may be too much to take along |
 //! | `injector_batch` | 64 | smaller when injected tasks are long and few |
+//! | `lifo_slot` | on | off when a woken future should wait its turn |
+//! | `lifo_stealing` | on | off when futures are short and never compute for long |
+//! | `injector_interval` | adapts, 8 to 255 | a fixed number for those who compare |
 //! | `on_panic` | `Abort` | `Isolate` when one bad input must not end the run |
 //! | `park_backstop` | off | for those who insist on a timeout; never needed |
 //! | `thread_name` | `heist` | to find the threads in a profile |
@@ -216,6 +219,7 @@ mod histogram;
 pub mod metrics;
 pub mod policy;
 mod rng;
+pub mod runtime;
 pub mod signal;
 pub mod trace;
 mod worker_id;
@@ -265,11 +269,15 @@ pub use executor::{
 #[doc(inline)]
 pub use executor::{Executor, ExecutorBuilder, ExecutorHandle, JoinTimeout, RunOutput, run};
 #[doc(inline)]
+pub use future::{JoinError, JoinHandle, PanicPayload, coop, yield_now};
+#[doc(inline)]
 pub use histogram::Histogram;
 #[doc(inline)]
 pub use metrics::MetricsSnapshot;
 #[doc(inline)]
 pub use rng::XorShift64;
+#[doc(inline)]
+pub use runtime::{Runtime, RuntimeBuilder, RuntimeHandle, block_on, spawn};
 #[doc(inline)]
 pub use signal::{
     GateGuard, GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats,

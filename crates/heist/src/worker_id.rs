@@ -13,9 +13,7 @@
 //!
 //! The counter behind `PoolId` is std's atomic, not one from `crate::sync`: handing out ids is no
 //! protocol. Nothing is published by it, any order of ids is right, and as a modelled atomic it
-//! would only multiply the interleavings that a model checker has to visit. The thread-local,
-//! however, has to be the model checker's own where there is one, since there all modelled threads
-//! share one real thread.
+//! would only multiply the interleavings that a model checker has to visit.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,21 +41,8 @@ struct Place {
     quiet: bool,
 }
 
-#[cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
-std::thread_local! {
-    static CURRENT: std::cell::Cell<Option<Place>> = const { std::cell::Cell::new(None) };
-}
-#[cfg(heist_loom)]
-loom::thread_local! {
-    static CURRENT: std::cell::Cell<Option<Place>> = std::cell::Cell::new(None);
-}
-#[cfg(heist_sim)]
-std::thread_local! {
-    static CURRENT: crate::sync::PerThread<Place> = const { crate::sync::PerThread::new() };
-}
-#[cfg(heist_shuttle)]
-shuttle::thread_local! {
-    static CURRENT: std::cell::Cell<Option<Place>> = std::cell::Cell::new(None);
+crate::sync::per_thread! {
+    static CURRENT: Place;
 }
 
 /// The number of the worker that runs the calling code, from 0 on; `None` on any thread that is not
@@ -88,9 +73,16 @@ pub(crate) fn set_quiet(quiet: bool) {
     });
 }
 
+/// Which worker of `pool` the calling thread is, if that one is not quiet.
+#[inline]
+pub(crate) fn busy_worker_of(pool: PoolId) -> Option<usize> {
+    let busy = |place: &Place| place.pool == pool && !place.quiet;
+    CURRENT.with(|current| current.get().filter(busy).map(|place| place.worker))
+}
+
 /// Whether the calling thread is a worker of `pool` that is not quiet.
 pub(crate) fn is_busy_worker_of(pool: PoolId) -> bool {
-    CURRENT.with(|current| current.get().is_some_and(|place| place.pool == pool && !place.quiet))
+    busy_worker_of(pool).is_some()
 }
 
 /// Whether the calling thread is a worker of `pool`.

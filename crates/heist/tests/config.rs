@@ -269,6 +269,9 @@ fn the_documented_defaults_are_the_real_ones() {
         stealing,
         steal_batch,
         injector_batch,
+        lifo_slot,
+        lifo_stealing,
+        injector_interval,
         on_panic,
         park_backstop,
         thread_name,
@@ -278,6 +281,7 @@ fn the_documented_defaults_are_the_real_ones() {
     let on_or_off = |on| if on { "on" } else { "off" }.to_owned();
     assert_eq!(workers, heist::affinity::usable_parallelism());
     assert_eq!((park_backstop, stack_size, cancel.is_cancelled()), (None, None, false));
+    assert_eq!(injector_interval, None);
     let expected = [
         ("workers", "the CPUs this process may use".to_owned()),
         ("seed", format!("{seed:#x}")),
@@ -287,6 +291,9 @@ fn the_documented_defaults_are_the_real_ones() {
         ("stealing", on_or_off(stealing)),
         ("steal_batch", steal_batch.to_string()),
         ("injector_batch", injector_batch.to_string()),
+        ("lifo_slot", on_or_off(lifo_slot)),
+        ("lifo_stealing", on_or_off(lifo_stealing)),
+        ("injector_interval", "adapts, 8 to 255".to_owned()),
         ("on_panic", format!("`{on_panic:?}`")),
         ("park_backstop", on_or_off(park_backstop.is_some())),
         ("thread_name", format!("`{thread_name}`")),

@@ -54,8 +54,9 @@ impl<T: Send> AnyExecutor for Shared<T> {
 
     fn has_nothing_else(&self) -> bool {
         let worker = worker_id::worker_of(self.pool());
-        worker.is_some_and(|worker| self.stealers[worker].is_empty())
-            && self.injector.is_empty()
+        worker.is_some_and(|worker| {
+            self.stealers[worker].is_empty() && !self.futures.wait_for(worker)
+        }) && self.injector.is_empty()
             && !self.is_stopped()
     }
 

@@ -3,10 +3,12 @@
 use super::config::{ExecutorConfig, OnPanic};
 use super::context::WorkerCtx;
 use super::error::{RunError, StartError};
+use super::handle::ExecutorHandle;
 use super::pool::Executor;
 use super::run::{RunOutput, run_traced};
 use crate::cancel::CancelToken;
 use crate::trace::{NoTrace, Tracer};
+use std::convert::Infallible;
 use std::time::Duration;
 
 /// Builds an [`Executor`] or does one run. See [`ExecutorConfig`] for what each setting means.
@@ -54,6 +56,9 @@ impl<H: Tracer> ExecutorBuilder<H> {
         stealing: bool,
         steal_batch: usize,
         injector_batch: usize,
+        lifo_slot: bool,
+        lifo_stealing: bool,
+        injector_interval: Option<u32>,
         on_panic: OnPanic,
         park_backstop: Option<Duration>,
         stack_size: Option<usize>,
@@ -82,7 +87,16 @@ impl<H: Tracer> ExecutorBuilder<H> {
         I: Fn(usize) -> S + Send + Sync + 'static,
         R: Fn(T, &mut WorkerCtx<'_, T, S>) + Send + Sync + 'static,
     {
-        Executor::start(&self.config, self.tracer, scratch_init, runner)
+        Executor::start(&self.config, self.tracer, |_handle| scratch_init, runner)
+    }
+
+    /// Starts an executor without typed tasks, whose workers' scratch is made of a handle to it.
+    pub(crate) fn build_for_futures<S: 'static>(
+        self,
+        scratch_init: impl Fn(&ExecutorHandle<Infallible>) -> S + Send + Sync + 'static,
+    ) -> Result<Executor<Infallible>, StartError> {
+        let with_handle = |handle| move |_worker| scratch_init(&handle);
+        Executor::start(&self.config, self.tracer, with_handle, |never, _ctx| match never {})
     }
 
     /// Does one run over borrowed data. See [`crate::run`].

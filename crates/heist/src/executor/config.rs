@@ -40,6 +40,15 @@ pub struct ExecutorConfig {
     pub steal_batch: usize,
     /// How many tasks a worker takes from the injector at a time, at most. Default 64.
     pub injector_batch: usize,
+    /// Whether a future that its own worker wakes is polled next, before those that have waited longer (three times in
+    /// a row at most). Default on. Off, it goes to the back of the worker's queue.
+    pub lifo_slot: bool,
+    /// Whether others may take that next future from a worker that is busy with a long poll. Default on. It costs a
+    /// wake-up of a sleeping worker now and then.
+    pub lifo_stealing: bool,
+    /// After how many tasks or polls of its own a worker looks at the injector. Default: it adapts to how long they
+    /// take, from 8 to 255.
+    pub injector_interval: Option<u32>,
     /// What happens when a task panics. Default [`OnPanic::Abort`].
     pub on_panic: OnPanic,
     /// A worker that slept this long looks for work although nobody woke it. Default off: no wake-up is ever
@@ -75,6 +84,9 @@ impl Default for ExecutorConfig {
             stealing: true,
             steal_batch: 64,
             injector_batch: 64,
+            lifo_slot: true,
+            lifo_stealing: true,
+            injector_interval: None,
             on_panic: OnPanic::default(),
             park_backstop: None,
             thread_name: "heist".to_owned(),
@@ -118,6 +130,9 @@ impl ExecutorConfig {
         if self.injector_batch == 0 {
             return problem("injector_batch", "must be at least 1");
         }
+        if self.injector_interval == Some(0) {
+            return problem("injector_interval", "must be at least 1; `None` lets it adapt");
+        }
         if self.park_backstop == Some(Duration::ZERO) {
             return problem("park_backstop", "must be longer than zero; `None` turns it off");
         }
@@ -142,13 +157,14 @@ mod tests {
 
     #[test]
     fn each_unusable_value_is_an_error_that_names_its_field() {
-        let cases: [(&str, Change); 9] = [
+        let cases: [(&str, Change); 10] = [
             ("workers", |config| config.workers = 0),
             ("workers", |config| config.workers = 4097),
             ("steal_tries", |config| config.steal_tries = 0),
             ("steal_tries", |config| config.steal_tries = 65),
             ("steal_batch", |config| config.steal_batch = 0),
             ("injector_batch", |config| config.injector_batch = 0),
+            ("injector_interval", |config| config.injector_interval = Some(0)),
             ("park_backstop", |config| config.park_backstop = Some(Duration::ZERO)),
             ("stack_size", |config| config.stack_size = Some(65_535)),
             ("thread_name", |config| config.thread_name = "a\0b".to_owned()),

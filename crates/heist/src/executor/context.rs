@@ -1,8 +1,11 @@
 //! What a running task sees of its worker.
 
+use super::shared::Shared;
 use super::worker::Worker;
+use crate::future::JoinHandle;
 use crate::metrics::MetricsSnapshot;
 use crate::rng::XorShift64;
+use std::future::Future;
 
 /// A task's view of the worker that runs it: the worker's scratch, and ways to spawn more tasks.
 pub struct WorkerCtx<'w, T, S> {
@@ -68,6 +71,19 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
     /// its periodic look at the injector.
     pub fn spawn_yielded(&mut self, task: T) {
         self.worker.spawn_yielded(task);
+    }
+
+    /// Spawns a future onto this worker, beside the typed tasks. See [`super::ExecutorHandle::spawn_future`].
+    pub fn spawn_future<F>(&mut self, future: F) -> JoinHandle<F::Output>
+    where
+        T: Send + 'static,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        match Shared::spawn_future(&self.worker.shared, future) {
+            Ok(task) => JoinHandle::new(task),
+            Err(refused) => JoinHandle::refused(refused.kind()),
+        }
     }
 
     /// Which worker runs this task: from 0 to one less than the number of workers.

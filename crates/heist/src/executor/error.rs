@@ -166,13 +166,17 @@ pub struct TaskPanic {
 
 impl TaskPanic {
     pub(super) fn new(worker: Option<usize>, payload: &(dyn Any + Send)) -> Self {
-        let message = payload
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned())
-            .or_else(|| payload.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "a panic whose payload is not text".to_owned());
-        Self { worker, message }
+        Self { worker, message: panic_message(payload) }
     }
+}
+
+/// What a panic says.
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic whose payload is not text".to_owned())
 }
 
 impl Error for TaskPanic {}

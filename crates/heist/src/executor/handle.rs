@@ -2,8 +2,10 @@
 
 use super::error::{SpawnError, TaskPanic};
 use super::shared::Shared;
+use crate::future::JoinHandle;
 use crate::metrics::MetricsSnapshot;
 use crate::sync::Arc;
+use std::future::Future;
 
 /// Spawns tasks from any thread. Cheap to clone; outlives its executor without harm.
 pub struct ExecutorHandle<T> {
@@ -61,6 +63,35 @@ impl<T> ExecutorHandle<T> {
     /// The executor takes no more tasks; the error says why.
     pub fn spawn_drain(&self, tasks: &mut Vec<T>) -> Result<(), SpawnError<()>> {
         self.shared.spawn_all(tasks).map_err(|kind| SpawnError::new(kind, ()))
+    }
+
+    /// Spawns a future beside the typed tasks: a worker polls it, and whoever wakes it has it polled again.
+    ///
+    /// It counts from now to its end, so [`Executor::join`](crate::Executor::join) waits for it. From a running task or
+    /// future of this executor it is never refused. Its panic goes to the handle and stops nobody else.
+    ///
+    /// ```
+    /// let executor = heist::Executor::new(
+    ///     heist::ExecutorConfig::default(),
+    ///     |_worker| (),
+    ///     |task: u32, _ctx| println!("task {task}"),
+    /// )?;
+    /// let future = executor.handle().spawn_future(async { println!("a future") })?;
+    /// executor.spawn_external(1)?;
+    /// future.detach();
+    /// executor.join();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The executor takes no more; the error says why and gives the future back.
+    pub fn spawn_future<F>(&self, future: F) -> Result<JoinHandle<F::Output>, SpawnError<F>>
+    where
+        T: Send + 'static,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Shared::spawn_future(&self.shared, future).map(JoinHandle::new)
     }
 
     /// Whether tasks are still taken. The answer may be out of date by the time it is read.

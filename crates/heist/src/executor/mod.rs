@@ -7,6 +7,7 @@
 //! | `worker` | one worker: the real [`crate::policy::Context`], parking, the loop |
 //! | `spin`, `pace` | how long to search before parking; when to look at the injector, when to sample a task's time |
 //! | `waiting` | tasks that wait for a permit, in no queue |
+//! | `futures`, `polling` | spawning, waking and ending futures; a worker's finding and polling them |
 //! | `any` | what queues and budgets ask of an executor, whatever its tasks are |
 //! | `context` | what a running task sees of its worker |
 //! | `task` | running one task: dropping, containing panics, rebuilding scratch |
@@ -18,8 +19,10 @@ mod builder;
 mod config;
 mod context;
 mod error;
+pub(crate) mod futures;
 mod handle;
 mod pace;
+mod polling;
 mod pool;
 mod run;
 pub mod shared;
@@ -32,6 +35,7 @@ pub mod worker;
 pub use builder::ExecutorBuilder;
 pub use config::{ExecutorConfig, OnPanic};
 pub use context::{Spawner, WorkerCtx};
+pub(crate) use error::panic_message;
 pub use error::{
     ConfigError, JoinTimeout, RunError, SpawnError, SpawnErrorKind, StartError, TaskPanic,
 };

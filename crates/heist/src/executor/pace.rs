@@ -32,10 +32,11 @@ pub(super) struct Pace {
 const INTERVALS_PER_SAMPLE: u32 = 16;
 
 impl Pace {
-    pub(super) fn new(adaptive: bool) -> Self {
+    /// `fixed` is an interval that never changes.
+    pub(super) fn new(adaptive: bool, fixed: Option<u32>) -> Self {
         Self {
-            interval: InjectorInterval::default(),
-            adaptive,
+            interval: fixed.map_or_else(InjectorInterval::default, InjectorInterval::fixed),
+            adaptive: adaptive && fixed.is_none(),
             tasks: 0,
             busy_ns: 0,
             busy_since_ns: None,
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_interval_follows_the_task_time_but_not_the_idle_time() {
-        let mut pace = Pace::new(true);
+        let mut pace = Pace::new(true, None);
         let mut now_ns = 0;
         let mut looks = 0;
         // 1 µs tasks, with a second of idleness after every hundredth.
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn one_task_of_each_interval_is_timed() {
-        let mut pace = Pace::new(true);
+        let mut pace = Pace::new(true, None);
         let timed = (0..100).filter(|_| {
             pace.injector_is_due(|| 0);
             pace.begin_task(|| 5);

@@ -88,10 +88,11 @@ impl<T: Send + 'static> Executor<T> {
         ExecutorBuilder::new(config).build(scratch_init, runner)
     }
 
+    /// Starts the workers; what makes their scratch may be made of a handle to them.
     pub(super) fn start<S, I, R>(
         config: &ExecutorConfig,
         tracer: impl Tracer,
-        scratch_init: I,
+        scratch_init: impl FnOnce(ExecutorHandle<T>) -> I,
         runner: R,
     ) -> Result<Self, StartError>
     where
@@ -106,7 +107,7 @@ impl<T: Send + 'static> Executor<T> {
         let work = Arc::new((
             ThreadPlan::new(executor.shared.pool(), config),
             tracer,
-            scratch_init,
+            scratch_init(executor.handle()),
             runner,
         ));
         for worker in workers {

@@ -6,6 +6,7 @@ use super::task::contain;
 use super::waiting::Waiting;
 use super::worker::Worker;
 use crate::cancel::{CancelToken, Watcher};
+use crate::future::queues::{FutureQueues, Lifo};
 use crate::idle::Idle;
 use crate::intake::Intake;
 use crate::metrics::{MetricsSnapshot, PoolMetrics};
@@ -19,6 +20,10 @@ use std::time::Duration;
 
 /// How many panics an isolating pool remembers by text. All are counted.
 const PANICS_KEPT: usize = 1_000;
+
+/// A worker takes at least this many tasks from the injector, however short the queue: a lock taken for one
+/// task is a lock wasted.
+const INJECTOR_BATCH_MIN: usize = 4;
 
 /// How far a pool has come towards its end. It only ever grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +64,7 @@ struct Panics {
 pub struct Shared<T> {
     pool: PoolId,
     pub(super) injector: Injector<T>,
+    pub(super) futures: FutureQueues,
     pub(super) waiting: Waiting<T>,
     pub(super) stealers: Box<[Stealer<T>]>,
     pub(super) intake: Arc<Intake>,
@@ -88,9 +94,18 @@ impl<T> Shared<T> {
         let (idle, parkers) = Idle::new(config.workers);
         let (termination, ledgers) = Termination::new(config.workers);
         let locals: Vec<_> = (0..config.workers).map(|_| LocalQueue::new()).collect();
+        let lifo = match (config.lifo_slot, config.lifo_stealing && config.stealing) {
+            (false, _) => Lifo::Off,
+            (true, false) => Lifo::Private,
+            // Alone, a worker has nobody to steal from it.
+            (true, true) if config.workers == 1 => Lifo::Private,
+            (true, true) => Lifo::Stealable,
+        };
+        let (futures, seats) = FutureQueues::new(config.workers, lifo);
         let shared = Arc::new(Self {
             pool: PoolId::next(),
             injector: Injector::new(),
+            futures,
             waiting: Waiting::new(),
             stealers: locals.iter().map(LocalQueue::stealer).collect(),
             intake: Arc::new(Intake::new()),
@@ -117,9 +132,10 @@ impl<T> Shared<T> {
             .into_iter()
             .zip(parkers)
             .zip(ledgers)
+            .zip(seats)
             .enumerate()
-            .map(|(id, ((local, parker), ledger))| {
-                Worker::new(id, Arc::clone(&shared), local, parker, ledger, config.seed)
+            .map(|(id, (((local, parker), ledger), seat))| {
+                Worker::new(id, Arc::clone(&shared), local, seat, parker, ledger, config)
             })
             .collect();
         (shared, workers)
@@ -132,8 +148,15 @@ impl<T> Shared<T> {
 
     /// Whether any queue that an idle worker could take from is non-empty.
     pub(super) fn any_work(&self) -> bool {
+        let stealing = self.steal_rounds > 0;
         !self.injector.is_empty()
-            || (self.steal_rounds > 0 && self.stealers.iter().any(|stealer| !stealer.is_empty()))
+            || (stealing && self.stealers.iter().any(|stealer| !stealer.is_empty()))
+            || self.futures.any_work(stealing)
+    }
+
+    /// How many of `queued` tasks a worker takes from an injector: its share of them.
+    pub(super) fn injector_share(&self, queued: usize) -> usize {
+        (queued / self.stealers.len()).max(INJECTOR_BATCH_MIN).min(self.injector_batch)
     }
 
     /// Some of the rejected ways to find the end look at the queues too.
@@ -196,6 +219,11 @@ impl<T> Shared<T> {
         for task in lost {
             contain(|| drop(task));
         }
+        let mut lost = Vec::new();
+        self.futures.injector.take(Order::All, |queued| queued, &mut lost);
+        for runnable in lost {
+            contain(|| drop(runnable));
+        }
     }
 
     /// Takes all tasks from outside, or none.
@@ -218,7 +246,7 @@ impl<T> Shared<T> {
         }
     }
 
-    fn accept(&self, count: u64) -> bool {
+    pub(super) fn accept(&self, count: u64) -> bool {
         self.notice_cancellation() && self.intake.try_accept(count)
     }
 
@@ -271,6 +299,7 @@ impl<T> Shared<T> {
         let drops_from_now_on = before < Stage::ShutDown as u8 && stage >= Stage::ShutDown;
         if drops_from_now_on {
             self.release_waiting();
+            self.release_futures();
         }
     }
 
@@ -315,12 +344,17 @@ impl<T> Shared<T> {
         match self.on_panic {
             OnPanic::Abort => self.abort(worker, payload),
             OnPanic::Isolate => {
-                let mut panics = self.panics.lock();
-                if panics.isolated.len() < PANICS_KEPT {
-                    panics.isolated.push(TaskPanic::new(worker, &*payload));
-                }
+                self.keep_report(TaskPanic::new(worker, &*payload));
                 Some(payload)
             }
+        }
+    }
+
+    /// Keeps the report of a panic that does not stop the pool.
+    pub(super) fn keep_report(&self, panic: TaskPanic) {
+        let mut panics = self.panics.lock();
+        if panics.isolated.len() < PANICS_KEPT {
+            panics.isolated.push(panic);
         }
     }
 
@@ -356,6 +390,7 @@ impl<T> Shared<T> {
 
     /// All counters, added up.
     pub fn metrics_snapshot(&self) -> MetricsSnapshot {
-        self.metrics.snapshot(self.injector.len(), self.waiting.len(), self.idle.wakes_sent())
+        let injected = self.injector.len() + self.futures.injector.len();
+        self.metrics.snapshot(injected, self.waiting.len(), self.idle.wakes_sent())
     }
 }

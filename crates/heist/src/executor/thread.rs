@@ -65,6 +65,7 @@ impl ThreadPlan {
         }
         let shared = Arc::clone(&worker.shared);
         let id = worker.id;
+        let _seat = worker.sit_down();
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let mut trace = tracer.worker(id);
             let mut idle = SpinThenPark::new(self.spin_iters, shared.clock);
@@ -82,6 +83,9 @@ impl ThreadPlan {
             // Whoever waits for what the queued tasks hold must not wait for ever.
             while let Some(task) = worker.salvage_task() {
                 drop_task(&worker, task);
+            }
+            while let Some(future) = worker.salvage_future() {
+                contain(|| drop(future));
             }
             None
         })

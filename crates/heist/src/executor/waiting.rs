@@ -31,7 +31,13 @@ struct WaitingTask<T> {
 }
 
 /// The pool's ear at its cancel token, while anything may wait.
-struct StopWhenCancelled<T>(Weak<Shared<T>>);
+pub(super) struct StopWhenCancelled<T>(Weak<Shared<T>>);
+
+impl<T> StopWhenCancelled<T> {
+    pub(super) fn of(shared: &Arc<Shared<T>>) -> Self {
+        Self(Arc::downgrade(shared))
+    }
+}
 
 impl<T> Clone for StopWhenCancelled<T> {
     fn clone(&self) -> Self {
@@ -192,7 +198,7 @@ impl<T: Send + 'static> Shared<T> {
         if is_first {
             // With everybody asleep and tasks waiting, nobody would ask the token. Before the task asks for its place:
             // it may be granted at once, and those who wait after it are not the first.
-            this.watch_for_cancellation(&StopWhenCancelled(Arc::downgrade(this)));
+            this.watch_for_cancellation(&StopWhenCancelled::of(this));
         }
         let shared = Arc::clone(this);
         let resume = move |granted| shared.resume(number, granted);

@@ -1,10 +1,14 @@
 //! One worker: its queue, its counters, and how it parks.
 
+use super::config::ExecutorConfig;
 use super::pace::Pace;
+use super::polling::WatchedSlot;
 use super::shared::Shared;
+use crate::future::raw::Runnable;
+use crate::future::seat::Seat;
 use crate::idle::Unparked;
 use crate::policy::{
-    Context, IdleHooks, RunTask, Source, StepResult, end_panicked_task, worker_step,
+    Context, IdleHooks, RunTask, Source, StepResult, Turn, end_panicked_task, worker_step,
 };
 use crate::queue::{LocalQueue, Order, Steal, Stealer};
 use crate::rng::XorShift64;
@@ -15,21 +19,24 @@ use crate::trace::TraceHooks;
 use crate::worker_id;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// A worker takes at least this many tasks from the injector, however short the queue: a lock taken for one
-/// task is a lock wasted.
-const INJECTOR_BATCH_MIN: usize = 4;
-
 /// One worker of a pool.
 pub struct Worker<T> {
     pub(super) id: usize,
     pub(super) shared: Arc<Shared<T>>,
     pub(super) rng: XorShift64,
     local: LocalQueue<T>,
+    /// Its end of the queue of futures, until it sits down on its thread.
+    pub(super) seat: Option<Box<Seat>>,
     parker: Parker,
     ledger: Ledger,
-    pace: Pace,
+    pub(super) pace: Pace,
+    /// Whose turn it is, typed tasks' or futures'.
+    turn: Turn,
+    /// How many futures in a row came from the LIFO slot.
+    pub(super) slot_run: u32,
+    pub(super) watched_slot: Option<WatchedSlot>,
     /// Whether this worker is in the searcher count.
-    searching: bool,
+    pub(super) searching: bool,
     /// Set between a backstop that found work and the task that it found.
     after_backstop: bool,
     /// How many tasks at the old end of the own queue a yielded one must let pass: those that were there when
@@ -57,19 +64,24 @@ impl<T> Worker<T> {
         id: usize,
         shared: Arc<Shared<T>>,
         local: LocalQueue<T>,
+        seat: Box<Seat>,
         parker: Parker,
         ledger: Ledger,
-        seed: u64,
+        config: &ExecutorConfig,
     ) -> Self {
-        let adaptive = shared.stealers.len() > 1;
+        let adaptive = config.workers > 1;
         Self {
             id,
             shared,
-            rng: XorShift64::for_worker(seed, id),
+            rng: XorShift64::for_worker(config.seed, id),
             local,
+            seat: Some(seat),
             parker,
             ledger,
-            pace: Pace::new(adaptive),
+            pace: Pace::new(adaptive, config.injector_interval),
+            turn: Turn::default(),
+            slot_run: 0,
+            watched_slot: None,
             searching: false,
             after_backstop: false,
             older_tasks: 0,
@@ -159,7 +171,7 @@ impl<T> Worker<T> {
     }
 
     #[inline(always)]
-    fn notify_pushed(&self, pushed: usize) {
+    pub(super) fn notify_pushed(&self, pushed: usize) {
         self.shared.idle.notify_pushed(pushed);
     }
 
@@ -222,12 +234,6 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Marks the calling thread as this worker's for as long as it lives: for the threads of a model, which the pool
-    /// has not started. (Taking the mark back would touch loom's thread-local after a failed model has lost it.)
-    pub fn enter(&self) {
-        std::mem::forget(worker_id::enter(self.shared.pool(), self.id));
-    }
-
     /// Steps until everything is done, whatever tasks panic on the way.
     pub fn work_until_done(
         &mut self,
@@ -286,8 +292,32 @@ impl<T> Worker<T> {
     }
 }
 
+impl<T> Worker<T> {
+    /// What every piece of work begins with: the worker is no searcher and not quiet any more.
+    #[inline(always)]
+    pub(super) fn leave_search_and_quiet(&mut self) {
+        if self.searching {
+            self.searching = false;
+            self.shared.idle.found_work(|| self.shared.any_work());
+            self.metrics().backstop_rescues.add(u64::from(self.after_backstop));
+            self.after_backstop = false;
+        }
+        if self.ledger.leave_quiet(&self.shared.termination) {
+            worker_id::set_quiet(false);
+        }
+    }
+
+    #[inline(always)]
+    fn end_timed(&mut self) {
+        if let Some(took_ns) = self.pace.end_task(|| self.shared.clock.now_ns()) {
+            self.metrics().task_time_ns.record(took_ns);
+        }
+    }
+}
+
 impl<T> Context for Worker<T> {
     type Task = T;
+    type Future = Runnable;
 
     fn worker(&self) -> usize {
         self.id
@@ -324,11 +354,8 @@ impl<T> Context for Worker<T> {
         if shared.injector.is_empty() {
             return None;
         }
-        let fair_share = |queued: usize| {
-            (queued / shared.stealers.len()).max(INJECTOR_BATCH_MIN).min(shared.injector_batch)
-        };
-        let pushed_at_ns =
-            shared.injector.take(order, |queued| fair_share(queued).min(most), &mut self.batch);
+        let batch_size = |queued| shared.injector_share(queued).min(most);
+        let pushed_at_ns = shared.injector.take(order, batch_size, &mut self.batch);
         if let Some(pushed_at_ns) = pushed_at_ns {
             let waited_ns = shared.clock.now_ns().saturating_sub(pushed_at_ns);
             self.metrics().queue_time_ns.record(waited_ns);
@@ -375,6 +402,38 @@ impl<T> Context for Worker<T> {
         stolen
     }
 
+    #[inline]
+    fn has_futures(&self) -> bool {
+        self.shared.futures.in_use()
+    }
+
+    #[inline]
+    fn is_futures_turn(&mut self) -> bool {
+        self.turn.is_futures()
+    }
+
+    #[inline]
+    fn pop_future(&mut self) -> Option<Runnable> {
+        self.pop_own_future()
+    }
+
+    fn pop_injected_future(&mut self, most: usize) -> Option<Runnable> {
+        self.take_injected_future(most)
+    }
+
+    fn steal_future_from(&mut self, victim: usize) -> Steal<Runnable> {
+        self.steal_futures(victim)
+    }
+
+    fn steal_from_slot(&mut self) -> Option<(Runnable, usize)> {
+        self.steal_from_unchanged_slot()
+    }
+
+    #[inline]
+    fn poll(&mut self, future: Runnable) {
+        self.poll_or_drop(future);
+    }
+
     fn random_below(&mut self, bound: usize) -> usize {
         self.rng.below_usize(bound)
     }
@@ -390,15 +449,7 @@ impl<T> Context for Worker<T> {
 
     #[inline(always)]
     fn begin_task(&mut self, source: Source) {
-        if self.searching {
-            self.searching = false;
-            self.shared.idle.found_work(|| self.shared.any_work());
-            self.metrics().backstop_rescues.add(u64::from(self.after_backstop));
-            self.after_backstop = false;
-        }
-        if self.ledger.leave_quiet(&self.shared.termination) {
-            worker_id::set_quiet(false);
-        }
+        self.leave_search_and_quiet();
         self.source = source;
         self.in_task = true;
         self.pace.begin_task(|| self.shared.clock.now_ns());
@@ -408,9 +459,17 @@ impl<T> Context for Worker<T> {
     fn end_task(&mut self) {
         self.in_task = false;
         self.ledger.consume(&self.shared.termination);
-        if let Some(took_ns) = self.pace.end_task(|| self.shared.clock.now_ns()) {
-            self.metrics().task_time_ns.record(took_ns);
-        }
+        self.end_timed();
+    }
+
+    #[inline(always)]
+    fn begin_poll(&mut self) {
+        self.begin_polling();
+    }
+
+    #[inline(always)]
+    fn end_poll(&mut self) {
+        self.end_timed();
     }
 
     fn is_done(&self) -> bool {

@@ -73,6 +73,9 @@ worker_counters!(
     tasks_injector,
     tasks_stolen,
     tasks_dropped,
+    futures_spawned,
+    futures_ended,
+    polls,
     panics,
     steals_tried,
     steals_won,
@@ -92,6 +95,8 @@ pub(crate) struct PoolMetrics {
     workers: Box<[CachePadded<WorkerMetrics>]>,
     tasks_dropped_outside: SharedCounter,
     panics_outside: SharedCounter,
+    futures_spawned_outside: SharedCounter,
+    futures_ended_outside: SharedCounter,
 }
 
 impl PoolMetrics {
@@ -101,6 +106,8 @@ impl PoolMetrics {
             workers: (0..workers).map(|_| CachePadded::default()).collect(),
             tasks_dropped_outside: SharedCounter::default(),
             panics_outside: SharedCounter::default(),
+            futures_spawned_outside: SharedCounter::default(),
+            futures_ended_outside: SharedCounter::default(),
         }
     }
 
@@ -120,6 +127,16 @@ impl PoolMetrics {
         self.panics_outside.add(1);
     }
 
+    /// Counts a future that was spawned by a thread that is no worker.
+    pub(crate) fn add_future_spawned_outside(&self) {
+        self.futures_spawned_outside.add(1);
+    }
+
+    /// Counts a future that ended on a thread that is no worker.
+    pub(crate) fn add_future_ended_outside(&self) {
+        self.futures_ended_outside.add(1);
+    }
+
     /// All counters, added up, with those that are kept elsewhere.
     pub(crate) fn snapshot(
         &self,
@@ -134,6 +151,8 @@ impl PoolMetrics {
             wakes_sent,
             tasks_dropped: self.tasks_dropped_outside.get(),
             panics: self.panics_outside.get(),
+            futures_spawned: self.futures_spawned_outside.get(),
+            futures_ended: self.futures_ended_outside.get(),
             ..MetricsSnapshot::default()
         };
         for worker in &self.workers {

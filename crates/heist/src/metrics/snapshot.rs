@@ -20,7 +20,13 @@ pub struct MetricsSnapshot {
     /// Tasks dropped without being run, because the pool was shut down, cancelled or aborted, or because their making
     /// (see [`crate::CountBudget::acquire_then`]) panicked.
     pub tasks_dropped: u64,
-    /// Panics that were contained: of tasks (which are among those run), of the `drop` of tasks that were not
+    /// Futures spawned.
+    pub futures_spawned: u64,
+    /// Futures that ended: completed, panicked, were aborted or dropped.
+    pub futures_ended: u64,
+    /// Polls of futures.
+    pub polls: u64,
+    /// Panics that were contained: of futures, of tasks (which are among those run), of the `drop` of tasks that were not
     /// run, of the making of tasks that had waited for a permit, and of `scratch_init`.
     pub panics: u64,
     /// Victims whose queue did not look empty and from whom stealing was tried.
@@ -41,7 +47,7 @@ pub struct MetricsSnapshot {
     pub termination_checks: u64,
     /// Times a worker published its consumed counter.
     pub counter_flushes: u64,
-    /// Tasks in the injector at the time of the snapshot.
+    /// Tasks and futures in the injectors at the time of the snapshot.
     pub injector_depth: u64,
     /// Tasks that waited for a permit at the time of the snapshot, a device's lane with jobs in it being one.
     pub tasks_waiting: u64,
@@ -50,7 +56,7 @@ pub struct MetricsSnapshot {
     pub backstop_rescues: u64,
     /// Workers that could not be pinned to their core and run unpinned.
     pub pin_failures: u64,
-    /// How long tasks ran: a sample.
+    /// How long tasks and polls ran: a sample.
     pub task_time_ns: Histogram,
     /// How long tasks waited in the injector: a sample.
     pub queue_time_ns: Histogram,
@@ -60,6 +66,11 @@ impl MetricsSnapshot {
     /// Tasks run, wherever they were found, those that panicked included.
     pub fn tasks_run(&self) -> u64 {
         self.tasks_local + self.tasks_injector + self.tasks_stolen
+    }
+
+    /// Futures that were alive at the time of the snapshot.
+    pub fn futures_live(&self) -> u64 {
+        self.futures_spawned.saturating_sub(self.futures_ended)
     }
 
     /// Tasks that ended: run or dropped.
@@ -82,6 +93,13 @@ impl fmt::Display for MetricsSnapshot {
             self.tasks_dropped,
             self.panics
         )?;
+        if self.futures_spawned > 0 {
+            writeln!(
+                f,
+                "futures: {} spawned, {} ended, {} polls",
+                self.futures_spawned, self.futures_ended, self.polls
+            )?;
+        }
         writeln!(
             f,
             "steals: {} of {} won, {} tasks moved; wake-ups: {} sent, {} received; parks: {}; searches: {}",

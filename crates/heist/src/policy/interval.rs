@@ -38,6 +38,11 @@ impl InjectorInterval {
         Self { average_task_ns, ticks }
     }
 
+    /// An interval of so many ticks, until it is updated.
+    pub fn fixed(ticks: u32) -> Self {
+        Self { average_task_ns: FIRST_ESTIMATE_NS, ticks }
+    }
+
     /// The number of ticks between two looks.
     pub fn ticks(&self) -> u32 {
         self.ticks

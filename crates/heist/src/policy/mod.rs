@@ -5,24 +5,25 @@
 //!
 //! The pop order:
 //!
-//! 1. the worker's own queue, newest first; every [`InjectorInterval`] ticks the injector is looked at first;
-//! 2. a batch from the injector;
-//! 3. half of another worker's queue: victims in turn, from a random one on, `steal_tries` rounds of it. After
-//!    the first one the worker asks to count as a searcher, and stops here if it may not;
-//! 4. a last look at the injector, then [`IdleHooks`] decide whether to look again or to park.
-//!
-//! A second local queue (futures) joins at step 1: [`Context::pop_local`] is the one place that knows what
-//! "own queue" means.
+//! 1. the worker's own queues: the newest typed task, or the next future; where both wait they take turns ([`Turn`]).
+//!    Every [`InjectorInterval`] ticks the injectors are looked at first;
+//! 2. a batch from the injectors;
+//! 3. half of another worker's queues: victims in turn, from a random one on, `steal_tries` rounds of it. After
+//!    the first one the worker asks to count as a searcher, and stops here if it may not. A searcher who found nothing
+//!    else takes a future from a LIFO slot that has not changed for a while;
+//! 4. a last look at the injectors, then [`IdleHooks`] decide whether to look again or to park.
 
 mod interval;
 mod pop;
 mod step;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 pub use interval::InjectorInterval;
-pub use pop::{Popped, Source, pop_task};
+pub use pop::{Popped, Source, Work, pop_task};
 pub use step::{IdleAction, IdleHooks, RunTask, StepResult, end_panicked_task, worker_step};
+pub use turn::Turn;
 
 use crate::queue::{Order, Steal};
 
@@ -30,6 +31,9 @@ use crate::queue::{Order, Steal};
 pub trait Context {
     /// The task type.
     type Task;
+
+    /// A future that is to be polled.
+    type Future;
 
     /// This worker's id, below [`Context::workers`].
     fn worker(&self) -> usize;
@@ -56,6 +60,27 @@ pub trait Context {
     /// Takes half of `victim`'s queue: returns one task, the rest goes to the own queue.
     fn steal_from(&mut self, victim: usize) -> Steal<Self::Task>;
 
+    /// Whether there may be futures at all.
+    fn has_futures(&self) -> bool;
+
+    /// Whether it is the futures' turn; counts it as taken.
+    fn is_futures_turn(&mut self) -> bool;
+
+    /// Takes the next future of the worker's own.
+    fn pop_future(&mut self) -> Option<Self::Future>;
+
+    /// Takes a batch of at most `most` futures from their injector: returns the oldest, the rest goes to the own queue.
+    fn pop_injected_future(&mut self, most: usize) -> Option<Self::Future>;
+
+    /// Takes half of `victim`'s queue of futures: returns the oldest, the rest goes to the own queue.
+    fn steal_future_from(&mut self, victim: usize) -> Steal<Self::Future>;
+
+    /// Takes a future from the slot of a worker that has not touched it for a while, and says from whom.
+    fn steal_from_slot(&mut self) -> Option<(Self::Future, usize)>;
+
+    /// Polls a future, or drops it in a pool that was stopped. Does not panic.
+    fn poll(&mut self, future: Self::Future);
+
     /// A random number below `bound`.
     fn random_below(&mut self, bound: usize) -> usize;
 
@@ -67,6 +92,12 @@ pub trait Context {
 
     /// The task has ended, by returning, by panicking or by being dropped.
     fn end_task(&mut self);
+
+    /// A future was taken and is about to be polled; otherwise as [`Context::begin_task`].
+    fn begin_poll(&mut self);
+
+    /// The poll is over.
+    fn end_poll(&mut self);
 
     /// Whether everything is done and the worker must leave.
     fn is_done(&self) -> bool;

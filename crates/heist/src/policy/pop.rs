@@ -15,26 +15,42 @@ pub enum Source {
     Steal,
 }
 
-/// A task and where it was found.
+/// What a worker can do next.
 #[derive(Debug)]
-pub struct Popped<T> {
-    /// The task.
-    pub task: T,
+pub enum Work<T, F> {
+    /// A typed task to run.
+    Task(T),
+    /// A future to poll.
+    Future(F),
+}
+
+/// A piece of work and where it was found.
+#[derive(Debug)]
+pub struct Popped<T, F> {
+    /// The work.
+    pub work: Work<T, F>,
     /// Where it was found.
     pub source: Source,
     /// From whom it was stolen, if it was.
     pub victim: Option<usize>,
 }
 
-impl<T> Popped<T> {
-    fn new(source: Source, task: T) -> Self {
-        Self { task, source, victim: None }
+/// What was found in the world of `C`.
+type PoppedFor<C> = Popped<<C as Context>::Task, <C as Context>::Future>;
+
+impl<T, F> Popped<T, F> {
+    fn injected(work: Work<T, F>) -> Self {
+        Self { work, source: Source::Injector, victim: None }
+    }
+
+    fn stolen(work: Work<T, F>, victim: usize) -> Self {
+        Self { work, source: Source::Steal, victim: Some(victim) }
     }
 }
 
-/// Takes the next task in pop order and hands it, with `state`, to one of the two continuations; or returns
-/// `None`. A worker that finds nothing of its own, nothing injected and, in a first look round, nothing to steal
-/// becomes a searcher here, and stays one when nothing is found.
+/// Takes the next piece of work in pop order and hands it, with `state`, to one of the three continuations; or
+/// returns `None`. A worker that finds nothing of its own, nothing injected and, in a first look round, nothing to
+/// steal becomes a searcher here, and stays one when nothing is found.
 ///
 /// Continuations rather than a return value: a task that comes from the own queue, as nearly all do, then
 /// stays in registers on its way to the runner, which makes running a small task twice as fast.
@@ -42,14 +58,26 @@ impl<T> Popped<T> {
 pub fn pop_task<C: Context, S, R>(
     ctx: &mut C,
     state: S,
-    found_own: impl FnOnce(&mut C, S, C::Task) -> R,
-    found_elsewhere: impl FnOnce(&mut C, S, Popped<C::Task>) -> R,
+    found_task: impl FnOnce(&mut C, S, C::Task) -> R,
+    found_future: impl FnOnce(&mut C, S, C::Future) -> R,
+    found_elsewhere: impl FnOnce(&mut C, S, PoppedFor<C>) -> R,
 ) -> Option<R> {
     let is_due = ctx.injector_is_due() && !planted(Plant::InjectorNeverDue);
-    let mut elsewhere = if is_due { look_at_injector(ctx) } else { None };
+    let mut elsewhere = if is_due { look_at_injectors(ctx) } else { None };
     if elsewhere.is_none() {
+        let has_futures = ctx.has_futures();
+        let futures_first = has_futures && ctx.is_futures_turn();
+        if futures_first && let Some(future) = ctx.pop_future() {
+            return Some(found_future(ctx, state, future));
+        }
         if let Some(task) = ctx.pop_local() {
-            return Some(found_own(ctx, state, task));
+            return Some(found_task(ctx, state, task));
+        }
+        if has_futures
+            && !futures_first
+            && let Some(future) = ctx.pop_future()
+        {
+            return Some(found_future(ctx, state, future));
         }
         elsewhere = search(ctx);
     }
@@ -57,18 +85,33 @@ pub fn pop_task<C: Context, S, R>(
 }
 
 #[cold]
-fn look_at_injector<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
+fn look_at_injectors<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
     // One is enough to be fair to those who wait: this worker usually has work of its own.
-    let task = ctx.pop_injector(ctx.due_order(), 1)?;
-    Some(Popped::new(Source::Injector, task))
+    take_injected(ctx, ctx.due_order(), 1)
+}
+
+/// Takes a task or a future from the injectors, those first whose turn it is.
+fn take_injected<C: Context>(ctx: &mut C, order: Order, most: usize) -> Option<PoppedFor<C>> {
+    if !ctx.has_futures() {
+        return Some(Popped::injected(Work::Task(ctx.pop_injector(order, most)?)));
+    }
+    let futures_first = ctx.is_futures_turn();
+    let work = if futures_first {
+        let future = ctx.pop_injected_future(most).map(Work::Future);
+        future.or_else(|| ctx.pop_injector(order, most).map(Work::Task))
+    } else {
+        let task = ctx.pop_injector(order, most).map(Work::Task);
+        task.or_else(|| ctx.pop_injected_future(most).map(Work::Future))
+    };
+    work.map(Popped::injected)
 }
 
 #[inline(never)]
-fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
+fn search<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
     // Where there is nobody to steal older tasks from, the yielded ones have their turn at once.
     let order = if ctx.steal_rounds() == 0 { Order::All } else { Order::YieldedWhenOvertaken };
-    if let Some(task) = ctx.pop_injector(order, usize::MAX) {
-        return Some(Popped::new(Source::Injector, task));
+    if let Some(popped) = take_injected(ctx, order, usize::MAX) {
+        return Some(popped);
     }
     if planted(Plant::CountBeforeLooking) && !ctx.try_search() {
         return None;
@@ -88,13 +131,18 @@ fn search<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
             return None;
         }
     }
+    if rounds > 0
+        && ctx.has_futures()
+        && let Some((future, victim)) = ctx.steal_from_slot()
+    {
+        return Some(Popped::stolen(Work::Future(future), victim));
+    }
     // Nothing to steal: now the tasks that gave way may have their turn.
-    let task = ctx.pop_injector(Order::All, usize::MAX)?;
-    Some(Popped::new(Source::Injector, task))
+    take_injected(ctx, Order::All, usize::MAX)
 }
 
 /// Tries every other worker once, starting at a random one.
-fn steal_round<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
+fn steal_round<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
     let others = ctx.workers() - 1;
     if others == 0 {
         return None;
@@ -109,30 +157,39 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<Popped<C::Task>> {
         if victim >= ctx.worker() {
             victim += 1;
         }
-        if let Some(task) = steal_until_sure(ctx, victim) {
-            return Some(Popped { task, source: Source::Steal, victim: Some(victim) });
+        if let Some(work) = steal_from(ctx, victim) {
+            return Some(Popped::stolen(work, victim));
         }
     }
     None
 }
 
+fn steal_from<C: Context>(ctx: &mut C, victim: usize) -> Option<Work<C::Task, C::Future>> {
+    if let Some(task) = steal_until_sure(|| ctx.steal_from(victim)) {
+        return Some(Work::Task(task));
+    }
+    if !ctx.has_futures() {
+        return None;
+    }
+    steal_until_sure(|| ctx.steal_future_from(victim)).map(Work::Future)
+}
+
 /// As the rejected idle protocol does.
 #[cfg(heist_plant)]
-fn try_a_few_victims<C: Context>(ctx: &mut C, others: usize) -> Option<Popped<C::Task>> {
+fn try_a_few_victims<C: Context>(ctx: &mut C, others: usize) -> Option<PoppedFor<C>> {
     let victims =
         crate::idle::rejected::victims(ctx.worker(), others, |bound| ctx.random_below(bound));
-    victims.into_iter().find_map(|victim| {
-        let task = steal_until_sure(ctx, victim)?;
-        Some(Popped { task, source: Source::Steal, victim: Some(victim) })
-    })
+    victims
+        .into_iter()
+        .find_map(|victim| steal_from(ctx, victim).map(|work| Popped::stolen(work, victim)))
 }
 
 /// `Retry` means that somebody else took something, not that the queue is empty: only a sure answer counts.
 /// This ends, because each retry is another thread's progress.
-fn steal_until_sure<C: Context>(ctx: &mut C, victim: usize) -> Option<C::Task> {
+fn steal_until_sure<W>(mut steal: impl FnMut() -> Steal<W>) -> Option<W> {
     loop {
-        match ctx.steal_from(victim) {
-            Steal::Success(task) => return Some(task),
+        match steal() {
+            Steal::Success(work) => return Some(work),
             Steal::Empty if planted(Plant::EmptyIsRetry) => crate::sync::spin_loop(),
             Steal::Empty => return None,
             Steal::Retry if planted(Plant::RetryIsEmpty) => return None,

@@ -1,6 +1,6 @@
 //! One step of a worker.
 
-use super::{Context, Popped, Source, pop_task};
+use super::{Context, Popped, Source, Work, pop_task};
 use crate::sync::plant::{Plant, planted};
 use crate::trace::TraceHooks;
 use std::any::Any;
@@ -52,7 +52,7 @@ impl<C: Context, F: FnMut(&mut C, C::Task)> RunTask<C> for F {
 /// What a step came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepResult {
-    /// It ran (or, in a pool that was stopped, dropped) one task.
+    /// It ran one task or polled one future (or, in a pool that was stopped, dropped it).
     RanTask {
         /// Where the task was found.
         source: Source,
@@ -89,6 +89,10 @@ where
             run_task(ctx, idle, trace, runner, Source::Local, task);
             (Source::Local, None)
         },
+        |ctx, (idle, trace, _runner), future| {
+            poll_future(ctx, idle, trace, Source::Local, future);
+            (Source::Local, None)
+        },
         |ctx, (idle, trace, runner), popped| {
             run_task_from_elsewhere(ctx, idle, trace, runner, popped)
         },
@@ -104,12 +108,15 @@ fn run_task_from_elsewhere<C: Context>(
     idle: &mut impl IdleHooks,
     trace: &mut impl TraceHooks,
     runner: &mut impl RunTask<C>,
-    Popped { task, source, victim }: Popped<C::Task>,
+    Popped { work, source, victim }: Popped<C::Task, C::Future>,
 ) -> (Source, Option<usize>) {
     if let Some(victim) = victim {
         trace.steal(victim);
     }
-    run_task(ctx, idle, trace, runner, source, task);
+    match work {
+        Work::Task(task) => run_task(ctx, idle, trace, runner, source, task),
+        Work::Future(future) => poll_future(ctx, idle, trace, source, future),
+    }
     (source, victim)
 }
 
@@ -129,6 +136,23 @@ fn run_task<C: Context>(
     runner.run(ctx, task);
     ctx.end_task();
     trace.task_end();
+}
+
+/// Out of line: inlined twice into the step, it would crowd out the typed tasks.
+#[inline(never)]
+fn poll_future<C: Context>(
+    ctx: &mut C,
+    idle: &mut impl IdleHooks,
+    trace: &mut impl TraceHooks,
+    source: Source,
+    future: C::Future,
+) {
+    idle.on_work();
+    trace.poll_start(source);
+    ctx.begin_poll();
+    ctx.poll(future);
+    ctx.end_poll();
+    trace.poll_end();
 }
 
 /// Does what is left of a step that a panicking task has cut short.

@@ -20,6 +20,12 @@ struct Script {
     random: usize,
     done: bool,
     panicked: bool,
+    futures: VecDeque<&'static str>,
+    injected_futures: VecDeque<&'static str>,
+    /// What each attempt to steal futures from a victim brings.
+    futures_of_victims: Vec<VecDeque<Steal<&'static str>>>,
+    slot: Option<&'static str>,
+    turn: Turn,
     log: Vec<String>,
 }
 
@@ -31,6 +37,7 @@ impl Script {
 
 impl Context for Script {
     type Task = &'static str;
+    type Future = &'static str;
 
     fn worker(&self) -> usize {
         1
@@ -66,6 +73,50 @@ impl Context for Script {
     fn steal_from(&mut self, victim: usize) -> Steal<&'static str> {
         self.say(format!("steal from {victim}"));
         self.victims[victim].pop_front().unwrap_or(Steal::Empty)
+    }
+
+    fn has_futures(&self) -> bool {
+        let stealable = self.futures_of_victims.iter().any(|queue| !queue.is_empty());
+        !self.futures.is_empty()
+            || !self.injected_futures.is_empty()
+            || stealable
+            || self.slot.is_some()
+    }
+
+    fn is_futures_turn(&mut self) -> bool {
+        self.turn.is_futures()
+    }
+
+    fn pop_future(&mut self) -> Option<&'static str> {
+        self.futures.pop_front()
+    }
+
+    fn pop_injected_future(&mut self, most: usize) -> Option<&'static str> {
+        let most = if most == 1 { "one" } else { "a batch" };
+        self.say(format!("injected futures: {most}"));
+        self.injected_futures.pop_front()
+    }
+
+    fn steal_future_from(&mut self, victim: usize) -> Steal<&'static str> {
+        self.say(format!("steal futures from {victim}"));
+        self.futures_of_victims[victim].pop_front().unwrap_or(Steal::Empty)
+    }
+
+    fn steal_from_slot(&mut self) -> Option<(&'static str, usize)> {
+        self.say("slots");
+        self.slot.take().map(|future| (future, 0))
+    }
+
+    fn poll(&mut self, future: &'static str) {
+        self.say(format!("poll {future}"));
+    }
+
+    fn begin_poll(&mut self) {
+        self.say("begin poll");
+    }
+
+    fn end_poll(&mut self) {
+        self.say("end poll");
     }
 
     fn random_below(&mut self, bound: usize) -> usize {
@@ -312,4 +363,52 @@ fn the_panic_of_a_closure_goes_on() {
     }));
     assert_eq!(gone_on.unwrap_err().downcast_ref(), Some(&"a panic"));
     assert!(script.log.is_empty(), "nothing was put right");
+}
+
+#[test]
+fn tasks_and_futures_take_turns() {
+    let mut script =
+        Script { local: vec!["task"; 40], futures: vec!["future"; 40].into(), ..Script::default() };
+    for _ in 0..64 {
+        step(&mut script);
+    }
+    let of = |what: &str| script.log.iter().filter(|line| *line == what).count();
+    assert_eq!((of("run task"), of("poll future")), (32, 32));
+}
+
+#[test]
+fn whoever_waits_alone_goes_at_once() {
+    let mut script = Script { futures: ["future"].into(), ..Script::default() };
+    assert_eq!(step(&mut script), StepResult::RanTask { source: Source::Local, victim: None });
+    assert_eq!(script.log, ["begin poll", "poll future", "end poll"]);
+}
+
+#[test]
+fn futures_are_found_wherever_tasks_are_and_slots_last() {
+    let mut script = Script {
+        victims: victims([vec![], vec![], vec![]]),
+        futures_of_victims: victims([vec![], vec![], vec![Steal::Retry, Steal::Success("stolen")]]),
+        injected_futures: ["injected"].into(),
+        slot: Some("next"),
+        may_search: true,
+        ..Script::default()
+    };
+    let polled = |source, victim| StepResult::RanTask { source, victim };
+    assert_eq!(step(&mut script), polled(Source::Injector, None));
+    assert_eq!(step(&mut script), polled(Source::Steal, Some(2)));
+    assert_eq!(step(&mut script), polled(Source::Steal, Some(0)));
+    let polls: Vec<_> = script.log.iter().filter(|line| line.starts_with("poll ")).collect();
+    assert_eq!(polls, ["poll injected", "poll stolen", "poll next"]);
+}
+
+#[test]
+fn a_due_look_takes_one_future_too() {
+    let mut script = Script {
+        due: true,
+        futures: ["own"].into(),
+        injected_futures: ["injected"].into(),
+        ..Script::default()
+    };
+    assert_eq!(step(&mut script), StepResult::RanTask { source: Source::Injector, victim: None });
+    assert!(script.log.contains(&"injected futures: one".to_owned()));
 }

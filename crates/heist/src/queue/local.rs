@@ -1,4 +1,4 @@
-//! A worker's own queue: last in, first out for its owner, first in, first out for thieves.
+//! A worker's own queue: last in, first out for its owner, or first in, first out; always that for thieves.
 //!
 //! The shipping build wraps crossbeam's deque. Model checkers cannot see into that, so under loom and shuttle and in
 //! the simulator a Chase-Lev deque with the same publication order stands in for it.

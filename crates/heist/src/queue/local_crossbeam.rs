@@ -17,9 +17,14 @@ impl<T> Default for LocalQueue<T> {
 }
 
 impl<T> LocalQueue<T> {
-    /// An empty queue.
+    /// An empty queue whose owner takes the newest task first.
     pub fn new() -> Self {
         Self(crossbeam_deque::Worker::new_lifo())
+    }
+
+    /// An empty queue whose owner takes the oldest task first.
+    pub fn new_fifo() -> Self {
+        Self(crossbeam_deque::Worker::new_fifo())
     }
 
     /// A thief's end of this queue.
@@ -33,7 +38,7 @@ impl<T> LocalQueue<T> {
         self.0.push(task);
     }
 
-    /// Takes the task that was added last.
+    /// Takes the owner's next task.
     #[inline(always)]
     pub fn pop(&self) -> Option<T> {
         self.0.pop()

@@ -19,6 +19,8 @@ struct Shared<T> {
     back: AtomicUsize,
     /// The task of each index. No cell is used twice but by the owner's own pushes and pops: models are short.
     cells: Mutex<Vec<Option<T>>>,
+    /// The owner takes the oldest task first.
+    fifo: bool,
 }
 
 impl<T> Shared<T> {
@@ -91,12 +93,22 @@ impl<T> Default for LocalQueue<T> {
 }
 
 impl<T> LocalQueue<T> {
-    /// An empty queue.
+    /// An empty queue whose owner takes the newest task first.
     pub fn new() -> Self {
+        Self::with_order(false)
+    }
+
+    /// An empty queue whose owner takes the oldest task first.
+    pub fn new_fifo() -> Self {
+        Self::with_order(true)
+    }
+
+    fn with_order(fifo: bool) -> Self {
         Self(Arc::new(CachePadded::new(Shared {
             front: AtomicUsize::new(START),
             back: AtomicUsize::new(START),
             cells: Mutex::new(Vec::new()),
+            fifo,
         })))
     }
 
@@ -112,8 +124,27 @@ impl<T> LocalQueue<T> {
         self.0.back.store(back + 1, Ordering::Release);
     }
 
-    /// Takes the task that was added last.
+    /// Takes the owner's next task.
     pub fn pop(&self) -> Option<T> {
+        if self.0.fifo { self.pop_oldest() } else { self.pop_newest() }
+    }
+
+    /// The claim is a fetch-and-add, taken back if there was nothing: for a moment `front` is beyond `back` then.
+    fn pop_oldest(&self) -> Option<T> {
+        let queue = &*self.0;
+        let back = queue.back.load(Ordering::Relaxed);
+        if back <= queue.front.load(Ordering::Relaxed) {
+            return None;
+        }
+        let front = queue.front.fetch_add(1, Ordering::SeqCst);
+        if back <= front {
+            queue.front.store(front, Ordering::Relaxed);
+            return None;
+        }
+        Some(queue.take(front))
+    }
+
+    fn pop_newest(&self) -> Option<T> {
         let queue = &*self.0;
         let back = queue.back.load(Ordering::Relaxed) - 1;
         if back < queue.front.load(Ordering::Relaxed) {
@@ -156,11 +187,11 @@ impl<T> Stealer<T> {
         self.0.len() == 0
     }
 
-    /// Moves the older half of the tasks, rounded up and `limit` at most, into `into`, and returns the newest of
-    /// them.
+    /// Moves the older half of the tasks, rounded up and `limit` at most, into `into`, and returns the one that the
+    /// thief is to run first.
     pub fn steal_half(&self, into: &LocalQueue<T>, limit: usize) -> Steal<T> {
         self.0.tell_look();
-        let (mut newest, queued) = match self.0.steal_one() {
+        let (mut next, queued) = match self.0.steal_one() {
             Steal::Success(stolen) => stolen,
             Steal::Empty => return Steal::Empty,
             Steal::Retry => {
@@ -171,10 +202,11 @@ impl<T> Stealer<T> {
         let mut back = into.0.back.load(Ordering::Relaxed);
         for _ in 1..queued.div_ceil(2).min(limit) {
             let Steal::Success((task, _)) = self.0.steal_one() else { break };
-            into.0.put(back, std::mem::replace(&mut newest, task));
+            let later = if self.0.fifo { task } else { std::mem::replace(&mut next, task) };
+            into.0.put(back, later);
             back += 1;
         }
         into.0.back.store(back, Ordering::Release);
-        Steal::Success(newest)
+        Steal::Success(next)
     }
 }

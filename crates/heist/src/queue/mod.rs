@@ -1,11 +1,13 @@
-//! Where tasks wait: each worker's own queue, and the injector that they share.
+//! Where tasks wait: each worker's own queues, and the injectors that they share.
 //!
-//! [`LocalQueue`] is a Chase-Lev deque: its worker pushes and pops at one end without contention, others
-//! steal half from the far end. [`Injector`] takes tasks from outside and those that were told to wait their
+//! [`LocalQueue`] is a Chase-Lev deque: its worker pushes without contention and pops the newest (typed tasks) or the
+//! oldest (futures), others steal the older half. [`LifoSlot`] is a place for one future, the next. [`Injector`] takes tasks from outside and those that were told to wait their
 //! turn. `PROTOCOL.md` beside this file says what publishes what.
 
 mod injector;
 mod local;
+mod slot;
 
 pub use injector::{Injector, Order};
 pub use local::{LocalQueue, Steal, Stealer};
+pub use slot::LifoSlot;

@@ -319,16 +319,11 @@ impl Clock {
 #[derive(Debug)]
 pub struct PerThread<T>(RefCell<BTreeMap<u64, T>>);
 
-impl<T: Copy> PerThread<T> {
+impl<T> PerThread<T> {
     /// No value for any thread.
     #[expect(clippy::new_without_default, reason = "made once, for a static")]
     pub const fn new() -> Self {
         Self(RefCell::new(BTreeMap::new()))
-    }
-
-    /// This thread's value.
-    pub fn get(&self) -> Option<T> {
-        self.0.borrow().get(&machine().current_thread()).copied()
     }
 
     /// Changes this thread's value; returns what it was.
@@ -343,6 +338,18 @@ impl<T: Copy> PerThread<T> {
     /// Changes this thread's value.
     pub fn set(&self, value: Option<T>) {
         self.replace(value);
+    }
+
+    /// Takes this thread's value.
+    pub fn take(&self) -> Option<T> {
+        self.replace(None)
+    }
+}
+
+impl<T: Copy> PerThread<T> {
+    /// This thread's value.
+    pub fn get(&self) -> Option<T> {
+        self.0.borrow().get(&machine().current_thread()).copied()
     }
 }
 

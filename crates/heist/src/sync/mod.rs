@@ -52,6 +52,34 @@ pub use crossbeam_utils::CachePadded;
 
 use plant::{Plant, planted};
 
+/// Declares a value that each thread has of its own, or has not: a `Cell<Option<_>>` behind `with`. Where threads are
+/// modelled or simulated it is theirs, since there many share one real thread.
+macro_rules! per_thread {
+    ($(#[$doc:meta])* static $name:ident: $type:ty;) => {
+        #[cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+        std::thread_local! {
+            $(#[$doc])*
+            static $name: std::cell::Cell<Option<$type>> = const { std::cell::Cell::new(None) };
+        }
+        #[cfg(heist_loom)]
+        loom::thread_local! {
+            $(#[$doc])*
+            static $name: std::cell::Cell<Option<$type>> = std::cell::Cell::new(None);
+        }
+        #[cfg(heist_shuttle)]
+        shuttle::thread_local! {
+            $(#[$doc])*
+            static $name: std::cell::Cell<Option<$type>> = std::cell::Cell::new(None);
+        }
+        #[cfg(heist_sim)]
+        std::thread_local! {
+            $(#[$doc])*
+            static $name: crate::sync::PerThread<$type> = const { crate::sync::PerThread::new() };
+        }
+    };
+}
+pub(crate) use per_thread;
+
 /// The pusher's fence: between publishing a task and looking for sleepers. Pairs with [`heavy_fence`].
 #[inline]
 pub fn light_fence() {

@@ -151,6 +151,24 @@ plants! {
     CloseForgetsWaiters,
     /// A release looks for waiters and adds what it gives back in two steps.
     ReleaseIgnoresWaiters,
+
+    // Futures.
+    /// Filling an empty LIFO slot wakes nobody.
+    SlotFillIsNoPush,
+    /// A worker polls what is in its slot as long as there is something.
+    SlotRunUnbounded,
+    /// A wake-up is refused once the intake is closed.
+    WakeRefusedAfterClose,
+    /// Futures may do as many operations in one poll as they like.
+    BudgetIgnored,
+    /// A future that ends outside of the workers is not counted as ended.
+    DropOutsideUncounted,
+    /// A future that completes is not counted as ended.
+    FutureEndUncounted,
+    /// A pool that is stopped leaves those futures alone that wait.
+    StopForgetsFutures,
+    /// A future that begins to wait while the pool is stopped is taken in, and left there.
+    LiveSetTakesAfterStop,
 }
 
 #[cfg(not(heist_plant))]

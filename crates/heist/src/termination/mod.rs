@@ -20,6 +20,9 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, CachePadded, Ordering};
 struct PublishedCounts {
     produced: AtomicU64,
     consumed: AtomicU64,
+    /// Futures apart: they are spawned and end in code that has no ledger in hand, but the worker's thread under it.
+    futures_spawned: AtomicU64,
+    futures_ended: AtomicU64,
 }
 
 /// The shared half of termination detection.
@@ -68,6 +71,8 @@ impl Termination {
             CachePadded::new(PublishedCounts {
                 produced: AtomicU64::new(0),
                 consumed: AtomicU64::new(0),
+                futures_spawned: AtomicU64::new(0),
+                futures_ended: AtomicU64::new(0),
             })
         };
         let termination = Self {
@@ -151,6 +156,32 @@ impl Termination {
         }
     }
 
+    /// Counts a future as spawned by worker `worker`, on whose thread this must be, and which must not be quiet. To be
+    /// called before the future is published.
+    #[inline]
+    pub fn spawn_future_on(&self, worker: usize) {
+        let spawned = &self.workers[worker].futures_spawned;
+        // Relaxed, as `produced`.
+        spawned.store(spawned.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        #[cfg(heist_plant)]
+        if let Some(scheme) = &self.rejected {
+            scheme.count_at_once(1);
+        }
+    }
+
+    /// Counts a future as ended on the thread of worker `worker`, which must not be quiet. Nobody needs to check: that
+    /// worker will go quiet.
+    #[inline]
+    pub fn end_future_on(&self, worker: usize) {
+        let ended = &self.workers[worker].futures_ended;
+        // Release: pairs with the Acquire of the sums, as `consumed`.
+        ended.store(ended.load(Ordering::Relaxed) + 1, Ordering::Release);
+        #[cfg(heist_plant)]
+        if let Some(scheme) = &self.rejected {
+            scheme.count_at_once(-1);
+        }
+    }
+
     /// Counts one task as ended on a thread that is no worker. Says whether everything is done now: the check is this
     /// thread's duty, because the workers may all be quiet already. The caller must then say so to everybody.
     #[must_use]
@@ -170,14 +201,18 @@ impl Termination {
 
     fn sum_consumed(&self) -> u64 {
         // Acquire pairs with the Release of `go_quiet`: it brings every `produced` that led to these.
-        let by_workers: u64 =
-            self.workers.iter().map(|worker| worker.consumed.load(Ordering::Acquire)).sum();
+        let by_worker = |worker: &CachePadded<PublishedCounts>| {
+            worker.consumed.load(Ordering::Acquire) + worker.futures_ended.load(Ordering::Acquire)
+        };
+        let by_workers: u64 = self.workers.iter().map(by_worker).sum();
         by_workers + self.consumed_outside.load(Ordering::Acquire)
     }
 
     fn sum_produced(&self) -> u64 {
-        let by_workers: u64 =
-            self.workers.iter().map(|worker| worker.produced.load(Ordering::Relaxed)).sum();
+        let by_worker = |worker: &CachePadded<PublishedCounts>| {
+            worker.produced.load(Ordering::Relaxed) + worker.futures_spawned.load(Ordering::Relaxed)
+        };
+        let by_workers: u64 = self.workers.iter().map(by_worker).sum();
         by_workers + self.produced_inside.load(Ordering::Relaxed)
     }
 

@@ -184,6 +184,21 @@ impl<W: Write> TraceHooks for ChromeWorker<W> {
         }
     }
 
+    fn poll_start(&mut self, source: Source) {
+        self.task_start(source);
+    }
+
+    fn poll_end(&mut self) {
+        if let Some((source, start)) = self.task.take() {
+            let name = match source {
+                Source::Local => "poll",
+                Source::Injector => "poll (injected)",
+                Source::Steal => "poll (stolen)",
+            };
+            self.slice(name, start);
+        }
+    }
+
     fn steal(&mut self, victim: usize) {
         self.mark(format_args!("steal from {victim}"));
     }

@@ -23,7 +23,15 @@ pub trait TraceHooks {
     #[inline]
     fn task_end(&mut self) {}
 
-    /// The task that starts next was stolen from `victim`.
+    /// A future starts to be polled.
+    #[inline]
+    fn poll_start(&mut self, _source: Source) {}
+
+    /// The poll is over.
+    #[inline]
+    fn poll_end(&mut self) {}
+
+    /// The task or poll that starts next was stolen from `victim`.
     #[inline]
     fn steal(&mut self, _victim: usize) {}
 

@@ -1,0 +1,199 @@
+//! Spawning, waking and ending futures on a pool.
+//!
+//! Invariants: a future is counted before anybody can see it. A wake-up is never refused: the pool cannot be done
+//! while the future lives.
+
+use super::error::{SpawnError, TaskPanic};
+use super::shared::Shared;
+use super::waiting::StopWhenCancelled;
+use crate::future::counted::{Counted, Ended};
+use crate::future::live::LivePlace;
+use crate::future::queues::Lifo;
+use crate::future::raw::{self, Runnable, Task};
+use crate::future::seat::{self, Seat};
+use crate::queue::Order;
+use crate::sync::Arc;
+use crate::sync::plant::{Plant, planted};
+use crate::worker_id;
+use std::any::Any;
+use std::future::Future;
+use std::task::Context;
+
+/// What a future asks of its pool, whatever the type of the pool's tasks.
+pub(crate) trait Pool: Send + Sync + 'static {
+    /// The future has returned `Pending` for the first time: notes how a stop can reach it.
+    fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace>;
+
+    /// The future, which is in the set, has ended.
+    fn leave_live_set(&self, place: LivePlace);
+
+    /// The future has panicked.
+    fn future_panicked(&self, payload: &(dyn Any + Send));
+
+    /// The future is gone.
+    fn future_ended(&self);
+}
+
+impl<T: Send + 'static> Pool for Arc<Shared<T>> {
+    fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace> {
+        // Nobody but workers polls; elsewhere (a thread for blocking work) a future never waits.
+        let worker = worker_id::worker_of(self.pool())?;
+        if self.futures.live.is_first() {
+            // With everybody asleep nobody would ask the token.
+            self.watch_for_cancellation(&StopWhenCancelled::of(self));
+        }
+        let place = self.futures.live.add(worker, cx.waker().clone());
+        if place.is_none() {
+            // Stopped: whoever polls it next drops it.
+            cx.waker().wake_by_ref();
+        }
+        place
+    }
+
+    fn leave_live_set(&self, place: LivePlace) {
+        self.futures.live.remove(place);
+    }
+
+    fn future_panicked(&self, payload: &(dyn Any + Send)) {
+        self.metrics.add_panic_outside();
+        self.keep_report(TaskPanic::new(worker_id::worker_of(self.pool()), payload));
+    }
+
+    fn future_ended(&self) {
+        if let Some(worker) = worker_id::busy_worker_of(self.pool()) {
+            self.metrics.worker(worker).futures_ended.add(1);
+            return self.termination.end_future_on(worker);
+        }
+        self.metrics.add_future_ended_outside();
+        if planted(Plant::DropOutsideUncounted) {
+            return;
+        }
+        if self.termination.consume_outside(&self.intake) && !self.rejected_scheme_finds_work() {
+            self.finish();
+        }
+    }
+}
+
+impl<T: Send + 'static> Shared<T> {
+    /// Spawns a future onto the pool. From a running task or future of this pool it is never refused.
+    pub(crate) fn spawn_future<F>(
+        this: &Arc<Self>,
+        future: F,
+    ) -> Result<Task<Ended<F::Output>>, SpawnError<F>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let shared = Arc::clone(this);
+        let schedule = move |runnable, yielded| shared.schedule(runnable, yielded);
+        Self::spawn_future_with(this, future, schedule)
+    }
+
+    /// Spawns a future that counts as the pool's, but is polled where `schedule` says.
+    pub(crate) fn spawn_future_with<F>(
+        this: &Arc<Self>,
+        future: F,
+        schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
+    ) -> Result<Task<Ended<F::Output>>, SpawnError<F>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        match worker_id::busy_worker_of(this.pool()).filter(|_| !this.termination.is_done()) {
+            Some(worker) => {
+                this.termination.spawn_future_on(worker);
+                this.metrics.worker(worker).futures_spawned.add(1);
+            }
+            None => {
+                if !this.accept(1) {
+                    return Err(SpawnError::new(this.refusal(), future));
+                }
+                this.metrics.add_future_spawned_outside();
+            }
+        }
+        this.futures.use_them();
+        let (runnable, task) = raw::spawn(Counted::new(future, Arc::clone(this)), schedule);
+        runnable.schedule();
+        Ok(task)
+    }
+
+    /// A future is to be polled: it was spawned, or woken. `yielded` says that it was woken while it ran.
+    fn schedule(&self, runnable: Runnable, yielded: bool) {
+        if planted(Plant::WakeRefusedAfterClose) && !self.intake.is_accepting() {
+            return std::mem::forget(runnable);
+        }
+        // A quiet worker may be about to park, and would not look at its own queue again.
+        match worker_id::busy_worker_of(self.pool()) {
+            Some(worker) => self.schedule_on(worker, runnable, yielded),
+            None => {
+                self.futures.injector.push(runnable, || self.clock.now_ns());
+                self.announce_pushed(1);
+            }
+        }
+    }
+
+    /// Queues a future with the calling thread's own worker.
+    #[inline]
+    fn schedule_on(&self, worker: usize, runnable: Runnable, yielded: bool) {
+        if yielded {
+            return self.schedule_behind(runnable);
+        }
+        let displaced = match self.futures.lifo {
+            Lifo::Off => Some(runnable),
+            Lifo::Private => seat::with(|seat| seat.private_slot.replace(runnable)),
+            Lifo::Stealable => self.futures.slots[worker].fill(runnable),
+        };
+        match displaced {
+            Some(displaced) => seat::with(|seat| seat.queue.push(displaced)),
+            None if self.futures.lifo == Lifo::Private => return,
+            // Filling an empty slot is a push: if this worker goes on for long, another one must be there to take it.
+            None if planted(Plant::SlotFillIsNoPush) => return,
+            None => {}
+        }
+        self.announce_to_thieves(1);
+    }
+
+    /// Queues a future that gives way: behind what its worker has queued and a batch of what waits in the injector.
+    fn schedule_behind(&self, runnable: Runnable) {
+        let moved = seat::with(|seat| {
+            let moved = self.move_injected_futures(seat);
+            seat.queue.push(runnable);
+            moved
+        });
+        self.announce_to_thieves(1 + moved);
+    }
+
+    /// Moves a batch of futures from the injector to the back of the worker's own queue.
+    fn move_injected_futures(&self, seat: &mut Seat) -> usize {
+        if self.futures.injector.is_empty() {
+            return 0;
+        }
+        let share = |queued| self.injector_share(queued);
+        self.futures.injector.take(Order::All, share, &mut seat.batch);
+        let moved = seat.batch.len();
+        for runnable in seat.batch.drain(..) {
+            seat.queue.push(runnable);
+        }
+        moved
+    }
+
+    /// The push rule, for what lies where only thieves can take it. Without stealing there is nobody to tell.
+    #[inline]
+    fn announce_to_thieves(&self, pushed: usize) {
+        if self.steal_rounds > 0 {
+            self.idle.notify_pushed(pushed);
+        }
+    }
+}
+
+impl<T> Shared<T> {
+    /// Has every future that waits polled once more: to be dropped by the workers.
+    pub(super) fn release_futures(&self) {
+        if planted(Plant::StopForgetsFutures) {
+            return;
+        }
+        for waker in self.futures.live.take_all_for_good() {
+            waker.wake();
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A worker's dealings with futures: finding the next one, and polling it.
+
+use super::worker::Worker;
+use crate::future::coop;
+use crate::future::queues::Lifo;
+use crate::future::raw::Runnable;
+use crate::future::seat;
+use crate::queue::{Order, Steal};
+use crate::sync::plant::{Plant, planted};
+use crate::worker_id;
+
+/// Futures that are woken as fast as they are polled pass through the slot; after so many in a row one from the queue
+/// has its turn. (As many as tokio lets pass.)
+const SLOT_RUN_MAX: u32 = 3;
+
+/// A thief takes from a slot that has not changed for so long. Its owner takes what it put there at the end of its
+/// poll, and most polls are over by then: stealing earlier would move futures away from the data that they wait for.
+/// (Loom's clock stands still.)
+const SLOT_UNCHANGED_NS: u64 = if cfg!(heist_loom) { 0 } else { 5_000 };
+
+/// What a thief remembers of a slot that it waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WatchedSlot {
+    victim: usize,
+    version: usize,
+    since_ns: u64,
+}
+
+impl<T> Worker<T> {
+    /// Seats this worker on the calling thread until the guard is dropped.
+    pub(super) fn sit_down(&mut self) -> seat::Guard {
+        seat::enter(self.seat.take().expect("a worker sits down once"))
+    }
+
+    /// Marks the calling thread as this worker's for as long as it lives: for the threads of a model, which the pool
+    /// has not started. (Taking the mark back would touch loom's thread-local after a failed model has lost it.)
+    pub fn enter(&mut self) {
+        std::mem::forget(worker_id::enter(self.shared.pool(), self.id));
+        std::mem::forget(self.sit_down());
+    }
+
+    fn take_from_own_slot(&self) -> Option<Runnable> {
+        match self.shared.futures.lifo {
+            Lifo::Off => None,
+            Lifo::Private => seat::with(|seat| seat.private_slot.take()),
+            Lifo::Stealable => self.shared.futures.slots[self.id].take(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn pop_own_future(&mut self) -> Option<Runnable> {
+        if self.slot_run < SLOT_RUN_MAX || planted(Plant::SlotRunUnbounded) {
+            if let Some(next) = self.take_from_own_slot() {
+                self.slot_run += 1;
+                return Some(next);
+            }
+            self.slot_run = 0;
+            return seat::with(|seat| seat.queue.pop());
+        }
+        self.slot_run = 0;
+        seat::with(|seat| seat.queue.pop()).or_else(|| self.take_from_own_slot())
+    }
+
+    /// Takes futures from the injector: the oldest is returned, the others go to the own queue.
+    pub(super) fn take_injected_future(&mut self, most: usize) -> Option<Runnable> {
+        let shared = &*self.shared;
+        if shared.futures.injector.is_empty() {
+            return None;
+        }
+        let (oldest, moved, pushed_at_ns) = seat::with(|seat| {
+            let batch_size = |queued| shared.injector_share(queued).min(most);
+            let pushed_at_ns =
+                shared.futures.injector.take(Order::All, batch_size, &mut seat.batch);
+            let mut batch = seat.batch.drain(..);
+            let oldest = batch.next();
+            let moved = batch.len();
+            batch.for_each(|runnable| seat.queue.push(runnable));
+            (oldest, moved, pushed_at_ns)
+        });
+        if let Some(pushed_at_ns) = pushed_at_ns {
+            let waited_ns = shared.clock.now_ns().saturating_sub(pushed_at_ns);
+            self.metrics().queue_time_ns.record(waited_ns);
+        }
+        self.announce_moved(moved, Plant::MoveWithoutNotify);
+        oldest
+    }
+
+    /// Moving a batch is a push. A searcher's leaving the count will announce it; nobody else's would.
+    fn announce_moved(&self, moved: usize, forgetting: Plant) {
+        let unannounced = planted(forgetting) || planted(Plant::SeedIdle);
+        if moved > 0 && !self.searching && !unannounced {
+            self.notify_pushed(moved);
+        }
+    }
+
+    pub(super) fn steal_futures(&mut self, victim: usize) -> Steal<Runnable> {
+        let stealer = &self.shared.futures.stealers[victim];
+        if stealer.is_empty() {
+            return Steal::Empty;
+        }
+        let limit = self.shared.steal_batch;
+        let (stolen, moved) =
+            seat::with(|seat| (stealer.steal_half(&seat.queue, limit), seat.queue.len()));
+        self.metrics().steals_tried.add(1);
+        if stolen.is_success() {
+            self.metrics().steals_won.add(1);
+            self.metrics().tasks_moved.add(1 + moved as u64);
+            self.announce_moved(moved, Plant::StealWithoutNotify);
+        }
+        stolen
+    }
+
+    /// Waits at an occupied slot, over several calls, until it has not changed for a while; then takes from it.
+    pub(super) fn steal_from_unchanged_slot(&mut self) -> Option<(Runnable, usize)> {
+        if self.shared.futures.lifo != Lifo::Stealable {
+            return None;
+        }
+        let slots = &self.shared.futures.slots;
+        let watched = self.watched_slot.take();
+        if let Some(watched) = watched
+            && slots[watched.victim].occupied() == Some(watched.version)
+        {
+            let watched_ns = self.shared.clock.now_ns().saturating_sub(watched.since_ns);
+            if watched_ns < SLOT_UNCHANGED_NS {
+                self.watched_slot = Some(watched);
+                return None;
+            }
+            self.metrics().steals_tried.add(1);
+            let stolen = slots[watched.victim].steal()?;
+            self.metrics().steals_won.add(1);
+            self.metrics().tasks_moved.add(1);
+            return Some((stolen, watched.victim));
+        }
+        // The next one, so that no slot is watched for ever while another one waits.
+        let first = watched.map_or(0, |watched| watched.victim + 1);
+        let victims = (0..slots.len()).map(|offset| (first + offset) % slots.len());
+        self.watched_slot = victims.filter(|&victim| victim != self.id).find_map(|victim| {
+            let version = slots[victim].occupied()?;
+            Some(WatchedSlot { victim, version, since_ns: self.shared.clock.now_ns() })
+        });
+        None
+    }
+
+    /// Polls a future, or drops it if the pool was stopped.
+    #[inline]
+    pub(super) fn poll_or_drop(&mut self, runnable: Runnable) {
+        if self.shared.must_drop() {
+            return self.drop_future(runnable);
+        }
+        // Its result says whether it was woken meanwhile. It is queued again by then.
+        coop::with_budget(|| runnable.run());
+        self.metrics().polls.add(1);
+    }
+
+    #[cold]
+    fn drop_future(&self, runnable: Runnable) {
+        if planted(Plant::DropsForgotten) {
+            return std::mem::forget(runnable);
+        }
+        // What is dropped contains its panics.
+        drop(runnable);
+    }
+
+    /// Takes one future from anywhere, without a thought for the protocols: only for a worker that is lost.
+    pub(super) fn salvage_future(&mut self) -> Option<Runnable> {
+        let futures = &self.shared.futures;
+        let own = seat::with(|seat| {
+            seat.private_slot.take().or_else(|| seat.queue.pop()).or_else(|| {
+                futures.injector.take(Order::All, |_queued| 1, &mut seat.batch);
+                seat.batch.pop()
+            })
+        });
+        own.or_else(|| futures.slots.iter().find_map(|slot| slot.steal())).or_else(|| {
+            let steal = |stealer: &crate::queue::Stealer<Runnable>| loop {
+                match seat::with(|seat| stealer.steal_half(&seat.queue, 1)) {
+                    Steal::Success(runnable) => return Some(runnable),
+                    Steal::Empty => return None,
+                    Steal::Retry => {}
+                }
+            };
+            futures.stealers.iter().find_map(steal)
+        })
+    }
+
+    #[inline]
+    pub(super) fn begin_polling(&mut self) {
+        self.watched_slot = None;
+        self.leave_search_and_quiet();
+        self.pace.begin_task(|| self.shared.clock.now_ns());
+    }
+}

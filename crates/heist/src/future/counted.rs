@@ -1,0 +1,81 @@
+//! A future as it is spawned: counted from its spawn to its end, its panics contained.
+//!
+//! Invariants: its end is counted once, after the caller's future is gone, wherever that happens; a panic of the
+//! caller's future, in a poll or in its drop, goes no further than this.
+
+use super::live::LivePlace;
+use crate::executor::futures::Pool;
+use crate::executor::task::contain;
+use crate::sync::plant::{Plant, planted};
+use pin_project_lite::pin_project;
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// What became of a future: its output, or what it panicked with.
+pub(crate) type Ended<T> = Result<T, Box<dyn Any + Send>>;
+
+pin_project! {
+    /// See the module.
+    pub(crate) struct Counted<F, P: Pool> {
+        // `None` once it has ended.
+        #[pin]
+        future: Option<F>,
+        pool: P,
+        place: Option<LivePlace>,
+    }
+
+    impl<F, P: Pool> PinnedDrop for Counted<F, P> {
+        fn drop(this: Pin<&mut Self>) {
+            if this.future.is_some() {
+                this.end();
+            }
+        }
+    }
+}
+
+impl<F, P: Pool> Counted<F, P> {
+    /// A future that `pool` has counted as spawned.
+    pub(crate) fn new(future: F, pool: P) -> Self {
+        Self { future: Some(future), pool, place: None }
+    }
+
+    /// Drops the caller's future and counts its end.
+    fn end(self: Pin<&mut Self>) {
+        let mut this = self.project();
+        contain(|| this.future.set(None));
+        if let Some(place) = this.place.take() {
+            this.pool.leave_live_set(place);
+        }
+        this.pool.future_ended();
+    }
+}
+
+impl<F: Future, P: Pool> Future for Counted<F, P> {
+    type Output = Ended<F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.as_mut().project();
+        let future = this.future.as_pin_mut().expect("it is not polled after its end");
+        // Unwind safety: after a panic the future is not polled again, only dropped.
+        let ended = match catch_unwind(AssertUnwindSafe(|| future.poll(cx))) {
+            Ok(Poll::Pending) => {
+                if this.place.is_none() {
+                    *this.place = this.pool.enter_live_set(cx);
+                }
+                return Poll::Pending;
+            }
+            Ok(Poll::Ready(output)) => Ok(output),
+            Err(payload) => {
+                this.pool.future_panicked(&*payload);
+                Err(payload)
+            }
+        };
+        if !planted(Plant::FutureEndUncounted) {
+            self.end();
+        }
+        Poll::Ready(ended)
+    }
+}

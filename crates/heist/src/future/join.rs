@@ -1,0 +1,184 @@
+//! The handle that awaits a future, or aborts it.
+
+use super::coop;
+use super::counted::Ended;
+use super::raw::Task;
+use crate::executor::{SpawnErrorKind, panic_message};
+use crate::sync::Mutex;
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+/// Awaits a spawned future.
+///
+/// Dropping it lets the future go on by itself, as [`JoinHandle::detach`] does; [`JoinHandle::abort`] ends it.
+///
+/// ```
+/// let runtime = heist::Runtime::new()?;
+/// let answer = runtime.spawn(async { 6 * 7 });
+/// assert_eq!(runtime.block_on(answer)?, 42);
+///
+/// let mut endless = runtime.spawn(std::future::pending::<()>());
+/// endless.abort();
+/// assert!(matches!(runtime.block_on(endless), Err(heist::JoinError::Aborted)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct JoinHandle<T: Send + 'static> {
+    state: State<T>,
+    aborted: bool,
+}
+
+enum State<T: Send + 'static> {
+    Spawned(Task<Ended<T>>),
+    Refused(SpawnErrorKind),
+    /// Detached, or awaited to the end.
+    Gone,
+}
+
+impl<T: Send + 'static> JoinHandle<T> {
+    pub(crate) fn new(task: Task<Ended<T>>) -> Self {
+        Self { state: State::Spawned(task), aborted: false }
+    }
+
+    /// The handle of a future that was refused.
+    pub(crate) fn refused(kind: SpawnErrorKind) -> Self {
+        Self { state: State::Refused(kind), aborted: false }
+    }
+
+    /// Ends the future: it is dropped on a worker, before its next poll. Nothing, if it has completed. Awaiting the
+    /// handle then waits until the future is gone, and says which of the two it was.
+    pub fn abort(&mut self) {
+        if let State::Spawned(task) = &mut self.state {
+            task.cancel();
+            self.aborted = true;
+        }
+    }
+
+    /// Whether the future has ended, so that awaiting it takes no time. (An aborted one is only known to have ended
+    /// once it was awaited.)
+    pub fn is_finished(&self) -> bool {
+        match &self.state {
+            State::Spawned(task) => task.is_finished(),
+            State::Refused(_) | State::Gone => true,
+        }
+    }
+
+    /// Lets the future go on by itself. Its output is dropped when it comes.
+    pub fn detach(self) {
+        drop(self);
+    }
+}
+
+impl<T: Send + 'static> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let aborted = self.aborted;
+        let ended = match &mut self.state {
+            State::Spawned(task) => {
+                ready!(coop::poll_proceed(cx));
+                match ready!(task.poll(cx)) {
+                    Some(Ok(output)) => Ok(output),
+                    Some(Err(payload)) => Err(JoinError::Panicked(PanicPayload::new(payload))),
+                    None if aborted => Err(JoinError::Aborted),
+                    None => Err(JoinError::Stopped),
+                }
+            }
+            State::Refused(kind) => Err(JoinError::Refused(*kind)),
+            // Polled again although it was ready: nothing is left to be had.
+            State::Gone => Err(JoinError::Aborted),
+        };
+        self.state = State::Gone;
+        Poll::Ready(ended)
+    }
+}
+
+impl<T: Send + 'static> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        if let State::Spawned(task) = std::mem::replace(&mut self.state, State::Gone) {
+            task.detach();
+        }
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").field("finished", &self.is_finished()).finish_non_exhaustive()
+    }
+}
+
+/// Why a future has no output.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// It was aborted by its [`JoinHandle`].
+    Aborted,
+    /// Its executor was shut down, cancelled or stopped by a panic, and dropped it.
+    Stopped,
+    /// Its executor took no more when it was spawned.
+    Refused(SpawnErrorKind),
+    /// It panicked.
+    Panicked(PanicPayload),
+}
+
+impl JoinError {
+    /// Whether the future panicked.
+    pub fn is_panic(&self) -> bool {
+        matches!(self, Self::Panicked(_))
+    }
+
+    /// Goes on with the future's panic on this thread, if it was one; else gives the error back.
+    #[must_use = "it is the error, if that was no panic"]
+    pub fn resume_panic(self) -> Self {
+        match self {
+            Self::Panicked(payload) => resume_unwind(payload.into_inner()),
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Aborted => f.write_str("the future was aborted"),
+            Self::Stopped => f.write_str("the executor was stopped and dropped the future"),
+            Self::Refused(kind) => write!(f, "the future was refused: {kind}"),
+            Self::Panicked(payload) => write!(f, "the future panicked: {}", payload.message),
+        }
+    }
+}
+
+impl Error for JoinError {}
+
+/// What a future panicked with.
+pub struct PanicPayload {
+    message: String,
+    /// In a lock, so that the error may be shared between threads, as errors are.
+    payload: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl PanicPayload {
+    fn new(payload: Box<dyn Any + Send>) -> Self {
+        Self { message: panic_message(&*payload), payload: Mutex::new(Some(payload)) }
+    }
+
+    /// The message, if it was a string, as it nearly always is.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The payload, for [`std::panic::resume_unwind`].
+    pub fn into_inner(self) -> Box<dyn Any + Send> {
+        self.payload.lock().take().expect("only this takes it")
+    }
+}
+
+impl fmt::Debug for PanicPayload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PanicPayload").field(&self.message).finish()
+    }
+}

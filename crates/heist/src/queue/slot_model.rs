@@ -1,0 +1,36 @@
+//! The modelled exchange: the content goes by a number, and the number is exchanged as the shipping cell exchanges the
+//! content itself: with an AcqRel read-modify-write and nothing more. A lock would order what that leaves unordered.
+
+use crate::sync::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+/// No content.
+const EMPTY: usize = 0;
+
+/// A place whose content is exchanged in one step.
+#[derive(Debug)]
+pub(super) struct ExchangeCell<T> {
+    number: AtomicUsize,
+    /// Content number `n` is at `n - 1`. No place is used twice: models are short.
+    contents: Mutex<Vec<Option<T>>>,
+}
+
+impl<T> ExchangeCell<T> {
+    /// An empty place.
+    pub(super) fn new() -> Self {
+        Self { number: AtomicUsize::new(EMPTY), contents: Mutex::new(Vec::new()) }
+    }
+
+    /// Puts `content` in and returns what was there. Acquires and releases.
+    pub(super) fn exchange(&self, content: Option<T>) -> Option<T> {
+        let number = content.map_or(EMPTY, |content| {
+            let mut contents = self.contents.lock().expect("no panic while it is held");
+            contents.push(Some(content));
+            contents.len()
+        });
+        let before = self.number.swap(number, Ordering::AcqRel);
+        let index = before.checked_sub(1)?;
+        let mut contents = self.contents.lock().expect("no panic while it is held");
+        Some(contents[index].take().expect("whoever got the number owns the content"))
+    }
+}
