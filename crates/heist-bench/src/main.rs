@@ -4,6 +4,7 @@
 //! Markdown table of medians and spreads to stdout and ends it with the line `worst ratio: ...`;
 //! progress goes to stderr. A ratio above 1 means that heist is better.
 
+mod allocations;
 mod budgets;
 mod cases;
 mod clock;
@@ -17,6 +18,7 @@ mod ratio;
 mod reference_executor;
 mod reference_gate;
 mod report;
+mod runtimes;
 mod suite;
 mod thread_stats;
 mod workload;
@@ -43,6 +45,8 @@ enum Suite {
     Gates(suite::gates::Options),
     /// Budgets and device slots against semaphores, and lanes against requeueing.
     Devices(suite::devices::Options),
+    /// Futures on `Runtime`: tokio's own benchmarks, memory, wake-up and policy.
+    Runtime(suite::runtime::Options),
 }
 
 fn main() -> ExitCode {
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         Suite::Costs(options) => suite::costs::run(&options),
         Suite::Gates(options) => suite::gates::run(&options),
         Suite::Devices(options) => suite::devices::run(&options),
+        Suite::Runtime(options) => suite::runtime::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -19,6 +19,10 @@ pub(crate) enum Unit {
     CpuMilliseconds,
     /// Context switches: less is better, and 0 is a possible result.
     Switches,
+    /// Of memory: less is better.
+    Bytes,
+    /// How often memory is asked for: less is better.
+    Allocations,
 }
 
 impl Unit {
@@ -29,7 +33,9 @@ impl Unit {
     pub(crate) fn ratio(self, ours: f64, theirs: f64) -> f64 {
         match self {
             Self::MillionTasksPerSecond | Self::MillionItemsPerSecond => ours / theirs,
-            Self::Microseconds | Self::Nanoseconds => theirs / ours,
+            Self::Microseconds | Self::Nanoseconds | Self::Bytes | Self::Allocations => {
+                theirs / ours
+            }
             Self::CpuMilliseconds => (theirs + 1e-3) / (ours + 1e-3),
             Self::Switches => (theirs + 1.0) / (ours + 1.0),
         }
@@ -62,6 +68,8 @@ impl fmt::Display for Unit {
             Self::Nanoseconds => "ns",
             Self::CpuMilliseconds => "ms CPU",
             Self::Switches => "switches",
+            Self::Bytes => "bytes",
+            Self::Allocations => "allocations",
         })
     }
 }
@@ -83,6 +91,8 @@ mod tests {
         assert_eq!(Unit::MillionItemsPerSecond.ratio(30.0, 10.0), 3.0);
         assert_eq!(Unit::Microseconds.ratio(10.0, 30.0), 3.0);
         assert_eq!(Unit::Nanoseconds.ratio(10.0, 30.0), 3.0);
+        assert_eq!(Unit::Bytes.ratio(10.0, 30.0), 3.0);
+        assert_eq!(Unit::Allocations.ratio(10.0, 30.0), 3.0);
         assert!(Unit::CpuMilliseconds.ratio(10.0, 30.0) > 2.99);
         assert_eq!(Unit::Switches.ratio(0.0, 9.0), 10.0);
         assert_eq!(Unit::Switches.ratio(9.0, 0.0), 0.1);

@@ -77,6 +77,11 @@ impl Report {
         self.comparisons.iter().find(|row| row.case == case && row.peer == peer).map(|r| r.ratio)
     }
 
+    /// Where a peer is better than we are, by so much that the table shows it.
+    pub(crate) fn losses(&self, peer: &str) -> impl Iterator<Item = &Comparison> {
+        self.comparisons.iter().filter(move |row| row.ratio < 0.995 && row.peer == peer)
+    }
+
     pub(crate) fn markdown_table(&self) -> String {
         let mut table = String::from(
             "| case | peer | heist | peer's | unit | ratio | spread heist | spread peer |\n\
@@ -186,6 +191,13 @@ mod tests {
             "{table}"
         );
         assert!(table.contains("| idle | rayon | 0 | 3 | switches | 4.00 | - | - |"), "{table}");
+    }
+
+    #[test]
+    fn losses_are_those_against_the_peer_alone() {
+        let cases = |peer| sample().losses(peer).map(|row| row.case.clone()).collect::<Vec<_>>();
+        assert_eq!(cases("tokio"), ["tree"]);
+        assert!(cases("rayon").is_empty());
     }
 
     #[test]

@@ -3,12 +3,13 @@
 //! All pools idle during the same stretch of time, each counted by its own threads: a pool that
 //! polls causes no switches in threads that sleep.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
 
 use crate::measure::Series;
-use crate::peers::{Contender, Pool};
+use crate::peers::Contender;
 use crate::ratio::Unit;
 use crate::report::Measurement;
 use crate::thread_stats::{switches_of, thread_ids};
@@ -18,18 +19,50 @@ const WINDOW: Duration = Duration::from_secs(2);
 /// For the last searches and spins of the workers to end.
 const SETTLE: Duration = Duration::from_millis(100);
 /// Work before the window: a pool that has never run anything would be too easy.
-const TASKS_BEFORE: u32 = 1000;
+pub(crate) const TASKS_BEFORE: u32 = 1000;
 
 /// A pool and the kernel's ids of its threads.
-struct Watched {
+pub(crate) struct Watched {
+    name: String,
     /// Kept for its threads.
-    _pool: Box<dyn Pool>,
+    _pool: Box<dyn Any>,
     threads: BTreeSet<u32>,
+}
+
+impl Watched {
+    /// Starts a pool, and takes for its threads those that are there when it has started.
+    pub(crate) fn start<P: 'static>(name: &str, start: impl FnOnce() -> P) -> Result<Self, String> {
+        let others = thread_ids()?;
+        let pool = start();
+        let threads = thread_ids()?.difference(&others).copied().collect();
+        Ok(Self { name: name.to_owned(), _pool: Box::new(pool), threads })
+    }
+
+    fn switches(&self) -> Result<u64, String> {
+        switches_of(&self.threads)
+    }
 }
 
 /// Fails where the system does not tell the switches of a thread.
 pub(crate) fn measure(contenders: &[Contender], windows: usize) -> Result<Measurement, String> {
-    let watched = contenders.iter().map(start_watched).collect::<Result<Vec<_>, _>>()?;
+    let start = |contender: &Contender| {
+        Watched::start(contender.name(), || {
+            let pool = contender.start_fresh();
+            for value in 0..TASKS_BEFORE {
+                pool.spawn(Task::Leaf { value, rounds: 1 });
+            }
+            pool
+        })
+    };
+    measure_watched("idle", &contenders.iter().map(start).collect::<Result<Vec<_>, _>>()?, windows)
+}
+
+/// Ours is the first.
+pub(crate) fn measure_watched(
+    case: &str,
+    watched: &[Watched],
+    windows: usize,
+) -> Result<Measurement, String> {
     thread::sleep(SETTLE);
     let mut samples: Vec<Vec<f64>> = watched.iter().map(|_| Vec::new()).collect();
     for _ in 0..windows {
@@ -41,25 +74,9 @@ pub(crate) fn measure(contenders: &[Contender], windows: usize) -> Result<Measur
         }
     }
     Ok(Measurement::ours_first(
-        "idle",
+        case,
         Unit::Switches,
-        contenders.iter().map(Contender::name),
+        watched.iter().map(|watched| watched.name.as_str()),
         samples.into_iter().map(Series::new),
     ))
-}
-
-fn start_watched(contender: &Contender) -> Result<Watched, String> {
-    let others = thread_ids()?;
-    let pool = contender.start_fresh();
-    let threads = thread_ids()?.difference(&others).copied().collect();
-    for value in 0..TASKS_BEFORE {
-        pool.spawn(Task::Leaf { value, rounds: 1 });
-    }
-    Ok(Watched { _pool: pool, threads })
-}
-
-impl Watched {
-    fn switches(&self) -> Result<u64, String> {
-        switches_of(&self.threads)
-    }
 }

@@ -8,19 +8,14 @@
 //! polls while idle would disturb the others, and its CPU time would be charged to them.
 
 use std::thread;
-use std::time::Duration;
 
+use super::pauses::Pauses;
 use crate::clock::{now_ns, process_cpu_time};
 use crate::measure::{Series, interleave};
 use crate::peers::Contender;
 use crate::ratio::Unit;
 use crate::report::Measurement;
 use crate::workload::{Probe, Task};
-
-/// A pause is a pseudo-random time between these, so that it cannot fall into step with a pool
-/// that polls.
-const PAUSE_MIN_US: u64 = 500;
-const PAUSE_MAX_US: u64 = 1000;
 
 /// Unrecorded cycles at the start of a block.
 const WARM_UP: usize = 4;
@@ -73,34 +68,4 @@ fn sample_block(contender: &Contender, cycles: usize, probe: &'static Probe) -> 
     let latencies_us = Series::new((0..cycles).map(|_| cycle()));
     let cpu_spent = process_cpu_time() - cpu_before;
     Block { latencies_us, cpu_per_cycle_us: cpu_spent.as_secs_f64() * 1e6 / cycles as f64 }
-}
-
-/// The same sequence of pauses for every block.
-struct Pauses(u64);
-
-impl Pauses {
-    fn new() -> Self {
-        Self(1)
-    }
-
-    fn next(&mut self) -> Duration {
-        // Knuth's linear congruential generator; its high bits are good enough for a jitter.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let jitter_us = (self.0 >> 33) % (PAUSE_MAX_US - PAUSE_MIN_US);
-        Duration::from_micros(PAUSE_MIN_US + jitter_us)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_vary_within_their_bounds() {
-        let mut pauses = Pauses::new();
-        let bounds = Duration::from_micros(PAUSE_MIN_US)..Duration::from_micros(PAUSE_MAX_US);
-        let drawn: Vec<Duration> = (0..100).map(|_| pauses.next()).collect();
-        assert!(drawn.iter().all(|pause| bounds.contains(pause)));
-        assert!(drawn.iter().max() > drawn.iter().min());
-    }
 }

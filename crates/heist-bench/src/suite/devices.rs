@@ -91,7 +91,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             budgets::measure_budget(name, sampling, usage(false)),
             budgets::measure_budget(&other_name, sampling, usage(true)),
         ];
-        Ok(Findings { measurements, remarks: Vec::new() })
+        Ok(measurements.into())
     };
     let trying = |name: &str, threads| {
         twice(name, "granted", &|granted_only| Use::Trying {

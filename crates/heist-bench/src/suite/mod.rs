@@ -4,4 +4,5 @@ pub(crate) mod costs;
 pub(crate) mod devices;
 pub(crate) mod executor;
 pub(crate) mod gates;
+pub(crate) mod runtime;
 mod side_by_side;

@@ -41,9 +41,15 @@ pub(crate) struct Findings {
     pub(crate) remarks: Vec<String>,
 }
 
+impl From<Vec<Measurement>> for Findings {
+    fn from(measurements: Vec<Measurement>) -> Self {
+        Self { measurements, remarks: Vec::new() }
+    }
+}
+
 impl From<Measurement> for Findings {
     fn from(measurement: Measurement) -> Self {
-        Self { measurements: vec![measurement], remarks: Vec::new() }
+        vec![measurement].into()
     }
 }
 
@@ -59,7 +65,19 @@ pub(crate) fn run<C: ValueEnum + PartialEq>(
     options: &CommonOptions,
     chosen: &[C],
     notes: &str,
+    measure: impl FnMut(&C, &str) -> Result<Findings, String>,
+) -> Result<(), String> {
+    run_and_conclude(suite, options, chosen, notes, measure, |_report| Vec::new())
+}
+
+/// The same, with lines at the end that `conclude` draws from all cases together.
+pub(crate) fn run_and_conclude<C: ValueEnum + PartialEq>(
+    suite: &str,
+    options: &CommonOptions,
+    chosen: &[C],
+    notes: &str,
     mut measure: impl FnMut(&C, &str) -> Result<Findings, String>,
+    conclude: impl FnOnce(&Report) -> Vec<String>,
 ) -> Result<(), String> {
     if let Some(path) = &options.json {
         check_writable(path)?;
@@ -95,7 +113,8 @@ pub(crate) fn run<C: ValueEnum + PartialEq>(
         options.runs,
         report.markdown_table(),
     );
-    for line in remarks.into_iter().chain(report.worst_ratio_line()) {
+    let conclusions = conclude(&report).into_iter().chain(report.worst_ratio_line());
+    for line in remarks.into_iter().chain(conclusions) {
         text.push_str(&line);
         text.push('\n');
     }

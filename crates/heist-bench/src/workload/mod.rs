@@ -8,7 +8,7 @@ use std::ops::Range;
 
 pub(crate) use pace::Pace;
 pub(crate) use probe::Probe;
-pub(crate) use task::{SpawnChild, Task, perform};
+pub(crate) use task::{SpawnChild, Task, compute, perform};
 
 /// How tasks reach a pool from outside.
 #[derive(Clone, Copy, Debug)]

@@ -104,7 +104,7 @@ impl Task {
 /// A chain of cheap steps, each of which needs the one before it, that the compiler must keep: it
 /// may know neither the start (it would fold the chain) nor that nobody looks at the end.
 #[inline]
-pub(super) fn compute(value: u32, rounds: u32) {
+pub(crate) fn compute(value: u32, rounds: u32) {
     let mut state = u64::from(black_box(value));
     for _ in 0..rounds {
         state = (state ^ (state >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -73,6 +73,12 @@ macro_rules! atomic {
                 Self::from_word(machine().modify(site, Change::Modify, &mut update))
             }
 
+            /// Writes it in one step with reading what it held.
+            #[track_caller]
+            pub fn swap(&self, new: $value, _order: Ordering) -> $value {
+                self.update(|_held| Some(new))
+            }
+
             /// Writes `new` if it holds `current`; returns what it held.
             #[track_caller]
             pub fn compare_exchange(
@@ -138,7 +144,7 @@ macro_rules! atomic_integer {
         integer_operations!($name, $value,
             fetch_add: <$value>::wrapping_add, fetch_sub: <$value>::wrapping_sub,
             fetch_max: <$value as Ord>::max, fetch_and: std::ops::BitAnd::bitand,
-            fetch_or: std::ops::BitOr::bitor, swap: |_held: $value, new: $value| new);
+            fetch_or: std::ops::BitOr::bitor);
     };
 }
 

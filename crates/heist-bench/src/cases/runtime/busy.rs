@@ -1,0 +1,87 @@
+//! Futures that keep a runtime busy until they are told to stop.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+
+use crate::runtimes::{FutureRuntime, Spawn};
+use crate::workload::compute;
+
+/// To be stopped, or the runtime stays busy.
+#[must_use]
+pub(super) struct Busy {
+    /// Every one of the futures has a clone.
+    go_on: Arc<AtomicBool>,
+}
+
+impl Busy {
+    /// Futures that work and yield, again and again.
+    pub(super) fn yielding<R: FutureRuntime>(runtime: &R, futures: usize, work: fn()) -> Self {
+        Self::start(futures, |go_on| {
+            runtime.spawn_detached(async move {
+                while go_on.load(Ordering::Relaxed) {
+                    R::yield_now().await;
+                    work();
+                }
+            });
+        })
+    }
+
+    /// Futures that work and spawn their like.
+    pub(super) fn spawning<R: FutureRuntime>(runtime: &R, futures: usize, work: fn()) -> Self {
+        let inside = runtime.inside();
+        Self::start(futures, |go_on| {
+            runtime.spawn_detached(async move { spawn_worker(inside, go_on, work) });
+        })
+    }
+
+    /// Futures that compute for so many rounds and wake themselves, again and again.
+    pub(super) fn waking_themselves<R: FutureRuntime>(
+        runtime: &R,
+        futures: usize,
+        rounds: u32,
+    ) -> Self {
+        Self::start(futures, |go_on| {
+            runtime.spawn_detached(poll_fn(move |context| {
+                compute(rounds, rounds);
+                if go_on.load(Ordering::Relaxed) {
+                    context.waker().wake_by_ref();
+                    Poll::Pending
+                } else {
+                    Poll::Ready(())
+                }
+            }));
+        })
+    }
+
+    fn start(futures: usize, spawn: impl Fn(Arc<AtomicBool>)) -> Self {
+        let go_on = Arc::new(AtomicBool::new(true));
+        for _ in 0..futures {
+            spawn(Arc::clone(&go_on));
+        }
+        Self { go_on }
+    }
+
+    /// Returns when the last of them has ended.
+    pub(super) fn stop(self) {
+        self.go_on.store(false, Ordering::Relaxed);
+        while Arc::strong_count(&self.go_on) > 1 {
+            thread::sleep(Duration::from_micros(100));
+        }
+    }
+}
+
+fn spawn_worker<S>(inside: S, go_on: Arc<AtomicBool>, work: fn())
+where
+    S: Spawn + Copy + Send + Sync + 'static,
+{
+    inside.spawn_detached(async move {
+        if go_on.load(Ordering::Relaxed) {
+            work();
+            spawn_worker(inside, go_on, work);
+        }
+    });
+}
