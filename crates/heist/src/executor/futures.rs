@@ -90,7 +90,10 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     /// Spawns a future that counts as the pool's, but is polled where `schedule` says.
-    pub(crate) fn spawn_future_with<F>(
+    ///
+    /// # Errors
+    /// Gives the future back if the pool is closed.
+    pub fn spawn_future_with<F>(
         this: &Arc<Self>,
         future: F,
         schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
@@ -99,9 +102,12 @@ impl<T: Send + 'static> Shared<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        match worker_id::busy_worker_of(this.pool()).filter(|_| !this.termination.is_done()) {
+        let worker = worker_id::busy_worker_of(this.pool()).filter(|_| !this.termination.is_done());
+        match worker {
             Some(worker) => {
-                this.termination.spawn_future_on(worker);
+                if !planted(Plant::FutureCountedAfterPush) {
+                    this.termination.spawn_future_on(worker);
+                }
                 this.metrics.worker(worker).futures_spawned.add(1);
             }
             None => {
@@ -114,6 +120,9 @@ impl<T: Send + 'static> Shared<T> {
         this.futures.use_them();
         let (runnable, task) = raw::spawn(Counted::new(future, Arc::clone(this)), schedule);
         runnable.schedule();
+        if let Some(worker) = worker.filter(|_| planted(Plant::FutureCountedAfterPush)) {
+            this.termination.spawn_future_on(worker);
+        }
         Ok(task)
     }
 
@@ -127,7 +136,9 @@ impl<T: Send + 'static> Shared<T> {
             Some(worker) => self.schedule_on(worker, runnable, yielded),
             None => {
                 self.futures.injector.push(runnable, || self.clock.now_ns());
-                self.announce_pushed(1);
+                if !planted(Plant::WakeIsNoPush) {
+                    self.announce_pushed(1);
+                }
             }
         }
     }
@@ -136,6 +147,9 @@ impl<T: Send + 'static> Shared<T> {
     #[inline]
     fn schedule_on(&self, worker: usize, runnable: Runnable, yielded: bool) {
         if yielded {
+            if planted(Plant::WakeWhileRunningLost) {
+                return std::mem::forget(runnable);
+            }
             return self.schedule_behind(runnable);
         }
         let displaced = match self.futures.lifo {
@@ -144,7 +158,12 @@ impl<T: Send + 'static> Shared<T> {
             Lifo::Stealable => self.futures.slots[worker].fill(runnable),
         };
         match displaced {
-            Some(displaced) => seat::with(|seat| seat.queue.push(displaced)),
+            Some(displaced) => {
+                seat::with(|seat| seat.queue.push(displaced));
+                if planted(Plant::DisplacedIsNoPush) {
+                    return;
+                }
+            }
             None if self.futures.lifo == Lifo::Private => return,
             // Filling an empty slot is a push: if this worker goes on for long, another one must be there to take it.
             None if planted(Plant::SlotFillIsNoPush) => return,
@@ -160,7 +179,9 @@ impl<T: Send + 'static> Shared<T> {
             seat.queue.push(runnable);
             moved
         });
-        self.announce_to_thieves(1 + moved);
+        if !planted(Plant::GivingWayIsNoPush) {
+            self.announce_to_thieves(1 + moved);
+        }
     }
 
     /// Moves a batch of futures from the injector to the back of the worker's own queue.

@@ -29,7 +29,7 @@ pin_project! {
 
     impl<F, P: Pool> PinnedDrop for Counted<F, P> {
         fn drop(this: Pin<&mut Self>) {
-            if this.future.is_some() {
+            if this.future.is_some() && !planted(Plant::FutureDropUncounted) {
                 this.end();
             }
         }
@@ -73,7 +73,9 @@ impl<F: Future, P: Pool> Future for Counted<F, P> {
                 Err(payload)
             }
         };
-        if !planted(Plant::FutureEndUncounted) {
+        if planted(Plant::FutureEndUncounted) {
+            self.project().future.set(None);
+        } else {
             self.end();
         }
         Poll::Ready(ended)

@@ -1,6 +1,8 @@
 //! How the loom tests explore: bounded in CI, unbounded on request, and with a bug planted.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
 
+pub mod futures;
+
 use heist::executor::shared::Shared;
 use heist::executor::task::TaskRunner;
 use heist::executor::worker::Worker;

@@ -1,0 +1,171 @@
+//! Futures between two workers under loom: the LIFO slot, the queue behind it, thieves, and the count.
+//!
+//! See `Size` for how far each model is explored, and when. What concerns one worker is in `loom_futures`.
+#![cfg(heist_loom)]
+
+mod loom_support;
+
+use heist::queue::LifoSlot;
+use heist::sync::plant::Plant;
+use heist::sync::{Arc, AtomicUsize, Ordering};
+use heist::{ExecutorConfig, ExecutorHandle, yield_now};
+use loom_support::futures::{start_futures, start_futures_closed};
+use loom_support::{DEADLOCK, Rendezvous, Size, Tally, check, config, must_fail};
+
+const UNSEEN: &str = "a thief has the task, but not what was written before it was put there";
+
+/// A worker fills its slot, displaces the task by another and takes what is left, while a thief steals: each task is
+/// got by one of them, whole.
+fn slot_against_thief() {
+    let slot = Arc::new(LifoSlot::new());
+    // What a task carries: written by the owner, and ordered by the slot alone.
+    let carried = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let thief = {
+        let (slot, carried) = (Arc::clone(&slot), Arc::clone(&carried));
+        loom::thread::spawn(move || {
+            slot.occupied()?;
+            let task: usize = slot.steal()?;
+            assert_eq!(carried[task].load(Ordering::Relaxed), 1, "{UNSEEN}");
+            Some(task)
+        })
+    };
+    let fill = |task: usize| {
+        carried[task].store(1, Ordering::Relaxed);
+        slot.fill(task)
+    };
+    let got = [fill(0), fill(1), slot.take()];
+    let stolen = thief.join().unwrap();
+    let mut got: Vec<_> = got.into_iter().chain([stolen, slot.take()]).flatten().collect();
+    got.sort_unstable();
+    assert_eq!(got, [0, 1], "each is got once");
+    assert_eq!(slot.occupied(), None);
+}
+
+#[test]
+fn a_fill_against_a_steal() {
+    check(Size::Small, slot_against_thief);
+}
+
+type Pool = ExecutorHandle<()>;
+
+fn private_slot() -> ExecutorConfig {
+    ExecutorConfig { lifo_stealing: false, ..config(2) }
+}
+
+fn spawn(pool: &Pool, future: impl Future<Output = ()> + Send + 'static) {
+    pool.spawn_future(future).unwrap().detach();
+}
+
+/// A future wakes another, which goes into its worker's slot, and goes on until that one has run: somebody else has to
+/// be awake to take it out of there.
+fn a_slot_needs_a_thief() {
+    let (_shared, threads) = start_futures_closed(&config(2), |pool| {
+        let (meeting, inner) = (Rendezvous::new(2), pool.clone());
+        spawn(pool, async move {
+            let met = meeting.clone();
+            spawn(&inner, async move { met.meet() });
+            meeting.meet();
+        });
+    });
+    threads.join();
+}
+
+#[test]
+fn a_filled_slot_against_a_parking_worker() {
+    check(Size::Medium, a_slot_needs_a_thief);
+}
+
+/// A future spawns two, and the second displaces the first from the slot into the queue. It then waits for the first.
+fn displaced_against_thief(config: &ExecutorConfig) {
+    let polls = Tally::default();
+    let (shared, threads) = start_futures_closed(config, |pool| {
+        let (meeting, inner, polls) = (Rendezvous::new(2), pool.clone(), polls.clone());
+        spawn(pool, async move {
+            let (met, first, second) = (meeting.clone(), polls.clone(), polls.clone());
+            spawn(&inner, async move {
+                first.add();
+                met.meet();
+            });
+            spawn(&inner, async move { second.add() });
+            meeting.meet();
+        });
+    });
+    threads.join();
+    assert_eq!(polls.get(), 2, "each is polled once");
+    assert_eq!(shared.metrics_snapshot().futures_ended, 3);
+}
+
+#[test]
+fn a_displaced_future_against_a_thief() {
+    check(Size::Medium, || displaced_against_thief(&config(2)));
+}
+
+/// Where nobody steals from slots, filling one tells nobody. What is displaced from it is another matter.
+fn displaced_from_a_private_slot() {
+    displaced_against_thief(&private_slot());
+}
+
+#[test]
+fn a_future_displaced_from_a_private_slot_against_a_parking_worker() {
+    check(Size::Medium, displaced_from_a_private_slot);
+}
+
+/// A future gives way to one that then waits for it.
+fn giving_way_needs_a_thief() {
+    let (_shared, threads) = start_futures_closed(&private_slot(), |pool| {
+        let (meeting, inner) = (Rendezvous::new(2), pool.clone());
+        spawn(pool, async move {
+            let met = meeting.clone();
+            spawn(&inner, async move { met.meet() });
+            yield_now().await;
+            meeting.meet();
+        });
+    });
+    threads.join();
+}
+
+#[test]
+fn a_future_that_gives_way_against_a_parking_worker() {
+    check(Size::Medium, giving_way_needs_a_thief);
+}
+
+/// A future spawns another, which a thief may end, while the pool is closed: *done* is not found before both have ended.
+fn count_against_close() {
+    let ended = Tally::default();
+    let (shared, (), threads) = start_futures(&config(2), |pool| {
+        let (inner, ended) = (pool.clone(), ended.clone());
+        spawn(pool, async move {
+            let child = ended.clone();
+            spawn(&inner, async move { child.add() });
+            ended.add();
+        });
+    });
+    shared.close();
+    threads.join();
+    assert_eq!(ended.get(), 2);
+}
+
+#[test]
+fn a_spawn_on_a_worker_against_a_close() {
+    check(Size::Large, count_against_close);
+}
+
+#[test]
+fn bites_a_slot_that_hands_nothing_over() {
+    must_fail(Plant::SlotExchangeRelaxed, 2, UNSEEN, slot_against_thief);
+}
+
+#[test]
+fn bites_a_filled_slot_that_tells_nobody() {
+    must_fail(Plant::SlotFillIsNoPush, 2, DEADLOCK, a_slot_needs_a_thief);
+}
+
+#[test]
+fn bites_a_displaced_future_that_nobody_is_told_of() {
+    must_fail(Plant::DisplacedIsNoPush, 2, DEADLOCK, displaced_from_a_private_slot);
+}
+
+#[test]
+fn bites_giving_way_without_telling_anybody() {
+    must_fail(Plant::GivingWayIsNoPush, 2, DEADLOCK, giving_way_needs_a_thief);
+}
