@@ -169,12 +169,10 @@ fn end_outside_against_join(end: fn(Runnable)) {
     let (shared, (), threads) = start_futures(&config(1), |_pool| ());
     let dropped = Tally::default();
     let value = DropTally(dropped.clone());
-    let elsewhere = Arc::new(Mutex::new(None));
-    let keep = Arc::clone(&elsewhere);
-    let schedule = move |runnable, _| *keep.lock().unwrap() = Some(runnable);
-    let task = Shared::spawn_future_with(&shared, async move { drop(value) }, schedule);
-    task.unwrap().detach();
-    let runnable = elsewhere.lock().unwrap().take().unwrap();
+    let schedule = |_runnable, _while_it_ran| unreachable!("nobody wakes it");
+    let (runnable, task) =
+        Shared::make_future(&shared, async move { drop(value) }, schedule).unwrap();
+    task.detach();
     let ending = loom::thread::spawn(move || end(runnable));
     shared.close();
     threads.join();

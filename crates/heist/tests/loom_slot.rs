@@ -9,7 +9,7 @@ use heist::queue::LifoSlot;
 use heist::sync::plant::Plant;
 use heist::sync::{Arc, AtomicUsize, Ordering};
 use heist::{ExecutorConfig, ExecutorHandle, yield_now};
-use loom_support::futures::{start_futures, start_futures_closed};
+use loom_support::futures::{Event, start_futures, start_futures_closed};
 use loom_support::{DEADLOCK, Rendezvous, Size, Tally, check, config, must_fail};
 
 const UNSEEN: &str = "a thief has the task, but not what was written before it was put there";
@@ -56,18 +56,37 @@ fn spawn(pool: &Pool, future: impl Future<Output = ()> + Send + 'static) {
     pool.spawn_future(future).unwrap().detach();
 }
 
-/// A future wakes another, which goes into its worker's slot, and goes on until that one has run: somebody else has to
-/// be awake to take it out of there.
-fn a_slot_needs_a_thief() {
-    let (_shared, threads) = start_futures_closed(&config(2), |pool| {
-        let (meeting, inner) = (Rendezvous::new(2), pool.clone());
+/// Futures that wait, and one that wakes them, one after the other, and then waits for the first of them: with two
+/// workers, the other one has to be awake to take it.
+fn wake_and_wait(config: &ExecutorConfig, woken: usize) {
+    let polls = Tally::default();
+    let (shared, threads) = start_futures_closed(config, |pool| {
+        let meeting = Rendezvous::new(2);
+        let events: Vec<_> = (0..woken).map(|_| Event::new()).collect();
+        for (number, event) in events.iter().enumerate() {
+            let (event, polls) = (event.clone(), polls.clone());
+            let meeting = (number == 0).then(|| meeting.clone());
+            spawn(pool, async move {
+                event.wait().await;
+                polls.add();
+                if let Some(meeting) = meeting {
+                    meeting.meet();
+                }
+            });
+        }
         spawn(pool, async move {
-            let met = meeting.clone();
-            spawn(&inner, async move { met.meet() });
+            events.iter().for_each(Event::set);
             meeting.meet();
         });
     });
     threads.join();
+    assert_eq!(polls.get(), woken, "each goes on once");
+    assert_eq!(shared.metrics_snapshot().futures_ended, woken as u64 + 1);
+}
+
+/// The woken one is in the slot.
+fn a_slot_needs_a_thief() {
+    wake_and_wait(&config(2), 1);
 }
 
 #[test]
@@ -75,34 +94,14 @@ fn a_filled_slot_against_a_parking_worker() {
     check(Size::Medium, a_slot_needs_a_thief);
 }
 
-/// A future spawns two, and the second displaces the first from the slot into the queue. It then waits for the first.
-fn displaced_against_thief(config: &ExecutorConfig) {
-    let polls = Tally::default();
-    let (shared, threads) = start_futures_closed(config, |pool| {
-        let (meeting, inner, polls) = (Rendezvous::new(2), pool.clone(), polls.clone());
-        spawn(pool, async move {
-            let (met, first, second) = (meeting.clone(), polls.clone(), polls.clone());
-            spawn(&inner, async move {
-                first.add();
-                met.meet();
-            });
-            spawn(&inner, async move { second.add() });
-            meeting.meet();
-        });
-    });
-    threads.join();
-    assert_eq!(polls.get(), 2, "each is polled once");
-    assert_eq!(shared.metrics_snapshot().futures_ended, 3);
-}
-
 #[test]
 fn a_displaced_future_against_a_thief() {
-    check(Size::Medium, || displaced_against_thief(&config(2)));
+    check(Size::Medium, || wake_and_wait(&config(2), 2));
 }
 
 /// Where nobody steals from slots, filling one tells nobody. What is displaced from it is another matter.
 fn displaced_from_a_private_slot() {
-    displaced_against_thief(&private_slot());
+    wake_and_wait(&private_slot(), 2);
 }
 
 #[test]
@@ -110,13 +109,19 @@ fn a_future_displaced_from_a_private_slot_against_a_parking_worker() {
     check(Size::Medium, displaced_from_a_private_slot);
 }
 
-/// A future gives way to one that then waits for it.
+/// A future wakes one that waits, gives way to it, and is waited for by it.
 fn giving_way_needs_a_thief() {
     let (_shared, threads) = start_futures_closed(&private_slot(), |pool| {
-        let (meeting, inner) = (Rendezvous::new(2), pool.clone());
+        let (event, meeting) = (Event::new(), Rendezvous::new(2));
+        {
+            let (event, meeting) = (event.clone(), meeting.clone());
+            spawn(pool, async move {
+                event.wait().await;
+                meeting.meet();
+            });
+        }
         spawn(pool, async move {
-            let met = meeting.clone();
-            spawn(&inner, async move { met.meet() });
+            event.set();
             yield_now().await;
             meeting.meet();
         });

@@ -19,6 +19,8 @@ use std::any::Any;
 use std::future::Future;
 use std::task::Context;
 
+const LAP_BATCH_MAX: usize = 512;
+
 /// What a future asks of its pool, whatever the type of the pool's tasks.
 pub(crate) trait Pool: Send + Sync + 'static {
     /// The future has returned `Pending` for the first time: notes how a stop can reach it.
@@ -86,24 +88,31 @@ impl<T: Send + 'static> Shared<T> {
     {
         let shared = Arc::clone(this);
         let schedule = move |runnable, yielded| shared.schedule(runnable, yielded);
-        Self::spawn_future_with(this, future, schedule)
+        let (runnable, task) = Self::make_future(this, future, schedule)?;
+        this.queue(runnable, Self::push_behind);
+        if planted(Plant::FutureCountedAfterPush)
+            && let Some(worker) = worker_id::busy_worker_of(this.pool())
+        {
+            this.termination.spawn_future_on(worker);
+        }
+        Ok(task)
     }
 
-    /// Spawns a future that counts as the pool's, but is polled where `schedule` says.
+    /// Makes a future that counts as the pool's, but is polled where `schedule` says. The caller is to have it polled
+    /// for the first time.
     ///
     /// # Errors
     /// Gives the future back if the pool is closed.
-    pub fn spawn_future_with<F>(
+    pub fn make_future<F>(
         this: &Arc<Self>,
         future: F,
         schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
-    ) -> Result<Task<Ended<F::Output>>, SpawnError<F>>
+    ) -> Result<(Runnable, Task<Ended<F::Output>>), SpawnError<F>>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let worker = worker_id::busy_worker_of(this.pool()).filter(|_| !this.termination.is_done());
-        match worker {
+        match worker_id::busy_worker_of(this.pool()).filter(|_| !this.termination.is_done()) {
             Some(worker) => {
                 if !planted(Plant::FutureCountedAfterPush) {
                     this.termination.spawn_future_on(worker);
@@ -118,22 +127,27 @@ impl<T: Send + 'static> Shared<T> {
             }
         }
         this.futures.use_them();
-        let (runnable, task) = raw::spawn(Counted::new(future, Arc::clone(this)), schedule);
-        runnable.schedule();
-        if let Some(worker) = worker.filter(|_| planted(Plant::FutureCountedAfterPush)) {
-            this.termination.spawn_future_on(worker);
-        }
-        Ok(task)
+        Ok(raw::spawn(Counted::new(future, Arc::clone(this)), schedule))
     }
 
-    /// A future is to be polled: it was spawned, or woken. `yielded` says that it was woken while it ran.
-    fn schedule(&self, runnable: Runnable, yielded: bool) {
+    /// A future was woken: while it ran, or while it waited.
+    fn schedule(&self, runnable: Runnable, while_it_ran: bool) {
         if planted(Plant::WakeRefusedAfterClose) && !self.intake.is_accepting() {
             return std::mem::forget(runnable);
         }
+        if while_it_ran && planted(Plant::WakeWhileRunningLost) {
+            return std::mem::forget(runnable);
+        }
+        let push = if while_it_ran { Self::push_yielded } else { Self::push_next };
+        self.queue(runnable, push);
+    }
+
+    /// Queues a future that is to be polled: with the calling thread's own worker, by `push`, or in the injector.
+    #[inline]
+    fn queue(&self, runnable: Runnable, push: impl FnOnce(&Self, usize, Runnable)) {
         // A quiet worker may be about to park, and would not look at its own queue again.
         match worker_id::busy_worker_of(self.pool()) {
-            Some(worker) => self.schedule_on(worker, runnable, yielded),
+            Some(worker) => push(self, worker, runnable),
             None => {
                 self.futures.injector.push(runnable, || self.clock.now_ns());
                 if !planted(Plant::WakeIsNoPush) {
@@ -143,37 +157,33 @@ impl<T: Send + 'static> Shared<T> {
         }
     }
 
-    /// Queues a future with the calling thread's own worker.
-    #[inline]
-    fn schedule_on(&self, worker: usize, runnable: Runnable, yielded: bool) {
-        if yielded {
-            if planted(Plant::WakeWhileRunningLost) {
-                return std::mem::forget(runnable);
-            }
-            return self.schedule_behind(runnable);
-        }
+    /// Queues a future of a worker's own as its next: what has just woken it is still in the cache.
+    fn push_next(&self, worker: usize, runnable: Runnable) {
         let displaced = match self.futures.lifo {
             Lifo::Off => Some(runnable),
             Lifo::Private => seat::with(|seat| seat.private_slot.replace(runnable)),
             Lifo::Stealable => self.futures.slots[worker].fill(runnable),
         };
         match displaced {
-            Some(displaced) => {
+            Some(displaced) if planted(Plant::DisplacedIsNoPush) => {
                 seat::with(|seat| seat.queue.push(displaced));
-                if planted(Plant::DisplacedIsNoPush) {
-                    return;
-                }
             }
-            None if self.futures.lifo == Lifo::Private => return,
+            Some(displaced) => self.push_behind(worker, displaced),
+            None if self.futures.lifo == Lifo::Private => {}
             // Filling an empty slot is a push: if this worker goes on for long, another one must be there to take it.
-            None if planted(Plant::SlotFillIsNoPush) => return,
-            None => {}
+            None if planted(Plant::SlotFillIsNoPush) => {}
+            None => self.announce_to_thieves(1),
         }
+    }
+
+    /// Queues a future behind those that the worker has.
+    fn push_behind(&self, _worker: usize, runnable: Runnable) {
+        seat::with(|seat| seat.queue.push(runnable));
         self.announce_to_thieves(1);
     }
 
     /// Queues a future that gives way: behind what its worker has queued and a batch of what waits in the injector.
-    fn schedule_behind(&self, runnable: Runnable) {
+    fn push_yielded(&self, _worker: usize, runnable: Runnable) {
         let moved = seat::with(|seat| {
             let moved = self.move_injected_futures(seat);
             seat.queue.push(runnable);
@@ -182,20 +192,6 @@ impl<T: Send + 'static> Shared<T> {
         if !planted(Plant::GivingWayIsNoPush) {
             self.announce_to_thieves(1 + moved);
         }
-    }
-
-    /// Moves a batch of futures from the injector to the back of the worker's own queue.
-    fn move_injected_futures(&self, seat: &mut Seat) -> usize {
-        if self.futures.injector.is_empty() {
-            return 0;
-        }
-        let share = |queued| self.injector_share(queued);
-        self.futures.injector.take(Order::All, share, &mut seat.batch);
-        let moved = seat.batch.len();
-        for runnable in seat.batch.drain(..) {
-            seat.queue.push(runnable);
-        }
-        moved
     }
 
     /// The push rule, for what lies where only thieves can take it. Without stealing there is nobody to tell.
@@ -208,6 +204,28 @@ impl<T: Send + 'static> Shared<T> {
 }
 
 impl<T> Shared<T> {
+    /// Moves a batch of futures from the injector to the back of the worker's own queue.
+    pub(super) fn move_injected_futures(&self, seat: &mut Seat) -> usize {
+        if self.futures.injector.is_empty() {
+            return 0;
+        }
+        let share = |queued| self.lap_share(queued);
+        self.futures.injector.take(Order::All, share, &mut seat.batch);
+        let moved = seat.batch.len();
+        for runnable in seat.batch.drain(..) {
+            seat.queue.push(runnable);
+        }
+        moved
+    }
+
+    /// How many of `queued` futures join the queue of a worker that has others: its share, since they then wait for all
+    /// of those, and the next batch for all of these.
+    fn lap_share(&self, queued: usize) -> usize {
+        let share = self.injector_share(queued);
+        let limited = self.injector_batch < LAP_BATCH_MAX / 8;
+        if limited { share } else { share.max(queued / self.stealers.len()).min(LAP_BATCH_MAX) }
+    }
+
     /// Has every future that waits polled once more: to be dropped by the workers.
     pub(super) fn release_futures(&self) {
         if planted(Plant::StopForgetsFutures) {

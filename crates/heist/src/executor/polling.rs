@@ -54,11 +54,29 @@ impl<T> Worker<T> {
                 self.slot_run += 1;
                 return Some(next);
             }
-            self.slot_run = 0;
-            return seat::with(|seat| seat.queue.pop());
         }
         self.slot_run = 0;
-        seat::with(|seat| seat.queue.pop()).or_else(|| self.take_from_own_slot())
+        self.pop_queued_future().or_else(|| self.take_from_own_slot())
+    }
+
+    /// Takes the oldest future of the own queue. Each time that all of those have had their turn that were there, a
+    /// batch from the injector joins the queue: a worker that is never idle is fair to those outside.
+    fn pop_queued_future(&mut self) -> Option<Runnable> {
+        if self.lap == 0 {
+            self.begin_lap();
+        }
+        self.lap = self.lap.saturating_sub(1);
+        seat::with(|seat| seat.queue.pop())
+    }
+
+    fn begin_lap(&mut self) {
+        let shared = &*self.shared;
+        let (moved, queued) = seat::with(|seat| {
+            let moved = shared.move_injected_futures(seat);
+            (moved, seat.queue.len())
+        });
+        self.lap = queued;
+        self.announce_moved(moved, Plant::MoveWithoutNotify);
     }
 
     /// Takes futures from the injector: the oldest is returned, the others go to the own queue.

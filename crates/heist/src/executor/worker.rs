@@ -34,6 +34,8 @@ pub struct Worker<T> {
     turn: Turn,
     /// How many futures in a row came from the LIFO slot.
     pub(super) slot_run: u32,
+    /// How many of the own queue's futures are to be polled before the injector is looked at.
+    pub(super) lap: usize,
     pub(super) watched_slot: Option<WatchedSlot>,
     /// Whether this worker is in the searcher count.
     pub(super) searching: bool,
@@ -81,6 +83,7 @@ impl<T> Worker<T> {
             pace: Pace::new(adaptive, config.injector_interval),
             turn: Turn::default(),
             slot_run: 0,
+            lap: 0,
             watched_slot: None,
             searching: false,
             after_backstop: false,
