@@ -121,7 +121,6 @@ pub fn verdict(plant: Plant) -> Verdict {
         | Plant::GivingWayIsNoPush
         | Plant::DisplacedIsNoPush
         | Plant::FutureDropUncounted
-        | Plant::FutureCountedAfterPush
         | Plant::FutureEndRelaxed
         | Plant::SlotExchangeRelaxed
         | Plant::WakeOfQueuedWritesNothing => Verdict::LeftToLoom,

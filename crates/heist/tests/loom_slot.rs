@@ -9,7 +9,7 @@ use heist::queue::LifoSlot;
 use heist::sync::plant::Plant;
 use heist::sync::{Arc, AtomicUsize, Ordering};
 use heist::{ExecutorConfig, ExecutorHandle, yield_now};
-use loom_support::futures::{Event, start_futures, start_futures_closed};
+use loom_support::futures::{Event, run_with_late_worker};
 use loom_support::{DEADLOCK, Rendezvous, Size, Tally, check, config, must_fail};
 
 const UNSEEN: &str = "a thief has the task, but not what was written before it was put there";
@@ -56,11 +56,11 @@ fn spawn(pool: &Pool, future: impl Future<Output = ()> + Send + 'static) {
     pool.spawn_future(future).unwrap().detach();
 }
 
-/// Futures that wait, and one that wakes them, one after the other, and then waits for the first of them: with two
-/// workers, the other one has to be awake to take it.
+/// Futures that wait, and one that wakes them, one after the other, and then waits for the first of them: the other
+/// worker has to be awake to take it.
 fn wake_and_wait(config: &ExecutorConfig, woken: usize) {
     let polls = Tally::default();
-    let (shared, threads) = start_futures_closed(config, |pool| {
+    let shared = run_with_late_worker(config, |pool, other_worker| {
         let meeting = Rendezvous::new(2);
         let events: Vec<_> = (0..woken).map(|_| Event::new()).collect();
         for (number, event) in events.iter().enumerate() {
@@ -75,11 +75,11 @@ fn wake_and_wait(config: &ExecutorConfig, woken: usize) {
             });
         }
         spawn(pool, async move {
+            other_worker.start();
             events.iter().for_each(Event::set);
             meeting.meet();
         });
     });
-    threads.join();
     assert_eq!(polls.get(), woken, "each goes on once");
     assert_eq!(shared.metrics_snapshot().futures_ended, woken as u64 + 1);
 }
@@ -111,7 +111,7 @@ fn a_future_displaced_from_a_private_slot_against_a_parking_worker() {
 
 /// A future wakes one that waits, gives way to it, and is waited for by it.
 fn giving_way_needs_a_thief() {
-    let (_shared, threads) = start_futures_closed(&private_slot(), |pool| {
+    run_with_late_worker(&private_slot(), |pool, other_worker| {
         let (event, meeting) = (Event::new(), Rendezvous::new(2));
         {
             let (event, meeting) = (event.clone(), meeting.clone());
@@ -121,38 +121,17 @@ fn giving_way_needs_a_thief() {
             });
         }
         spawn(pool, async move {
+            other_worker.start();
             event.set();
             yield_now().await;
             meeting.meet();
         });
     });
-    threads.join();
 }
 
 #[test]
 fn a_future_that_gives_way_against_a_parking_worker() {
     check(Size::Medium, giving_way_needs_a_thief);
-}
-
-/// A future spawns another, which a thief may end, while the pool is closed: *done* is not found before both have ended.
-fn count_against_close() {
-    let ended = Tally::default();
-    let (shared, (), threads) = start_futures(&config(2), |pool| {
-        let (inner, ended) = (pool.clone(), ended.clone());
-        spawn(pool, async move {
-            let child = ended.clone();
-            spawn(&inner, async move { child.add() });
-            ended.add();
-        });
-    });
-    shared.close();
-    threads.join();
-    assert_eq!(ended.get(), 2);
-}
-
-#[test]
-fn a_spawn_on_a_worker_against_a_close() {
-    check(Size::Large, count_against_close);
 }
 
 #[test]

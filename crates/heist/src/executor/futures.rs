@@ -90,11 +90,6 @@ impl<T: Send + 'static> Shared<T> {
         let schedule = move |runnable, yielded| shared.schedule(runnable, yielded);
         let (runnable, task) = Self::make_future(this, future, schedule)?;
         this.queue(runnable, Self::push_behind);
-        if planted(Plant::FutureCountedAfterPush)
-            && let Some(worker) = worker_id::busy_worker_of(this.pool())
-        {
-            this.termination.spawn_future_on(worker);
-        }
         Ok(task)
     }
 
@@ -114,9 +109,7 @@ impl<T: Send + 'static> Shared<T> {
     {
         match worker_id::busy_worker_of(this.pool()).filter(|_| !this.termination.is_done()) {
             Some(worker) => {
-                if !planted(Plant::FutureCountedAfterPush) {
-                    this.termination.spawn_future_on(worker);
-                }
+                this.termination.spawn_future_on(worker);
                 this.metrics.worker(worker).futures_spawned.add(1);
             }
             None => {

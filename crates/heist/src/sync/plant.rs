@@ -179,8 +179,6 @@ plants! {
     DisplacedIsNoPush,
     /// A future that is dropped before it completes is not counted as ended.
     FutureDropUncounted,
-    /// A future is counted as spawned when others can already take it.
-    FutureCountedAfterPush,
     /// That a future has ended is stored without release.
     FutureEndRelaxed,
     /// A LIFO slot's exchange orders nothing.

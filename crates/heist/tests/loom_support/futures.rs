@@ -1,6 +1,6 @@
 //! What models of futures are made of.
 
-use super::{Tally, Threads, start_prepared, start_workers, work};
+use super::{Tally, Threads, start_prepared, work};
 use heist::executor::shared::Shared;
 use heist::executor::worker::Worker;
 use heist::sync::{Arc, AtomicBool, Ordering, fence};
@@ -16,17 +16,54 @@ pub fn start_futures<P>(
     start_prepared(config, prepare, |()| ())
 }
 
-/// [`start_futures`], with the intake closed before the first worker runs: nothing but the workers themselves is left
-/// to interleave.
-pub fn start_futures_closed(
+/// A worker that is started by a future on another one: until then there is nothing to interleave.
+#[derive(Clone)]
+pub struct LateWorker(Arc<std::sync::Mutex<Late>>);
+
+enum Late {
+    Waiting(Worker<()>),
+    Started(loom::thread::JoinHandle<()>),
+    Gone,
+}
+
+impl LateWorker {
+    fn replace(&self, state: Late) -> Late {
+        std::mem::replace(&mut *self.0.lock().unwrap(), state)
+    }
+
+    pub fn start(&self) {
+        let Late::Waiting(worker) = self.replace(Late::Gone) else { panic!("it starts once") };
+        self.replace(Late::Started(start_worker(worker)));
+    }
+
+    fn join(&self) {
+        let Late::Started(thread) = self.replace(Late::Gone) else { panic!("it was started") };
+        thread.join().unwrap();
+    }
+}
+
+fn start_worker(mut worker: Worker<()>) -> loom::thread::JoinHandle<()> {
+    loom::thread::spawn(move || {
+        worker.enter();
+        work(&mut worker, &mut |_: &mut Worker<()>, ()| {});
+    })
+}
+
+/// Runs a pool of two workers to its end. The first one polls what `prepare` spawns, in that order; a future of that
+/// must start the second one.
+pub fn run_with_late_worker(
     config: &ExecutorConfig,
-    prepare: impl FnOnce(&ExecutorHandle<()>),
-) -> (Arc<Shared<()>>, Threads) {
-    let (shared, workers) = Shared::new(config);
-    prepare(&ExecutorHandle::new(Arc::clone(&shared)));
+    prepare: impl FnOnce(&ExecutorHandle<()>, LateWorker),
+) -> Arc<Shared<()>> {
+    let (shared, mut workers) = Shared::new(config);
+    let late = workers.pop().expect("two workers");
+    let late = LateWorker(Arc::new(std::sync::Mutex::new(Late::Waiting(late))));
+    prepare(&ExecutorHandle::new(Arc::clone(&shared)), late.clone());
     shared.close();
-    let run = |_: &mut Worker<()>, ()| {};
-    (shared, start_workers(workers, move |worker| work(worker, &mut { run })))
+    let first = start_worker(workers.pop().expect("two workers"));
+    first.join().unwrap();
+    late.join();
+    shared
 }
 
 /// Something that a future waits for.
