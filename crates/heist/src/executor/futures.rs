@@ -10,8 +10,7 @@ use crate::future::counted::{Counted, Ended};
 use crate::future::live::LivePlace;
 use crate::future::queues::Lifo;
 use crate::future::raw::{self, Runnable, Task};
-use crate::future::seat::{self, Seat};
-use crate::queue::Order;
+use crate::future::seat;
 use crate::sync::Arc;
 use crate::sync::plant::{Plant, planted};
 use crate::worker_id;
@@ -19,7 +18,9 @@ use std::any::Any;
 use std::future::Future;
 use std::task::Context;
 
-const LAP_BATCH_MAX: usize = 512;
+/// As many as a queue holds without growing. A queue that grows and shrinks with each burst costs more than to hand
+/// half of it over, and others see it there at once.
+const SPAWNED_MAX: usize = 64;
 
 /// What a future asks of its pool, whatever the type of the pool's tasks.
 pub(crate) trait Pool: Send + Sync + 'static {
@@ -89,7 +90,7 @@ impl<T: Send + 'static> Shared<T> {
         let shared = Arc::clone(this);
         let schedule = move |runnable, yielded| shared.schedule(runnable, yielded);
         let (runnable, task) = Self::make_future(this, future, schedule)?;
-        this.queue(runnable, Self::push_behind);
+        this.queue(runnable, Self::push_spawned);
         Ok(task)
     }
 
@@ -131,7 +132,11 @@ impl<T: Send + 'static> Shared<T> {
         if while_it_ran && planted(Plant::WakeWhileRunningLost) {
             return std::mem::forget(runnable);
         }
-        let push = if while_it_ran { Self::push_yielded } else { Self::push_next };
+        if while_it_ran && planted(Plant::GivingWayIsNoPush) {
+            return self.queue(runnable, Self::push_telling_nobody);
+        }
+        // Who was woken while it ran gives way.
+        let push = if while_it_ran { Self::push_behind } else { Self::push_next };
         self.queue(runnable, push);
     }
 
@@ -159,7 +164,7 @@ impl<T: Send + 'static> Shared<T> {
         };
         match displaced {
             Some(displaced) if planted(Plant::DisplacedIsNoPush) => {
-                seat::with(|seat| seat.queue.push(displaced));
+                self.push_telling_nobody(worker, displaced);
             }
             Some(displaced) => self.push_behind(worker, displaced),
             None if self.futures.lifo == Lifo::Private => {}
@@ -170,21 +175,34 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     /// Queues a future behind those that the worker has.
-    fn push_behind(&self, _worker: usize, runnable: Runnable) {
-        seat::with(|seat| seat.queue.push(runnable));
+    fn push_behind(&self, worker: usize, runnable: Runnable) {
+        self.push_telling_nobody(worker, runnable);
         self.announce_to_thieves(1);
     }
 
-    /// Queues a future that gives way: behind what its worker has queued and a batch of what waits in the injector.
-    fn push_yielded(&self, _worker: usize, runnable: Runnable) {
+    #[inline]
+    fn push_telling_nobody(&self, _worker: usize, runnable: Runnable) {
+        seat::with(|seat| seat.queue.push(runnable));
+    }
+
+    /// Queues a new future. Who spawns many shares them: when the queue is full, half of it goes to the injector.
+    fn push_spawned(&self, worker: usize, runnable: Runnable) {
+        if seat::with(|seat| seat.queue.len()) >= SPAWNED_MAX {
+            self.share_queue();
+        }
+        self.push_behind(worker, runnable);
+    }
+
+    #[cold]
+    fn share_queue(&self) {
         let moved = seat::with(|seat| {
-            let moved = self.move_injected_futures(seat);
-            seat.queue.push(runnable);
+            let half = std::iter::from_fn(|| seat.queue.pop()).take(SPAWNED_MAX / 2);
+            seat.batch.extend(half);
+            let moved = seat.batch.len();
+            self.futures.injector.push_batch(&mut seat.batch, || self.clock.now_ns());
             moved
         });
-        if !planted(Plant::GivingWayIsNoPush) {
-            self.announce_to_thieves(1 + moved);
-        }
+        self.idle.notify_pushed(moved);
     }
 
     /// The push rule, for what lies where only thieves can take it. Without stealing there is nobody to tell.
@@ -197,28 +215,6 @@ impl<T: Send + 'static> Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// Moves a batch of futures from the injector to the back of the worker's own queue.
-    pub(super) fn move_injected_futures(&self, seat: &mut Seat) -> usize {
-        if self.futures.injector.is_empty() {
-            return 0;
-        }
-        let share = |queued| self.lap_share(queued);
-        self.futures.injector.take(Order::All, share, &mut seat.batch);
-        let moved = seat.batch.len();
-        for runnable in seat.batch.drain(..) {
-            seat.queue.push(runnable);
-        }
-        moved
-    }
-
-    /// How many of `queued` futures join the queue of a worker that has others: its share, since they then wait for all
-    /// of those, and the next batch for all of these.
-    fn lap_share(&self, queued: usize) -> usize {
-        let share = self.injector_share(queued);
-        let limited = self.injector_batch < LAP_BATCH_MAX / 8;
-        if limited { share } else { share.max(queued / self.stealers.len()).min(LAP_BATCH_MAX) }
-    }
-
     /// Has every future that waits polled once more: to be dropped by the workers.
     pub(super) fn release_futures(&self) {
         if planted(Plant::StopForgetsFutures) {

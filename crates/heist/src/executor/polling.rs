@@ -18,6 +18,16 @@ const SLOT_RUN_MAX: u32 = 3;
 /// (Loom's clock stands still.)
 const SLOT_UNCHANGED_NS: u64 = if cfg!(heist_loom) { 0 } else { 5_000 };
 
+/// A lap takes no more from the injector, so that those of the own queue have their turn.
+const LAP_INJECTED_MAX: usize = 512;
+
+/// How many futures of the own queue and of the injector are to be polled in this lap.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lap {
+    own: usize,
+    injected: usize,
+}
+
 /// What a thief remembers of a slot that it waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WatchedSlot {
@@ -59,24 +69,35 @@ impl<T> Worker<T> {
         self.pop_queued_future().or_else(|| self.take_from_own_slot())
     }
 
-    /// Takes the oldest future of the own queue. Each time that all of those have had their turn that were there, a
-    /// batch from the injector joins the queue: a worker that is never idle is fair to those outside.
+    /// Takes the oldest future of the own queue, or of the injector when it is their turn.
+    ///
+    /// A lap begins with those that are in the own queue now, each of which is polled once; then comes this worker's
+    /// share of those that wait in the injector by then. So a worker that is never idle is fair to those outside, and
+    /// whoever is queued in the course of a lap (because it yields) is polled after them. They stay in the injector until
+    /// they are polled: who has work of its own may be kept from it for long, and then another worker goes on with them.
+    #[inline]
     fn pop_queued_future(&mut self) -> Option<Runnable> {
-        if self.lap == 0 {
-            self.begin_lap();
+        if self.lap.own == 0 {
+            if let Some(injected) = self.pop_injected_in_lap() {
+                return Some(injected);
+            }
+            self.lap.own = seat::with(|seat| seat.queue.len());
         }
-        self.lap = self.lap.saturating_sub(1);
+        self.lap.own = self.lap.own.saturating_sub(1);
+        if self.lap.own == 0 && !self.shared.futures.injector.is_empty() {
+            let queued = self.shared.futures.injector.len();
+            self.lap.injected = (queued / self.shared.stealers.len()).clamp(1, LAP_INJECTED_MAX);
+        }
         seat::with(|seat| seat.queue.pop())
     }
 
-    fn begin_lap(&mut self) {
-        let shared = &*self.shared;
-        let (moved, queued) = seat::with(|seat| {
-            let moved = shared.move_injected_futures(seat);
-            (moved, seat.queue.len())
-        });
-        self.lap = queued;
-        self.announce_moved(moved, Plant::MoveWithoutNotify);
+    fn pop_injected_in_lap(&mut self) -> Option<Runnable> {
+        self.lap.injected = self.lap.injected.checked_sub(1)?;
+        let injected = self.shared.futures.injector.take_one();
+        if injected.is_none() {
+            self.lap.injected = 0;
+        }
+        injected
     }
 
     /// Takes futures from the injector: the oldest is returned, the others go to the own queue.

@@ -2,7 +2,7 @@
 
 use super::config::ExecutorConfig;
 use super::pace::Pace;
-use super::polling::WatchedSlot;
+use super::polling::{Lap, WatchedSlot};
 use super::shared::Shared;
 use crate::future::raw::Runnable;
 use crate::future::seat::Seat;
@@ -34,8 +34,7 @@ pub struct Worker<T> {
     turn: Turn,
     /// How many futures in a row came from the LIFO slot.
     pub(super) slot_run: u32,
-    /// How many of the own queue's futures are to be polled before the injector is looked at.
-    pub(super) lap: usize,
+    pub(super) lap: Lap,
     pub(super) watched_slot: Option<WatchedSlot>,
     /// Whether this worker is in the searcher count.
     pub(super) searching: bool,
@@ -83,7 +82,7 @@ impl<T> Worker<T> {
             pace: Pace::new(adaptive, config.injector_interval),
             turn: Turn::default(),
             slot_run: 0,
-            lap: 0,
+            lap: Lap::default(),
             watched_slot: None,
             searching: false,
             after_backstop: false,

@@ -215,6 +215,17 @@ impl<T> Injector<T> {
         pushed_at_ns
     }
 
+    /// Takes the oldest task, of those that never yielded.
+    pub fn take_one(&self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut lanes = self.lanes.lock();
+        let oldest = lanes.fresh.pop_front();
+        self.publish_len(&lanes);
+        oldest
+    }
+
     /// The length changes only under the lock, so a plain store is enough.
     fn publish_len(&self, lanes: &MutexGuard<'_, Lanes<T>>) {
         self.len.store(lanes.len(), Ordering::Release);

@@ -1,9 +1,10 @@
 //! A future on the calling thread.
 
-use crate::sync::{Parker, Unparker};
+use crate::sync::{Parker, Unparker, spin_loop};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 /// A waker that wakes a thread.
 struct WakeThread(Unparker);
@@ -34,6 +35,22 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
             return output;
         }
-        parker.park();
+        wait(&parker);
     }
+}
+
+/// Waits to be woken: for a few microseconds by looking, then asleep. What is awaited is often about to end, and who
+/// sleeps then is woken once for each of a thousand futures instead of once for all.
+fn wait(parker: &Parker) {
+    // Twice as long each time: about 5 us in all. (A model has no use for looking again.)
+    let looks = if cfg!(any(heist_loom, heist_shuttle, heist_sim)) { 0 } else { 8 };
+    for look in 0..looks {
+        for _ in 0..1 << look {
+            spin_loop();
+        }
+        if parker.park_timeout(Duration::ZERO) {
+            return;
+        }
+    }
+    parker.park();
 }
