@@ -108,7 +108,7 @@ impl<T: Send + 'static> Shared<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        match worker_id::busy_worker_of(this.pool()).filter(|_| !this.termination.is_done()) {
+        match this.running_worker() {
             Some(worker) => {
                 this.termination.spawn_future_on(worker);
                 this.metrics.worker(worker).futures_spawned.add(1);
@@ -122,6 +122,12 @@ impl<T: Send + 'static> Shared<T> {
         }
         this.futures.use_them();
         Ok(raw::spawn(Counted::new(future, Arc::clone(this)), schedule))
+    }
+
+    /// The worker whose thread this is, if it is at work: nobody can find the pool done before it goes quiet.
+    #[inline]
+    fn running_worker(&self) -> Option<usize> {
+        worker_id::busy_worker_of(self.pool()).filter(|_| !self.termination.is_done())
     }
 
     /// A future was woken: while it ran, or while it waited.
@@ -143,8 +149,9 @@ impl<T: Send + 'static> Shared<T> {
     /// Queues a future that is to be polled: with the calling thread's own worker, by `push`, or in the injector.
     #[inline]
     fn queue(&self, runnable: Runnable, push: impl FnOnce(&Self, usize, Runnable)) {
-        // A quiet worker may be about to park, and would not look at its own queue again.
-        match worker_id::busy_worker_of(self.pool()) {
+        // A quiet worker may be about to park, and would not look at its own queue again; one of a pool that is done has
+        // left its seat.
+        match self.running_worker() {
             Some(worker) => push(self, worker, runnable),
             None => {
                 self.futures.injector.push(runnable, || self.clock.now_ns());

@@ -88,7 +88,12 @@ impl<T> Worker<T> {
             let queued = self.shared.futures.injector.len();
             self.lap.injected = (queued / self.shared.stealers.len()).clamp(1, LAP_INJECTED_MAX);
         }
-        seat::with(|seat| seat.queue.pop())
+        let popped = seat::with(|seat| seat.queue.pop());
+        if popped.is_none() {
+            // The others were stolen.
+            self.lap.own = 0;
+        }
+        popped
     }
 
     fn pop_injected_in_lap(&mut self) -> Option<Runnable> {

@@ -14,8 +14,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What became of a future: its output, or what it panicked with.
-pub(crate) type Ended<T> = Result<T, Box<dyn Any + Send>>;
+/// What became of a future: its output, or what it panicked with. If nobody takes it, a panic of its drop is contained.
+pub(crate) struct Ended<T>(Option<Result<T, Box<dyn Any + Send>>>);
+
+impl<T> Ended<T> {
+    /// Takes it out.
+    pub(crate) fn into_result(mut self) -> Result<T, Box<dyn Any + Send>> {
+        self.0.take().expect("only this takes it")
+    }
+}
+
+impl<T> Drop for Ended<T> {
+    fn drop(&mut self) {
+        if let Some(untaken) = self.0.take() {
+            contain(|| drop(untaken));
+        }
+    }
+}
 
 pin_project! {
     /// See the module.
@@ -78,6 +93,6 @@ impl<F: Future, P: Pool> Future for Counted<F, P> {
         } else {
             self.end();
         }
-        Poll::Ready(ended)
+        Poll::Ready(Ended(Some(ended)))
     }
 }

@@ -81,7 +81,7 @@ impl<T: Send + 'static> Future for JoinHandle<T> {
         let ended = match &mut self.state {
             State::Spawned(task) => {
                 ready!(coop::poll_proceed(cx));
-                match ready!(task.poll(cx)) {
+                match ready!(task.poll(cx)).map(Ended::into_result) {
                     Some(Ok(output)) => Ok(output),
                     Some(Err(payload)) => Err(JoinError::Panicked(PanicPayload::new(payload))),
                     None if aborted => Err(JoinError::Aborted),
