@@ -149,8 +149,8 @@ impl<T: Send + 'static> Shared<T> {
     /// Queues a future that is to be polled: with the calling thread's own worker, by `push`, or in the injector.
     #[inline]
     fn queue(&self, runnable: Runnable, push: impl FnOnce(&Self, usize, Runnable)) {
-        // A quiet worker may be about to park, and would not look at its own queue again; one of a pool that is done has
-        // left its seat.
+        // A quiet worker may be about to park, and would not look at its own queue again; one of a pool that is done
+        // has left its seat.
         match self.running_worker() {
             Some(worker) => push(self, worker, runnable),
             None => {

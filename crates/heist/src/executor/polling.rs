@@ -73,8 +73,9 @@ impl<T> Worker<T> {
     ///
     /// A lap begins with those that are in the own queue now, each of which is polled once; then comes this worker's
     /// share of those that wait in the injector by then. So a worker that is never idle is fair to those outside, and
-    /// whoever is queued in the course of a lap (because it yields) is polled after them. They stay in the injector until
-    /// they are polled: who has work of its own may be kept from it for long, and then another worker goes on with them.
+    /// whoever is queued in the course of a lap (because it yields) is polled after them. They stay in the injector
+    /// until they are polled: who has work of its own may be kept from it for long, and then another worker goes on
+    /// with them.
     #[inline]
     fn pop_queued_future(&mut self) -> Option<Runnable> {
         if self.lap.own == 0 {

@@ -32,8 +32,8 @@ pub(crate) fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
 
 /// Asks whether the running poll may do one more operation, and counts it.
 ///
-/// `Pending` if the budget is used up: the future is woken already, and whoever asks returns `Pending`, too. On a thread
-/// that polls for no worker, as in `block_on`, the budget has no end.
+/// `Pending` if the budget is used up: the future is woken already, and whoever asks returns `Pending`, too. On a
+/// thread that polls for no worker, as in `block_on`, the budget has no end.
 ///
 /// ```
 /// use std::task::{Context, Poll, ready};

@@ -26,8 +26,8 @@ pub struct MetricsSnapshot {
     pub futures_ended: u64,
     /// Polls of futures.
     pub polls: u64,
-    /// Panics that were contained: of futures, of tasks (which are among those run), of the `drop` of tasks that were not
-    /// run, of the making of tasks that had waited for a permit, and of `scratch_init`.
+    /// Panics that were contained: of futures, of tasks (which are among those run), of the `drop` of tasks that were
+    /// not run, of the making of tasks that had waited for a permit, and of `scratch_init`.
     pub panics: u64,
     /// Victims whose queue did not look empty and from whom stealing was tried.
     pub steals_tried: u64,
