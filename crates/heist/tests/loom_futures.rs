@@ -61,7 +61,7 @@ fn two_wakes_against_polls() {
 
 #[test]
 fn two_wakes_against_the_end_of_a_poll() {
-    check(Size::Medium, two_wakes_against_polls);
+    check(Size::Large, two_wakes_against_polls);
 }
 
 const LOST: &str = "woken, and not polled with what the waker had to say";
@@ -119,7 +119,7 @@ fn wake_against_close() {
 
 #[test]
 fn a_wake_against_a_close() {
-    check(Size::Medium, wake_against_close);
+    check(Size::Large, wake_against_close);
 }
 
 /// A future is awaited by another thread while it completes.

@@ -96,7 +96,7 @@ fn a_filled_slot_against_a_parking_worker() {
 
 #[test]
 fn a_displaced_future_against_a_thief() {
-    check(Size::Medium, || wake_and_wait(&config(2), 2));
+    check(Size::Large, || wake_and_wait(&config(2), 2));
 }
 
 /// Where nobody steals from slots, filling one tells nobody. What is displaced from it is another matter.
