@@ -170,7 +170,11 @@ impl<T> Worker<T> {
                 return None;
             }
             self.metrics().steals_tried.add(1);
-            let stolen = slots[watched.victim].steal()?;
+            let Some(stolen) = slots[watched.victim].steal() else {
+                // Somebody is between the count and the exchange, in one order or the other: let him go on.
+                crate::sync::spin_loop();
+                return None;
+            };
             self.metrics().steals_won.add(1);
             self.metrics().tasks_moved.add(1);
             return Some((stolen, watched.victim));
