@@ -66,8 +66,8 @@ fn two_wakes_against_the_end_of_a_poll() {
 
 const LOST: &str = "woken, and not polled with what the waker had to say";
 
-/// A future that is queued is woken while its poll begins. Either it is queued again, or this poll sees what was written
-/// before the wake-up, although nothing but that orders the two.
+/// A future that is queued is woken while its poll begins. Either it is queued again, or this poll sees what was
+/// written before the wake-up, although nothing but that orders the two.
 fn wake_against_the_begin_of_a_poll() {
     let (written, again) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
     let (read, keep) = (Arc::clone(&written), Arc::clone(&again));
@@ -163,8 +163,8 @@ fn an_abort_against_a_poll() {
     check(Size::Medium, abort_against_poll);
 }
 
-/// A future that counts as the pool's ends on a thread that is no worker, while the pool is joined: by being dropped, or
-/// by being polled there.
+/// A future that counts as the pool's ends on a thread that is no worker, while the pool is joined: by being dropped,
+/// or by being polled there.
 fn end_outside_against_join(end: fn(Runnable)) {
     let (shared, (), threads) = start_futures(&config(1), |_pool| ());
     let dropped = Tally::default();

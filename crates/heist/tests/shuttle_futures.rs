@@ -1,8 +1,8 @@
-//! Whole runtimes under shuttle: futures that spawn, await, wake, yield, panic, are aborted and stopped, on more workers
-//! and with more threads beside them than loom can take. Every scenario ends, or shuttle reports the deadlock.
+//! Whole runtimes under shuttle: futures that spawn, await, wake, yield, panic, are aborted and stopped, on more
+//! workers and with more threads beside them than loom can take. Every scenario ends, or shuttle reports the deadlock.
 //!
-//! Shuttle is sequentially consistent, so missing fences and missing Releases are beyond it: those are loom's. So is the
-//! current runtime of a thread, which is the real thread's: futures spawn through handles here.
+//! Shuttle is sequentially consistent, so missing fences and missing Releases are beyond it: those are loom's. Not used
+//! here is the runtime that a thread knows as its own, which is the real thread's: futures spawn through handles.
 #![cfg(heist_shuttle)]
 
 mod shuttle_support;
@@ -242,8 +242,8 @@ fn who_spawns_many_shares_them() {
     });
 }
 
-/// Futures that wait, yield or end are aborted while two threads wake them; whoever awaits them learns what it was, after
-/// they are gone.
+/// Futures that wait, yield or end are aborted while they are woken. Whoever awaits them learns what it was, after they
+/// are gone.
 fn aborts_against_polls() {
     let values = Values::default();
     let runtime = runtime(2).build().unwrap();

@@ -21,7 +21,7 @@ pub fn start_futures<P>(
 pub struct LateWorker(Arc<std::sync::Mutex<Late>>);
 
 enum Late {
-    Waiting(Worker<()>),
+    Waiting(Box<Worker<()>>),
     Started(loom::thread::JoinHandle<()>),
     Gone,
 }
@@ -33,7 +33,7 @@ impl LateWorker {
 
     pub fn start(&self) {
         let Late::Waiting(worker) = self.replace(Late::Gone) else { panic!("it starts once") };
-        self.replace(Late::Started(start_worker(worker)));
+        self.replace(Late::Started(start_worker(*worker)));
     }
 
     fn join(&self) {
@@ -57,7 +57,7 @@ pub fn run_with_late_worker(
 ) -> Arc<Shared<()>> {
     let (shared, mut workers) = Shared::new(config);
     let late = workers.pop().expect("two workers");
-    let late = LateWorker(Arc::new(std::sync::Mutex::new(Late::Waiting(late))));
+    let late = LateWorker(Arc::new(std::sync::Mutex::new(Late::Waiting(Box::new(late)))));
     prepare(&ExecutorHandle::new(Arc::clone(&shared)), late.clone());
     shared.close();
     let first = start_worker(workers.pop().expect("two workers"));
