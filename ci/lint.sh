@@ -3,6 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo clippy --workspace --all-targets --quiet -- -D warnings
+# Tests and examples switch the feature `io` on; this is what everybody else gets.
+cargo clippy -p heist --quiet -- -D warnings
 CARGO_TARGET_DIR=target-loom RUSTFLAGS="--cfg heist_loom --cfg heist_plant" \
     cargo clippy -p heist --all-targets --quiet -- -D warnings
 # Shuttle's locks are large, and so is the executor that an error gives back.

@@ -251,9 +251,21 @@ pub mod sync;
 #[doc(hidden)]
 pub mod termination;
 
+// async-io is real threads and real sockets, of which the checkers' schedulers know nothing, with locks that
+// ThreadSanitizer does not see wait.
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
+pub mod net;
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
+pub mod time;
+
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;
+
+// Its example needs what only the tests depend on.
+#[cfg(all(doctest, feature = "io"))]
+#[doc = include_str!("../../../docs/TOKIO.md")]
+struct TokioExamples;
 
 // Inlined: the front page then shows each with its summary, wherever it is defined.
 #[doc(inline)]

@@ -22,6 +22,9 @@ use std::task::Context;
 /// half of it over, and others see it there at once.
 const SPAWNED_MAX: usize = 64;
 
+/// A future that is to be polled for the first time, and the end that awaits it.
+type Made<T> = (Runnable, Task<Ended<T>>);
+
 /// What a future asks of its pool, whatever the type of the pool's tasks.
 pub(crate) trait Pool: Send + Sync + 'static {
     /// The future has returned `Pending` for the first time: notes how a stop can reach it.
@@ -97,7 +100,7 @@ impl<T: Send + 'static> Shared<T> {
         this: &Arc<Self>,
         future: F,
         schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
-    ) -> Result<(Runnable, Task<Ended<F::Output>>), SpawnError<F>>
+    ) -> Result<Made<F::Output>, SpawnError<F>>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,

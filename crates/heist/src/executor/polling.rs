@@ -39,7 +39,7 @@ pub(super) struct WatchedSlot {
 impl<T> Worker<T> {
     /// Seats this worker on the calling thread until the guard is dropped.
     pub(super) fn sit_down(&mut self) -> seat::Guard {
-        seat::enter(self.seat.take().expect("a worker sits down once"))
+        seat::enter(Box::new(self.seat.take().expect("a worker sits down once")))
     }
 
     /// Marks the calling thread as this worker's for as long as it lives: for the threads of a model, which the pool
@@ -59,11 +59,10 @@ impl<T> Worker<T> {
 
     #[inline]
     pub(super) fn pop_own_future(&mut self) -> Option<Runnable> {
-        if self.slot_run < SLOT_RUN_MAX || planted(Plant::SlotRunUnbounded) {
-            if let Some(next) = self.take_from_own_slot() {
-                self.slot_run += 1;
-                return Some(next);
-            }
+        let slot_first = self.slot_run < SLOT_RUN_MAX || planted(Plant::SlotRunUnbounded);
+        if slot_first && let Some(next) = self.take_from_own_slot() {
+            self.slot_run += 1;
+            return Some(next);
         }
         self.slot_run = 0;
         self.pop_queued_future().or_else(|| self.take_from_own_slot())
