@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
 pub(crate) mod counting;
+pub(crate) mod event;
 pub(crate) mod fairness;
 pub(crate) mod limited;
 pub(crate) mod queued;
