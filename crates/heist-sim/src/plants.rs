@@ -129,6 +129,14 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::AbortDoesNotWait => found("abort-against-poll", &[WrongAnswer], 500),
         Plant::DetachAborts => found("wake-against-park", &[DroppedForNoReason], 50),
         Plant::WakeQueuesWhatRuns => found("wake-against-park", &[EnginePanicked], 1_000),
+        Plant::WakeIsNoPush => found("wake-against-park", &[WakeLost], 1_000),
+        Plant::WakeWhileRunningLost => found("yielding-futures", &[WakeLost], 1_000),
+        Plant::GivingWayIsNoPush => found("foreign-wakes", &[AsleepBesideWork], 5_000),
+        Plant::DisplacedIsNoPush => found("slot-and-a-long-poll", &[AsleepBesideWork], 5_000),
+        Plant::FutureDropUncounted => found("futures-against-shutdown", &[DoneNeverFound], 1_000),
+        Plant::FutureEndRelaxed | Plant::SlotExchangeRelaxed | Plant::WakeOfQueuedWritesNothing => {
+            Verdict::LeftToLoom
+        }
         Plant::SeedIdle => found("standard", &[AsleepBesideWork], 200),
         Plant::InFlightWord | Plant::QuietTree | Plant::CountBeforeLooking => Verdict::Sound,
     }
