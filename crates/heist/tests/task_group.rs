@@ -5,52 +5,23 @@
 mod support;
 
 use heist::{GroupError, JoinError, Runtime, SpawnErrorKind, TaskGroup};
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-use support::sync::Mutex;
+use support::event::{Event, Live};
 use support::{SILENT, silence_panics, wait_until, watched};
 
 fn start(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().unwrap()
 }
 
-/// Completes when it is told to.
-#[derive(Clone, Default)]
-struct Told(Arc<Mutex<(bool, Option<Waker>)>>);
-
-impl Told {
-    fn tell(&self) {
-        let waker = {
-            let mut told = self.0.lock().unwrap();
-            told.0 = true;
-            told.1.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    async fn wait(self) {
-        poll_fn(|cx| {
-            let mut told = self.0.lock().unwrap();
-            if told.0 {
-                return Poll::Ready(());
-            }
-            told.1 = Some(cx.waker().clone());
-            Poll::Pending
-        })
-        .await;
-    }
-}
-
 /// A group whose members complete with their numbers when they are told.
-fn told_group(runtime: &Runtime, members: usize) -> (TaskGroup<usize>, Vec<Told>) {
+fn told_group(runtime: &Runtime, members: usize) -> (TaskGroup<usize>, Vec<Event>) {
     let mut group = runtime.handle().group();
-    let told: Vec<_> = (0..members).map(|_| Told::default()).collect();
+    let told: Vec<_> = (0..members).map(|_| Event::default()).collect();
     for (number, member) in told.iter().cloned().enumerate() {
         group.spawn(async move {
             member.wait().await;
@@ -72,7 +43,7 @@ fn results_come_in_the_order_in_which_members_end() {
         assert_eq!((group.len(), group.is_empty()), (5, false));
         for number in [3, 0, 4, 1, 2] {
             assert!(poll_once(pin!(group.join_next())).is_pending());
-            told[number].tell();
+            told[number].set();
             assert_eq!(runtime.block_on(group.join_next()).unwrap().unwrap(), number);
         }
         assert!(group.is_empty());
@@ -89,7 +60,7 @@ fn the_order_is_known_also_to_who_asks_late() {
         let (mut group, told) = told_group(&runtime, 100);
         let order: Vec<usize> = (0..100).map(|number| (number * 37) % 100).collect();
         for (ended, &number) in (0_u64..).zip(&order) {
-            told[number].tell();
+            told[number].set();
             wait_until("it has ended", || runtime.metrics().futures_ended > ended);
         }
         let results: Vec<_> = (0..100).map(|_| runtime.block_on(group.join_next())).collect();
@@ -103,7 +74,7 @@ fn all_results_come_in_the_order_of_their_spawn() {
     watched(|| {
         let runtime = start(2);
         let (mut group, told) = told_group(&runtime, 10);
-        told.iter().rev().for_each(Told::tell);
+        told.iter().rev().for_each(Event::set);
         group.spawn_blocking(|| 10);
         let results = runtime.block_on(group.join_all());
         let results: Vec<_> = results.into_iter().map(Result::unwrap).collect();
@@ -186,22 +157,6 @@ fn many_members_that_end_at_once_on_many_workers_all_arrive() {
             assert!(runtime.block_on(all).unwrap());
         }
     });
-}
-
-/// Counts how many of its kind live.
-struct Live(Arc<AtomicUsize>);
-
-impl Live {
-    fn new(live: &Arc<AtomicUsize>) -> Self {
-        live.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(live))
-    }
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
-    }
 }
 
 fn endless_group<T: Send + 'static>(
