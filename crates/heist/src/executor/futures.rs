@@ -96,7 +96,10 @@ impl<T: Send + 'static> Shared<T> {
 
     /// Makes a future that counts as the pool's, but is polled where `schedule` says. The caller is to have it polled
     /// for the first time.
-    pub(crate) fn make_future<F>(
+    ///
+    /// # Errors
+    /// Gives the future back if the pool is closed.
+    pub fn make_future<F>(
         this: &Arc<Self>,
         future: F,
         schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
@@ -160,6 +163,12 @@ impl<T: Send + 'static> Shared<T> {
         if planted(Plant::WakeRefusedAfterClose) && !self.intake.is_accepting() {
             return std::mem::forget(runnable);
         }
+        if while_it_ran && planted(Plant::WakeWhileRunningLost) {
+            return std::mem::forget(runnable);
+        }
+        if while_it_ran && planted(Plant::GivingWayIsNoPush) {
+            return self.queue(runnable, Self::push_telling_nobody);
+        }
         // Who was woken while it ran gives way.
         let push = if while_it_ran { Self::push_behind } else { Self::push_next };
         self.queue(runnable, push);
@@ -174,7 +183,9 @@ impl<T: Send + 'static> Shared<T> {
             Some(worker) => push(self, worker, runnable),
             None => {
                 self.futures.injector.push(runnable, || self.clock.now_ns());
-                self.announce_pushed(1);
+                if !planted(Plant::WakeIsNoPush) {
+                    self.announce_pushed(1);
+                }
             }
         }
     }
@@ -187,6 +198,9 @@ impl<T: Send + 'static> Shared<T> {
             Lifo::Stealable => self.futures.slots[worker].fill(runnable),
         };
         match displaced {
+            Some(displaced) if planted(Plant::DisplacedIsNoPush) => {
+                self.push_telling_nobody(worker, displaced);
+            }
             Some(displaced) => self.push_behind(worker, displaced),
             None if self.futures.lifo == Lifo::Private => {}
             // Filling an empty slot is a push: if this worker goes on for long, another one must be there to take it.
@@ -196,9 +210,14 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     /// Queues a future behind those that the worker has.
-    fn push_behind(&self, _worker: usize, runnable: Runnable) {
-        seat::with(|seat| seat.queue.push(runnable));
+    fn push_behind(&self, worker: usize, runnable: Runnable) {
+        self.push_telling_nobody(worker, runnable);
         self.announce_to_thieves(1);
+    }
+
+    #[inline]
+    fn push_telling_nobody(&self, _worker: usize, runnable: Runnable) {
+        seat::with(|seat| seat.queue.push(runnable));
     }
 
     /// Queues a new future. Who spawns many shares them: when the queue is full, half of it goes to the injector.

@@ -15,8 +15,7 @@ const SLOT_RUN_MAX: u32 = 3;
 
 /// A thief takes from a slot that has not changed for so long. Its owner takes what it put there at the end of its
 /// poll, and most polls are over by then: stealing earlier would move futures away from the data that they wait for.
-/// (Loom's clock stands still.)
-const SLOT_UNCHANGED_NS: u64 = if cfg!(heist_loom) { 0 } else { 5_000 };
+const SLOT_UNCHANGED_NS: u64 = 5_000;
 
 /// A lap takes no more from the injector, so that those of the own queue have their turn.
 const LAP_INJECTED_MAX: usize = 512;
@@ -165,12 +164,17 @@ impl<T> Worker<T> {
             && slots[watched.victim].occupied() == Some(watched.version)
         {
             let watched_ns = self.shared.clock.now_ns().saturating_sub(watched.since_ns);
-            if watched_ns < SLOT_UNCHANGED_NS {
+            // Loom's clock stands still.
+            if watched_ns < SLOT_UNCHANGED_NS && !cfg!(heist_loom) {
                 self.watched_slot = Some(watched);
                 return None;
             }
             self.metrics().steals_tried.add(1);
-            let stolen = slots[watched.victim].steal()?;
+            let Some(stolen) = slots[watched.victim].steal() else {
+                // Somebody is between the count and the exchange, in one order or the other: let him go on.
+                crate::sync::spin_loop();
+                return None;
+            };
             self.metrics().steals_won.add(1);
             self.metrics().tasks_moved.add(1);
             return Some((stolen, watched.victim));

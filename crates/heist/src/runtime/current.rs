@@ -75,6 +75,12 @@ fn with_current<R>(caller: &str, act: impl FnOnce(&RuntimeHandle) -> R) -> R {
     })
 }
 
+/// The runtime that this code runs on, if any.
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
+pub(crate) fn current() -> Option<RuntimeHandle> {
+    CURRENT.with_borrow(Clone::clone)
+}
+
 /// Makes `handle` the calling thread's current runtime until the guard is dropped.
 #[must_use = "the runtime is current while the guard lives"]
 pub(super) fn enter(handle: RuntimeHandle) -> Guard {

@@ -24,6 +24,8 @@ mod pool;
 
 pub use block_on::block_on;
 pub use builder::RuntimeBuilder;
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
+pub(crate) use current::current;
 pub use current::{spawn, spawn_blocking};
 pub use error::{RuntimeJoinTimeout, ShutdownTimeout};
 pub use group::{GroupError, TaskGroup};

@@ -176,8 +176,13 @@ impl Termination {
     #[inline]
     pub fn end_future_on(&self, worker: usize) {
         let ended = &self.workers[worker].futures_ended;
-        // Release: pairs with the Acquire of the sums, as `consumed`.
-        ended.store(ended.load(Ordering::Relaxed) + 1, Ordering::Release);
+        let order = if planted(Plant::FutureEndRelaxed) {
+            Ordering::Relaxed
+        } else {
+            // Pairs with the Acquire of the sums, as `consumed`.
+            Ordering::Release
+        };
+        ended.store(ended.load(Ordering::Relaxed) + 1, order);
         #[cfg(heist_plant)]
         if let Some(scheme) = &self.rejected {
             scheme.count_at_once(-1);

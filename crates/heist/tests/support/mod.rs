@@ -93,6 +93,10 @@ impl Runs {
         self.0[task].fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn get(&self, task: usize) -> u32 {
+        self.0[task].load(Ordering::Relaxed)
+    }
+
     #[track_caller]
     pub(crate) fn check(&self, expected: impl Fn(usize) -> u32) {
         for (task, runs) in self.0.iter().enumerate() {
