@@ -4,4 +4,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 CARGO_TARGET_DIR=target-shuttle RUSTFLAGS="--cfg heist_shuttle --cfg heist_plant" \
-    cargo test -p heist --release --quiet --test shuttle_pool --test shuttle_lanes "$@"
+    cargo test -p heist --release --quiet --test shuttle_pool --test shuttle_lanes --test shuttle_futures "$@"

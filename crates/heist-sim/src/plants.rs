@@ -115,7 +115,15 @@ pub fn verdict(plant: Plant) -> Verdict {
         | Plant::DropOutsideUncounted
         | Plant::FutureEndUncounted
         | Plant::StopForgetsFutures
-        | Plant::LiveSetTakesAfterStop => Verdict::LeftToLoom,
+        | Plant::LiveSetTakesAfterStop
+        | Plant::WakeIsNoPush
+        | Plant::WakeWhileRunningLost
+        | Plant::GivingWayIsNoPush
+        | Plant::DisplacedIsNoPush
+        | Plant::FutureDropUncounted
+        | Plant::FutureEndRelaxed
+        | Plant::SlotExchangeRelaxed
+        | Plant::WakeOfQueuedWritesNothing => Verdict::LeftToLoom,
         Plant::SeedIdle => found("standard", &[AsleepBesideWork], 200),
         Plant::InFlightWord | Plant::QuietTree | Plant::CountBeforeLooking => Verdict::Sound,
     }

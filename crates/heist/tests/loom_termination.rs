@@ -16,6 +16,7 @@ const NEVER: &str = "every task has ended and nobody noticed";
 /// Two workers, both quiet; one task is accepted and waits. It spawns a child that the other worker may
 /// steal. Meanwhile the pool is closed.
 struct Pool {
+    child: Child,
     intake: Intake,
     termination: Termination,
     /// Touched by a running task, so that the model can stop it half way.
@@ -25,6 +26,16 @@ struct Pool {
 }
 
 const TASKS: usize = 2;
+
+/// What the task spawns: the two kinds are counted in different ways.
+#[derive(Clone, Copy)]
+enum Child {
+    Task,
+    Future,
+}
+
+const ROOT_WORKER: usize = 0;
+const THIEF: usize = 1;
 
 impl Pool {
     fn notice(&self, done: bool) {
@@ -40,6 +51,27 @@ impl Pool {
         ledger.consume(&self.termination);
     }
 
+    fn spawn_child(&self, ledger: &mut Ledger, queue: &LocalQueue<()>) {
+        match self.child {
+            Child::Task => ledger.produce(&self.termination, 1, || queue.push(())),
+            Child::Future => {
+                self.termination.spawn_future_on(ROOT_WORKER);
+                queue.push(());
+            }
+        }
+    }
+
+    fn end_child(&self, ledger: &mut Ledger, worker: usize) {
+        match self.child {
+            Child::Task => self.end_task(ledger),
+            Child::Future => {
+                self.at_work.fetch_add(1, Ordering::Relaxed);
+                self.ended.add();
+                self.termination.end_future_on(worker);
+            }
+        }
+    }
+
     fn go_quiet(&self, ledger: &mut Ledger) {
         self.notice(ledger.go_quiet(&self.termination, &self.intake).done);
     }
@@ -47,10 +79,10 @@ impl Pool {
     /// Runs the root and, if nobody has stolen it, its child.
     fn work_on_root(&self, mut ledger: Ledger, queue: &LocalQueue<()>) {
         ledger.leave_quiet(&self.termination);
-        ledger.produce(&self.termination, 1, || queue.push(()));
+        self.spawn_child(&mut ledger, queue);
         self.end_task(&mut ledger);
         if queue.pop().is_some() {
-            self.end_task(&mut ledger);
+            self.end_child(&mut ledger, ROOT_WORKER);
         }
         self.go_quiet(&mut ledger);
     }
@@ -58,15 +90,24 @@ impl Pool {
     fn steal_child(&self, mut ledger: Ledger, victim: &Stealer<()>) {
         if let Steal::Success(()) = victim.steal_half(&LocalQueue::new(), 1) {
             ledger.leave_quiet(&self.termination);
-            self.end_task(&mut ledger);
+            self.end_child(&mut ledger, THIEF);
             self.go_quiet(&mut ledger);
         }
     }
 }
 
 fn two_workers_and_a_closer() {
+    two_workers_and_a_closer_of(Child::Task);
+}
+
+fn a_future_and_a_closer() {
+    two_workers_and_a_closer_of(Child::Future);
+}
+
+fn two_workers_and_a_closer_of(child: Child) {
     let (termination, mut ledgers) = Termination::new(2);
     let pool = Arc::new(Pool {
+        child,
         intake: Intake::new(),
         termination,
         at_work: AtomicUsize::new(0),
@@ -100,6 +141,11 @@ fn done_is_found_neither_early_nor_never() {
     check(Size::Small, two_workers_and_a_closer);
 }
 
+#[test]
+fn done_is_found_neither_early_nor_never_with_a_future() {
+    check(Size::Small, a_future_and_a_closer);
+}
+
 /// The bound at which the reverse of the produced-before-push rule shows, so that passing here means
 /// something.
 #[test]
@@ -115,6 +161,11 @@ fn bites_sums_reversed() {
 #[test]
 fn bites_consumed_relaxed() {
     must_fail(Plant::ConsumedRelaxed, 2, EARLY, two_workers_and_a_closer);
+}
+
+#[test]
+fn bites_the_end_of_a_future_relaxed() {
+    must_fail(Plant::FutureEndRelaxed, 2, EARLY, a_future_and_a_closer);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Invariants: a future is counted before anybody can see it. A wake-up is never refused: the pool cannot be done
 //! while the future lives.
 
-use super::error::{SpawnError, TaskPanic};
+use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
 use super::shared::Shared;
 use super::waiting::StopWhenCancelled;
 use crate::future::counted::{Counted, Ended};
@@ -22,6 +22,9 @@ use std::task::Context;
 /// half of it over, and others see it there at once.
 const SPAWNED_MAX: usize = 64;
 
+/// A future that is to be polled for the first time, and the end that awaits it.
+type Made<T> = (Runnable, Task<Ended<T>>);
+
 /// What a future asks of its pool, whatever the type of the pool's tasks.
 pub(crate) trait Pool: Send + Sync + 'static {
     /// The future has returned `Pending` for the first time: notes how a stop can reach it.
@@ -39,12 +42,9 @@ pub(crate) trait Pool: Send + Sync + 'static {
 
 impl<T: Send + 'static> Pool for Arc<Shared<T>> {
     fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace> {
-        // Nobody but workers polls; elsewhere (a thread for blocking work) a future never waits.
+        // Nobody but workers polls; elsewhere (a thread for blocking calls) a future never waits.
         let worker = worker_id::worker_of(self.pool())?;
-        if self.futures.live.is_first() {
-            // With everybody asleep nobody would ask the token.
-            self.watch_for_cancellation(&StopWhenCancelled::of(self));
-        }
+        Shared::hear_of_cancellation(self);
         let place = self.futures.live.add(worker, cx.waker().clone());
         if place.is_none() {
             // Stopped: whoever polls it next drops it.
@@ -96,29 +96,60 @@ impl<T: Send + 'static> Shared<T> {
 
     /// Makes a future that counts as the pool's, but is polled where `schedule` says. The caller is to have it polled
     /// for the first time.
-    pub(crate) fn make_future<F>(
+    ///
+    /// # Errors
+    /// Gives the future back if the pool is closed.
+    pub fn make_future<F>(
         this: &Arc<Self>,
         future: F,
         schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
-    ) -> Result<(Runnable, Task<Ended<F::Output>>), SpawnError<F>>
+    ) -> Result<Made<F::Output>, SpawnError<F>>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        match this.running_worker() {
-            Some(worker) => {
-                this.termination.spawn_future_on(worker);
-                this.metrics.worker(worker).futures_spawned.add(1);
-            }
-            None => {
-                if !this.accept(1) {
-                    return Err(SpawnError::new(this.refusal(), future));
-                }
-                this.metrics.add_future_spawned_outside();
-            }
+        if let Err(kind) = this.count_futures(1) {
+            return Err(SpawnError::new(kind, future));
         }
         this.futures.use_them();
-        Ok(raw::spawn(Counted::new(future, Arc::clone(this)), schedule))
+        Ok(Self::make_counted(this, future, schedule))
+    }
+
+    /// Makes a task of a future that was counted as spawned.
+    pub(crate) fn make_counted<F>(
+        this: &Arc<Self>,
+        future: F,
+        schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
+    ) -> (Runnable, Task<Ended<F::Output>>)
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        raw::spawn(Counted::new(future, Arc::clone(this)), schedule)
+    }
+
+    /// Counts futures as spawned, all of them or none.
+    pub(crate) fn count_futures(&self, count: u64) -> Result<(), SpawnErrorKind> {
+        if let Some(worker) = self.running_worker() {
+            self.termination.spawn_futures_on(worker, count);
+            self.metrics.worker(worker).futures_spawned.add(count);
+            return Ok(());
+        }
+        if self.is_inside() {
+            self.termination.produce_inside(count);
+        } else if !self.accept(count) {
+            return Err(self.refusal());
+        }
+        self.metrics.add_futures_spawned_outside(count);
+        Ok(())
+    }
+
+    /// Has the pool told of a cancellation from now on: with everybody asleep nobody would ask the token.
+    #[inline]
+    pub(crate) fn hear_of_cancellation(this: &Arc<Self>) {
+        if this.futures.live.is_first() {
+            this.watch_for_cancellation(&StopWhenCancelled::of(this));
+        }
     }
 
     /// The worker whose thread this is, if it is at work: nobody can find the pool done before it goes quiet.
@@ -131,6 +162,12 @@ impl<T: Send + 'static> Shared<T> {
     fn schedule(&self, runnable: Runnable, while_it_ran: bool) {
         if planted(Plant::WakeRefusedAfterClose) && !self.intake.is_accepting() {
             return std::mem::forget(runnable);
+        }
+        if while_it_ran && planted(Plant::WakeWhileRunningLost) {
+            return std::mem::forget(runnable);
+        }
+        if while_it_ran && planted(Plant::GivingWayIsNoPush) {
+            return self.queue(runnable, Self::push_telling_nobody);
         }
         // Who was woken while it ran gives way.
         let push = if while_it_ran { Self::push_behind } else { Self::push_next };
@@ -146,7 +183,9 @@ impl<T: Send + 'static> Shared<T> {
             Some(worker) => push(self, worker, runnable),
             None => {
                 self.futures.injector.push(runnable, || self.clock.now_ns());
-                self.announce_pushed(1);
+                if !planted(Plant::WakeIsNoPush) {
+                    self.announce_pushed(1);
+                }
             }
         }
     }
@@ -159,6 +198,9 @@ impl<T: Send + 'static> Shared<T> {
             Lifo::Stealable => self.futures.slots[worker].fill(runnable),
         };
         match displaced {
+            Some(displaced) if planted(Plant::DisplacedIsNoPush) => {
+                self.push_telling_nobody(worker, displaced);
+            }
             Some(displaced) => self.push_behind(worker, displaced),
             None if self.futures.lifo == Lifo::Private => {}
             // Filling an empty slot is a push: if this worker goes on for long, another one must be there to take it.
@@ -168,9 +210,14 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     /// Queues a future behind those that the worker has.
-    fn push_behind(&self, _worker: usize, runnable: Runnable) {
-        seat::with(|seat| seat.queue.push(runnable));
+    fn push_behind(&self, worker: usize, runnable: Runnable) {
+        self.push_telling_nobody(worker, runnable);
         self.announce_to_thieves(1);
+    }
+
+    #[inline]
+    fn push_telling_nobody(&self, _worker: usize, runnable: Runnable) {
+        seat::with(|seat| seat.queue.push(runnable));
     }
 
     /// Queues a new future. Who spawns many shares them: when the queue is full, half of it goes to the injector.

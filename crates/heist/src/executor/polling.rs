@@ -15,8 +15,7 @@ const SLOT_RUN_MAX: u32 = 3;
 
 /// A thief takes from a slot that has not changed for so long. Its owner takes what it put there at the end of its
 /// poll, and most polls are over by then: stealing earlier would move futures away from the data that they wait for.
-/// (Loom's clock stands still.)
-const SLOT_UNCHANGED_NS: u64 = if cfg!(heist_loom) { 0 } else { 5_000 };
+const SLOT_UNCHANGED_NS: u64 = 5_000;
 
 /// A lap takes no more from the injector, so that those of the own queue have their turn.
 const LAP_INJECTED_MAX: usize = 512;
@@ -39,7 +38,7 @@ pub(super) struct WatchedSlot {
 impl<T> Worker<T> {
     /// Seats this worker on the calling thread until the guard is dropped.
     pub(super) fn sit_down(&mut self) -> seat::Guard {
-        seat::enter(self.seat.take().expect("a worker sits down once"))
+        seat::enter(Box::new(self.seat.take().expect("a worker sits down once")))
     }
 
     /// Marks the calling thread as this worker's for as long as it lives: for the threads of a model, which the pool
@@ -59,11 +58,10 @@ impl<T> Worker<T> {
 
     #[inline]
     pub(super) fn pop_own_future(&mut self) -> Option<Runnable> {
-        if self.slot_run < SLOT_RUN_MAX || planted(Plant::SlotRunUnbounded) {
-            if let Some(next) = self.take_from_own_slot() {
-                self.slot_run += 1;
-                return Some(next);
-            }
+        let slot_first = self.slot_run < SLOT_RUN_MAX || planted(Plant::SlotRunUnbounded);
+        if slot_first && let Some(next) = self.take_from_own_slot() {
+            self.slot_run += 1;
+            return Some(next);
         }
         self.slot_run = 0;
         self.pop_queued_future().or_else(|| self.take_from_own_slot())
@@ -166,12 +164,17 @@ impl<T> Worker<T> {
             && slots[watched.victim].occupied() == Some(watched.version)
         {
             let watched_ns = self.shared.clock.now_ns().saturating_sub(watched.since_ns);
-            if watched_ns < SLOT_UNCHANGED_NS {
+            // Loom's clock stands still.
+            if watched_ns < SLOT_UNCHANGED_NS && !cfg!(heist_loom) {
                 self.watched_slot = Some(watched);
                 return None;
             }
             self.metrics().steals_tried.add(1);
-            let stolen = slots[watched.victim].steal()?;
+            let Some(stolen) = slots[watched.victim].steal() else {
+                // Somebody is between the count and the exchange, in one order or the other: let him go on.
+                crate::sync::spin_loop();
+                return None;
+            };
             self.metrics().steals_won.add(1);
             self.metrics().tasks_moved.add(1);
             return Some((stolen, watched.victim));

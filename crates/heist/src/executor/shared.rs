@@ -1,5 +1,6 @@
 //! What all workers and handles of a pool reach, and how a pool is closed, stopped and finished.
 
+use super::attached::Attached;
 use super::config::{ExecutorConfig, OnPanic};
 use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
 use super::task::contain;
@@ -80,6 +81,7 @@ pub struct Shared<T> {
     stage: AtomicU8,
     pub(super) cancel: CancelToken,
     panics: Mutex<Panics>,
+    attached: Option<Box<dyn Attached>>,
 }
 
 impl<T> std::fmt::Debug for Shared<T> {
@@ -91,6 +93,14 @@ impl<T> std::fmt::Debug for Shared<T> {
 impl<T> Shared<T> {
     /// The shared state of a pool and its workers, none of them started. `config` must be valid.
     pub fn new(config: &ExecutorConfig) -> (Arc<Self>, Vec<Worker<T>>) {
+        Self::with_attached(config, None)
+    }
+
+    /// The same, for a pool to which something is attached.
+    pub(crate) fn with_attached(
+        config: &ExecutorConfig,
+        attached: Option<Box<dyn Attached>>,
+    ) -> (Arc<Self>, Vec<Worker<T>>) {
         let (idle, parkers) = Idle::new(config.workers);
         let (termination, ledgers) = Termination::new(config.workers);
         let locals: Vec<_> = (0..config.workers).map(|_| LocalQueue::new()).collect();
@@ -127,6 +137,7 @@ impl<T> Shared<T> {
             stage: AtomicU8::new(Stage::Running as u8),
             cancel: config.cancel.clone(),
             panics: Mutex::new(Panics::default()),
+            attached,
         });
         let workers = locals
             .into_iter()
@@ -300,6 +311,9 @@ impl<T> Shared<T> {
         if drops_from_now_on {
             self.release_waiting();
             self.release_futures();
+            if let Some(attached) = &self.attached {
+                attached.pool_stopped();
+            }
         }
     }
 
@@ -307,6 +321,9 @@ impl<T> Shared<T> {
     pub(super) fn finish(&self) {
         self.termination.set_done();
         self.idle.wake_all_for_exit();
+        if let Some(attached) = &self.attached {
+            attached.pool_done();
+        }
     }
 
     /// Whether tasks are to be dropped instead of run. Notices a cancellation, and closes the intake for it.
@@ -391,6 +408,11 @@ impl<T> Shared<T> {
     /// All counters, added up.
     pub fn metrics_snapshot(&self) -> MetricsSnapshot {
         let injected = self.injector.len() + self.futures.injector.len();
-        self.metrics.snapshot(injected, self.waiting.len(), self.idle.wakes_sent())
+        let mut snapshot =
+            self.metrics.snapshot(injected, self.waiting.len(), self.idle.wakes_sent());
+        if let Some(attached) = &self.attached {
+            attached.add_to(&mut snapshot);
+        }
+        snapshot
     }
 }

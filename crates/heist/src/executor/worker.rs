@@ -26,7 +26,7 @@ pub struct Worker<T> {
     pub(super) rng: XorShift64,
     local: LocalQueue<T>,
     /// Its end of the queue of futures, until it sits down on its thread.
-    pub(super) seat: Option<Box<Seat>>,
+    pub(super) seat: Option<Seat>,
     parker: Parker,
     ledger: Ledger,
     pub(super) pace: Pace,
@@ -65,7 +65,7 @@ impl<T> Worker<T> {
         id: usize,
         shared: Arc<Shared<T>>,
         local: LocalQueue<T>,
-        seat: Box<Seat>,
+        seat: Seat,
         parker: Parker,
         ledger: Ledger,
         config: &ExecutorConfig,

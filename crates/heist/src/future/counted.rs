@@ -15,12 +15,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// What became of a future: its output, or what it panicked with. If nobody takes it, a panic of its drop is contained.
-pub(crate) struct Ended<T>(Option<Result<T, Box<dyn Any + Send>>>);
+pub struct Ended<T>(Option<Result<T, Box<dyn Any + Send>>>);
 
 impl<T> Ended<T> {
     /// Takes it out.
     pub(crate) fn into_result(mut self) -> Result<T, Box<dyn Any + Send>> {
         self.0.take().expect("only this takes it")
+    }
+}
+
+impl<T> std::fmt::Debug for Ended<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ended").finish_non_exhaustive()
     }
 }
 
@@ -44,7 +50,7 @@ pin_project! {
 
     impl<F, P: Pool> PinnedDrop for Counted<F, P> {
         fn drop(this: Pin<&mut Self>) {
-            if this.future.is_some() {
+            if this.future.is_some() && !planted(Plant::FutureDropUncounted) {
                 this.end();
             }
         }
@@ -88,7 +94,9 @@ impl<F: Future, P: Pool> Future for Counted<F, P> {
                 Err(payload)
             }
         };
-        if !planted(Plant::FutureEndUncounted) {
+        if planted(Plant::FutureEndUncounted) {
+            self.project().future.set(None);
+        } else {
             self.end();
         }
         Poll::Ready(Ended(Some(ended)))

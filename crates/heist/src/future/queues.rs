@@ -31,7 +31,7 @@ pub(crate) struct FutureQueues {
 
 impl FutureQueues {
     /// The queues for `workers` workers, and each one's own end.
-    pub(crate) fn new(workers: usize, lifo: Lifo) -> (Self, Vec<Box<Seat>>) {
+    pub(crate) fn new(workers: usize, lifo: Lifo) -> (Self, Vec<Seat>) {
         let locals: Vec<_> = (0..workers).map(|_| LocalQueue::new_fifo()).collect();
         let queues = Self {
             in_use: AtomicBool::new(false),

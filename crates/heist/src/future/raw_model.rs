@@ -8,11 +8,13 @@
 //! - A [`Waker`] is cloned by the standard library, unseen. So the word counts lots of references, not references: all
 //!   that come from one [`Runnable`] are one lot, which ends with the last of them. Clones and the drops that are not
 //!   the last order nothing here, where the real ones do; nothing is ordered here that the real one leaves unordered.
-//! - A destructor or a waker that panics aborts the real process. Here it unwinds: checkers report by panics.
+//! - A destructor or a waker that panics aborts the real process. Here it unwinds: checkers report by panics. What a
+//!   failed model of loom's leaves behind is leaked.
 //!
 //! What it does *not* improve on: a detached future that waits and has kept no waker is forgotten, never dropped, as
 //! in the real one. Who needs its end has to hold a waker while it runs.
 
+use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicUsize, Ordering};
 use std::any::Any;
 use std::fmt;
@@ -264,6 +266,12 @@ impl Core {
     }
 }
 
+/// Whether a model has failed and its threads are being unwound. Its atomics are gone then, and a `drop` that uses them
+/// would end the process before the failure is told. (So models do not drop tasks while they unwind for other reasons.)
+fn model_has_failed() -> bool {
+    cfg!(heist_loom) && std::thread::panicking()
+}
+
 /// A lot of references: one [`Runnable`] at most, and wakers.
 struct References {
     core: Arc<Core>,
@@ -294,6 +302,9 @@ impl References {
 
 impl Drop for References {
     fn drop(&mut self) {
+        if model_has_failed() {
+            return std::mem::forget(Arc::clone(&self.core));
+        }
         let left = self.core.state.fetch_sub(REFERENCE, Ordering::AcqRel) - REFERENCE;
         if left >= REFERENCE || left & (TASK | COMPLETED | CLOSED) != 0 {
             return;
@@ -315,9 +326,9 @@ impl Wake for References {
 
     fn wake_by_ref(self: &Arc<Self>) {
         // That it is scheduled already is written all the same: whoever runs it next must see what the waker saw.
-        let woken = self
-            .core
-            .update_if(|state| state & (COMPLETED | CLOSED) == 0, |state| state | SCHEDULED);
+        let writes = |state| state & SCHEDULED == 0 || !planted(Plant::WakeOfQueuedWritesNothing);
+        let may = |state| state & (COMPLETED | CLOSED) == 0 && writes(state);
+        let woken = self.core.update_if(may, |state| state | SCHEDULED);
         if woken.is_ok_and(|state| state & (SCHEDULED | RUNNING) == 0) {
             (self.core.schedule)(Runnable(Some(Arc::clone(self))), false);
         }
@@ -373,6 +384,9 @@ impl Runnable {
 impl Drop for Runnable {
     fn drop(&mut self) {
         let Some(references) = self.0.take() else { return };
+        if model_has_failed() {
+            return std::mem::forget(references);
+        }
         let core = Arc::clone(&references.core);
         // Who finds it closed already drops the future all the same.
         let _closed =
@@ -504,6 +518,9 @@ impl<T> Task<T> {
 
 impl<T> Drop for Task<T> {
     fn drop(&mut self) {
+        if model_has_failed() {
+            return std::mem::forget(Arc::clone(&self.core));
+        }
         if !self.detached {
             self.cancel();
         }

@@ -21,8 +21,8 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    pub(crate) fn new(queue: LocalQueue<Runnable>) -> Box<Self> {
-        Box::new(Self { queue, private_slot: None, batch: Vec::new() })
+    pub(crate) fn new(queue: LocalQueue<Runnable>) -> Self {
+        Self { queue, private_slot: None, batch: Vec::new() }
     }
 }
 

@@ -169,6 +169,22 @@ plants! {
     StopForgetsFutures,
     /// A future that begins to wait while the pool is stopped is taken in, and left there.
     LiveSetTakesAfterStop,
+    /// A wake-up from outside is queued, and nobody is told.
+    WakeIsNoPush,
+    /// A future that is woken while it runs is not queued again.
+    WakeWhileRunningLost,
+    /// A future that gives way is queued, and nobody is told.
+    GivingWayIsNoPush,
+    /// What is displaced from the LIFO slot is queued, and nobody is told.
+    DisplacedIsNoPush,
+    /// A future that is dropped before it completes is not counted as ended.
+    FutureDropUncounted,
+    /// That a future has ended is stored without release.
+    FutureEndRelaxed,
+    /// A LIFO slot's exchange orders nothing.
+    SlotExchangeRelaxed,
+    /// Waking a future that is queued already writes nothing.
+    WakeOfQueuedWritesNothing,
 }
 
 #[cfg(not(heist_plant))]

@@ -1,6 +1,8 @@
 //! How the loom tests explore: bounded in CI, unbounded on request, and with a bug planted.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
 
+pub mod futures;
+
 use heist::executor::shared::Shared;
 use heist::executor::task::TaskRunner;
 use heist::executor::worker::Worker;
@@ -9,7 +11,8 @@ use heist::sync::plant::{self, Plant};
 use heist::sync::{Arc, Mutex};
 use heist::trace::NoTrace;
 use heist::{ExecutorConfig, ExecutorHandle, WorkerCtx};
-use std::cell::Cell;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How many schedules a model has, which decides how far it can be explored.
@@ -70,15 +73,30 @@ pub fn must_fail(
 
 thread_local! {
     static FAILURE_IS_EXPECTED: Cell<bool> = const { Cell::new(false) };
+    /// What the first panic of an expected failure said. Others may follow: code that contains panics goes on in a
+    /// model that has ended.
+    static FIRST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps a failure that is wanted out of the output.
+fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or_default().to_owned()
+}
+
+/// Keeps a failure that is wanted out of the output, and its first panic in mind.
 fn silence_expected_failures() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let report = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if !FAILURE_IS_EXPECTED.get() {
+            if FAILURE_IS_EXPECTED.get() {
+                // Without words, it is loom's own way to end its threads.
+                if let Some(message) = info.payload_as_str() {
+                    FIRST_PANIC.with_borrow_mut(|first| {
+                        first.get_or_insert_with(|| message.to_owned());
+                    });
+                }
+            } else {
                 report(info);
             }
         }));
@@ -88,15 +106,12 @@ fn silence_expected_failures() {
 /// Whether the model fails, which it may only do as `symptom` says.
 pub fn fails(bound: usize, symptom: &str, model: impl Fn() + Send + Sync + 'static) -> bool {
     silence_expected_failures();
+    FIRST_PANIC.set(None);
     FAILURE_IS_EXPECTED.set(true);
     let outcome = catch_unwind(AssertUnwindSafe(|| explore(Some(bound), model)));
     FAILURE_IS_EXPECTED.set(false);
     let Err(payload) = outcome else { return false };
-    let message = payload
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| payload.downcast_ref::<&str>().copied())
-        .unwrap_or_default();
+    let message = FIRST_PANIC.take().unwrap_or_else(|| message_of(&*payload));
     assert!(message.contains(symptom), "failed, but not as expected: {message}");
     true
 }

@@ -4,6 +4,9 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
 pub(crate) mod counting;
+pub(crate) mod event;
+pub(crate) mod fairness;
+pub(crate) mod limited;
 pub(crate) mod queued;
 pub(crate) mod silence;
 pub(crate) mod sync;
@@ -166,7 +169,7 @@ pub(crate) const SILENT: &str = "silent";
 
 /// Keeps the panics of threads named [`SILENT`] out of the output. All other threads keep their say, so a
 /// failed assertion is still reported.
-fn silence_panics() {
+pub(crate) fn silence_panics() {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
         let report = std::panic::take_hook();

@@ -6,6 +6,15 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
+/// How often each thread of this process, but for the one that asks, gave up its core of its own accord.
+pub(crate) fn context_switches_of_others() -> BTreeMap<String, u64> {
+    let mut switches = context_switches("");
+    let this = std::fs::read_link("/proc/thread-self").expect("/proc is mounted");
+    let this = this.file_name().and_then(|thread| thread.to_str()).expect("a number");
+    switches.remove(this).expect("this thread is one of them");
+    switches
+}
+
 /// How often each thread of this name gave up its core of its own accord.
 pub(crate) fn context_switches(thread_name: &str) -> BTreeMap<String, u64> {
     threads_named(thread_name)
@@ -31,6 +40,23 @@ pub(crate) fn settle(thread_name: &str) -> BTreeMap<String, u64> {
         }
         before = now;
     }
+}
+
+/// Requires that no other thread of the process makes a context switch for so long. Returns how many there are.
+#[track_caller]
+pub(crate) fn check_process_silent_for(time: Duration) -> usize {
+    let mut before = context_switches_of_others();
+    loop {
+        thread::sleep(Duration::from_millis(200));
+        let now = context_switches_of_others();
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    thread::sleep(time);
+    assert_eq!(context_switches_of_others(), before, "context switches of an idle process");
+    before.len()
 }
 
 /// Requires that the pool's threads make no context switch for so long.

@@ -1,14 +1,16 @@
 //! Futures that keep a runtime busy until they are told to stop.
 
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
 use crate::runtimes::{FutureRuntime, Spawn};
-use crate::workload::compute;
+
+/// What a future does between two looks at whether to go on.
+pub(super) trait Work: Fn() + Copy + Send + Sync + 'static {}
+
+impl<W: Fn() + Copy + Send + Sync + 'static> Work for W {}
 
 /// To be stopped, or the runtime stays busy.
 #[must_use]
@@ -19,7 +21,7 @@ pub(super) struct Busy {
 
 impl Busy {
     /// Futures that work and yield, again and again.
-    pub(super) fn yielding<R: FutureRuntime>(runtime: &R, futures: usize, work: fn()) -> Self {
+    pub(super) fn yielding<R: FutureRuntime>(runtime: &R, futures: usize, work: impl Work) -> Self {
         Self::start(futures, |go_on| {
             runtime.spawn_detached(async move {
                 while go_on.load(Ordering::Relaxed) {
@@ -31,29 +33,10 @@ impl Busy {
     }
 
     /// Futures that work and spawn their like.
-    pub(super) fn spawning<R: FutureRuntime>(runtime: &R, futures: usize, work: fn()) -> Self {
+    pub(super) fn spawning<R: FutureRuntime>(runtime: &R, futures: usize, work: impl Work) -> Self {
         let inside = runtime.inside();
         Self::start(futures, |go_on| {
             runtime.spawn_detached(async move { spawn_worker(inside, go_on, work) });
-        })
-    }
-
-    /// Futures that compute for so many rounds and wake themselves, again and again.
-    pub(super) fn waking_themselves<R: FutureRuntime>(
-        runtime: &R,
-        futures: usize,
-        rounds: u32,
-    ) -> Self {
-        Self::start(futures, |go_on| {
-            runtime.spawn_detached(poll_fn(move |context| {
-                compute(rounds, rounds);
-                if go_on.load(Ordering::Relaxed) {
-                    context.waker().wake_by_ref();
-                    Poll::Pending
-                } else {
-                    Poll::Ready(())
-                }
-            }));
         })
     }
 
@@ -74,7 +57,7 @@ impl Busy {
     }
 }
 
-fn spawn_worker<S>(inside: S, go_on: Arc<AtomicBool>, work: fn())
+fn spawn_worker<S>(inside: S, go_on: Arc<AtomicBool>, work: impl Work)
 where
     S: Spawn + Copy + Send + Sync + 'static,
 {

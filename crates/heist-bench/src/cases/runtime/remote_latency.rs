@@ -1,6 +1,6 @@
 //! How long a future that is spawned from outside waits for its first poll while all workers are busy.
 //!
-//! The workers are busy with futures that compute and wake themselves, so there is always something in their own
+//! The workers are busy with futures that compute and spawn their like, so there is always something in their own
 //! queues: how soon they look at what came from outside is a matter of their policy. (Yielding would not do, since a
 //! runtime may look outside before it goes back to a future that yielded.)
 
@@ -12,6 +12,7 @@ use super::busy::Busy;
 use crate::clock::now_ns;
 use crate::measure::Series;
 use crate::runtimes::{Experiment, FutureRuntime};
+use crate::workload::compute;
 
 /// For all workers to have got something to do.
 const SETTLE: Duration = Duration::from_millis(2);
@@ -30,7 +31,7 @@ impl Experiment for RemoteLatency {
 
     fn sample<R: FutureRuntime>(self, runtime: &R) -> [f64; 2] {
         let rounds = self.rounds_per_poll;
-        let busy = Busy::waking_themselves(runtime, 2 * self.workers, rounds);
+        let busy = Busy::spawning(runtime, 2 * self.workers, move || compute(rounds, rounds));
         thread::sleep(SETTLE);
         let mut pauses = Pauses::new();
         let latencies_us = Series::new((0..self.cycles).map(|_| {

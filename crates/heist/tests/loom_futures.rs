@@ -1,0 +1,292 @@
+//! Futures on the pool under loom: the real workers, scheduling, counting and live set, over a modelled raw task.
+//!
+//! See `Size` for how far each model is explored, and when. What two workers do with futures is in `loom_slot`.
+#![cfg(heist_loom)]
+
+mod loom_support;
+
+use heist::executor::shared::Shared;
+use heist::future::raw::{self, Runnable};
+use heist::sync::plant::Plant;
+use heist::sync::{Arc, AtomicBool, Ordering};
+use heist::{CancelToken, ExecutorConfig, JoinError, block_on};
+use loom_support::futures::{DropTally, Event, start_futures};
+use loom_support::{DEADLOCK, Size, Tally, check, config, must_fail};
+use std::future::{pending, poll_fn};
+use std::sync::Mutex;
+use std::task::Poll;
+
+/// A future waits while its worker parks, and is woken from outside.
+fn wake_against_park() {
+    let (event, ended) = (Event::new(), Tally::default());
+    let (shared, (), threads) = start_futures(&config(1), |pool| {
+        let (event, ended) = (event.clone(), ended.clone());
+        let future = async move {
+            event.wait().await;
+            ended.add();
+        };
+        pool.spawn_future(future).unwrap().detach();
+    });
+    event.set();
+    shared.close();
+    threads.join();
+    assert_eq!(ended.get(), 1);
+}
+
+#[test]
+fn a_wake_against_a_parking_worker() {
+    check(Size::Medium, wake_against_park);
+}
+
+/// Two threads wake one future, which waits for both: each wake-up comes before its poll, in it, at its end, or while
+/// the other one has it queued.
+fn two_wakes_against_polls() {
+    let (events, ended) = ([Event::new(), Event::new()], Tally::default());
+    let (shared, (), threads) = start_futures(&config(1), |pool| {
+        let (events, ended) = (events.clone(), ended.clone());
+        let future = async move {
+            Event::wait_for_all(&events).await;
+            ended.add();
+        };
+        pool.spawn_future(future).unwrap().detach();
+    });
+    let [first, second] = events;
+    let waker = loom::thread::spawn(move || first.set());
+    second.set();
+    shared.close();
+    threads.join();
+    waker.join().unwrap();
+    assert_eq!(ended.get(), 1);
+}
+
+#[test]
+fn two_wakes_against_the_end_of_a_poll() {
+    check(Size::Large, two_wakes_against_polls);
+}
+
+const LOST: &str = "woken, and not polled with what the waker had to say";
+
+/// A future that is queued is woken while its poll begins. Either it is queued again, or this poll sees what was
+/// written before the wake-up, although nothing but that orders the two.
+fn wake_against_the_begin_of_a_poll() {
+    let (written, again) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
+    let (read, keep) = (Arc::clone(&written), Arc::clone(&again));
+    let future = poll_fn(move |_cx| match read.load(Ordering::Relaxed) {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    });
+    let (runnable, task) =
+        raw::spawn(future, move |runnable, _| *keep.lock().unwrap() = Some(runnable));
+    let waker = runnable.waker();
+    let wakes = loom::thread::spawn(move || {
+        written.store(true, Ordering::Relaxed);
+        waker.wake_by_ref();
+        waker
+    });
+    runnable.run();
+    // Held until now: a task is not woken by its last waker's end.
+    let _waker = wakes.join().unwrap();
+    let queued_again: Option<Runnable> = again.lock().unwrap().take();
+    if let Some(runnable) = queued_again {
+        runnable.run();
+    }
+    assert!(task.is_finished(), "{LOST}");
+    task.detach();
+}
+
+#[test]
+fn a_wake_against_the_begin_of_a_poll() {
+    check(Size::Small, wake_against_the_begin_of_a_poll);
+}
+
+/// A pool is closed while a future waits: closing refuses no wake-up, and `join` waits for the future.
+fn wake_against_close() {
+    let (event, ended) = (Event::new(), Tally::default());
+    let (shared, (), threads) = start_futures(&config(1), |pool| {
+        let (event, ended) = (event.clone(), ended.clone());
+        let future = async move {
+            event.wait().await;
+            ended.add();
+        };
+        pool.spawn_future(future).unwrap().detach();
+    });
+    let waker = loom::thread::spawn(move || event.set());
+    shared.close();
+    threads.join();
+    assert_eq!(ended.get(), 1, "the workers leave when the future has ended");
+    waker.join().unwrap();
+}
+
+#[test]
+fn a_wake_against_a_close() {
+    check(Size::Large, wake_against_close);
+}
+
+/// A future is awaited by another thread while it completes.
+#[test]
+fn an_await_against_the_completion() {
+    check(Size::Medium, || {
+        let (shared, handle, threads) =
+            start_futures(&config(1), |pool| pool.spawn_future(async { 7 }).unwrap());
+        assert_eq!(block_on(handle).unwrap(), 7);
+        shared.close();
+        threads.join();
+    });
+}
+
+/// A future is woken and then aborted. When the handle says that it is gone, it is.
+fn abort_against_poll() {
+    let (event, dropped) = (Event::new(), Tally::default());
+    let (shared, mut handle, threads) = start_futures(&config(1), |pool| {
+        let (event, value) = (event.clone(), DropTally(dropped.clone()));
+        let future = async move {
+            event.wait().await;
+            drop(value);
+            7
+        };
+        pool.spawn_future(future).unwrap()
+    });
+    event.set();
+    handle.abort();
+    match block_on(handle) {
+        Ok(output) => assert_eq!(output, 7),
+        Err(error) => assert!(matches!(error, JoinError::Aborted), "{error}"),
+    }
+    assert_eq!(dropped.get(), 1, "awaiting the handle waits until the future is gone");
+    shared.close();
+    threads.join();
+    assert_eq!(shared.metrics_snapshot().futures_ended, 1);
+}
+
+#[test]
+fn an_abort_against_a_poll() {
+    check(Size::Medium, abort_against_poll);
+}
+
+/// A future that counts as the pool's ends on a thread that is no worker, while the pool is joined: by being dropped,
+/// or by being polled there.
+fn end_outside_against_join(end: fn(Runnable)) {
+    let (shared, (), threads) = start_futures(&config(1), |_pool| ());
+    let dropped = Tally::default();
+    let value = DropTally(dropped.clone());
+    let schedule = |_runnable, _while_it_ran| unreachable!("nobody wakes it");
+    let (runnable, task) =
+        Shared::make_future(&shared, async move { drop(value) }, schedule).unwrap();
+    task.detach();
+    let ending = loom::thread::spawn(move || end(runnable));
+    shared.close();
+    threads.join();
+    assert_eq!(dropped.get(), 1, "the workers leave when the future is gone");
+    ending.join().unwrap();
+}
+
+fn drop_outside_against_join() {
+    end_outside_against_join(drop);
+}
+
+#[test]
+fn a_future_dropped_outside_of_the_workers_against_a_join() {
+    check(Size::Medium, drop_outside_against_join);
+}
+
+#[test]
+fn a_future_that_ends_outside_of_the_workers_against_a_join() {
+    check(Size::Medium, || end_outside_against_join(|runnable| assert!(!runnable.run())));
+}
+
+/// A pool is stopped while a future begins to wait for something that never comes.
+fn stop_against_waiting(config: &ExecutorConfig, stop: impl FnOnce(&Shared<()>)) {
+    let dropped = Tally::default();
+    let (shared, handle, threads) = start_futures(config, |pool| {
+        let value = DropTally(dropped.clone());
+        let future = async move {
+            pending::<()>().await;
+            drop(value);
+        };
+        pool.spawn_future(future).unwrap()
+    });
+    stop(&shared);
+    threads.join();
+    assert_eq!(dropped.get(), 1);
+    assert!(matches!(block_on(handle), Err(JoinError::Stopped)));
+}
+
+fn shutdown_against_waiting() {
+    stop_against_waiting(&config(1), Shared::shut_down);
+}
+
+fn cancel_against_waiting() {
+    let cancel = CancelToken::new();
+    let config = ExecutorConfig { cancel: cancel.clone(), ..config(1) };
+    stop_against_waiting(&config, |_shared| cancel.cancel());
+}
+
+#[test]
+fn a_shutdown_against_a_future_that_begins_to_wait() {
+    check(Size::Medium, shutdown_against_waiting);
+}
+
+#[test]
+fn a_cancellation_against_a_future_that_begins_to_wait() {
+    check(Size::Medium, cancel_against_waiting);
+}
+
+#[test]
+fn bites_a_wake_that_tells_nobody() {
+    must_fail(Plant::WakeIsNoPush, 2, DEADLOCK, wake_against_park);
+}
+
+#[test]
+fn bites_a_wake_without_the_light_fence() {
+    must_fail(Plant::NoLightFence, 2, DEADLOCK, wake_against_park);
+}
+
+#[test]
+fn bites_a_wake_lost_at_the_end_of_the_poll() {
+    must_fail(Plant::WakeWhileRunningLost, 2, DEADLOCK, wake_against_park);
+}
+
+#[test]
+fn bites_a_wake_of_a_queued_future_that_writes_nothing() {
+    must_fail(Plant::WakeOfQueuedWritesNothing, 2, LOST, wake_against_the_begin_of_a_poll);
+}
+
+#[test]
+fn bites_a_wake_refused_after_the_close() {
+    must_fail(Plant::WakeRefusedAfterClose, 2, DEADLOCK, wake_against_close);
+}
+
+#[test]
+fn bites_an_end_that_is_not_counted() {
+    must_fail(Plant::FutureEndUncounted, 2, DEADLOCK, wake_against_close);
+}
+
+#[test]
+fn bites_a_drop_that_is_not_counted() {
+    must_fail(Plant::FutureDropUncounted, 2, DEADLOCK, abort_against_poll);
+}
+
+#[test]
+fn bites_a_drop_outside_that_is_not_counted() {
+    must_fail(Plant::DropOutsideUncounted, 2, DEADLOCK, drop_outside_against_join);
+}
+
+#[test]
+fn bites_a_drop_outside_after_which_nobody_checks() {
+    must_fail(Plant::EndOutsideUnchecked, 2, DEADLOCK, drop_outside_against_join);
+}
+
+#[test]
+fn bites_a_stop_that_forgets_those_who_wait() {
+    must_fail(Plant::StopForgetsFutures, 2, DEADLOCK, shutdown_against_waiting);
+}
+
+#[test]
+fn bites_a_live_set_that_takes_futures_after_the_stop() {
+    must_fail(Plant::LiveSetTakesAfterStop, 2, DEADLOCK, shutdown_against_waiting);
+}
+
+#[test]
+fn bites_a_cancellation_that_tells_nobody() {
+    must_fail(Plant::CancelTellsNobody, 2, DEADLOCK, cancel_against_waiting);
+}

@@ -1,0 +1,155 @@
+//! Futures between two workers under loom: the LIFO slot, the queue behind it, thieves, and the count.
+//!
+//! See `Size` for how far each model is explored, and when. What concerns one worker is in `loom_futures`.
+#![cfg(heist_loom)]
+
+mod loom_support;
+
+use heist::queue::LifoSlot;
+use heist::sync::plant::Plant;
+use heist::sync::{Arc, AtomicUsize, Ordering};
+use heist::{ExecutorConfig, ExecutorHandle, yield_now};
+use loom_support::futures::{Event, run_with_late_worker};
+use loom_support::{DEADLOCK, Rendezvous, Size, Tally, check, config, must_fail};
+
+const UNSEEN: &str = "a thief has the task, but not what was written before it was put there";
+
+/// A worker fills its slot, displaces the task by another and takes what is left, while a thief steals: each task is
+/// got by one of them, whole.
+fn slot_against_thief() {
+    let slot = Arc::new(LifoSlot::new());
+    // What a task carries: written by the owner, and ordered by the slot alone.
+    let carried = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let thief = {
+        let (slot, carried) = (Arc::clone(&slot), Arc::clone(&carried));
+        loom::thread::spawn(move || {
+            slot.occupied()?;
+            let task: usize = slot.steal()?;
+            assert_eq!(carried[task].load(Ordering::Relaxed), 1, "{UNSEEN}");
+            Some(task)
+        })
+    };
+    let fill = |task: usize| {
+        carried[task].store(1, Ordering::Relaxed);
+        slot.fill(task)
+    };
+    let got = [fill(0), fill(1), slot.take()];
+    let stolen = thief.join().unwrap();
+    let mut got: Vec<_> = got.into_iter().chain([stolen, slot.take()]).flatten().collect();
+    got.sort_unstable();
+    assert_eq!(got, [0, 1], "each is got once");
+    assert_eq!(slot.occupied(), None);
+}
+
+#[test]
+fn a_fill_against_a_steal() {
+    check(Size::Small, slot_against_thief);
+}
+
+type Pool = ExecutorHandle<()>;
+
+fn private_slot() -> ExecutorConfig {
+    ExecutorConfig { lifo_stealing: false, ..config(2) }
+}
+
+fn spawn(pool: &Pool, future: impl Future<Output = ()> + Send + 'static) {
+    pool.spawn_future(future).unwrap().detach();
+}
+
+/// Futures that wait, and one that wakes them, one after the other, and then waits for the first of them: the other
+/// worker has to be awake to take it.
+fn wake_and_wait(config: &ExecutorConfig, woken: usize) {
+    let polls = Tally::default();
+    let shared = run_with_late_worker(config, |pool, other_worker| {
+        let meeting = Rendezvous::new(2);
+        let events: Vec<_> = (0..woken).map(|_| Event::new()).collect();
+        for (number, event) in events.iter().enumerate() {
+            let (event, polls) = (event.clone(), polls.clone());
+            let meeting = (number == 0).then(|| meeting.clone());
+            spawn(pool, async move {
+                event.wait().await;
+                polls.add();
+                if let Some(meeting) = meeting {
+                    meeting.meet();
+                }
+            });
+        }
+        spawn(pool, async move {
+            other_worker.start();
+            events.iter().for_each(Event::set);
+            meeting.meet();
+        });
+    });
+    assert_eq!(polls.get(), woken, "each goes on once");
+    assert_eq!(shared.metrics_snapshot().futures_ended, woken as u64 + 1);
+}
+
+/// The woken one is in the slot.
+fn a_slot_needs_a_thief() {
+    wake_and_wait(&config(2), 1);
+}
+
+#[test]
+fn a_filled_slot_against_a_parking_worker() {
+    check(Size::Medium, a_slot_needs_a_thief);
+}
+
+#[test]
+fn a_displaced_future_against_a_thief() {
+    check(Size::Large, || wake_and_wait(&config(2), 2));
+}
+
+/// Where nobody steals from slots, filling one tells nobody. What is displaced from it is another matter.
+fn displaced_from_a_private_slot() {
+    wake_and_wait(&private_slot(), 2);
+}
+
+#[test]
+fn a_future_displaced_from_a_private_slot_against_a_parking_worker() {
+    check(Size::Medium, displaced_from_a_private_slot);
+}
+
+/// A future wakes one that waits, gives way to it, and is waited for by it.
+fn giving_way_needs_a_thief() {
+    run_with_late_worker(&private_slot(), |pool, other_worker| {
+        let (event, meeting) = (Event::new(), Rendezvous::new(2));
+        {
+            let (event, meeting) = (event.clone(), meeting.clone());
+            spawn(pool, async move {
+                event.wait().await;
+                meeting.meet();
+            });
+        }
+        spawn(pool, async move {
+            other_worker.start();
+            event.set();
+            yield_now().await;
+            meeting.meet();
+        });
+    });
+}
+
+#[test]
+fn a_future_that_gives_way_against_a_parking_worker() {
+    check(Size::Medium, giving_way_needs_a_thief);
+}
+
+#[test]
+fn bites_a_slot_that_hands_nothing_over() {
+    must_fail(Plant::SlotExchangeRelaxed, 2, UNSEEN, slot_against_thief);
+}
+
+#[test]
+fn bites_a_filled_slot_that_tells_nobody() {
+    must_fail(Plant::SlotFillIsNoPush, 2, DEADLOCK, a_slot_needs_a_thief);
+}
+
+#[test]
+fn bites_a_displaced_future_that_nobody_is_told_of() {
+    must_fail(Plant::DisplacedIsNoPush, 2, DEADLOCK, displaced_from_a_private_slot);
+}
+
+#[test]
+fn bites_giving_way_without_telling_anybody() {
+    must_fail(Plant::GivingWayIsNoPush, 2, DEADLOCK, giving_way_needs_a_thief);
+}

@@ -1,0 +1,124 @@
+//! What models of futures are made of.
+
+use super::{Tally, Threads, start_prepared, work};
+use heist::executor::shared::Shared;
+use heist::executor::worker::Worker;
+use heist::sync::{Arc, AtomicBool, Ordering, fence};
+use heist::{ExecutorConfig, ExecutorHandle};
+use std::future::poll_fn;
+use std::task::{Poll, Waker};
+
+/// A pool that has no typed tasks, with something done before its workers start.
+pub fn start_futures<P>(
+    config: &ExecutorConfig,
+    prepare: impl FnOnce(&ExecutorHandle<()>) -> P,
+) -> (Arc<Shared<()>>, P, Threads) {
+    start_prepared(config, prepare, |()| ())
+}
+
+/// A worker that is started by a future on another one: until then there is nothing to interleave.
+#[derive(Clone)]
+pub struct LateWorker(Arc<std::sync::Mutex<Late>>);
+
+enum Late {
+    Waiting(Box<Worker<()>>),
+    Started(loom::thread::JoinHandle<()>),
+    Gone,
+}
+
+impl LateWorker {
+    fn replace(&self, state: Late) -> Late {
+        std::mem::replace(&mut *self.0.lock().unwrap(), state)
+    }
+
+    pub fn start(&self) {
+        let Late::Waiting(worker) = self.replace(Late::Gone) else { panic!("it starts once") };
+        self.replace(Late::Started(start_worker(*worker)));
+    }
+
+    fn join(&self) {
+        let Late::Started(thread) = self.replace(Late::Gone) else { panic!("it was started") };
+        thread.join().unwrap();
+    }
+}
+
+fn start_worker(mut worker: Worker<()>) -> loom::thread::JoinHandle<()> {
+    loom::thread::spawn(move || {
+        worker.enter();
+        work(&mut worker, &mut |_: &mut Worker<()>, ()| {});
+    })
+}
+
+/// Runs a pool of two workers to its end. The first one polls what `prepare` spawns, in that order; a future of that
+/// must start the second one.
+pub fn run_with_late_worker(
+    config: &ExecutorConfig,
+    prepare: impl FnOnce(&ExecutorHandle<()>, LateWorker),
+) -> Arc<Shared<()>> {
+    let (shared, mut workers) = Shared::new(config);
+    let late = workers.pop().expect("two workers");
+    let late = LateWorker(Arc::new(std::sync::Mutex::new(Late::Waiting(Box::new(late)))));
+    prepare(&ExecutorHandle::new(Arc::clone(&shared)), late.clone());
+    shared.close();
+    let first = start_worker(workers.pop().expect("two workers"));
+    first.join().unwrap();
+    late.join();
+    shared
+}
+
+/// Something that a future waits for.
+///
+/// It orders as little as it can: what the waiting future sees after it was woken, it sees by the wake-up alone. Only
+/// that the two sides do not miss each other is its own doing, by a pair of fences. The waker is not modelled.
+#[derive(Clone)]
+pub struct Event(Arc<EventState>);
+
+struct EventState {
+    set: AtomicBool,
+    waker: std::sync::Mutex<Option<Waker>>,
+}
+
+impl Event {
+    pub fn new() -> Self {
+        let state = EventState { set: AtomicBool::new(false), waker: std::sync::Mutex::new(None) };
+        Self(Arc::new(state))
+    }
+
+    /// Lets the future go on.
+    pub fn set(&self) {
+        self.0.set.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let waker = self.0.waker.lock().unwrap().take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Completes when it is set.
+    pub async fn wait(&self) {
+        Self::wait_for_all(std::slice::from_ref(self)).await;
+    }
+
+    /// Completes when all are set.
+    pub async fn wait_for_all(events: &[Self]) {
+        poll_fn(|cx| {
+            for Self(event) in events {
+                let before = event.waker.lock().unwrap().replace(cx.waker().clone());
+                drop(before);
+            }
+            fence(Ordering::SeqCst);
+            let are_set = events.iter().all(|Self(event)| event.set.load(Ordering::Relaxed));
+            if are_set { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}
+
+/// Says when it is dropped.
+pub struct DropTally(pub Tally);
+
+impl Drop for DropTally {
+    fn drop(&mut self) {
+        self.0.add();
+    }
+}
