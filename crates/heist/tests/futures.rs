@@ -1,7 +1,13 @@
 //! Futures on an executor and on a runtime.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
+mod support;
+
 use heist::{JoinError, Runtime};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use support::{wait_until, watched};
 
 #[test]
 fn a_spawned_future_is_polled_and_awaited() {
@@ -28,4 +34,44 @@ fn a_stop_drops_futures_that_wait() {
     for handle in handles {
         assert!(matches!(heist::block_on(handle), Err(JoinError::Stopped)));
     }
+}
+
+/// Takes its time to be dropped.
+struct Slow(Arc<AtomicBool>);
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        std::thread::sleep(Duration::from_millis(100));
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_future_that_is_aborted_twice_is_still_waited_for() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let gone = Arc::new(AtomicBool::new(false));
+        let slow = Slow(Arc::clone(&gone));
+        let mut handle = runtime.spawn(async move {
+            let _slow = slow;
+            std::future::pending::<()>().await;
+        });
+        wait_until("it waits", || runtime.metrics().polls == 1);
+        handle.abort();
+        handle.abort();
+        assert!(matches!(runtime.block_on(handle), Err(JoinError::Aborted)));
+        assert!(gone.load(Ordering::Relaxed), "the future is still being dropped");
+    });
+}
+
+#[test]
+fn a_future_that_is_aborted_twice_after_its_end_has_its_output() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let mut handle = runtime.spawn(async { 5 });
+        wait_until("it has ended", || handle.is_finished());
+        handle.abort();
+        handle.abort();
+        assert_eq!(runtime.block_on(handle).unwrap(), 5);
+    });
 }

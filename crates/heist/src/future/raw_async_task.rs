@@ -40,15 +40,18 @@ impl<T: Send + 'static> Task<T> {
 
     /// Cancels the task: its executor drops the future, unless it has completed. `poll` then waits for either.
     pub fn cancel(&mut self) {
-        if let State::Joining(task) = std::mem::replace(&mut self.0, State::Gone) {
-            let mut cancelled: Cancelling<T> = Box::pin(task.cancel());
-            // It cancels when it is polled for the first time.
-            let polled = cancelled.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-            self.0 = match polled {
-                Poll::Pending => State::Cancelling(cancelled),
-                Poll::Ready(output) => State::Cancelling(Box::pin(std::future::ready(output))),
-            };
-        }
+        self.0 = match std::mem::replace(&mut self.0, State::Gone) {
+            State::Joining(task) => {
+                let mut cancelled: Cancelling<T> = Box::pin(task.cancel());
+                // It cancels when it is polled for the first time.
+                match cancelled.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                    Poll::Pending => State::Cancelling(cancelled),
+                    Poll::Ready(output) => State::Cancelling(Box::pin(std::future::ready(output))),
+                }
+            }
+            // Cancelled before: it still has to be waited for, and may have an output.
+            other @ (State::Cancelling(_) | State::Gone) => other,
+        };
     }
 }
 
