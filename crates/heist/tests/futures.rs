@@ -4,6 +4,7 @@
 mod support;
 
 use heist::{JoinError, Runtime};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -73,5 +74,36 @@ fn a_future_that_is_aborted_twice_after_its_end_has_its_output() {
         handle.abort();
         handle.abort();
         assert_eq!(runtime.block_on(handle).unwrap(), 5);
+    });
+}
+
+/// Blocks on its runtime when its thread ends.
+struct AtTheEnd(Arc<Runtime>, Arc<AtomicBool>);
+
+impl Drop for AtTheEnd {
+    fn drop(&mut self) {
+        let answer = self.0.spawn(async { 42 });
+        self.1.store(self.0.block_on(answer).unwrap() == 42, Ordering::Relaxed);
+    }
+}
+
+thread_local! {
+    static AT_THE_END: RefCell<Option<AtTheEnd>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn a_thread_may_block_on_a_runtime_at_its_very_end() {
+    watched(|| {
+        let runtime = Arc::new(Runtime::builder().workers(1).build().unwrap());
+        let answered = Arc::new(AtomicBool::new(false));
+        let at_the_end = AtTheEnd(runtime, Arc::clone(&answered));
+        let thread = std::thread::spawn(move || {
+            let runtime = Arc::clone(&at_the_end.0);
+            // Before the thread's first use of the runtime: so it is dropped after what that left on the thread.
+            AT_THE_END.set(Some(at_the_end));
+            runtime.block_on(async {});
+        });
+        thread.join().unwrap();
+        assert!(answered.load(Ordering::Relaxed));
     });
 }
