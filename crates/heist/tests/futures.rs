@@ -6,7 +6,7 @@ mod support;
 use heist::{JoinError, Runtime};
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use support::{wait_until, watched};
 
@@ -74,6 +74,24 @@ fn a_future_that_is_aborted_twice_after_its_end_has_its_output() {
         handle.abort();
         handle.abort();
         assert_eq!(runtime.block_on(handle).unwrap(), 5);
+    });
+}
+
+/// More of them than a queue holds, so that some are handed over to the others.
+#[test]
+fn who_yields_goes_behind_all_that_it_has_spawned() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let polled = Arc::new(AtomicUsize::new(0));
+        let spawner = runtime.spawn(async move {
+            for _ in 0..100 {
+                let polled = Arc::clone(&polled);
+                heist::spawn(async move { polled.fetch_add(1, Ordering::Relaxed) }).detach();
+            }
+            heist::yield_now().await;
+            polled.load(Ordering::Relaxed)
+        });
+        assert_eq!(runtime.block_on(spawner).unwrap(), 100);
     });
 }
 
