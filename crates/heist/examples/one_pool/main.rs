@@ -5,8 +5,8 @@
 //! each is handed over as a typed task to be searched. What is found goes through a gated queue to a single writer.
 //!
 //! - **One pool**: one executor with two workers runs the tasks, polls the futures and takes the queue's turns.
-//! - **Two pools**: the executor has the tasks and the queue, and a runtime with two workers of its own has the futures.
-//!   That is the usual way, with whatever libraries; here it is one library, so that nothing else differs.
+//! - **Two pools**: the executor has the tasks and the queue, and a runtime with two workers of its own has the
+//!   futures. That is the usual way, with whatever libraries; here it is one library, so that nothing else differs.
 //!
 //! Both find the same, or this program says so and fails. The times are those of the machine it runs on: with two pools
 //! there are more threads than cores, and every object changes from one pool to the other.

@@ -195,7 +195,10 @@ fn moment_lines(svg: &mut String, whole: View, moment: View) {
     let below = moment.top + 2.0;
     let _ = writeln!(
         svg,
-        r#"<path class="line" stroke-dasharray="3 3" d="M{from:.1} {bottom:.1}L{LEFT} {below:.1}M{to:.1} {bottom:.1}L{RIGHT} {below:.1}"/>"#
+        concat!(
+            r#"<path class="line" stroke-dasharray="3 3" "#,
+            r#"d="M{from:.1} {bottom:.1}L{LEFT} {below:.1}M{to:.1} {bottom:.1}L{RIGHT} {below:.1}"/>"#
+        )
     );
 }
 
