@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{wait_until, watched};
+use support::{SILENT, silence_panics, wait_until, watched};
 
 #[test]
 fn a_spawned_future_is_polled_and_awaited() {
@@ -123,5 +123,33 @@ fn a_thread_may_block_on_a_runtime_at_its_very_end() {
         });
         thread.join().unwrap();
         assert!(answered.load(Ordering::Relaxed));
+    });
+}
+
+/// Panics when it is dropped.
+struct Fragile;
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+#[test]
+fn a_panic_in_the_drop_of_a_future_is_counted_and_reported() {
+    watched(|| {
+        silence_panics();
+        let runtime = Runtime::builder().workers(1).thread_name(SILENT).build().unwrap();
+        let fragile = Fragile;
+        let mut handle = runtime.spawn(async move {
+            let _fragile = fragile;
+            std::future::pending::<()>().await;
+        });
+        wait_until("it waits", || runtime.metrics().polls == 1);
+        handle.abort();
+        assert!(matches!(runtime.block_on(handle), Err(JoinError::Aborted)));
+        assert_eq!(runtime.panics().len(), 1);
+        let metrics = runtime.join();
+        assert_eq!((metrics.panics, metrics.futures_ended), (1, 1));
     });
 }
