@@ -16,9 +16,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
+<<<<<<< HEAD
 use support::event::{Event, Live, OnDrop};
 use support::sync::Mutex;
 use support::{Gate, check_all_run, job, start_jobs, wait_until, watched, workers};
+=======
+use support::{SILENT, silence_panics, wait_until, watched};
+>>>>>>> review5
 
 fn start(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().unwrap()
@@ -548,5 +552,33 @@ fn a_thread_may_block_on_a_runtime_at_its_very_end() {
         });
         thread.join().unwrap();
         assert!(answered.load(Ordering::Relaxed));
+    });
+}
+
+/// Panics when it is dropped.
+struct Fragile;
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+#[test]
+fn a_panic_in_the_drop_of_a_future_is_counted_and_reported() {
+    watched(|| {
+        silence_panics();
+        let runtime = Runtime::builder().workers(1).thread_name(SILENT).build().unwrap();
+        let fragile = Fragile;
+        let mut handle = runtime.spawn(async move {
+            let _fragile = fragile;
+            std::future::pending::<()>().await;
+        });
+        wait_until("it waits", || runtime.metrics().polls == 1);
+        handle.abort();
+        assert!(matches!(runtime.block_on(handle), Err(JoinError::Aborted)));
+        assert_eq!(runtime.panics().len(), 1);
+        let metrics = runtime.join();
+        assert_eq!((metrics.panics, metrics.futures_ended), (1, 1));
     });
 }

@@ -81,13 +81,13 @@ impl<T: Send + 'static> Member<T> {
     }
 }
 
-/// Futures that belong together: they are awaited together, and none outlives the group.
+/// Futures that belong together: they are awaited together, and end together.
 ///
 /// Results come in the order in which members end ([`TaskGroup::join_next`]), or all at once
 /// ([`TaskGroup::join_all`], [`TaskGroup::try_join_all`]). A member's panic is its result, like any other error.
 ///
-/// **Dropping a group aborts its members.** They are dropped by the workers soon after; to wait for that,
-/// [`TaskGroup::cancel`] the group and [`TaskGroup::join_all`].
+/// **Dropping a group aborts its members.** They are dropped by the workers soon after, and a blocking call that has
+/// begun goes on to its end; to wait for that, [`TaskGroup::cancel`] the group and [`TaskGroup::join_all`].
 ///
 /// ```
 /// let runtime = heist::Runtime::new()?;
