@@ -16,13 +16,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
-<<<<<<< HEAD
 use support::event::{Event, Live, OnDrop};
 use support::sync::Mutex;
-use support::{Gate, check_all_run, job, start_jobs, wait_until, watched, workers};
-=======
-use support::{SILENT, silence_panics, wait_until, watched};
->>>>>>> review5
+use support::{
+    Gate, SILENT, check_all_run, job, silence_panics, start_jobs, wait_until, watched, workers,
+};
 
 fn start(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().unwrap()
