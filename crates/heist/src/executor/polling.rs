@@ -7,6 +7,7 @@ use crate::future::raw::Runnable;
 use crate::future::seat;
 use crate::queue::{Order, Steal};
 use crate::sync::plant::{Plant, planted};
+use crate::sync::spin_loop;
 use crate::worker_id;
 
 /// Futures that are woken as fast as they are polled pass through the slot; after so many in a row one from the queue
@@ -172,6 +173,16 @@ impl<T> Worker<T> {
         if self.shared.futures.lifo != Lifo::Stealable {
             return None;
         }
+        let stolen = self.look_at_slots();
+        if self.watched_slot.is_some() {
+            // Who looks without pause takes the slot's cache line from its owner, and an owner whose count of what it took
+            // is still on its way would be waited for by looking even more.
+            spin_loop();
+        }
+        stolen
+    }
+
+    fn look_at_slots(&mut self) -> Option<(Runnable, usize)> {
         let slots = &self.shared.futures.slots;
         let watched = self.watched_slot.take();
         if let Some(watched) = watched

@@ -329,10 +329,13 @@ impl<T> Shared<T> {
     /// Whether tasks are to be dropped instead of run. Notices a cancellation, and closes the intake for it.
     #[inline]
     pub(super) fn must_drop(&self) -> bool {
-        if self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 {
-            return true;
-        }
-        !self.notice_cancellation()
+        self.drops_what_is_queued() || !self.notice_cancellation()
+    }
+
+    /// Whether the pool was stopped, as far as it knows: a cancellation may be about to be noticed.
+    #[inline]
+    pub(super) fn drops_what_is_queued(&self) -> bool {
+        self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8
     }
 
     /// Whether what is queued is dropped instead of run.

@@ -414,7 +414,7 @@ impl<T> Context for Worker<T> {
 
     #[inline]
     fn is_futures_turn(&mut self) -> bool {
-        self.turn.is_futures()
+        self.turn.is_futures() && !planted(Plant::TasksAlwaysFirst)
     }
 
     #[inline]

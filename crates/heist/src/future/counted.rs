@@ -88,8 +88,9 @@ impl<F: Future, P: Pool> Future for Counted<F, P> {
         // Unwind safety: after a panic the future is not polled again, only dropped.
         let ended = match catch_unwind(AssertUnwindSafe(|| future.poll(cx))) {
             Ok(Poll::Pending) => {
-                if this.place.is_none() {
-                    *this.place = this.pool.enter_live_set(cx);
+                match this.place {
+                    None => *this.place = this.pool.enter_live_set(cx),
+                    Some(_) => this.pool.goes_on_waiting(cx),
                 }
                 return Poll::Pending;
             }
