@@ -47,6 +47,8 @@ enum Suite {
     Devices(suite::devices::Options),
     /// Futures on `Runtime`: tokio's own benchmarks, memory, wake-up and policy.
     Runtime(suite::runtime::Options),
+    /// Blocking calls on `Runtime` against tokio's.
+    Blocking(suite::blocking::Options),
 }
 
 fn main() -> ExitCode {
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Suite::Gates(options) => suite::gates::run(&options),
         Suite::Devices(options) => suite::devices::run(&options),
         Suite::Runtime(options) => suite::runtime::run(&options),
+        Suite::Blocking(options) => suite::blocking::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! A work-stealing executor for typed tasks: silent when idle, exact at the end, safe when tasks panic.
+//! A work-stealing executor for typed tasks and futures: silent when idle, exact at the end, safe when they panic.
 //!
 //! You have a million jobs of one kind (files to read, nodes to visit, pieces to hash). You write one function
 //! that does a job and may spawn more; heist runs it on all cores, gives every worker a *scratch* value of its
@@ -21,19 +21,24 @@
 //! # Ok::<(), heist::RunError>(())
 //! ```
 //!
-//! # Two ways in
+//! # Three ways in
 //!
 //! - [`run`] does one run over **borrowed** data and hands every worker's scratch back.
 //! - [`Executor`] is a pool that stays: producers spawn through an [`ExecutorHandle`] from any thread, tasks
 //!   spawn through their [`WorkerCtx`], and [`Executor::join`] runs everything to the end.
+//! - [`Runtime`] is a pool for futures alone: [`spawn`], [`Runtime::block_on`] and what else users of an async runtime
+//!   expect. An [`Executor`] takes futures as well, beside its tasks and on the same threads
+//!   ([`ExecutorHandle::spawn_future`]).
 //!
 //! # When not to use it
 //!
 //! - For data-parallel loops (`par_iter`, sorting), take rayon: it is made for them.
-//! - For waiting on the network, take an async runtime. A task that blocks holds its worker.
-//! - When a task must wait for the *result* of another one. Tasks here have no results and no futures: they
-//!   leave what they found in the scratch, or send it. (So a worker never runs an unrelated task while one of
-//!   its own waits, and a lock held across a wait cannot deadlock by stealing.)
+//! - For a task that must wait for the *result* of another one: tasks have no results, they leave what they found in
+//!   the scratch, or send it. (So a worker never runs an unrelated task while one of its own waits, and a lock held
+//!   across a wait cannot deadlock by stealing.) A future can wait; a task that blocks holds its worker.
+//! - For a server that does nothing but move bytes between sockets: sockets and timers here are async-io's, whose
+//!   thread wakes our workers. A runtime whose workers poll the sockets themselves saves that step.
+//! - When most of your libraries insist on tokio. One of them is no problem (`docs/TOKIO.md`).
 //! - For tasks of microseconds started one by one on an otherwise idle pool: waking a sleeping thread costs more
 //!   than such a task.
 //!
@@ -41,8 +46,8 @@
 //!
 //! Each worker, over and over (the code is [`policy::worker_step`]):
 //!
-//! 1. takes the **newest** task of its own queue: what it touched last is still in the cache. About once a
-//!    millisecond, by [`policy::InjectorInterval`], it takes one task from the injector first, so that those from
+//! 1. takes the **newest** task of its own queue: what it touched last is still in the cache. (Futures: below.) About
+//!    once a millisecond, by [`policy::InjectorInterval`], it takes one task from the injector first, so that those from
 //!    outside are not starved by a worker that never runs dry;
 //! 2. else takes a **batch from the injector**: its share of what waits, from 4 up to 64 tasks. The rest of the
 //!    batch goes to its own queue, where others can steal it;
@@ -51,6 +56,39 @@
 //!
 //! Whoever pushes work wakes one parked worker, unless somebody is searching already; the last searcher that
 //! finds work wakes the next. No timeout is involved: an idle pool makes no system call.
+//!
+//! # Futures
+//!
+//! Each worker has a second queue, for futures that are to be polled. Typed tasks and futures take turns by 16, so
+//! neither kind starves the other. Among futures:
+//!
+//! - one that a worker wakes itself is **next** (the *LIFO slot*): what woke it is still in the cache. Three in a row
+//!   at most, while others wait; and when that worker's poll lasts long, another worker takes it after about 5 µs;
+//! - a spawned one, and one that yields, goes to the **back** of the worker's queue. Each *lap* over that queue is
+//!   followed by the worker's share of the injector, so those from outside are not starved by a worker that never runs
+//!   dry;
+//! - a poll has a **budget** of 128 operations ([`coop`]). A future that wakes itself for ever, or whose socket is
+//!   always ready, gives way like any other.
+//!
+//! A future is counted from its spawn to its end, so [`Executor::join`] waits for it, and a wake-up is never refused. A
+//! stop drops those that wait, too. Its panic goes to whoever awaits its [`JoinHandle`], and to
+//! [`ExecutorHandle::panics`]; it never stops the pool. One allocation per future.
+//!
+//! ```
+//! let executor = heist::Executor::builder().build(
+//!     |_worker| (),
+//!     |numbers: Vec<u64>, ctx| {
+//!         let sum: u64 = numbers.iter().sum();
+//!         // A task starts a future, which waits for another one.
+//!         let doubled = ctx.spawn_future(async move { sum * 2 });
+//!         ctx.spawn_future(async move { println!("twice {sum} is {}", doubled.await.unwrap()) }).detach();
+//!     },
+//! )?;
+//! executor.spawn_external(vec![1, 2, 3])?;
+//! let metrics = executor.join();
+//! assert_eq!((metrics.tasks_run(), metrics.futures_ended), (1, 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # Tasks that are closures
 //!
@@ -191,6 +229,13 @@
 //! | `DeviceSlotsConfig::slots_by_kind` | 2 rotational, 4 SSD, 8 NVMe, 8 network, 8 memory, 4 unknown | what your disks can take, by measuring |
 //! | `DeviceSlotsConfig::device_overrides` | none | a disk that is not like the others of its kind |
 //!
+//! And of a runtime, besides those of its executor:
+//!
+//! | knob | default | what moves it |
+//! |---|---|---|
+//! | `RuntimeBuilder::max_blocking_threads` | 512 | fewer to spare memory; more when hundreds of calls block for long |
+//! | `RuntimeBuilder::blocking_keep_alive` | 10 s | longer when calls come in bursts that are further apart |
+//!
 //! # What it costs
 //!
 //! Measured on a virtual Zen 3 by `cargo run --release -p heist-bench -- costs --runs 45`, medians; the first four with
@@ -289,7 +334,10 @@ pub use metrics::MetricsSnapshot;
 #[doc(inline)]
 pub use rng::XorShift64;
 #[doc(inline)]
-pub use runtime::{Runtime, RuntimeBuilder, RuntimeHandle, block_on, spawn};
+pub use runtime::{
+    GroupError, Runtime, RuntimeBuilder, RuntimeHandle, RuntimeJoinTimeout, ShutdownTimeout,
+    TaskGroup, block_on, spawn, spawn_blocking,
+};
 #[doc(inline)]
 pub use signal::{
     GateGuard, GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats,

@@ -2,8 +2,10 @@
 //!
 //! Code deep inside a task (a buffer pool with one shelf per worker, a log line) asks
 //! [`current_worker_id`] instead of having a number handed through every call. The crate itself
-//! asks `is_worker_of`: an executor dropped on one of its own workers must not join itself, and a
+//! asks `is_thread_of`: an executor dropped on one of its own threads must not join itself; and a
 //! blocking wait on a worker must be refused, because it would hold up the pool.
+//!
+//! A pool may also have threads for blocking calls. They are no workers, but its own all the same.
 //!
 //! Invariant: a thread is a worker exactly as long as a `Guard` of `enter` lives on it; a thread
 //! that merely hands work in is none, also while it waits for a pool.
@@ -90,6 +92,83 @@ pub(crate) fn is_worker_of(pool: PoolId) -> bool {
     worker_of(pool).is_some()
 }
 
+/// A thread that does blocking calls for a pool.
+#[derive(Clone, Copy, Debug)]
+struct Helper {
+    pool: PoolId,
+    /// A call is running, which the pool has counted.
+    in_call: bool,
+}
+
+crate::sync::per_thread! {
+    static HELPS: Helper;
+}
+
+/// Makes the calling thread one that does blocking calls for `pool`, for as long as it lives.
+pub(crate) fn help(pool: PoolId) {
+    HELPS.with(|helps| helps.set(Some(Helper { pool, in_call: false })));
+}
+
+crate::sync::per_thread! {
+    /// The pool whose calls this thread drops.
+    static DROPS: PoolId;
+}
+
+/// Drops, or ends, calls that `pool` has counted, on whatever thread this is. The pool cannot end before they are gone:
+/// if one of them holds the pool's owner, that must not wait here.
+pub(crate) fn drop_for<R>(pool: PoolId, act: impl FnOnce() -> R) -> R {
+    /// Restores also after a panic.
+    struct Restore(Option<PoolId>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            DROPS.with(|drops| drops.set(self.0));
+        }
+    }
+    let _restore = Restore(DROPS.with(|drops| drops.replace(Some(pool))));
+    act()
+}
+
+/// Whether the calling thread is one of the pool's: a worker, one that does blocking calls for it, or one that is just
+/// dropping such calls. Such a thread cannot wait for the pool's end.
+pub(crate) fn is_thread_of(pool: PoolId) -> bool {
+    is_worker_of(pool)
+        || HELPS.with(|helps| helps.get().is_some_and(|helper| helper.pool == pool))
+        || DROPS.with(|drops| drops.get() == Some(pool))
+}
+
+/// Whether the calling code is a blocking call of `pool`, which cannot end meanwhile.
+pub(crate) fn is_in_call_of(pool: PoolId) -> bool {
+    let in_call = |helper: Helper| helper.pool == pool && helper.in_call;
+    HELPS.with(|helps| helps.get().is_some_and(in_call))
+}
+
+/// Notes that a counted call runs on this thread until the guard is dropped. Nothing, on a thread that is not for that.
+#[must_use = "the call is over when the guard is dropped"]
+pub(crate) fn begin_call() -> InCall {
+    set_in_call(true);
+    InCall { _this_thread_only: PhantomData }
+}
+
+fn set_in_call(in_call: bool) {
+    HELPS.with(|helps| {
+        if let Some(helper) = helps.get() {
+            helps.set(Some(Helper { in_call, ..helper }));
+        }
+    });
+}
+
+/// See [`begin_call`].
+#[derive(Debug)]
+pub(crate) struct InCall {
+    _this_thread_only: PhantomData<*const ()>,
+}
+
+impl Drop for InCall {
+    fn drop(&mut self) {
+        set_in_call(false);
+    }
+}
+
 /// Makes the calling thread worker number `worker` of `pool` until the guard is dropped, also by a
 /// panic. What it was before is then restored, so a worker may serve as another pool's worker for a
 /// while; such guards are to be dropped in reverse order, as scopes do.
@@ -167,6 +246,22 @@ mod tests {
         let _guard = enter(pool, 0);
         let seen = std::thread::spawn(move || (current_worker_id(), is_worker_of(pool)));
         assert_eq!(seen.join().unwrap(), (None, false));
+    }
+
+    #[test]
+    fn a_thread_for_blocking_calls_is_the_pools_but_no_worker() {
+        let seen = std::thread::spawn(|| {
+            let (pool, other) = (PoolId::next(), PoolId::next());
+            assert!(!is_thread_of(pool));
+            help(pool);
+            assert!(is_thread_of(pool) && !is_thread_of(other));
+            assert!(!is_worker_of(pool) && !is_in_call_of(pool));
+            let call = begin_call();
+            assert!(is_in_call_of(pool) && !is_in_call_of(other));
+            drop(call);
+            assert!(!is_in_call_of(pool) && is_thread_of(pool));
+        });
+        seen.join().unwrap();
     }
 
     #[test]

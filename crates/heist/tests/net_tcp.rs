@@ -12,7 +12,7 @@ use heist::{JoinHandle, Runtime};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::time::Duration;
-use support::watched;
+use support::{wait_until, watched};
 
 /// Long enough to say that something does not happen; short enough to wait for.
 const A_WHILE: Duration = Duration::from_millis(20);
@@ -107,6 +107,26 @@ fn a_name_is_as_good_as_an_address() {
         }
         TcpStream::connect(format!("localhost:{port}")).await?;
         Ok(())
+    });
+}
+
+#[test]
+fn names_are_looked_up_on_the_threads_for_blocking_calls() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).build().expect("the runtime starts");
+        let looking_up = runtime.spawn(heist::net::resolve("localhost:80"));
+        let addresses =
+            runtime.block_on(looking_up).expect("it does not panic").expect("it is known");
+        assert!(!addresses.is_empty());
+        // The future, and the call that it waited for.
+        wait_until("both have ended", || runtime.metrics().futures_ended == 2);
+        let addresses = runtime.block_on(heist::net::resolve("127.0.0.1:80")).expect("an address");
+        assert_eq!(addresses.len(), 1);
+        assert_eq!(runtime.metrics().futures_ended, 2, "an address is not looked up");
+
+        // Where the runtime takes no more, the lookup does without it.
+        runtime.handle().shutdown();
+        runtime.block_on(heist::net::resolve("localhost:80")).expect("it is still known");
     });
 }
 

@@ -74,7 +74,10 @@ fn a_run_becomes_rows_slices_and_marks() {
                     assert_eq!(text(event, "name"), "thread_name");
                     rows.insert(row, text(&event["args"], "name").to_owned());
                 }
-                "X" => assert!(number(event, "ts") >= 0.0 && number(event, "dur") >= 0.0),
+                "X" => {
+                    assert!(number(event, "ts") >= 0.0 && number(event, "dur") >= 0.0);
+                    assert!(text(event, "name").starts_with(text(event, "cat")), "{event}");
+                }
                 "i" => assert!(number(event, "ts") >= 0.0 && text(event, "s") == "t"),
                 other => panic!("unknown phase {other}"),
             }
@@ -123,6 +126,48 @@ fn slices_of_a_row_do_not_overlap() {
             slices += u32::from(text(event, "name").starts_with("task"));
         }
         assert_eq!(slices, 2_500);
+    });
+}
+
+/// Tasks and polls by the names that they gave themselves, whatever those have in them; and no name twice.
+#[test]
+fn a_task_and_a_poll_can_be_named() {
+    watched(|| {
+        let trace = ChromeTrace::new(Vec::new());
+        let executor = Executor::builder().workers(1).trace(trace.clone());
+        let executor = executor.build(
+            // Between tasks, so nobody's name.
+            |_| heist::trace::name_slice("nobody's"),
+            |name: Option<&'static str>, _ctx| {
+                name.into_iter().for_each(heist::trace::name_slice);
+            },
+        );
+        let executor = executor.unwrap();
+        let quoted = "a \"quoted\" \\ name\nin two lines";
+        executor.spawn_external_batch(vec![Some("plain"), None, Some(quoted), None]).unwrap();
+        let future = executor.handle().spawn_future(async {
+            heist::trace::name_slice("first poll");
+            heist::yield_now().await;
+        });
+        heist::block_on(future.unwrap()).unwrap();
+        check_all_run(&executor.join(), 4);
+
+        let events = parse(&trace.finish().unwrap());
+        let mut slices = BTreeMap::<_, u32>::new();
+        for event in events.iter().filter(|event| text(event, "ph") == "X") {
+            let name = text(event, "name");
+            let name = name.strip_suffix(" (injected)").unwrap_or(name);
+            *slices.entry((text(event, "cat"), name)).or_default() += 1;
+        }
+        slices.retain(|(category, _), _| *category != "parked");
+        let expected = [
+            (("poll", "first poll"), 1),
+            (("poll", "poll"), 1),
+            (("task", quoted), 1),
+            (("task", "plain"), 1),
+            (("task", "task"), 2),
+        ];
+        assert_eq!(slices, BTreeMap::from(expected));
     });
 }
 

@@ -1,5 +1,6 @@
 //! The measurements of the suites, one file a kind.
 
+pub(crate) mod blocking;
 pub(crate) mod budgets;
 pub(crate) mod finish;
 pub(crate) mod flags;

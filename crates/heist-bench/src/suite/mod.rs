@@ -1,5 +1,6 @@
 //! The suites, one a subcommand.
 
+pub(crate) mod blocking;
 pub(crate) mod costs;
 pub(crate) mod devices;
 pub(crate) mod executor;

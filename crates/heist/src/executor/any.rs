@@ -76,13 +76,16 @@ impl<T> Shared<T> {
     pub(crate) fn is_inside(&self) -> bool {
         // A quiet worker may run the caller's code, too (a trace hook), but nothing keeps the pool from being found
         // done then. What a worker holds to the end (its scratch, the caller's closures) is dropped after the end.
-        worker_id::is_busy_worker_of(self.pool()) && !self.termination.is_done()
+        // A blocking call is counted, so the pool cannot end before it.
+        let inside =
+            worker_id::is_busy_worker_of(self.pool()) || worker_id::is_in_call_of(self.pool());
+        inside && !self.termination.is_done()
     }
 
     /// Counts a task that will be there later. To be followed by one that spawns it. Takes no lock.
     pub(crate) fn count_later(&self, inside: bool) -> Result<(), SpawnErrorKind> {
         if inside {
-            self.termination.produce_inside();
+            self.termination.produce_inside(1);
             return Ok(());
         }
         if self.intake.try_accept(1) { Ok(()) } else { Err(self.refusal()) }

@@ -1,5 +1,6 @@
 //! Setting the configuration field by field.
 
+use super::attached::Attached;
 use super::config::{ExecutorConfig, OnPanic};
 use super::context::WorkerCtx;
 use super::error::{RunError, StartError};
@@ -87,16 +88,23 @@ impl<H: Tracer> ExecutorBuilder<H> {
         I: Fn(usize) -> S + Send + Sync + 'static,
         R: Fn(T, &mut WorkerCtx<'_, T, S>) + Send + Sync + 'static,
     {
-        Executor::start(&self.config, self.tracer, |_handle| scratch_init, runner)
+        Executor::start(&self.config, self.tracer, None, |_handle| scratch_init, runner)
+    }
+
+    /// What is set so far.
+    pub(crate) fn config(&self) -> &ExecutorConfig {
+        &self.config
     }
 
     /// Starts an executor without typed tasks, whose workers' scratch is made of a handle to it.
     pub(crate) fn build_for_futures<S: 'static>(
         self,
+        attached: Box<dyn Attached>,
         scratch_init: impl Fn(&ExecutorHandle<Infallible>) -> S + Send + Sync + 'static,
     ) -> Result<Executor<Infallible>, StartError> {
         let with_handle = |handle| move |_worker| scratch_init(&handle);
-        Executor::start(&self.config, self.tracer, with_handle, |never, _ctx| match never {})
+        let runner = |never: Infallible, _ctx: &mut WorkerCtx<'_, Infallible, S>| match never {};
+        Executor::start(&self.config, self.tracer, Some(attached), with_handle, runner)
     }
 
     /// Does one run over borrowed data. See [`crate::run`].

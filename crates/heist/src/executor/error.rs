@@ -158,7 +158,8 @@ impl<T> Error for SpawnError<T> {}
 /// A panic that a task ended with, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskPanic {
-    /// The worker that ran the task. `None` if the panic came on another thread, from making the task.
+    /// The worker that ran the task or polled the future. `None` if the panic came on another thread: from making a
+    /// task, or from a blocking call.
     pub worker: Option<usize>,
     /// The panic's message, if it was a string, as it nearly always is.
     pub message: String,
@@ -185,7 +186,7 @@ impl fmt::Display for TaskPanic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.worker {
             Some(worker) => write!(f, "panic on worker {worker}: {}", self.message),
-            None => write!(f, "panic in the making of a task: {}", self.message),
+            None => write!(f, "panic outside of the workers: {}", self.message),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Invariants: a future is counted before anybody can see it. A wake-up is never refused: the pool cannot be done
 //! while the future lives.
 
-use super::error::{SpawnError, TaskPanic};
+use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
 use super::shared::Shared;
 use super::waiting::StopWhenCancelled;
 use crate::future::counted::{Counted, Ended};
@@ -30,6 +30,9 @@ pub(crate) trait Pool: Send + Sync + 'static {
     /// The future has returned `Pending` for the first time: notes how a stop can reach it.
     fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace>;
 
+    /// The future, which is in the set or was, has returned `Pending` again.
+    fn goes_on_waiting(&self, cx: &mut Context<'_>);
+
     /// The future, which is in the set, has ended.
     fn leave_live_set(&self, place: LivePlace);
 
@@ -42,18 +45,23 @@ pub(crate) trait Pool: Send + Sync + 'static {
 
 impl<T: Send + 'static> Pool for Arc<Shared<T>> {
     fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace> {
-        // Nobody but workers polls; elsewhere (a thread for blocking work) a future never waits.
+        // Nobody but workers polls; elsewhere (a thread for blocking calls) a future never waits.
         let worker = worker_id::worker_of(self.pool())?;
-        if self.futures.live.is_first() {
-            // With everybody asleep nobody would ask the token.
-            self.watch_for_cancellation(&StopWhenCancelled::of(self));
-        }
+        Shared::hear_of_cancellation(self);
         let place = self.futures.live.add(worker, cx.waker().clone());
         if place.is_none() {
             // Stopped: whoever polls it next drops it.
             cx.waker().wake_by_ref();
         }
         place
+    }
+
+    fn goes_on_waiting(&self, cx: &mut Context<'_>) {
+        // A stop that found it queued has woken nobody; its worker may have been about to poll it then, and not to drop
+        // it. That wake-up and the beginning of this poll are read-modify-writes of one word, so the stop shows here.
+        if self.drops_what_is_queued() && !planted(Plant::StopMissesQueued) {
+            cx.waker().wake_by_ref();
+        }
     }
 
     fn leave_live_set(&self, place: LivePlace) {
@@ -111,20 +119,48 @@ impl<T: Send + 'static> Shared<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        match this.running_worker() {
-            Some(worker) => {
-                this.termination.spawn_future_on(worker);
-                this.metrics.worker(worker).futures_spawned.add(1);
-            }
-            None => {
-                if !this.accept(1) {
-                    return Err(SpawnError::new(this.refusal(), future));
-                }
-                this.metrics.add_future_spawned_outside();
-            }
+        if let Err(kind) = this.count_futures(1) {
+            return Err(SpawnError::new(kind, future));
         }
         this.futures.use_them();
-        Ok(raw::spawn(Counted::new(future, Arc::clone(this)), schedule))
+        Ok(Self::make_counted(this, future, schedule))
+    }
+
+    /// Makes a task of a future that was counted as spawned.
+    pub(crate) fn make_counted<F>(
+        this: &Arc<Self>,
+        future: F,
+        schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
+    ) -> (Runnable, Task<Ended<F::Output>>)
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        raw::spawn(Counted::new(future, Arc::clone(this)), schedule)
+    }
+
+    /// Counts futures as spawned, all of them or none.
+    pub(crate) fn count_futures(&self, count: u64) -> Result<(), SpawnErrorKind> {
+        if let Some(worker) = self.running_worker() {
+            self.termination.spawn_futures_on(worker, count);
+            self.metrics.worker(worker).futures_spawned.add(count);
+            return Ok(());
+        }
+        if self.is_inside() {
+            self.termination.produce_inside(count);
+        } else if !self.accept(count) {
+            return Err(self.refusal());
+        }
+        self.metrics.add_futures_spawned_outside(count);
+        Ok(())
+    }
+
+    /// Has the pool told of a cancellation from now on: with everybody asleep nobody would ask the token.
+    #[inline]
+    pub(crate) fn hear_of_cancellation(this: &Arc<Self>) {
+        if this.futures.live.is_first() {
+            this.watch_for_cancellation(&StopWhenCancelled::of(this));
+        }
     }
 
     /// The worker whose thread this is, if it is at work: nobody can find the pool done before it goes quiet.
@@ -145,7 +181,8 @@ impl<T: Send + 'static> Shared<T> {
             return self.queue(runnable, Self::push_telling_nobody);
         }
         // Who was woken while it ran gives way.
-        let push = if while_it_ran { Self::push_behind } else { Self::push_next };
+        let gives_way = while_it_ran && !planted(Plant::GivingWayIsNext);
+        let push = if gives_way { Self::push_behind } else { Self::push_next };
         self.queue(runnable, push);
     }
 

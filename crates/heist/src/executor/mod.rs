@@ -8,6 +8,7 @@
 //! | `spin`, `pace` | how long to search before parking; when to look at the injector, when to sample a task's time |
 //! | `waiting` | tasks that wait for a permit, in no queue |
 //! | `futures`, `polling` | spawning, waking and ending futures; a worker's finding and polling them |
+//! | `attached` | what else lives and ends with a pool |
 //! | `any` | what queues and budgets ask of an executor, whatever its tasks are |
 //! | `context` | what a running task sees of its worker |
 //! | `task` | running one task: dropping, containing panics, rebuilding scratch |
@@ -15,6 +16,7 @@
 //! | `run` | one run over borrowed data |
 
 pub(crate) mod any;
+pub(crate) mod attached;
 mod builder;
 mod config;
 mod context;

@@ -1,5 +1,6 @@
 //! `Executor<T>`: the owner of the worker threads.
 
+use super::attached::Attached;
 use super::builder::ExecutorBuilder;
 use super::config::ExecutorConfig;
 use super::context::WorkerCtx;
@@ -92,6 +93,7 @@ impl<T: Send + 'static> Executor<T> {
     pub(super) fn start<S, I, R>(
         config: &ExecutorConfig,
         tracer: impl Tracer,
+        attached: Option<Box<dyn Attached>>,
         scratch_init: impl FnOnce(ExecutorHandle<T>) -> I,
         runner: R,
     ) -> Result<Self, StartError>
@@ -101,7 +103,7 @@ impl<T: Send + 'static> Executor<T> {
         R: Fn(T, &mut WorkerCtx<'_, T, S>) + Send + Sync + 'static,
     {
         config.validate()?;
-        let (shared, workers) = Shared::new(config);
+        let (shared, workers) = Shared::with_attached(config, attached);
         let (running, all_ended) = channel();
         let mut executor = Self { shared, threads: Vec::new(), all_ended: Mutex::new(all_ended) };
         let work = Arc::new((
@@ -199,21 +201,36 @@ impl<T: Send + 'static> Executor<T> {
     /// As [`Executor::join`].
     pub fn join_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, JoinTimeout<T>> {
         self.shared.close();
-        if worker_id::is_worker_of(self.shared.pool()) {
-            return Err(JoinTimeout::new(self));
+        if self.wait_timeout(timeout) { Ok(self.join()) } else { Err(JoinTimeout::new(self)) }
+    }
+
+    /// Waits for the threads for at most `timeout`; says whether they have ended. One of the pool's own threads does
+    /// not wait.
+    pub(crate) fn wait_timeout(&self, timeout: Duration) -> bool {
+        if worker_id::is_thread_of(self.shared.pool()) {
+            return false;
         }
-        let ended = match self.all_ended.lock().recv_timeout(timeout) {
+        match self.all_ended.lock().recv_timeout(timeout) {
             Ok(never) => match never {},
             Err(RecvTimeoutError::Disconnected) => true,
             Err(RecvTimeoutError::Timeout) => false,
-        };
-        if ended { Ok(self.join()) } else { Err(JoinTimeout::new(self)) }
+        }
+    }
+
+    /// Takes no more tasks; what is queued is still run.
+    pub(crate) fn close(&self) {
+        self.shared.close();
+    }
+
+    /// Leaves the threads to themselves: they end when their tasks do, and nobody waits for them.
+    pub(crate) fn leave_behind(mut self) {
+        self.threads.clear();
     }
 
     /// Waits for the threads, or lets them go if this is one of them.
     fn wait(&mut self) {
         let threads = std::mem::take(&mut self.threads);
-        if worker_id::is_worker_of(self.shared.pool()) {
+        if worker_id::is_thread_of(self.shared.pool()) {
             return;
         }
         // A worker's thread-local that is dropped at its end is past being a worker, but still on the thread.

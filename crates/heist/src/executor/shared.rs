@@ -1,5 +1,6 @@
 //! What all workers and handles of a pool reach, and how a pool is closed, stopped and finished.
 
+use super::attached::Attached;
 use super::config::{ExecutorConfig, OnPanic};
 use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
 use super::task::contain;
@@ -14,7 +15,7 @@ use crate::queue::{Injector, LocalQueue, Order, Stealer};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicU8, Clock, Mutex, Ordering};
 use crate::termination::Termination;
-use crate::worker_id::PoolId;
+use crate::worker_id::{self, PoolId};
 use std::any::Any;
 use std::time::Duration;
 
@@ -80,6 +81,7 @@ pub struct Shared<T> {
     stage: AtomicU8,
     pub(super) cancel: CancelToken,
     panics: Mutex<Panics>,
+    attached: Option<Box<dyn Attached>>,
 }
 
 impl<T> std::fmt::Debug for Shared<T> {
@@ -91,6 +93,14 @@ impl<T> std::fmt::Debug for Shared<T> {
 impl<T> Shared<T> {
     /// The shared state of a pool and its workers, none of them started. `config` must be valid.
     pub fn new(config: &ExecutorConfig) -> (Arc<Self>, Vec<Worker<T>>) {
+        Self::with_attached(config, None)
+    }
+
+    /// The same, for a pool to which something is attached.
+    pub(crate) fn with_attached(
+        config: &ExecutorConfig,
+        attached: Option<Box<dyn Attached>>,
+    ) -> (Arc<Self>, Vec<Worker<T>>) {
         let (idle, parkers) = Idle::new(config.workers);
         let (termination, ledgers) = Termination::new(config.workers);
         let locals: Vec<_> = (0..config.workers).map(|_| LocalQueue::new()).collect();
@@ -127,6 +137,7 @@ impl<T> Shared<T> {
             stage: AtomicU8::new(Stage::Running as u8),
             cancel: config.cancel.clone(),
             panics: Mutex::new(Panics::default()),
+            attached,
         });
         let workers = locals
             .into_iter()
@@ -300,6 +311,9 @@ impl<T> Shared<T> {
         if drops_from_now_on {
             self.release_waiting();
             self.release_futures();
+            if let Some(attached) = &self.attached {
+                worker_id::drop_for(self.pool, || attached.pool_stopped());
+            }
         }
     }
 
@@ -307,15 +321,21 @@ impl<T> Shared<T> {
     pub(super) fn finish(&self) {
         self.termination.set_done();
         self.idle.wake_all_for_exit();
+        if let Some(attached) = &self.attached {
+            attached.pool_done();
+        }
     }
 
     /// Whether tasks are to be dropped instead of run. Notices a cancellation, and closes the intake for it.
     #[inline]
     pub(super) fn must_drop(&self) -> bool {
-        if self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 {
-            return true;
-        }
-        !self.notice_cancellation()
+        self.drops_what_is_queued() || !self.notice_cancellation()
+    }
+
+    /// Whether the pool was stopped, as far as it knows: a cancellation may be about to be noticed.
+    #[inline]
+    pub(super) fn drops_what_is_queued(&self) -> bool {
+        self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8
     }
 
     /// Whether what is queued is dropped instead of run.
@@ -391,6 +411,11 @@ impl<T> Shared<T> {
     /// All counters, added up.
     pub fn metrics_snapshot(&self) -> MetricsSnapshot {
         let injected = self.injector.len() + self.futures.injector.len();
-        self.metrics.snapshot(injected, self.waiting.len(), self.idle.wakes_sent())
+        let mut snapshot =
+            self.metrics.snapshot(injected, self.waiting.len(), self.idle.wakes_sent());
+        if let Some(attached) = &self.attached {
+            attached.add_to(&mut snapshot);
+        }
+        snapshot
     }
 }

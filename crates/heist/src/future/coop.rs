@@ -30,10 +30,28 @@ pub(crate) fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
     polled
 }
 
+/// Runs something without end to its budget, also inside of a poll: for whoever polls on his own account. With the
+/// outer poll's budget used up, he would be told to give way again and again, and nobody would ever fill it up.
+pub(crate) fn without_budget<R>(act: impl FnOnce() -> R) -> R {
+    /// Restores also after a panic.
+    struct Restore(Option<u32>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            LEFT.with(|left| left.set(self.0));
+        }
+    }
+    let _restore = Restore(LEFT.with(|left| left.replace(None)));
+    act()
+}
+
 /// Asks whether the running poll may do one more operation, and counts it.
 ///
 /// `Pending` if the budget is used up: the future is woken already, and whoever asks returns `Pending`, too. On a
 /// thread that polls for no worker, as in `block_on`, the budget has no end.
+///
+/// (Inside of a poll that is so in heist's own `block_on` only. Another crate's knows nothing of the budget: once that
+/// is used up it polls for ever, since the budget is not filled up before the outer poll returns. Call it inside
+/// `spawn_blocking`.)
 ///
 /// ```
 /// use std::task::{Context, Poll, ready};

@@ -5,13 +5,14 @@ use super::counted::Ended;
 use super::raw::Task;
 use crate::executor::{SpawnErrorKind, panic_message};
 use crate::sync::Mutex;
+use crate::sync::plant::{Plant, planted};
 use std::any::Any;
 use std::error::Error;
-use std::fmt;
 use std::future::Future;
 use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::{fmt, io};
 
 /// Awaits a spawned future.
 ///
@@ -34,6 +35,8 @@ pub struct JoinHandle<T: Send + 'static> {
 
 enum State<T: Send + 'static> {
     Spawned(Task<Ended<T>>),
+    /// It is a blocking call, which may end with what the system said when it refused a thread for it.
+    Called(Task<Ended<Result<T, io::Error>>>),
     Refused(SpawnErrorKind),
     /// Detached, or awaited to the end.
     Gone,
@@ -49,13 +52,21 @@ impl<T: Send + 'static> JoinHandle<T> {
         Self { state: State::Refused(kind), aborted: false }
     }
 
+    /// The handle of a blocking call.
+    pub(crate) fn of_call(task: Task<Ended<Result<T, io::Error>>>) -> Self {
+        Self { state: State::Called(task), aborted: false }
+    }
+
     /// Ends the future: it is dropped on a worker, before its next poll. Nothing, if it has completed. Awaiting the
     /// handle then waits until the future is gone, and says which of the two it was.
     pub fn abort(&mut self) {
-        if let State::Spawned(task) = &mut self.state {
-            task.cancel();
-            self.aborted = true;
+        match &mut self.state {
+            State::Spawned(_) if planted(Plant::AbortForgotten) => {}
+            State::Spawned(task) => task.cancel(),
+            State::Called(task) => task.cancel(),
+            State::Refused(_) | State::Gone => return,
         }
+        self.aborted = true;
     }
 
     /// Whether the future has ended, so that awaiting it takes no time. (An aborted one is only known to have ended
@@ -63,8 +74,36 @@ impl<T: Send + 'static> JoinHandle<T> {
     pub fn is_finished(&self) -> bool {
         match &self.state {
             State::Spawned(task) => task.is_finished(),
+            State::Called(task) => task.is_finished(),
             State::Refused(_) | State::Gone => true,
         }
+    }
+
+    /// Polls it without asking the budget.
+    pub(crate) fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
+        let panicked = |payload| JoinError::Panicked(PanicPayload::new(payload));
+        let ended = match &mut self.state {
+            State::Spawned(_) if self.aborted && planted(Plant::AbortDoesNotWait) => None,
+            State::Spawned(task) => {
+                ready!(task.poll(cx)).map(|ended| ended.into_result().map_err(panicked))
+            }
+            State::Called(task) => ready!(task.poll(cx)).map(|ended| match ended.into_result() {
+                Ok(made) => made.map_err(JoinError::NoThread),
+                Err(payload) => Err(panicked(payload)),
+            }),
+            State::Refused(kind) => Some(Err(JoinError::Refused(*kind))),
+            // Polled again although it was ready: nothing is left to be had.
+            State::Gone => Some(Err(JoinError::Aborted)),
+        };
+        self.state = State::Gone;
+        let dropped = if self.aborted { JoinError::Aborted } else { JoinError::Stopped };
+        Poll::Ready(ended.unwrap_or(Err(dropped)))
+    }
+
+    /// Ends the future, as [`JoinHandle::abort`] does, and does not wait for it.
+    pub(crate) fn abort_and_detach(mut self) {
+        // A raw task that is dropped is cancelled.
+        drop(std::mem::replace(&mut self.state, State::Gone));
     }
 
     /// Lets the future go on by itself. Its output is dropped when it comes.
@@ -77,30 +116,20 @@ impl<T: Send + 'static> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let aborted = self.aborted;
-        let ended = match &mut self.state {
-            State::Spawned(task) => {
-                ready!(coop::poll_proceed(cx));
-                match ready!(task.poll(cx)).map(Ended::into_result) {
-                    Some(Ok(output)) => Ok(output),
-                    Some(Err(payload)) => Err(JoinError::Panicked(PanicPayload::new(payload))),
-                    None if aborted => Err(JoinError::Aborted),
-                    None => Err(JoinError::Stopped),
-                }
-            }
-            State::Refused(kind) => Err(JoinError::Refused(*kind)),
-            // Polled again although it was ready: nothing is left to be had.
-            State::Gone => Err(JoinError::Aborted),
-        };
-        self.state = State::Gone;
-        Poll::Ready(ended)
+        if matches!(self.state, State::Spawned(_) | State::Called(_)) {
+            ready!(coop::poll_proceed(cx));
+        }
+        self.poll_ended(cx)
     }
 }
 
 impl<T: Send + 'static> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        if let State::Spawned(task) = std::mem::replace(&mut self.state, State::Gone) {
-            task.detach();
+        match std::mem::replace(&mut self.state, State::Gone) {
+            State::Spawned(task) if planted(Plant::DetachAborts) => drop(task),
+            State::Spawned(task) => task.detach(),
+            State::Called(task) => task.detach(),
+            State::Refused(_) | State::Gone => {}
         }
     }
 }
@@ -121,6 +150,8 @@ pub enum JoinError {
     Stopped,
     /// Its executor took no more when it was spawned.
     Refused(SpawnErrorKind),
+    /// It is a blocking call for which there is no thread, because the system refuses one. It was not begun.
+    NoThread(io::Error),
     /// It panicked.
     Panicked(PanicPayload),
 }
@@ -147,12 +178,25 @@ impl fmt::Display for JoinError {
             Self::Aborted => f.write_str("the future was aborted"),
             Self::Stopped => f.write_str("the executor was stopped and dropped the future"),
             Self::Refused(kind) => write!(f, "the future was refused: {kind}"),
+            Self::NoThread(source) => write!(
+                f,
+                "no thread could be started for the blocking call: {source}; raise the limit on threads, or use a \
+                 smaller `stack_size`"
+            ),
             Self::Panicked(payload) => write!(f, "the future panicked: {}", payload.message),
         }
     }
 }
 
-impl Error for JoinError {}
+impl Error for JoinError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Refused(kind) => Some(kind),
+            Self::NoThread(source) => Some(source),
+            Self::Aborted | Self::Stopped | Self::Panicked(_) => None,
+        }
+    }
+}
 
 /// What a future panicked with.
 pub struct PanicPayload {

@@ -18,6 +18,8 @@ enum State<T> {
     Joining(FallibleTask<T>),
     /// An allocation of its own: cancelling is rare, and its future has no name.
     Cancelling(Cancelling<T>),
+    /// It had ended by the time that it was cancelled. (Boxed: an output that may not move would pin the handle.)
+    Ended(Box<Option<T>>),
     /// Detached, or in the middle of a change.
     Gone,
 }
@@ -34,19 +36,24 @@ impl<T: Send + 'static> Task<T> {
         match &mut self.0 {
             State::Joining(task) => Pin::new(task).poll(cx),
             State::Cancelling(cancelled) => cancelled.as_mut().poll(cx),
+            State::Ended(output) => Poll::Ready(output.take()),
             State::Gone => Poll::Ready(None),
         }
     }
 
     /// Cancels the task: its executor drops the future, unless it has completed. `poll` then waits for either.
     pub fn cancel(&mut self) {
+        if !matches!(self.0, State::Joining(_)) {
+            // Cancelled before: it is still to be waited for.
+            return;
+        }
         if let State::Joining(task) = std::mem::replace(&mut self.0, State::Gone) {
             let mut cancelled: Cancelling<T> = Box::pin(task.cancel());
             // It cancels when it is polled for the first time.
             let polled = cancelled.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             self.0 = match polled {
                 Poll::Pending => State::Cancelling(cancelled),
-                Poll::Ready(output) => State::Cancelling(Box::pin(std::future::ready(output))),
+                Poll::Ready(output) => State::Ended(Box::new(output)),
             };
         }
     }
@@ -65,7 +72,7 @@ impl<T> Task<T> {
         match &self.0 {
             State::Joining(task) => task.is_finished(),
             State::Cancelling(_) => false,
-            State::Gone => true,
+            State::Ended(_) | State::Gone => true,
         }
     }
 }

@@ -127,9 +127,9 @@ impl PoolMetrics {
         self.panics_outside.add(1);
     }
 
-    /// Counts a future that was spawned by a thread that is no worker.
-    pub(crate) fn add_future_spawned_outside(&self) {
-        self.futures_spawned_outside.add(1);
+    /// Counts futures that were spawned by a thread that is no worker.
+    pub(crate) fn add_futures_spawned_outside(&self, count: u64) {
+        self.futures_spawned_outside.add(count);
     }
 
     /// Counts a future that ended on a thread that is no worker.

@@ -20,7 +20,7 @@ pub struct MetricsSnapshot {
     /// Tasks dropped without being run, because the pool was shut down, cancelled or aborted, or because their making
     /// (see [`crate::CountBudget::acquire_then`]) panicked.
     pub tasks_dropped: u64,
-    /// Futures spawned.
+    /// Futures spawned, blocking calls among them.
     pub futures_spawned: u64,
     /// Futures that ended: completed, panicked, were aborted or dropped.
     pub futures_ended: u64,
@@ -51,6 +51,12 @@ pub struct MetricsSnapshot {
     pub injector_depth: u64,
     /// Tasks that waited for a permit at the time of the snapshot, a device's lane with jobs in it being one.
     pub tasks_waiting: u64,
+    /// Threads for blocking calls at the time of the snapshot, in a [`crate::Runtime`].
+    pub blocking_threads: u64,
+    /// Those of them that had nothing to do.
+    pub blocking_threads_idle: u64,
+    /// Blocking calls that waited for a thread at the time of the snapshot.
+    pub blocking_queue_depth: u64,
     /// Times the configured backstop found work that no wake-up had announced for two of its periods: a bug in
     /// heist, unless the system kept a producer from running for that long in the middle of a spawn.
     pub backstop_rescues: u64,
@@ -98,6 +104,13 @@ impl fmt::Display for MetricsSnapshot {
                 f,
                 "futures: {} spawned, {} ended, {} polls",
                 self.futures_spawned, self.futures_ended, self.polls
+            )?;
+        }
+        if self.blocking_threads > 0 {
+            writeln!(
+                f,
+                "blocking calls: {} threads, {} of them idle; {} calls waiting",
+                self.blocking_threads, self.blocking_threads_idle, self.blocking_queue_depth
             )?;
         }
         writeln!(

@@ -15,8 +15,8 @@ use super::lookup::lookup;
 /// An address: `"localhost:80"`, `("localhost", 80)`, `"127.0.0.1:80"`, `(Ipv4Addr::LOCALHOST, 80)`, a [`SocketAddr`],
 /// or several of those in a slice.
 ///
-/// Only names are looked up, and that by another thread: a blocking thread of the runtime that runs this code or, where
-/// there is none, one for this purpose.
+/// Only names are looked up, and that on another thread: one of those for blocking calls of the runtime that runs this
+/// code or, where there is none, one for this purpose.
 ///
 /// This trait is implemented for what the standard library's trait of this name is, and by nobody else.
 pub trait ToSocketAddrs: sealed::Given {}

@@ -1,19 +1,56 @@
 //! Looking a name up: the system's call blocks, so it is made on a thread that may.
 //!
-//! Not guaranteed: a bound on the threads of lookups outside of any runtime. Each has its own, for as long as it takes.
+//! That is one of the runtime's threads for blocking calls, where there is a runtime. Elsewhere (on another executor,
+//! or in a plain `block_on`) it is a thread for this call alone.
+//!
+//! Invariant: a lookup that nobody waits for any more is not begun. One that has begun goes on to its end, which the
+//! system may put off for seconds; a runtime that is joined waits for it.
+//!
+//! Not guaranteed: a bound on the threads outside of any runtime.
 
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::task::{Poll, Waker};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
+use crate::future::{JoinError, JoinHandle};
+use crate::runtime;
 use crate::sync::{Arc, Mutex, thread};
 
 /// The addresses of a name.
 pub(super) async fn lookup(name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    let name = name.to_owned();
-    let resolve = move || (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
-    on_a_thread(resolve)?.await
+    let call = || {
+        let name = name.to_owned();
+        move || (name.as_str(), port).to_socket_addrs().map(Iterator::collect)
+    };
+    if let Some(runtime) = runtime::current() {
+        match Awaited(runtime.spawn_blocking(call())).await {
+            Ok(found) => return found,
+            // In the `block_on` of a runtime that was shut down meanwhile: it is no business of the runtime's.
+            Err(JoinError::Refused(_)) => {}
+            Err(JoinError::NoThread(refused)) => return Err(refused),
+            Err(stopped) => return Err(io::Error::other(stopped)),
+        }
+    }
+    on_a_thread(call())?.await
+}
+
+/// A blocking call that is aborted, if it has not begun, when nobody waits for it any more.
+struct Awaited<R: Send + 'static>(JoinHandle<R>);
+
+impl<R: Send + 'static> Future for Awaited<R> {
+    type Output = Result<R, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx)
+    }
+}
+
+impl<R: Send + 'static> Drop for Awaited<R> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// What a thread leaves for the task that waits for it.

@@ -59,7 +59,7 @@
 //! Racing of addresses ("happy eyeballs"): a name's addresses are tried one after the other. A limit on the number of
 //! connections, for which there is [`CountBudget`](crate::CountBudget); one on their time, for which there is
 //! [`timeout`](crate::time::timeout()). Files: they are always "ready", so their calls block; use
-//! [`spawn_blocking`](crate::Runtime::spawn_blocking).
+//! [`spawn_blocking`](crate::spawn_blocking()).
 
 mod address;
 mod duplex;

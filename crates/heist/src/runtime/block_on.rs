@@ -1,5 +1,6 @@
 //! A future on the calling thread.
 
+use crate::future::coop;
 use crate::sync::{Parker, Unparker, spin_loop};
 use std::future::Future;
 use std::pin::pin;
@@ -31,12 +32,14 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(std::sync::Arc::new(WakeThread(parker.unparker())));
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
-            return output;
+    coop::without_budget(|| {
+        loop {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+                return output;
+            }
+            wait(&parker);
         }
-        wait(&parker);
-    }
+    })
 }
 
 /// Waits to be woken: for a few microseconds by looking, then asleep. What is awaited is often about to end, and who

@@ -1,7 +1,8 @@
 //! Which runtime this code runs on.
 //!
-//! The workers of a runtime know it, and so does a thread inside [`Runtime::block_on`](super::Runtime::block_on). This
-//! is the real thread's, also where threads are modelled: no protocol asks it.
+//! The threads of a runtime know it, workers and those for blocking calls, and so does a thread inside
+//! [`Runtime::block_on`](super::Runtime::block_on). This is the real thread's, also where threads are modelled: no
+//! protocol asks it.
 
 use super::RuntimeHandle;
 use crate::future::JoinHandle;
@@ -27,31 +28,65 @@ thread_local! {
 /// ```
 ///
 /// # Panics
-/// Outside of a runtime: neither on one of its workers nor inside its `block_on`. Elsewhere use a [`RuntimeHandle`].
+/// Outside of a runtime: neither on one of its threads nor inside its `block_on`. Elsewhere use a [`RuntimeHandle`].
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let spawned = CURRENT.with_borrow(|current| match current {
-        Some(handle) => Ok(handle.try_spawn(future)),
-        None => Err(()),
-    });
-    match spawned {
-        // Here, and not above: a refused future is dropped, and its `drop` may spawn.
-        Ok(spawned) => RuntimeHandle::joined(spawned),
-        Err(()) => panic!(
-            "heist::spawn was called outside of a runtime; call it inside `Runtime::block_on` or a spawned future, or \
-             use `RuntimeHandle::spawn`"
-        ),
-    }
+    // The future is out of the closure again when it is dropped, should it be refused: its `drop` may spawn.
+    RuntimeHandle::joined(with_current("heist::spawn", |handle| handle.try_spawn(future)))
+}
+
+/// Makes a call that blocks, on a thread of the runtime that this code runs on. See [`RuntimeHandle::spawn_blocking`].
+///
+/// ```
+/// let runtime = heist::Runtime::new()?;
+/// let manifest = runtime.block_on(async {
+///     heist::spawn_blocking(|| std::fs::read_to_string("Cargo.toml")).await
+/// })??;
+/// assert!(manifest.contains("[package]"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Panics
+/// Outside of a runtime, as [`spawn`].
+#[track_caller]
+pub fn spawn_blocking<F, R>(call: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    // A copy of the handle: a call that is refused is dropped in there, and its `drop` may spawn.
+    let handle = with_current("heist::spawn_blocking", RuntimeHandle::clone);
+    handle.spawn_blocking(call)
+}
+
+/// Does something with the current runtime. It must run none of the caller's code.
+#[track_caller]
+fn with_current<R>(caller: &str, act: impl FnOnce(&RuntimeHandle) -> R) -> R {
+    let done = CURRENT.try_with(|current| current.borrow().as_ref().map(act)).ok().flatten();
+    done.unwrap_or_else(|| {
+        panic!(
+            "{caller} was called outside of a runtime; call it inside `Runtime::block_on`, a spawned future or a \
+             blocking call, or use a `RuntimeHandle`"
+        )
+    })
+}
+
+/// The runtime that this code runs on, if any.
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
+pub(crate) fn current() -> Option<RuntimeHandle> {
+    CURRENT.with_borrow(Clone::clone)
 }
 
 /// Makes `handle` the calling thread's current runtime until the guard is dropped.
 #[must_use = "the runtime is current while the guard lives"]
 pub(super) fn enter(handle: RuntimeHandle) -> Guard {
-    Guard { before: CURRENT.replace(Some(handle)), _this_thread_only: PhantomData }
+    // At a thread's end the place may be gone already: then no runtime is current, but `block_on` works.
+    let before = CURRENT.try_with(|current| current.replace(Some(handle))).ok().flatten();
+    Guard { before, _this_thread_only: PhantomData }
 }
 
 /// See [`enter`].

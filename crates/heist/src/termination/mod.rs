@@ -144,28 +144,30 @@ impl Termination {
         self.sum_consumed() == accepted + produced
     }
 
-    /// Counts a task that a running task produces without its worker's ledger in hand (it pushes into a gated queue, or
-    /// waits for a permit). To be called before the task is published. Never refused: the worker that calls is not
-    /// quiet, so nobody finds the pool done meanwhile.
-    pub fn produce_inside(&self) {
-        // Relaxed, as `produced`: whoever consumes the task got it through a queue, and publishes that with Release.
-        self.produced_inside.fetch_add(1, Ordering::Relaxed);
+    /// Counts tasks that a running task produces without its worker's ledger in hand (it pushes into a gated queue, or
+    /// waits for a permit). To be called before the tasks are published. Never refused: the worker that calls is not
+    /// quiet, so nobody finds the pool done meanwhile. Nor is it while a blocking call runs, which is counted and has
+    /// not ended.
+    pub fn produce_inside(&self, count: u64) {
+        // Relaxed, as `produced`: whoever consumes the task got it through a queue, and publishes that with Release;
+        // and so does a blocking call, by its end.
+        self.produced_inside.fetch_add(count, Ordering::Relaxed);
         #[cfg(heist_plant)]
         if let Some(scheme) = &self.rejected {
-            scheme.count_at_once(1);
+            scheme.count_at_once(count as i64);
         }
     }
 
-    /// Counts a future as spawned by worker `worker`, on whose thread this must be, and which must not be quiet. To be
-    /// called before the future is published.
+    /// Counts futures as spawned by worker `worker`, on whose thread this must be, and which must not be quiet. To be
+    /// called before they are published.
     #[inline]
-    pub fn spawn_future_on(&self, worker: usize) {
+    pub fn spawn_futures_on(&self, worker: usize, count: u64) {
         let spawned = &self.workers[worker].futures_spawned;
         // Relaxed, as `produced`.
-        spawned.store(spawned.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        spawned.store(spawned.load(Ordering::Relaxed) + count, Ordering::Relaxed);
         #[cfg(heist_plant)]
         if let Some(scheme) = &self.rejected {
-            scheme.count_at_once(1);
+            scheme.count_at_once(count as i64);
         }
     }
 
@@ -400,7 +402,7 @@ mod tests {
         let (termination, mut ledgers) = Termination::new(1);
         assert!(intake.try_accept(1));
         intake.close();
-        termination.produce_inside();
+        termination.produce_inside(1);
         ledgers[0].consume(&termination);
         assert!(!ledgers[0].go_quiet(&termination, &intake).done);
         ledgers[0].leave_quiet(&termination);

@@ -1,9 +1,10 @@
 //! The Chrome trace writer.
 
+use super::name::take_name;
 use super::{TraceHooks, Tracer};
 use crate::policy::Source;
 use crate::sync::{Arc, Mutex, MutexGuard};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -12,8 +13,11 @@ use std::time::Instant;
 /// disturb what is measured, small enough that a long run holds little in memory.
 const HAND_OVER_BYTES: usize = 64 * 1024;
 
-/// Writes a run in the Chrome trace format: a row per worker, slices for tasks and for the time parked, marks
-/// for steals and wake-ups.
+/// Writes a run in the Chrome trace format: a row per worker, slices for tasks, for polls and for the time parked,
+/// marks for steals and wake-ups.
+///
+/// The category of a slice (`cat`) is `task`, `poll` or `parked`. Its name is what the task or poll has called itself
+/// ([`name_slice`](super::name_slice)), or else its category; what was stolen or injected has that behind its name.
 ///
 /// Cloning gives another handle to the same trace. Call [`ChromeTrace::finish`] after `join`: it closes the
 /// JSON array and reports the first write error, if any. (Viewers also accept an array that was not closed,
@@ -113,7 +117,7 @@ impl<W: Write + Send + 'static> Tracer for ChromeTrace<W> {
             shared: Arc::clone(&self.shared),
             worker,
             events: String::new(),
-            task: None,
+            running: None,
             parked_at: None,
         };
         hooks.event(format_args!(
@@ -129,19 +133,36 @@ pub struct ChromeWorker<W: Write> {
     shared: Arc<Shared<W>>,
     worker: usize,
     events: String,
-    task: Option<(Source, Micros)>,
+    /// The task or poll that runs.
+    running: Option<(Source, Micros)>,
     parked_at: Option<Micros>,
 }
 
 /// Microseconds since the trace started, the format's unit, with a nanosecond's resolution.
 type Micros = f64;
 
+/// A text inside a JSON string.
+struct Escaped<'t>(&'t str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for character in self.0.chars() {
+            match character {
+                '"' | '\\' => write!(f, "\\{character}")?,
+                control if control < ' ' => write!(f, "\\u{:04x}", u32::from(control))?,
+                other => f.write_char(other)?,
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<W: Write> ChromeWorker<W> {
     fn now(&self) -> Micros {
         self.shared.started.elapsed().as_nanos() as f64 / 1_000.0
     }
 
-    fn event(&mut self, fields: std::fmt::Arguments<'_>) {
+    fn event(&mut self, fields: fmt::Arguments<'_>) {
         if !self.events.is_empty() {
             self.events.push_str(",\n");
         }
@@ -152,14 +173,34 @@ impl<W: Write> ChromeWorker<W> {
         }
     }
 
-    fn mark(&mut self, name: std::fmt::Arguments<'_>) {
+    fn mark(&mut self, name: fmt::Arguments<'_>) {
         let now = self.now();
         self.event(format_args!(r#""name":"{name}","ph":"i","s":"t","ts":{now:.3}"#));
     }
 
-    fn slice(&mut self, name: &str, start: Micros) {
+    /// Writes what ended now. `origin` follows its name.
+    fn slice(&mut self, category: &str, name: &str, origin: &str, start: Micros) {
         let duration = self.now() - start;
-        self.event(format_args!(r#""name":"{name}","ph":"X","ts":{start:.3},"dur":{duration:.3}"#));
+        let name = Escaped(name);
+        self.event(format_args!(
+            r#""name":"{name}{origin}","cat":"{category}","ph":"X","ts":{start:.3},"dur":{duration:.3}"#
+        ));
+    }
+
+    fn start_work(&mut self, source: Source) {
+        // Left by code that ran between two tasks.
+        take_name();
+        self.running = Some((source, self.now()));
+    }
+
+    fn end_work(&mut self, category: &str) {
+        let Some((source, start)) = self.running.take() else { return };
+        let origin = match source {
+            Source::Local => "",
+            Source::Injector => " (injected)",
+            Source::Steal => " (stolen)",
+        };
+        self.slice(category, take_name().unwrap_or(category), origin, start);
     }
 
     fn hand_over(&mut self) {
@@ -170,33 +211,19 @@ impl<W: Write> ChromeWorker<W> {
 
 impl<W: Write> TraceHooks for ChromeWorker<W> {
     fn task_start(&mut self, source: Source) {
-        self.task = Some((source, self.now()));
+        self.start_work(source);
     }
 
     fn task_end(&mut self) {
-        if let Some((source, start)) = self.task.take() {
-            let name = match source {
-                Source::Local => "task",
-                Source::Injector => "task (injected)",
-                Source::Steal => "task (stolen)",
-            };
-            self.slice(name, start);
-        }
+        self.end_work("task");
     }
 
     fn poll_start(&mut self, source: Source) {
-        self.task_start(source);
+        self.start_work(source);
     }
 
     fn poll_end(&mut self) {
-        if let Some((source, start)) = self.task.take() {
-            let name = match source {
-                Source::Local => "poll",
-                Source::Injector => "poll (injected)",
-                Source::Steal => "poll (stolen)",
-            };
-            self.slice(name, start);
-        }
+        self.end_work("poll");
     }
 
     fn steal(&mut self, victim: usize) {
@@ -209,7 +236,7 @@ impl<W: Write> TraceHooks for ChromeWorker<W> {
 
     fn unpark(&mut self, woken: bool) {
         if let Some(start) = self.parked_at.take() {
-            self.slice("parked", start);
+            self.slice("parked", "parked", "", start);
         }
         if woken {
             self.mark(format_args!("wake"));

@@ -2,11 +2,14 @@
 //!
 //! The hooks are a type parameter of the loop. With [`NoTrace`], the default, they are empty functions that
 //! compile to nothing. With [`ChromeTrace`] every worker writes its tasks, steals, parks and wake-ups in the
-//! Chrome trace format, which <https://ui.perfetto.dev> and `chrome://tracing` open.
+//! Chrome trace format, which <https://ui.perfetto.dev> and `chrome://tracing` open. Tasks and polls may say what they
+//! are ([`name_slice`]), so that a trace shows more than that there were some.
 
 mod chrome;
+mod name;
 
 pub use chrome::ChromeTrace;
+pub use name::name_slice;
 
 use crate::policy::Source;
 

@@ -4,7 +4,9 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
 pub(crate) mod counting;
+pub(crate) mod event;
 pub(crate) mod fairness;
+pub(crate) mod limited;
 pub(crate) mod queued;
 pub(crate) mod silence;
 pub(crate) mod sync;
@@ -89,6 +91,10 @@ impl Runs {
 
     pub(crate) fn count(&self, task: usize) {
         self.0[task].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self, task: usize) -> u32 {
+        self.0[task].load(Ordering::Relaxed)
     }
 
     #[track_caller]

@@ -1,0 +1,197 @@
+//! One pool for both: a scanner that computes and waits, on one executor; and the same with a pool for each.
+//!
+//! Local files are read with blocking calls and searched for access keys, by typed tasks that give way when they are
+//! long. Hundreds of remote objects are fetched by futures, over a real connection to a server that takes its time;
+//! each is handed over as a typed task to be searched. What is found goes through a gated queue to a single writer.
+//!
+//! - **One pool**: one executor with two workers runs the tasks, polls the futures and takes the queue's turns.
+//! - **Two pools**: the executor has the tasks and the queue, and a runtime with two workers of its own has the
+//!   futures. That is the usual way, with whatever libraries; here it is one library, so that nothing else differs.
+//!
+//! Both find the same, or this program says so and fails. The times are those of the machine it runs on: with two pools
+//! there are more threads than cores, and every object changes from one pool to the other.
+//!
+//! ```text
+//! cargo run --release --example one_pool
+//! cargo run --release --example one_pool -- --rounds 21 crates docs    # these files, instead of made-up ones
+//! cargo run --release --example one_pool -- --svg docs                 # draws docs/one-pool.svg
+//! cargo run --release --example one_pool -- --trace one-pool.json      # the run with one pool, for Perfetto
+//! ```
+
+mod material;
+mod picture;
+mod scan;
+mod search;
+mod server;
+mod slices;
+mod store;
+mod switches;
+
+use heist::trace::ChromeTrace;
+use material::Material;
+use scan::{Run, WORKERS};
+use slices::Slices;
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use switches::Switches;
+
+const ROUNDS: usize = 9;
+
+/// One way to do it, and what came of it in each round.
+#[derive(Default)]
+struct Measured {
+    wall_ms: Vec<f64>,
+    switches: Vec<Option<u64>>,
+    wakes: Vec<u64>,
+}
+
+impl Measured {
+    fn add(&mut self, run: &Run, switches: &Switches) {
+        self.wall_ms.push(run.wall.as_secs_f64() * 1e3);
+        self.switches.push(switches.get());
+        self.wakes.push(run.wakes);
+    }
+
+    fn print(mut self, title: &str, threads: usize) {
+        self.wall_ms.sort_by(f64::total_cmp);
+        self.switches.sort_unstable();
+        self.wakes.sort_unstable();
+        let middle = self.wall_ms.len() / 2;
+        let (least, most) = (self.wall_ms[0], self.wall_ms[self.wall_ms.len() - 1]);
+        let wall = format!("{:.1} ms ({least:.1} to {most:.1})", self.wall_ms[middle]);
+        let switches =
+            self.switches[middle].map_or("unknown".to_owned(), |count| count.to_string());
+        println!("{title:36} {threads:>7} {wall:>26} {switches:>17} {:>9}", self.wakes[middle]);
+    }
+}
+
+/// Both must have found the same; and all there is, if that is known.
+fn check(material: &Material, one: &Run, two: &Run) -> Result<(), String> {
+    if one.reports != two.reports {
+        return Err("one pool and two pools have not found the same".to_owned());
+    }
+    let searched = one.reports.iter().filter_map(|report| report.result.as_ref().ok());
+    let keys = searched.flat_map(|searched| &searched.findings).map(|finding| finding.key.clone());
+    let found: BTreeSet<String> = keys.collect();
+    match &material.keys {
+        Some(hidden) if *hidden != found => {
+            Err(format!("{} keys were hidden and {} found", hidden.len(), found.len()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn print_what_was_found(run: &Run) {
+    let searched = || run.reports.iter().filter_map(|report| report.result.as_ref().ok());
+    let findings: usize = searched().map(|searched| searched.findings.len()).sum();
+    let contents: BTreeSet<_> = searched().map(|searched| searched.hash).collect();
+    let mebibytes =
+        searched().map(|searched| searched.bytes).sum::<u64>() as f64 / f64::from(1 << 20);
+    println!(
+        "{} files and objects, {} different contents, {mebibytes:.1} MiB; {findings} keys found",
+        run.reports.len(),
+        contents.len(),
+    );
+    for report in &run.reports {
+        if let Err(error) = &report.result {
+            println!("{:?}: {error}", report.source);
+        }
+    }
+}
+
+/// Does everything several times, both ways in turn, and prints what came of it.
+fn compare(material: &Material, rounds: usize) -> Result<(), Box<dyn Error>> {
+    let (mut in_one, mut in_two) = (Measured::default(), Measured::default());
+    for round in 0..rounds {
+        let (switches_one, switches_two) = (Switches::default(), Switches::default());
+        let one = scan::in_one_pool(material, switches_one.clone())?;
+        let two = scan::in_two_pools(material, switches_two.clone())?;
+        check(material, &one, &two)?;
+        if round == 0 {
+            print_what_was_found(&one);
+        }
+        in_one.add(&one, &switches_one);
+        in_two.add(&two, &switches_two);
+    }
+    println!("\nMedians of {rounds} rounds, the two ways in turn; of the pools' own threads:\n");
+    let heads = ["threads", "wall time (range)", "context switches", "wake-ups"];
+    println!("{:36} {:>7} {:>26} {:>17} {:>9}", "", heads[0], heads[1], heads[2], heads[3]);
+    in_one.print("one executor for both", WORKERS);
+    in_two.print("an executor and a runtime", 2 * WORKERS);
+    Ok(())
+}
+
+fn cannot_write(path: &Path) -> impl Fn(io::Error) -> String {
+    move |error| format!("cannot write {}: {error}", path.display())
+}
+
+struct Arguments {
+    svg: Option<PathBuf>,
+    trace: Option<PathBuf>,
+    rounds: usize,
+    paths: Vec<PathBuf>,
+}
+
+impl Arguments {
+    fn parse() -> Option<Self> {
+        let mut arguments = Self { svg: None, trace: None, rounds: ROUNDS, paths: Vec::new() };
+        let mut rest = std::env::args_os().skip(1);
+        while let Some(argument) = rest.next() {
+            match argument.to_str() {
+                Some("--svg") => arguments.svg = Some(rest.next()?.into()),
+                Some("--trace") => arguments.trace = Some(rest.next()?.into()),
+                Some("--rounds") => {
+                    let rounds = rest.next()?.to_str()?.parse().ok();
+                    arguments.rounds = rounds.filter(|rounds| *rounds > 0)?;
+                }
+                Some(option) if option.starts_with('-') => return None,
+                _ => arguments.paths.push(argument.into()),
+            }
+        }
+        Some(arguments)
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let material = match &*arguments.paths {
+        [] => Material::make()?,
+        paths => Material::with_files_of(paths)?,
+    };
+    compare(&material, arguments.rounds)?;
+    if arguments.trace.is_none() && arguments.svg.is_none() {
+        return Ok(());
+    }
+    // One more, to look at: tracing takes its time, so this one is not measured.
+    let tracer = ChromeTrace::new(Vec::new());
+    scan::in_one_pool(&material, tracer.clone())?;
+    let json = tracer.finish()?;
+    if let Some(path) = &arguments.trace {
+        fs::write(path, &json).map_err(cannot_write(path))?;
+        println!("\nThe trace is in {}; https://ui.perfetto.dev opens it.", path.display());
+    }
+    if let Some(folder) = &arguments.svg {
+        let path = folder.join("one-pool.svg");
+        let picture = picture::draw(&Slices::read(&json)?, &material);
+        fs::write(&path, picture).map_err(cannot_write(&path))?;
+        println!("\nThe picture is in {}.", path.display());
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let Some(arguments) = Arguments::parse() else {
+        eprintln!("usage: one_pool [--svg DIRECTORY] [--trace FILE] [--rounds NUMBER] [PATH]...");
+        return ExitCode::from(2);
+    };
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

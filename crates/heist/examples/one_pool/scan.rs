@@ -1,0 +1,255 @@
+//! The scanner: files are read and searched by typed tasks, remote objects fetched by futures and then searched by
+//! typed tasks, and what all of them find goes through one queue to a single writer.
+//!
+//! [`in_one_pool`] does all of that on one executor. [`in_two_pools`] has a runtime of its own for the futures, which
+//! is the usual way; nothing else differs.
+
+use crate::material::Material;
+use crate::search::{Search, Searched};
+use crate::store::Store;
+use heist::trace::{self, Tracer};
+use heist::yielding::{Adaptive, YieldPolicy};
+use heist::{
+    Executor, ExecutorHandle, GatedQueue, JoinError, JoinHandle, MetricsSnapshot, QueueTurn,
+    Runtime, WorkerCtx,
+};
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Of each pool.
+pub(crate) const WORKERS: usize = 2;
+
+/// A file is read and searched in pieces of this size: a unit of work, after which it may give way to others.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// The names of the tasks and polls in the trace.
+pub(crate) const SEARCH_FILE: &str = "search file";
+pub(crate) const SEARCH_OBJECT: &str = "search object";
+pub(crate) const WRITE: &str = "write (queue turn)";
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    File(PathBuf),
+    Object(u32),
+}
+
+/// What was found where; or why nothing could be looked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Report {
+    pub(crate) source: Source,
+    pub(crate) result: Result<Searched, String>,
+}
+
+pub(crate) enum Task {
+    File(Box<FileSearch>),
+    Object { number: u32, body: Vec<u8>, reports: GatedQueue<Report> },
+    Write(QueueTurn<Report>),
+}
+
+/// A file that is being searched. All that it takes to go on is in here, so any worker can.
+pub(crate) struct FileSearch {
+    path: PathBuf,
+    /// `None` until the first piece is read.
+    file: Option<File>,
+    search: Search,
+    policy: Adaptive,
+    reports: GatedQueue<Report>,
+}
+
+impl FileSearch {
+    fn new(path: PathBuf, reports: GatedQueue<Report>) -> Self {
+        Self { path, file: None, search: Search::new(), policy: Adaptive::default(), reports }
+    }
+
+    /// Searches until the end of the file, or until it is time to give way: then it says so.
+    fn run_slice(&mut self, piece: &mut [u8]) -> io::Result<bool> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            unopened => unopened.insert(File::open(&self.path)?),
+        };
+        loop {
+            let began = Instant::now();
+            let bytes = file.read(piece)?;
+            if bytes == 0 {
+                return Ok(false);
+            }
+            self.search.feed(&piece[..bytes]);
+            if self.policy.should_yield(began.elapsed()) {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn run(mut self: Box<Self>, ctx: &mut WorkerCtx<'_, Task, Vec<u8>>) {
+        let result = match self.run_slice(ctx.scratch) {
+            Ok(true) => return ctx.spawn_yielded(Task::File(self)),
+            Ok(false) => Ok(self.search.finish()),
+            Err(error) => Err(error.to_string()),
+        };
+        send(&self.reports, Report { source: Source::File(self.path), result });
+    }
+}
+
+/// Sends a report to the writer.
+fn send(reports: &GatedQueue<Report>, report: Report) {
+    // The queue has no bound and nobody closes it. A pool that is stopped wants no reports.
+    let _ = reports.push(report);
+}
+
+/// Where the writer writes to. It is the only one: nobody ever waits for this lock.
+type Written = Arc<Mutex<Vec<Report>>>;
+
+fn run_task(task: Task, ctx: &mut WorkerCtx<'_, Task, Vec<u8>>, written: &Written) {
+    match task {
+        Task::File(search) => {
+            trace::name_slice(SEARCH_FILE);
+            search.run(ctx);
+        }
+        Task::Object { number, body, reports } => {
+            trace::name_slice(SEARCH_OBJECT);
+            let mut search = Search::new();
+            search.feed(&body);
+            let result = Ok(search.finish());
+            send(&reports, Report { source: Source::Object(number), result });
+        }
+        Task::Write(turn) => {
+            trace::name_slice(WRITE);
+            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+            turn.run(|report| written.push(report));
+        }
+    }
+}
+
+/// The executor of the scanner, its queue, and what comes out of that.
+struct Pool {
+    executor: Executor<Task>,
+    reports: GatedQueue<Report>,
+    written: Written,
+}
+
+impl Pool {
+    fn start(tracer: impl Tracer) -> Result<Self, Box<dyn Error>> {
+        let written = Written::default();
+        let for_tasks = Arc::clone(&written);
+        let executor = Executor::builder().workers(WORKERS).trace(tracer).build(
+            |_worker| vec![0; PIECE_BYTES],
+            move |task, ctx| run_task(task, ctx, &for_tasks),
+        )?;
+        let reports = GatedQueue::unbounded(&executor.handle(), Task::Write);
+        Ok(Self { executor, reports, written })
+    }
+
+    fn spawn_files(&self, material: &Material) -> Result<(), Box<dyn Error>> {
+        let task = |path: &PathBuf| {
+            Task::File(Box::new(FileSearch::new(path.clone(), self.reports.clone())))
+        };
+        self.executor.spawn_external_batch(material.files.iter().map(task).collect())?;
+        Ok(())
+    }
+
+    fn fetcher(&self, material: &Material) -> io::Result<Fetcher> {
+        let (pool, reports) = (self.executor.handle(), self.reports.clone());
+        Ok(Fetcher { store: Store::open(&material.objects)?, pool, reports })
+    }
+
+    /// Waits for everything, and takes what was written.
+    fn join(self) -> (MetricsSnapshot, Vec<Report>) {
+        let metrics = self.executor.join();
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reports = std::mem::take(&mut *written);
+        reports.sort();
+        (metrics, reports)
+    }
+}
+
+/// What it takes to fetch objects and to hand them over to the pool that searches them.
+#[derive(Clone)]
+struct Fetcher {
+    store: Arc<Store>,
+    pool: ExecutorHandle<Task>,
+    reports: GatedQueue<Report>,
+}
+
+impl Fetcher {
+    /// Fetches one object.
+    async fn fetch(self, number: u32) {
+        match self.store.fetch(number).await {
+            Ok(body) => {
+                // Refused only if the pool was stopped, and then nobody wants it.
+                let _ = self.pool.spawn(Task::Object { number, body, reports: self.reports });
+            }
+            Err(error) => {
+                let result = Err(error.to_string());
+                send(&self.reports, Report { source: Source::Object(number), result });
+            }
+        }
+    }
+
+    /// A future for each object.
+    fn each(self, objects: u32) -> impl Iterator<Item = impl Future<Output = ()> + Send> {
+        (0..objects).map(move |number| self.clone().fetch(number))
+    }
+}
+
+async fn wait_for_all(fetches: Vec<JoinHandle<()>>) -> Result<(), JoinError> {
+    for fetch in fetches {
+        fetch.await?;
+    }
+    Ok(())
+}
+
+/// What a run came to.
+pub(crate) struct Run {
+    /// From the first task to the end of all pools.
+    pub(crate) wall: Duration,
+    /// Wake-ups that the pools' workers were sent.
+    pub(crate) wakes: u64,
+    /// By their sources.
+    pub(crate) reports: Vec<Report>,
+}
+
+/// Everything on one executor.
+pub(crate) fn in_one_pool(material: &Material, tracer: impl Tracer) -> Result<Run, Box<dyn Error>> {
+    let pool = Pool::start(tracer)?;
+    let fetcher = pool.fetcher(material)?;
+    let objects = material.objects.len() as u32;
+    let handle = pool.executor.handle();
+    let fetch_all = async move {
+        // A future that spawns onto its own pool is never refused.
+        let spawn = |fetch| handle.spawn_future(fetch).map_err(|refused| refused.to_string());
+        let fetches = fetcher.each(objects).map(spawn).collect::<Result<_, _>>()?;
+        wait_for_all(fetches).await.map_err(|error| error.to_string())
+    };
+    let began = Instant::now();
+    let fetched = pool.executor.handle().spawn_future(fetch_all)?;
+    pool.spawn_files(material)?;
+    heist::block_on(fetched)??;
+    // All objects are here, and handed over. What is left to be searched and written, `join` waits for.
+    let (metrics, reports) = pool.join();
+    Ok(Run { wall: began.elapsed(), wakes: metrics.wakes_sent, reports })
+}
+
+/// The files and the searching on an executor, the requests on a runtime.
+pub(crate) fn in_two_pools(
+    material: &Material,
+    tracer: impl Tracer + Clone,
+) -> Result<Run, Box<dyn Error>> {
+    let pool = Pool::start(tracer.clone())?;
+    let runtime = Runtime::builder().workers(WORKERS).trace(tracer).build()?;
+    let fetcher = pool.fetcher(material)?;
+    let objects = material.objects.len() as u32;
+    let fetch_all =
+        async move { wait_for_all(fetcher.each(objects).map(heist::spawn).collect()).await };
+    let began = Instant::now();
+    let fetched = runtime.spawn(fetch_all);
+    pool.spawn_files(material)?;
+    heist::block_on(fetched)??;
+    let requests = runtime.join();
+    let (metrics, reports) = pool.join();
+    let wakes = metrics.wakes_sent + requests.wakes_sent;
+    Ok(Run { wall: began.elapsed(), wakes, reports })
+}

@@ -1,0 +1,66 @@
+//! What can go wrong when a runtime is to end in time.
+
+use super::Runtime;
+use std::error::Error;
+use std::fmt;
+
+/// The runtime had not ended in time, and was left behind: nothing that waits is polled any more, but what runs cannot
+/// be interrupted. Its threads end by themselves when that does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShutdownTimeout {
+    blocking_calls: u64,
+    futures: u64,
+}
+
+impl ShutdownTimeout {
+    pub(super) fn new(blocking_calls: u64, futures: u64) -> Self {
+        Self { blocking_calls, futures }
+    }
+
+    /// How many blocking calls were still running.
+    pub fn blocking_calls(&self) -> u64 {
+        self.blocking_calls
+    }
+
+    /// How many futures were still there: in the middle of a poll, or in the queue of a worker that is.
+    pub fn futures(&self) -> u64 {
+        self.futures
+    }
+}
+
+impl fmt::Display for ShutdownTimeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the runtime did not shut down in time and was left behind: blocking calls that still run: {}, futures \
+             that were not dropped yet: {}",
+            self.blocking_calls, self.futures
+        )
+    }
+}
+
+impl Error for ShutdownTimeout {}
+
+/// The runtime's futures and calls had not ended in time. [`RuntimeJoinTimeout::into_runtime`] gives it back, and it
+/// goes on; dropping this drops the runtime, which shuts it down and waits.
+#[derive(Debug)]
+pub struct RuntimeJoinTimeout(Box<Runtime>);
+
+impl RuntimeJoinTimeout {
+    pub(super) fn new(runtime: Runtime) -> Self {
+        Self(Box::new(runtime))
+    }
+
+    /// The runtime: it takes no more, what it has goes on. Join it again, or shut it down.
+    pub fn into_runtime(self) -> Runtime {
+        *self.0
+    }
+}
+
+impl fmt::Display for RuntimeJoinTimeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the runtime's futures and blocking calls did not finish in time")
+    }
+}
+
+impl Error for RuntimeJoinTimeout {}

@@ -1,0 +1,29 @@
+//! Processes that may not map much memory, in which the system refuses threads.
+#![cfg(target_os = "linux")]
+
+use std::process::Command;
+
+/// Set in the process that a test starts for itself.
+const LIMITED: &str = "HEIST_TEST_MEMORY_IS_LIMITED";
+
+/// Enough for the process itself and for some large stacks.
+const LIMIT_KIB: u64 = 1_500_000;
+
+/// Runs the test `name` of this file again, in a process of its own with limited memory; says whether this is that
+/// process.
+pub(crate) fn is_limited(name: &str) -> bool {
+    if std::env::var_os(LIMITED).is_some() {
+        return true;
+    }
+    let output = Command::new("sh")
+        .args(["-c", &format!("ulimit -v {LIMIT_KIB} && exec \"$0\" \"$@\"")])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(LIMITED, "1")
+        .output()
+        .expect("there is a shell");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{complained}");
+    false
+}
