@@ -130,9 +130,13 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::DetachAborts => found("wake-against-park", &[DroppedForNoReason], 50),
         Plant::WakeQueuesWhatRuns => found("wake-against-park", &[EnginePanicked], 1_000),
         Plant::WakeIsNoPush => found("wake-against-park", &[WakeLost], 1_000),
-        Plant::WakeWhileRunningLost => found("yielding-futures", &[WakeLost], 1_000),
-        Plant::GivingWayIsNoPush => found("foreign-wakes", &[AsleepBesideWork], 5_000),
-        Plant::DisplacedIsNoPush => found("slot-and-a-long-poll", &[AsleepBesideWork], 5_000),
+        Plant::WakeWhileRunningLost => found("abort-against-poll", &[WakeLost], 1_000),
+        Plant::GivingWayIsNoPush => {
+            found("giving-way-to-a-private-slot", &[AsleepBesideWork], 1_000)
+        }
+        Plant::DisplacedIsNoPush => {
+            found("displaced-from-a-private-slot", &[AsleepBesideWork], 1_000)
+        }
         Plant::FutureDropUncounted => found("futures-against-shutdown", &[DoneNeverFound], 1_000),
         Plant::FutureEndRelaxed | Plant::SlotExchangeRelaxed | Plant::WakeOfQueuedWritesNothing => {
             Verdict::LeftToLoom

@@ -9,6 +9,8 @@ pub(super) const LIBRARY: &[(&str, Make)] = &[
     ("wake-after-close", wake_after_close),
     ("slot-and-a-long-poll", slot_and_a_long_poll),
     ("slot-and-a-long-task", slot_and_a_long_task),
+    ("giving-way-to-a-private-slot", giving_way_to_a_private_slot),
+    ("displaced-from-a-private-slot", displaced_from_a_private_slot),
     ("chain-through-the-slot", chain_through_the_slot),
     ("yielding-futures", yielding_futures),
     ("a-greedy-future", a_greedy_future),
@@ -112,6 +114,24 @@ fn slot_and_a_long_task() -> Scenario {
     let owner = vec![detached(0), NAP, spawn(0)];
     let futures = vec![vec![wait(0), opens(1)]];
     Scenario { futures, ..scenario("slot-and-a-long-task", 3, vec![task], vec![owner]) }
+}
+
+/// A future gives way to one that only its worker can take, and that goes on for long: others can take the first one.
+fn giving_way_to_a_private_slot() -> Scenario {
+    let programs = vec![vec![wait(0), runs(LONG_NS)], vec![opens(0), yields(1)]];
+    let owner = vec![detached(0), NAP, detached(1)];
+    let mut scenario = futures("giving-way-to-a-private-slot", 2, programs, vec![owner]);
+    scenario.pool.lifo = Lifo::Private;
+    scenario
+}
+
+/// A future wakes two and goes on for long: only its worker can take the second one, but others the first.
+fn displaced_from_a_private_slot() -> Scenario {
+    let programs = vec![vec![wait(0), runs(100)], vec![opens(0), runs(LONG_NS)]];
+    let owner = vec![detached(0), detached(0), NAP, detached(1)];
+    let mut scenario = futures("displaced-from-a-private-slot", 2, programs, vec![owner]);
+    scenario.pool.lifo = Lifo::Private;
+    scenario
 }
 
 /// Futures that wake each other, one after the other, beside one that gives way.

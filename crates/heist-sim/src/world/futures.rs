@@ -32,6 +32,17 @@ impl FutureFate {
     }
 }
 
+/// Where a future that is due waits, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whereabouts {
+    /// In a queue or in the injector; or it will be when its poll has ended.
+    Queued,
+    /// The same, or in the slot of this worker.
+    MaybeSlotOf(usize),
+    /// It may have been woken without the world's knowing.
+    Unknown,
+}
+
 /// What a handle says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -53,6 +64,8 @@ struct Future {
     /// It counts as the pool's, but no worker polls it.
     is_outside: bool,
     due: bool,
+    /// Where it is, if it is due.
+    whereabouts: Whereabouts,
     /// Wake-ups that have begun and not ended.
     wakes: usize,
     wakes_begun: u64,
@@ -107,8 +120,9 @@ pub(super) struct Futures {
     /// Threads outside that await a future.
     awaiting: Vec<(ThreadId, usize)>,
     seats: Seats,
-    /// Whether every idle worker can take every future that is queued, wherever it is.
-    can_be_taken: bool,
+    /// Whether others take what is in a worker's queue, and what is in its slot.
+    stealing: bool,
+    stealing_from_slots: bool,
     /// How many polls workers have begun.
     pub(super) polls: u64,
     /// How many futures were accepted.
@@ -125,7 +139,8 @@ impl Futures {
             polling: vec![None; pool.workers],
             awaiting: Vec::new(),
             seats: Seats::new(scenario),
-            can_be_taken: pool.stealing && pool.lifo != Lifo::Private,
+            stealing: pool.stealing,
+            stealing_from_slots: pool.lifo != Lifo::Private,
             polls: 0,
             spawned: 0,
             cut_short: 0,
@@ -162,6 +177,7 @@ impl World {
             fate: if inside { FutureFate::Live } else { FutureFate::Offered },
             is_outside,
             due: true,
+            whereabouts: Whereabouts::Queued,
             wakes: 0,
             wakes_begun: 0,
             may_be_scheduled: true,
@@ -243,6 +259,7 @@ impl World {
         };
         future.polled_by = Some(machine().thread());
         future.due = false;
+        future.whereabouts = Whereabouts::Queued;
         future.may_be_scheduled = future.wakes > 0;
         future.at_gate = false;
         future.operations = 0;
@@ -333,8 +350,13 @@ impl World {
         future.wakes_begun += 1;
         let wake = Wake { number, worker, waits_for_this, begun: future.wakes_begun };
         if future.fate.is_live() && !std::mem::replace(&mut future.due, true) {
-            // Until its poll has ended, it is not queued.
+            // Otherwise it is queued when its poll has ended, as if it gave way.
             if future.polled_by.is_none() {
+                future.whereabouts = match worker {
+                    _ if !future.at_gate => Whereabouts::Unknown,
+                    Some(worker) => Whereabouts::MaybeSlotOf(worker),
+                    None => Whereabouts::Queued,
+                };
                 self.watch_for_starvation(Waiting::Future(number));
             }
         }
@@ -455,15 +477,27 @@ impl World {
         }
         let idle = *idle_workers.first()?;
         let everybody_sleeps = idle_workers.len() == self.running.len();
-        if !everybody_sleeps && !self.futures.can_be_taken {
-            return None;
-        }
         let is_due = |future: &Future| {
             let is_reached = future.due || future.aborting || self.stopped;
             let is_due = is_reached || future.awaits.is_some_and(is_over);
             is_due && future.fate.is_live() && future.polled_by.is_none() && !future.is_outside
         };
-        let number = all.iter().position(is_due)?;
+        // Of those that may be in a slot one is there, at most.
+        let mut slots = vec![None; self.running.len()];
+        let mut can_be_taken = |number: usize| {
+            let future = &all[number];
+            let is_queued = match future.whereabouts {
+                Whereabouts::Queued => true,
+                Whereabouts::MaybeSlotOf(worker) => slots[worker].replace(number).is_some(),
+                Whereabouts::Unknown => false,
+            };
+            let is_known = future.due && !future.aborting && !self.stopped;
+            everybody_sleeps
+                || self.futures.stealing
+                    && (self.futures.stealing_from_slots || is_queued && is_known)
+        };
+        let due = (0..all.len()).filter(|number| is_due(&all[*number]));
+        let number = due.into_iter().find(|number| can_be_taken(*number))?;
         Some(if everybody_sleeps {
             let text = format!("future {number} is to be polled or dropped, and nobody will");
             Failure::new(Kind::WakeLost, text)
