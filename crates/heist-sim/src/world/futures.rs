@@ -376,7 +376,7 @@ impl World {
     }
 
     /// Somebody has woken a future.
-    pub fn has_woken(&mut self, wake: Wake) {
+    pub fn has_woken(&mut self, wake: &Wake) {
         let stopped = self.stopped;
         let future = &mut self.futures.futures[wake.number];
         future.wakes -= 1;
