@@ -47,8 +47,8 @@
 //! Each worker, over and over (the code is [`policy::worker_step`]):
 //!
 //! 1. takes the **newest** task of its own queue: what it touched last is still in the cache. (Futures: below.) About
-//!    once a millisecond, by [`policy::InjectorInterval`], it takes one task from the injector first, so that those from
-//!    outside are not starved by a worker that never runs dry;
+//!    once a millisecond, by [`policy::InjectorInterval`], it takes one task from the injector first, so that those
+//!    from outside are not starved by a worker that never runs dry;
 //! 2. else takes a **batch from the injector**: its share of what waits, from 4 up to 64 tasks. The rest of the
 //!    batch goes to its own queue, where others can steal it;
 //! 3. else **steals** the older half of another worker's queue, from a random victim on, all others in turn;

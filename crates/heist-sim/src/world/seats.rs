@@ -58,7 +58,8 @@ impl Seats {
         }
     }
 
-    /// A worker's own doing is about to spawn a future, while so many live: if they may fill its queue, it gives some away.
+    /// A worker's own doing is about to spawn a future, while so many live: if they may fill its queue, it gives some
+    /// away.
     pub(super) fn spawns(&mut self, worker: usize, future: usize, live: usize) {
         if live > FULL {
             self.seats[worker].queue.clear();

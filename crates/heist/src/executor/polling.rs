@@ -175,8 +175,8 @@ impl<T> Worker<T> {
         }
         let stolen = self.look_at_slots();
         if self.watched_slot.is_some() {
-            // Who looks without pause takes the slot's cache line from its owner, and an owner whose count of what it took
-            // is still on its way would be waited for by looking even more.
+            // Who looks without pause takes the slot's cache line from its owner, and an owner whose count of what it
+            // took is still on its way would be waited for by looking even more.
             spin_loop();
         }
         stolen
