@@ -25,6 +25,8 @@ const LAP_INJECTED_MAX: usize = 512;
 pub(super) struct Lap {
     own: usize,
     injected: usize,
+    /// Whether `injected` was counted in this lap.
+    has_had_share: bool,
 }
 
 /// What a thief remembers of a slot that it waits for.
@@ -80,12 +82,23 @@ impl<T> Worker<T> {
             if let Some(injected) = self.pop_injected_in_lap() {
                 return Some(injected);
             }
-            self.lap.own = seat::with(|seat| seat.queue.len());
+            let own = seat::with(|seat| seat.queue.len());
+            if own == 0 {
+                // Who has nothing of its own takes a batch.
+                return None;
+            }
+            // There was nobody outside before the lap's last poll. Whoever has come in its course goes before those
+            // that yielded in it.
+            if !std::mem::take(&mut self.lap.has_had_share)
+                && let Some(injected) = self.take_share().and_then(|()| self.pop_injected_in_lap())
+            {
+                return Some(injected);
+            }
+            self.lap.own = own;
         }
-        self.lap.own = self.lap.own.saturating_sub(1);
-        if self.lap.own == 0 && !self.shared.futures.injector.is_empty() {
-            let queued = self.shared.futures.injector.len();
-            self.lap.injected = (queued / self.shared.stealers.len()).clamp(1, LAP_INJECTED_MAX);
+        self.lap.own -= 1;
+        if self.lap.own == 0 {
+            self.take_share();
         }
         let popped = seat::with(|seat| seat.queue.pop());
         if popped.is_none() {
@@ -93,6 +106,17 @@ impl<T> Worker<T> {
             self.lap.own = 0;
         }
         popped
+    }
+
+    /// Counts how many of those outside are to be polled in this lap, if there are any.
+    fn take_share(&mut self) -> Option<()> {
+        let queued = self.shared.futures.injector.len();
+        if queued == 0 {
+            return None;
+        }
+        self.lap.injected = (queued / self.shared.stealers.len()).clamp(1, LAP_INJECTED_MAX);
+        self.lap.has_had_share = true;
+        Some(())
     }
 
     fn pop_injected_in_lap(&mut self) -> Option<Runnable> {
