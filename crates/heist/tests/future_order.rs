@@ -246,9 +246,9 @@ fn grow(number: u32, seed: u64, log: &Log<(u32, u32)>) -> impl Future<Output = u
     async move {
         let mut rng = XorShift64::new(seed);
         let mut children = Vec::new();
-        for step in 0..rng.below_usize(6) as u32 {
+        for step in 0..2 + rng.below_usize(4) as u32 {
             log.lock().unwrap().push((number, step));
-            match rng.next_u64() % 4 {
+            match rng.next_u64() % 6 {
                 0 => heist::yield_now().await,
                 1 => coop::consume_budget().await,
                 2 if !children.is_empty() => {
