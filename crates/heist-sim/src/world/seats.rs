@@ -98,7 +98,8 @@ impl Seats {
             let in_a_row = seat.slot_run;
             let text = || {
                 format!(
-                    "future {next} waits in the queue of worker {worker}, which polls {in_a_row} in a row out of its slot"
+                    "future {next} waits in the queue of worker {worker}, which polls {in_a_row} in a row out of its \
+                     slot"
                 )
             };
             return (in_a_row > SLOT_RUN_MAX).then(|| Failure::new(Kind::Starved, text()));
