@@ -137,8 +137,8 @@ fn compare(material: &Material, rounds: usize) -> Result<(), Box<dyn Error>> {
     in_one.print("one executor for both", WORKERS);
     in_two.print("an executor and a runtime", 2 * WORKERS);
     println!(
-        "\nSwitches (of context) and wake-ups are those of the pools' threads. Objects wait, when they have arrived, for \
-         a\nworker to poll their future: half of them for less than the first time, 99 % for less than the second."
+        "\nSwitches (of context) and wake-ups are those of the pools' threads. Objects wait, when they have arrived, \
+         for a\nworker to poll their future: half of them for less than the first time, 99 % for less than the second."
     );
     Ok(())
 }
