@@ -1,5 +1,6 @@
 //! Proves that a future's panic is its own affair: it goes to the handle, is counted and reported, and stops nobody,
-//! whatever the pool does when a task panics; and so is a panic in the drop of a future, of its output, or of a payload.
+//! whatever the pool does when a task panics; and so is a panic in the drop of a future, of its output, or of a
+//! payload.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;

@@ -43,7 +43,7 @@ fn wake(future: usize, wake: impl FnOnce()) {
     machine().say(|| format!("wakes future {future}"));
     let under_way = world(|world| world.wakes(future));
     wake();
-    world(|world| world.has_woken(under_way));
+    world(|world| world.has_woken(&under_way));
 }
 
 /// A future waits at a gate.

@@ -46,7 +46,7 @@ pub(super) fn use_one(program: usize, how: Use) -> Option<Awaited> {
         Use::Abort => take(program, |kept| !kept.aborted),
         Use::Await | Use::Detach => take(program, |_| true),
     };
-    let Some(mut kept) = kept else { return None };
+    let mut kept = kept?;
     let future = kept.future;
     match how {
         Use::Abort => {
@@ -75,7 +75,7 @@ impl Awaited {
         let Kept { future, handle, .. } = self.0;
         machine().say(|| format!("waits for future {future}"));
         world(|world| world.awaits(None, future));
-        let answer = answer(heist::block_on(handle));
+        let answer = answer(&heist::block_on(handle));
         world(|world| world.answered(None, future, answer));
     }
 
@@ -84,12 +84,12 @@ impl Awaited {
         let Kept { future, handle, .. } = self.0;
         machine().say(|| format!("future {who} awaits future {future}"));
         world(|world| world.awaits(Some(who), future));
-        let answer = answer(handle.await);
+        let answer = answer(&handle.await);
         world(|world| world.answered(Some(who), future, answer));
     }
 }
 
-fn answer(result: Result<(), JoinError>) -> Answer {
+fn answer(result: &Result<(), JoinError>) -> Answer {
     match result {
         Ok(()) => Answer::Output,
         Err(JoinError::Panicked(_)) => Answer::Panic,

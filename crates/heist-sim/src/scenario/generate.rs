@@ -1,5 +1,5 @@
-//! Scenarios out of dice, and smaller ones out of larger. Queues, budgets and lanes are added in `generate_gated`, futures
-//! in `generate_futures`.
+//! Scenarios out of dice, and smaller ones out of larger. Queues, budgets and lanes are added in `generate_gated`,
+//! futures in `generate_futures`.
 
 use super::generate_futures::add_futures;
 use super::generate_gated::add_gated;

@@ -1,7 +1,7 @@
 //! Futures out of dice, added to a scenario that has none.
 //!
-//! Every correct pool still brings it to its end: each gate that a future waits at is opened by a thread that does nothing
-//! else, futures await later ones only, and a future that holds something waits for nobody after that.
+//! Every correct pool still brings it to its end: each gate that a future waits at is opened by a thread that does
+//! nothing else, futures await later ones only, and a future that holds something waits for nobody after that.
 
 use super::{Act, FutureStep, Handle, Lifo, Scenario, Step, To, Use};
 use heist::XorShift64;

@@ -1,7 +1,7 @@
 //! What a scenario must not ask of its futures.
 //!
-//! Guarantees, as `validate` does for tasks, that every index exists and that what futures start comes to an end: futures
-//! spawn and await later ones only, and the tasks that come of them spawn no futures.
+//! Guarantees, as `validate` does for tasks, that every index exists and that what futures start comes to an end:
+//! futures spawn and await later ones only, and the tasks that come of them spawn no futures.
 
 use super::validate::{check_count, check_gate};
 use super::{FutureStep, Scenario, Step, Use};

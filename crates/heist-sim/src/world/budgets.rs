@@ -205,8 +205,8 @@ impl World {
     }
 
     /// Nobody is inside the code under test. Does anybody wait for what is there? Whoever is first in line could be
-    /// granted what it wants if even the largest request could. A future that was granted something may be queued, unless
-    /// every worker sleeps.
+    /// granted what it wants if even the largest request could. A future that was granted something may be queued,
+    /// unless every worker sleeps.
     pub(super) fn forgotten_at_rest(&self, everybody_sleeps: bool) -> Option<Failure> {
         let budgets = self.budgets.budgets.iter().enumerate();
         let devices = self.budgets.devices.iter().enumerate();

@@ -376,7 +376,7 @@ impl World {
     }
 
     /// Somebody has woken a future.
-    pub fn has_woken(&mut self, wake: Wake) {
+    pub fn has_woken(&mut self, wake: &Wake) {
         let stopped = self.stopped;
         let future = &mut self.futures.futures[wake.number];
         future.wakes -= 1;
@@ -464,7 +464,8 @@ impl World {
         self.futures.polling[worker].is_some()
     }
 
-    /// Nobody is inside the code under test. Is there a future that should be polled, or dropped, and somebody who could?
+    /// Nobody is inside the code under test. Is there a future that should be polled, or dropped, and somebody who
+    /// could?
     pub(super) fn due_at_rest(&self, idle_workers: &[usize]) -> Option<Failure> {
         let all = &self.futures.futures;
         let is_over = |number: usize| !all[number].fate.is_live();

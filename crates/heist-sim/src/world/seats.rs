@@ -58,7 +58,8 @@ impl Seats {
         }
     }
 
-    /// A worker's own doing is about to spawn a future, while so many live: if they may fill its queue, it gives some away.
+    /// A worker's own doing is about to spawn a future, while so many live: if they may fill its queue, it gives some
+    /// away.
     pub(super) fn spawns(&mut self, worker: usize, future: usize, live: usize) {
         if live > FULL {
             self.seats[worker].queue.clear();
@@ -97,7 +98,8 @@ impl Seats {
             let in_a_row = seat.slot_run;
             let text = || {
                 format!(
-                    "future {next} waits in the queue of worker {worker}, which polls {in_a_row} in a row out of its slot"
+                    "future {next} waits in the queue of worker {worker}, which polls {in_a_row} in a row out of its \
+                     slot"
                 )
             };
             return (in_a_row > SLOT_RUN_MAX).then(|| Failure::new(Kind::Starved, text()));

@@ -26,6 +26,8 @@ const LAP_INJECTED_MAX: usize = 512;
 pub(super) struct Lap {
     own: usize,
     injected: usize,
+    /// Whether the injector was looked at since those of the own queue were polled.
+    looked: bool,
 }
 
 /// What a thief remembers of a slot that it waits for.
@@ -78,15 +80,20 @@ impl<T> Worker<T> {
     #[inline]
     fn pop_queued_future(&mut self) -> Option<Runnable> {
         if self.lap.own == 0 {
+            let own = seat::with(|seat| seat.queue.len());
+            if own > 0 && !self.lap.looked {
+                // Now, and not before the last poll: that one may have moved its own queue there, and yielded.
+                self.lap.injected = self.injected_share_of_lap();
+                self.lap.looked = true;
+            }
             if let Some(injected) = self.pop_injected_in_lap() {
                 return Some(injected);
             }
-            self.lap.own = seat::with(|seat| seat.queue.len());
+            self.lap = Lap { own, injected: 0, looked: false };
         }
         self.lap.own = self.lap.own.saturating_sub(1);
-        if self.lap.own == 0 && !self.shared.futures.injector.is_empty() {
-            let queued = self.shared.futures.injector.len();
-            self.lap.injected = (queued / self.shared.stealers.len()).clamp(1, LAP_INJECTED_MAX);
+        if self.lap.own == 0 {
+            self.lap.injected = self.injected_share_of_lap();
         }
         let popped = seat::with(|seat| seat.queue.pop());
         if popped.is_none() {
@@ -94,6 +101,13 @@ impl<T> Worker<T> {
             self.lap.own = 0;
         }
         popped
+    }
+
+    fn injected_share_of_lap(&self) -> usize {
+        match self.shared.futures.injector.len() {
+            0 => 0,
+            queued => (queued / self.shared.stealers.len()).clamp(1, LAP_INJECTED_MAX),
+        }
     }
 
     fn pop_injected_in_lap(&mut self) -> Option<Runnable> {
@@ -161,8 +175,8 @@ impl<T> Worker<T> {
         }
         let stolen = self.look_at_slots();
         if self.watched_slot.is_some() {
-            // Who looks without pause takes the slot's cache line from its owner, and an owner whose count of what it took
-            // is still on its way would be waited for by looking even more.
+            // Who looks without pause takes the slot's cache line from its owner, and an owner whose count of what it
+            // took is still on its way would be waited for by looking even more.
             spin_loop();
         }
         stolen

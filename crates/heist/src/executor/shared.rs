@@ -15,7 +15,7 @@ use crate::queue::{Injector, LocalQueue, Order, Stealer};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicU8, Clock, Mutex, Ordering};
 use crate::termination::Termination;
-use crate::worker_id::PoolId;
+use crate::worker_id::{self, PoolId};
 use std::any::Any;
 use std::time::Duration;
 
@@ -312,7 +312,7 @@ impl<T> Shared<T> {
             self.release_waiting();
             self.release_futures();
             if let Some(attached) = &self.attached {
-                attached.pool_stopped();
+                worker_id::drop_for(self.pool, || attached.pool_stopped());
             }
         }
     }

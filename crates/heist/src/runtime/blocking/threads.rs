@@ -43,10 +43,10 @@ impl BlockingThreads {
         let mut state = this.state.lock();
         if state.is_stopped() {
             drop(state);
-            return drop(call);
+            return worker_id::drop_for(runtime.pool(), || drop(call));
         }
         state.queue(call);
-        this.unlock_and_help(state, runtime);
+        Self::unlock_and_help(this, state, runtime);
     }
 
     /// Has calls made, under one lock.
@@ -54,48 +54,49 @@ impl BlockingThreads {
         let mut state = this.state.lock();
         if state.is_stopped() {
             drop(state);
-            return drop(calls);
+            return worker_id::drop_for(runtime.pool(), || drop(calls));
         }
         state.queue_all(calls);
-        this.unlock_and_help(state, runtime);
+        Self::unlock_and_help(this, state, runtime);
     }
 
     fn unlock_and_help(
-        self: &Arc<Self>,
+        this: &Arc<Self>,
         mut state: MutexGuard<'_, State>,
         runtime: &RuntimeHandle,
     ) {
-        let help = state.help_for_queued(self.config.max_threads);
+        let help = state.help_for_queued(this.config.max_threads);
         // Without the lock: the thread would run into it, and waking it takes microseconds.
         drop(state);
-        self.give(help, runtime);
+        Self::give(this, help, runtime);
     }
 
     #[inline]
-    fn give<const N: usize>(self: &Arc<Self>, help: [Option<Help>; N], runtime: &RuntimeHandle) {
+    fn give<const N: usize>(this: &Arc<Self>, help: [Option<Help>; N], runtime: &RuntimeHandle) {
         for help in help.into_iter().flatten() {
             match help {
                 Help::Wake(unparker) => {
                     unparker.unpark();
                 }
-                Help::Start(id, running) => self.start(id, running, runtime),
+                Help::Start(id, running) => Self::start(this, id, running, runtime),
             }
         }
     }
 
     /// Starts a thread that was counted.
     #[cold]
-    fn start(self: &Arc<Self>, id: u64, running: Sender<Infallible>, runtime: &RuntimeHandle) {
-        let name = format!("{}-blocking-{id}", self.config.thread_name);
+    fn start(this: &Arc<Self>, id: u64, running: Sender<Infallible>, runtime: &RuntimeHandle) {
+        let name = format!("{}-blocking-{id}", this.config.thread_name);
         let mut builder = thread::Builder::new().name(name);
-        if let Some(bytes) = self.config.stack_size {
+        if let Some(bytes) = this.config.stack_size {
             builder = builder.stack_size(bytes);
         }
-        let (threads, runtime) = (Arc::clone(self), runtime.clone());
+        let pool = runtime.pool();
+        let (threads, runtime) = (Arc::clone(this), runtime.clone());
         let started = builder.spawn(move || {
-            worker_id::help(runtime.pool());
+            worker_id::help(pool);
             let current = current::enter(runtime.clone());
-            let before = threads.work(id, &runtime);
+            let before = Self::work(&threads, id, &runtime);
             drop((current, threads, runtime));
             if let Some(before) = before {
                 // It was past its last look when we had ours. The threads contain every panic.
@@ -105,37 +106,39 @@ impl BlockingThreads {
         });
         match started {
             Ok(handle) => {
-                let before = self.state.lock().started(id, handle);
+                let before = this.state.lock().started(id, handle);
                 // Let go of, not waited for: this may be a worker.
                 drop(before);
             }
             Err(source) => {
-                let (refused, to_wake) = self.state.lock().refused(id);
+                let (refused, to_wake) = this.state.lock().refused(id);
                 if let Some(unparker) = to_wake {
                     unparker.unpark();
                 }
-                for call in refused {
-                    refuse(call, &source);
-                }
+                worker_id::drop_for(pool, || {
+                    for call in refused {
+                        refuse(call, &source);
+                    }
+                });
             }
         }
     }
 
     /// What a thread does. Returns the handle of the thread that left before this one.
-    fn work(self: &Arc<Self>, id: u64, runtime: &RuntimeHandle) -> Option<thread::JoinHandle<()>> {
+    fn work(this: &Arc<Self>, id: u64, runtime: &RuntimeHandle) -> Option<thread::JoinHandle<()>> {
         let parker = Parker::new();
         let mut was_on_its_way = true;
         loop {
-            let mut state = self.state.lock();
+            let mut state = this.state.lock();
             let sees_to_others = std::mem::take(&mut was_on_its_way);
             if sees_to_others {
                 state.looks(id);
             }
             if let Some(call) = state.take() {
                 if sees_to_others {
-                    let help = state.help_for_rest(self.config.max_threads);
+                    let help = state.help_for_rest(this.config.max_threads);
                     drop(state);
-                    self.give(help, runtime);
+                    Self::give(this, help, runtime);
                 } else {
                     drop(state);
                 }
@@ -147,8 +150,8 @@ impl BlockingThreads {
             }
             state.go_idle(id, parker.unparker());
             drop(state);
-            if !parker.park_timeout(self.config.keep_alive) {
-                let mut state = self.state.lock();
+            if !parker.park_timeout(this.config.keep_alive) {
+                let mut state = this.state.lock();
                 if state.leave_idle(id) {
                     if state.queued() > 0 {
                         // Somebody else is on his way to it; but we are here.
@@ -183,7 +186,7 @@ impl BlockingThreads {
 
 /// Makes a call, or drops it if it was aborted.
 fn make(call: Runnable) {
-    // The call's own panic is contained further in; this one is of what its output drops, or of whom its end wakes.
+    // The call's own panic is contained further in, and so is that of its output's drop. (A waker's ends the process.)
     contain(|| {
         call.run();
     });
