@@ -8,8 +8,9 @@
 //! - **Two pools**: the executor has the tasks and the queue, and a runtime with two workers of its own has the
 //!   futures. That is the usual way, with whatever libraries; here it is one library, so that nothing else differs.
 //!
-//! Both find the same, or this program says so and fails. The times are those of the machine it runs on: with two pools
-//! there are more threads than cores, and every object changes from one pool to the other.
+//! Both find the same, or this program says so and fails. What to expect: with one pool there are fewer threads to wake
+//! and to switch between, since whoever hands an object over can go on with it; but an object that has arrived waits
+//! for a worker that is busy with files. A thread of another pool would be given a core by the system sooner.
 //!
 //! ```text
 //! cargo run --release --example one_pool
@@ -137,8 +138,10 @@ fn compare(material: &Material, rounds: usize) -> Result<(), Box<dyn Error>> {
     in_one.print("one executor for both", WORKERS);
     in_two.print("an executor and a runtime", 2 * WORKERS);
     println!(
-        "\nSwitches (of context) and wake-ups are those of the pools' threads. Objects wait, when they have arrived, \
-         for a\nworker to poll their future: half of them for less than the first time, 99 % for less than the second."
+        "\nSwitches of context and wake-ups are those of the pools' threads. Objects wait, when they have"
+    );
+    println!(
+        "arrived, until their future is polled: half of them less than the first time, 99 % the second."
     );
     Ok(())
 }

@@ -189,9 +189,10 @@ fn moment_lines(svg: &mut String, whole: View, moment: View) {
     let (from, to) = (whole.x(moment.start), whole.x(moment.end));
     let (top, bottom) = (whole.y(0, 0) - 6.0, whole.axis_y());
     let _ = writeln!(svg, "{}", rectangle("moment", from, top, (to - from).max(2.0), bottom - top));
-    let below = moment.top + 2.0;
+    // From below the numbers of the axis.
+    let (above, below) = (bottom + 17.0, moment.top + 2.0);
     let path =
-        format!("M{from:.1} {bottom:.1}L{LEFT} {below:.1}M{to:.1} {bottom:.1}L{RIGHT} {below:.1}");
+        format!("M{from:.1} {above:.1}L{LEFT} {below:.1}M{to:.1} {above:.1}L{RIGHT} {below:.1}");
     let _ = writeln!(svg, r#"<path class="line" stroke-dasharray="3 3" d="{path}"/>"#);
 }
 
