@@ -46,7 +46,7 @@ impl BlockingThreads {
             return drop(call);
         }
         state.queue(call);
-        this.unlock_and_help(state, runtime);
+        Self::unlock_and_help(this, state, runtime);
     }
 
     /// Has calls made, under one lock.
@@ -57,45 +57,45 @@ impl BlockingThreads {
             return drop(calls);
         }
         state.queue_all(calls);
-        this.unlock_and_help(state, runtime);
+        Self::unlock_and_help(this, state, runtime);
     }
 
     fn unlock_and_help(
-        self: &Arc<Self>,
+        this: &Arc<Self>,
         mut state: MutexGuard<'_, State>,
         runtime: &RuntimeHandle,
     ) {
-        let help = state.help_for_queued(self.config.max_threads);
+        let help = state.help_for_queued(this.config.max_threads);
         // Without the lock: the thread would run into it, and waking it takes microseconds.
         drop(state);
-        self.give(help, runtime);
+        Self::give(this, help, runtime);
     }
 
     #[inline]
-    fn give<const N: usize>(self: &Arc<Self>, help: [Option<Help>; N], runtime: &RuntimeHandle) {
+    fn give<const N: usize>(this: &Arc<Self>, help: [Option<Help>; N], runtime: &RuntimeHandle) {
         for help in help.into_iter().flatten() {
             match help {
                 Help::Wake(unparker) => {
                     unparker.unpark();
                 }
-                Help::Start(id, running) => self.start(id, running, runtime),
+                Help::Start(id, running) => Self::start(this, id, running, runtime),
             }
         }
     }
 
     /// Starts a thread that was counted.
     #[cold]
-    fn start(self: &Arc<Self>, id: u64, running: Sender<Infallible>, runtime: &RuntimeHandle) {
-        let name = format!("{}-blocking-{id}", self.config.thread_name);
+    fn start(this: &Arc<Self>, id: u64, running: Sender<Infallible>, runtime: &RuntimeHandle) {
+        let name = format!("{}-blocking-{id}", this.config.thread_name);
         let mut builder = thread::Builder::new().name(name);
-        if let Some(bytes) = self.config.stack_size {
+        if let Some(bytes) = this.config.stack_size {
             builder = builder.stack_size(bytes);
         }
-        let (threads, runtime) = (Arc::clone(self), runtime.clone());
+        let (threads, runtime) = (Arc::clone(this), runtime.clone());
         let started = builder.spawn(move || {
             worker_id::help(runtime.pool());
             let current = current::enter(runtime.clone());
-            let before = threads.work(id, &runtime);
+            let before = Self::work(&threads, id, &runtime);
             drop((current, threads, runtime));
             if let Some(before) = before {
                 // It was past its last look when we had ours. The threads contain every panic.
@@ -105,12 +105,12 @@ impl BlockingThreads {
         });
         match started {
             Ok(handle) => {
-                let before = self.state.lock().started(id, handle);
+                let before = this.state.lock().started(id, handle);
                 // Let go of, not waited for: this may be a worker.
                 drop(before);
             }
             Err(source) => {
-                let (refused, to_wake) = self.state.lock().refused(id);
+                let (refused, to_wake) = this.state.lock().refused(id);
                 if let Some(unparker) = to_wake {
                     unparker.unpark();
                 }
@@ -122,20 +122,20 @@ impl BlockingThreads {
     }
 
     /// What a thread does. Returns the handle of the thread that left before this one.
-    fn work(self: &Arc<Self>, id: u64, runtime: &RuntimeHandle) -> Option<thread::JoinHandle<()>> {
+    fn work(this: &Arc<Self>, id: u64, runtime: &RuntimeHandle) -> Option<thread::JoinHandle<()>> {
         let parker = Parker::new();
         let mut was_on_its_way = true;
         loop {
-            let mut state = self.state.lock();
+            let mut state = this.state.lock();
             let sees_to_others = std::mem::take(&mut was_on_its_way);
             if sees_to_others {
                 state.looks(id);
             }
             if let Some(call) = state.take() {
                 if sees_to_others {
-                    let help = state.help_for_rest(self.config.max_threads);
+                    let help = state.help_for_rest(this.config.max_threads);
                     drop(state);
-                    self.give(help, runtime);
+                    Self::give(this, help, runtime);
                 } else {
                     drop(state);
                 }
@@ -147,8 +147,8 @@ impl BlockingThreads {
             }
             state.go_idle(id, parker.unparker());
             drop(state);
-            if !parker.park_timeout(self.config.keep_alive) {
-                let mut state = self.state.lock();
+            if !parker.park_timeout(this.config.keep_alive) {
+                let mut state = this.state.lock();
                 if state.leave_idle(id) {
                     if state.queued() > 0 {
                         // Somebody else is on his way to it; but we are here.
