@@ -7,9 +7,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A task was accepted, and neither run nor dropped.
+    /// A task or future was accepted, and neither run to its end nor dropped.
     Lost,
-    /// A task was dropped although nobody had stopped the pool.
+    /// A task or future was dropped although nobody had stopped the pool or aborted it.
     DroppedForNoReason,
     /// A worker sleeps, work waits that it could take, and nobody searches.
     AsleepBesideWork,
@@ -17,13 +17,13 @@ pub enum Kind {
     DoneTooEarly,
     /// Everything has ended, the pool is closed, and nobody notices.
     DoneNeverFound,
-    /// A task was accepted by a pool that had been closed before.
+    /// A task or future was accepted by a pool that had been closed before.
     AcceptedAfterClose,
-    /// A task was refused by a pool that nobody had closed.
+    /// A task or future was refused by a pool that nobody had closed, or one of its own by any.
     RefusedForNoReason,
-    /// A task was run after a worker had left.
+    /// A task was run, or a future polled, after a worker had left.
     RanAfterDone,
-    /// A task waited longer than it may.
+    /// A task or future waited longer than it may.
     Starved,
     /// The pool was stopped, and a running task that asked was not told.
     StopUnheard,
@@ -47,6 +47,16 @@ pub enum Kind {
     PermitLost,
     /// Somebody waits for what is there, and nobody tells.
     WaiterForgotten,
+    /// A future was spawned or woken, or what it awaits has ended, and nobody polls it.
+    WakeLost,
+    /// A future was polled by two at a time, or after it had ended or was aborted.
+    PolledWrongly,
+    /// A future was polled before those that it had given way to.
+    PolledTooSoon,
+    /// A future did more in one poll than its budget allows.
+    PollTooLong,
+    /// A handle says something else than what became of its future.
+    WrongAnswer,
     /// The code under test panicked.
     EnginePanicked,
     /// Threads wait for each other.
@@ -78,6 +88,11 @@ impl Kind {
         Self::Overtaken,
         Self::PermitLost,
         Self::WaiterForgotten,
+        Self::WakeLost,
+        Self::PolledWrongly,
+        Self::PolledTooSoon,
+        Self::PollTooLong,
+        Self::WrongAnswer,
         Self::EnginePanicked,
         Self::Stuck,
         Self::NoEnd,

@@ -58,7 +58,8 @@ fn size(scenario: &Scenario) -> usize {
         Step::Again { times, .. } => *times as usize,
         _ => 0,
     });
-    scenario.pool.workers + acts + steps + batches.chain(spawns).sum::<usize>()
+    let futures: usize = scenario.futures.iter().map(Vec::len).sum();
+    scenario.pool.workers + acts + steps + futures + batches.chain(spawns).sum::<usize>()
 }
 
 fn simpler_scenario(schedule: &Schedule) -> Option<Schedule> {

@@ -27,8 +27,9 @@ pub fn verdict(plant: Plant) -> Verdict {
     use Kind::{
         AcceptedAfterClose, AsleepBesideWork, DoneNeverFound, DoneTooEarly, DroppedForNoReason,
         EnginePanicked, ItemTwice, Lost, MetricsWrong, NoEnd, OutOfOrder, OverGranted, Overtaken,
-        PermitLost, RanAfterDone, RefusedForNoReason, RetryIgnored, Starved, Stranded, Stuck,
-        TwoConsumers, WaiterForgotten,
+        PermitLost, PollTooLong, PolledTooSoon, PolledWrongly, RanAfterDone, RefusedForNoReason,
+        RetryIgnored, Starved, Stranded, Stuck, TwoConsumers, WaiterForgotten, WakeLost,
+        WrongAnswer,
     };
     let found = |scenario, kinds, within| Verdict::Found { scenario, kinds, within };
     match plant {
@@ -108,22 +109,38 @@ pub fn verdict(plant: Plant) -> Verdict {
         | Plant::SeedFinishAndScheduleStores
         | Plant::FinishHandsNothingOver
         | Plant::SignalBitsRelaxed => Verdict::LeftToLoom,
-        Plant::SlotFillIsNoPush
-        | Plant::SlotRunUnbounded
-        | Plant::WakeRefusedAfterClose
-        | Plant::BudgetIgnored
-        | Plant::DropOutsideUncounted
-        | Plant::FutureEndUncounted
-        | Plant::StopForgetsFutures
-        | Plant::LiveSetTakesAfterStop
-        | Plant::WakeIsNoPush
-        | Plant::WakeWhileRunningLost
-        | Plant::GivingWayIsNoPush
-        | Plant::DisplacedIsNoPush
-        | Plant::FutureDropUncounted
-        | Plant::FutureEndRelaxed
-        | Plant::SlotExchangeRelaxed
-        | Plant::WakeOfQueuedWritesNothing => Verdict::LeftToLoom,
+        Plant::SlotFillIsNoPush => found("slot-and-a-long-poll", &[AsleepBesideWork], 500),
+        Plant::SlotRunUnbounded => found("chain-through-the-slot", &[Starved], 500),
+        Plant::WakeRefusedAfterClose => {
+            found("wake-after-close", &[WakeLost, AsleepBesideWork], 50)
+        }
+        Plant::BudgetIgnored => found("a-greedy-future", &[PollTooLong], 50),
+        Plant::DropOutsideUncounted => found("future-run-outside", &[DoneNeverFound], 500),
+        Plant::FutureEndUncounted => found("wake-against-park", &[DoneNeverFound], 500),
+        Plant::StopForgetsFutures => {
+            found("futures-against-shutdown", &[WakeLost, AsleepBesideWork], 1_000)
+        }
+        Plant::LiveSetTakesAfterStop => found("wake-against-shutdown", &[WakeLost], 5_000),
+        Plant::StopMissesQueued => found("wake-against-shutdown", &[WakeLost], 50_000),
+        Plant::SleeperIgnoresSlots => found("slot-and-a-long-poll", &[AsleepBesideWork], 5_000),
+        Plant::GivingWayIsNext => found("yielding-futures", &[PolledTooSoon], 500),
+        Plant::TasksAlwaysFirst => found("turns-of-tasks-and-futures", &[Starved], 500),
+        Plant::AbortForgotten => found("abort-against-poll", &[PolledWrongly, WakeLost], 500),
+        Plant::AbortDoesNotWait => found("abort-against-poll", &[WrongAnswer], 500),
+        Plant::DetachAborts => found("wake-against-park", &[DroppedForNoReason], 50),
+        Plant::WakeQueuesWhatRuns => found("wake-against-park", &[EnginePanicked], 1_000),
+        Plant::WakeIsNoPush => found("wake-against-park", &[WakeLost], 1_000),
+        Plant::WakeWhileRunningLost => found("abort-against-poll", &[WakeLost], 1_000),
+        Plant::GivingWayIsNoPush => {
+            found("giving-way-to-a-private-slot", &[AsleepBesideWork], 1_000)
+        }
+        Plant::DisplacedIsNoPush => {
+            found("displaced-from-a-private-slot", &[AsleepBesideWork], 1_000)
+        }
+        Plant::FutureDropUncounted => found("futures-against-shutdown", &[DoneNeverFound], 1_000),
+        Plant::FutureEndRelaxed | Plant::SlotExchangeRelaxed | Plant::WakeOfQueuedWritesNothing => {
+            Verdict::LeftToLoom
+        }
         Plant::SeedIdle => found("standard", &[AsleepBesideWork], 200),
         Plant::InFlightWord | Plant::QuietTree | Plant::CountBeforeLooking => Verdict::Sound,
     }

@@ -47,7 +47,8 @@
 //! Each worker, over and over (the code is [`policy::worker_step`]):
 //!
 //! 1. takes the **newest** task of its own queue: what it touched last is still in the cache. (Futures: below.) About
-//!    outside are not starved by a worker that never runs dry;
+//!    once a millisecond, by [`policy::InjectorInterval`], it takes one task from the injector first, so that those
+//!    from outside are not starved by a worker that never runs dry;
 //! 2. else takes a **batch from the injector**: its share of what waits, from 4 up to 64 tasks. The rest of the
 //!    batch goes to its own queue, where others can steal it;
 //! 3. else **steals** the older half of another worker's queue, from a random victim on, all others in turn;
@@ -64,6 +65,8 @@
 //! - one that a worker wakes itself is **next** (the *LIFO slot*): what woke it is still in the cache. Three in a row
 //!   at most, while others wait; and when that worker's poll lasts long, another worker takes it after about 5 µs;
 //! - a spawned one, and one that yields, goes to the **back** of the worker's queue. Each *lap* over that queue is
+//!   followed by the worker's share of the injector, so those from outside are not starved by a worker that never runs
+//!   dry;
 //! - a poll has a **budget** of 128 operations ([`coop`]). A future that wakes itself for ever, or whose socket is
 //!   always ready, gives way like any other.
 //!

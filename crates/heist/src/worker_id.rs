@@ -109,10 +109,31 @@ pub(crate) fn help(pool: PoolId) {
     HELPS.with(|helps| helps.set(Some(Helper { pool, in_call: false })));
 }
 
-/// Whether the calling thread is one of the pool's: a worker, or one that does blocking calls for it. Such a thread
-/// cannot wait for the pool's end.
+crate::sync::per_thread! {
+    /// The pool whose calls this thread drops.
+    static DROPS: PoolId;
+}
+
+/// Drops, or ends, calls that `pool` has counted, on whatever thread this is. The pool cannot end before they are gone:
+/// if one of them holds the pool's owner, that must not wait here.
+pub(crate) fn drop_for<R>(pool: PoolId, act: impl FnOnce() -> R) -> R {
+    /// Restores also after a panic.
+    struct Restore(Option<PoolId>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            DROPS.with(|drops| drops.set(self.0));
+        }
+    }
+    let _restore = Restore(DROPS.with(|drops| drops.replace(Some(pool))));
+    act()
+}
+
+/// Whether the calling thread is one of the pool's: a worker, one that does blocking calls for it, or one that is just
+/// dropping such calls. Such a thread cannot wait for the pool's end.
 pub(crate) fn is_thread_of(pool: PoolId) -> bool {
-    is_worker_of(pool) || HELPS.with(|helps| helps.get().is_some_and(|helper| helper.pool == pool))
+    is_worker_of(pool)
+        || HELPS.with(|helps| helps.get().is_some_and(|helper| helper.pool == pool))
+        || DROPS.with(|drops| drops.get() == Some(pool))
 }
 
 /// Whether the calling code is a blocking call of `pool`, which cannot end meanwhile.

@@ -332,3 +332,22 @@ mod refused_threads {
         });
     }
 }
+
+#[test]
+fn a_stop_may_drop_a_call_that_holds_the_runtime() {
+    watched(|| {
+        let runtime = start(1);
+        let (held, gate) = hold(&runtime);
+        let handle = runtime.handle();
+        let runtime = Arc::new(runtime);
+        let holds_it = Arc::clone(&runtime);
+        let waits = runtime.spawn_blocking(move || drop(holds_it));
+        drop(runtime);
+        // Drops the call, and with it the runtime: which is not to wait for the call, nor for the one that runs.
+        handle.shutdown();
+        assert!(matches!(heist::block_on(waits), Err(JoinError::Stopped)));
+        gate.open();
+        heist::block_on(held).unwrap();
+        wait_until("all have ended", || handle.metrics().blocking_threads == 0);
+    });
+}

@@ -276,8 +276,7 @@ fn one_worker_polls_in_the_same_order_each_time() {
             run_alone(async move {
                 root.await;
             });
-            let log = log.lock().unwrap().clone();
-            log
+            log.lock().unwrap().clone()
         };
         let seeds: Vec<u64> = (1..200).filter(|&seed| record(seed).len() > 100).take(5).collect();
         assert_eq!(seeds.len(), 5, "some trees are large");

@@ -55,7 +55,7 @@ impl Pool {
         match self.child {
             Child::Task => ledger.produce(&self.termination, 1, || queue.push(())),
             Child::Future => {
-                self.termination.spawn_future_on(ROOT_WORKER);
+                self.termination.spawn_futures_on(ROOT_WORKER, 1);
                 queue.push(());
             }
         }

@@ -49,6 +49,8 @@ enum Waits {
     ForThreads(u32),
     /// For the futures among its children.
     ForChildren,
+    /// Until it is dropped, after it has spawned its children. Only in a pool that is stopped.
+    ForEver,
 }
 
 /// A piece of work. It does nothing but count itself and spawn its children.
@@ -67,7 +69,7 @@ struct Program {
 }
 
 impl Program {
-    fn new(random: &mut XorShift64) -> Self {
+    fn new(random: &mut XorShift64, is_stopped: bool) -> Self {
         let mut nodes: Vec<Node> = Vec::with_capacity(NODES);
         for number in 0..NODES {
             let kind = match random.below(3) {
@@ -79,6 +81,7 @@ impl Program {
                 0 => Waits::Yields(1 + random.below(5)),
                 1 | 2 => Waits::ForThreads(1 + random.below(3)),
                 3 => Waits::ForChildren,
+                4 if is_stopped => Waits::ForEver,
                 _ => Waits::Not,
             };
             nodes.push(Node { kind, waits, children: Vec::new(), seed: random.next_u64() });
@@ -313,7 +316,7 @@ impl Doors {
     async fn run_as_future(self, piece: Piece) {
         let mut random = piece.run();
         let node = piece.node();
-        let spawns_first = random.below(2) == 0;
+        let spawns_first = random.below(2) == 0 || matches!(node.waits, Waits::ForEver);
         if !spawns_first {
             self.wait(node.waits).await;
         }
@@ -367,6 +370,7 @@ impl Doors {
                     self.world.station.wait().await;
                 }
             }
+            Waits::ForEver => std::future::pending().await,
             Waits::Not | Waits::ForChildren => {}
         }
     }
@@ -390,7 +394,7 @@ struct Play {
 }
 
 impl Play {
-    fn start(random: &mut XorShift64) -> Self {
+    fn start(random: &mut XorShift64, is_stopped: bool) -> Self {
         let seed = random.next_u64();
         let config = ExecutorConfig {
             workers: 1 + random.below_usize(4),
@@ -404,7 +408,7 @@ impl Play {
         };
         let station = Arc::<Station>::default();
         let world = Arc::new(World {
-            program: Program::new(random),
+            program: Program::new(random, is_stopped),
             station: Arc::clone(&station),
             made: Runs::of(NODES),
             runs: Runs::of(NODES),
@@ -481,7 +485,7 @@ fn tasks_futures_and_items_spawn_each_other_and_each_is_run_once() {
         println!("HEIST_ONE_POOL_SEED={seed}");
         watched(move || {
             let mut random = XorShift64::new(seed);
-            let play = Play::start(&mut random);
+            let play = Play::start(&mut random, false);
             let world = play.world();
             // Joined at the beginning, somewhere on the way, or when nothing is left to be done.
             let runs_before = [0, random.below_usize(NODES), NODES][random.below_usize(3)];
@@ -515,7 +519,7 @@ fn in_a_pool_that_is_stopped_each_is_run_or_dropped_once() {
         println!("HEIST_ONE_POOL_SEED={seed}");
         watched(move || {
             let mut random = XorShift64::new(seed);
-            let play = Play::start(&mut random);
+            let play = Play::start(&mut random, true);
             let world = play.world();
             play.wait_for_runs(random.below_usize(NODES) as u64);
             play.doors.handle.shutdown();

@@ -147,7 +147,7 @@ impl Bench {
     /// Counts a piece of the supply; says whether there is to be another one.
     fn supply_goes_on(&self) -> bool {
         let supplied = self.supplied.fetch_add(1, Ordering::Relaxed);
-        if supplied % 1_024 == 0 && Instant::now() > self.deadline {
+        if supplied.is_multiple_of(1_024) && Instant::now() > self.deadline {
             self.ended.store(true, Ordering::Release);
         }
         !self.has_ended()

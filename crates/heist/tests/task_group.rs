@@ -323,3 +323,31 @@ fn taking_results_counts_against_the_budget() {
         wait_until("they are counted", || runtime.metrics().polls - polls == 8);
     });
 }
+
+#[test]
+fn outputs_that_panic_when_a_group_drops_them_are_contained() {
+    struct Fragile;
+    impl Drop for Fragile {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+    watched(|| {
+        silence_panics();
+        let runtime = Runtime::builder().workers(2).thread_name(SILENT).build().unwrap();
+        let handle = runtime.handle();
+        // Some of them end before the group can listen to them, others while it is dropped.
+        let drop_groups = move || {
+            for _ in 0..100 {
+                let mut group = handle.group();
+                for _ in 0..10 {
+                    group.spawn(async { Fragile });
+                }
+                drop(group);
+            }
+        };
+        let thread = std::thread::Builder::new().name(SILENT.to_owned()).spawn(drop_groups);
+        thread.unwrap().join().unwrap();
+        runtime.join();
+    });
+}

@@ -2,9 +2,9 @@
 
 use super::permits::Held;
 use super::task::{Job, Task};
-use super::{items, permits, signals, stop};
+use super::{futures, gates, handles, items, permits, signals, stop};
 use crate::machine::machine;
-use crate::scenario::{Act, GATES_MAX, To};
+use crate::scenario::{Act, To};
 use crate::world::{Of, Place, Producer, World, world};
 use heist::sync::machine::Machine;
 use heist::sync::{Ordering, fence};
@@ -44,8 +44,9 @@ pub(super) fn act(
                 // A wake-up for no reason just makes the sleep shorter.
                 machine().wait(nobody_tells, Some(*ns));
             }
-            Act::Block { gate } => wait_at(*gate),
-            Act::Open { gate } => world(|world| world.open(*gate)),
+            Act::Block { gate } => gates::wait_at(*gate),
+            Act::Open { gate } => gates::open(*gate),
+            Act::Wake { gate } => gates::wake_for_nothing(*gate),
             Act::Shutdown => {
                 stop();
                 handle.shutdown();
@@ -89,6 +90,15 @@ pub(super) fn act(
             Act::CloseBudget { budget } => permits::close(*budget),
             Act::Publish { queue, count } => signals::publish(*queue, number, *count),
             Act::Consume { batch, drops_guard } => signals::consume(*batch, *drops_guard),
+            Act::SpawnFuture { future, handle: kept } => {
+                futures::spawn(*future, *kept, |future| handle.spawn_future(future));
+            }
+            Act::RunFuture { future, handle: kept } => futures::run_here(*future, *kept, handle),
+            Act::UseHandle { future, how } => {
+                if let Some(awaited) = handles::use_one(*future, *how) {
+                    awaited.block();
+                }
+            }
         }
     }
     held
@@ -121,24 +131,4 @@ fn take_permit() -> bool {
         }
         machine().wait(word, None);
     }
-}
-
-pub(super) fn wait_at(gate: usize) {
-    loop {
-        let ((word, opened), stopped) = world(|world| (world.gate(gate), world.is_stopped()));
-        if opened || stopped {
-            return;
-        }
-        machine().wait(word, None);
-    }
-}
-
-/// The gate at which those wait who meet. It is beyond those that scenarios name.
-const MEETING: usize = GATES_MAX;
-
-pub(super) fn meet(parties: usize) {
-    if world(World::meet) == parties {
-        world(|world| world.open(MEETING));
-    }
-    wait_at(MEETING);
 }

@@ -6,6 +6,7 @@
 use super::items::Item;
 use super::signals::Signals;
 use super::task::{Job, Task};
+use super::{gates, handles};
 use crate::scenario::{Scenario, To};
 use crate::world::{Of, World, world};
 use heist::{
@@ -93,6 +94,8 @@ pub(super) fn leave() {
     if !world(World::actor_leaves) {
         return;
     }
+    gates::clear();
+    handles::clear();
     let Some(equipment) = EQUIPMENT.take() else { return };
     for (index, queue) in equipment.queues.iter().enumerate() {
         let (left, stats) = (queue.len(), queue.stats());
@@ -119,4 +122,6 @@ pub(super) fn leave() {
 /// A schedule that failed has left it behind. It cannot be dropped outside of a simulated thread.
 pub(super) fn forget_what_is_left() {
     std::mem::forget(EQUIPMENT.take());
+    gates::forget_what_is_left();
+    handles::forget_what_is_left();
 }

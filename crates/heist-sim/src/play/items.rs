@@ -21,7 +21,7 @@ impl Drop for Item {
 
 /// Pushes one item.
 pub(super) fn push(to: To, push: Push, handle: &ExecutorHandle<Job>, producer: Producer) {
-    let inside = matches!(producer, Producer::Task(_));
+    let inside = matches!(producer, Producer::Task(_) | Producer::Future(_));
     let equipment = equipment();
     let ordered = !matches!(push, Push::Then(_));
     let producer = if ordered { producer } else { Producer::WhoeverMakesRoom };

@@ -7,10 +7,15 @@
 //! | `equipment` | the queues, lanes and budgets that all of them reach |
 //! | `items` | pushing and consuming |
 //! | `permits` | asking for something, holding it, and giving it back |
+//! | `futures`, `handles` | what futures do, and what is done with their handles |
+//! | `gates` | waiting for each other |
 //! | `signals` | raw gates, without a pool |
 
 mod actor;
 mod equipment;
+mod futures;
+mod gates;
+mod handles;
 mod items;
 mod permits;
 mod signals;
@@ -21,7 +26,7 @@ pub use task::Job;
 use crate::driver::Driver;
 use crate::failure::Kind;
 use crate::machine::{Outcome, Setup, machine};
-use crate::scenario::{End, Scenario};
+use crate::scenario::{End, Lifo, Scenario};
 use crate::world::{World, begin_world, fail, world};
 use actor::act;
 use heist::policy::Source;
@@ -155,8 +160,8 @@ fn config(scenario: &Scenario, cancel: &CancelToken) -> ExecutorConfig {
         stealing: pool.stealing,
         steal_batch: pool.steal_batch,
         injector_batch: pool.injector_batch,
-        lifo_slot: true,
-        lifo_stealing: true,
+        lifo_slot: pool.lifo != Lifo::Off,
+        lifo_stealing: pool.lifo == Lifo::Stealable,
         injector_interval: None,
         on_panic: if pool.isolate_panics { OnPanic::Isolate } else { OnPanic::Abort },
         park_backstop: pool.backstop_ns.map(Duration::from_nanos),
@@ -236,6 +241,10 @@ impl Tracer for Watch {
 impl TraceHooks for WorkerWatch {
     fn task_start(&mut self, source: Source) {
         machine().say(|| format!("takes a task: {source:?}"));
+    }
+
+    fn poll_start(&mut self, source: Source) {
+        machine().say(|| format!("takes a future: {source:?}"));
     }
 
     fn steal(&mut self, victim: usize) {

@@ -8,6 +8,7 @@ use crate::machine::machine;
 use crate::world::{Ask, NOBODY_ASKED, Of, Place, fail, world};
 use heist::sync::{Parker, Unparker};
 use heist::{AcquireError, CountPermit, DeviceSlotPermit, ExecutorHandle};
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -138,6 +139,38 @@ pub(super) fn acquire_async(budget: usize, count: u64, patience_ns: Option<u64>)
             }
         }
     }
+}
+
+/// A request that has not been answered: whoever drops it asks no more.
+struct Unanswered {
+    of: Of,
+    ask: Ask,
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        world(|world| world.asks_no_more(self.of, self.ask));
+    }
+}
+
+/// Awaits something in a future of the pool, which may be dropped meanwhile.
+pub(super) async fn acquire_in_future(budget: usize, count: u64) -> Option<Held> {
+    let of = Of::Budget(budget);
+    let mut future = pin!(equipment().budgets[budget].acquire_async(count));
+    // Dropped before the future is: after that somebody else may be granted it.
+    let unanswered = Unanswered { of, ask: ask(of, count) };
+    let ask = unanswered.ask;
+    world(|world| world.is_asked_by_future(of, ask));
+    let granted = poll_fn(|cx| {
+        let polled = future.as_mut().poll(cx);
+        if polled.is_pending() {
+            world(|world| world.is_in_line(of, ask));
+        }
+        polled
+    });
+    let granted = granted.await;
+    std::mem::forget(unanswered);
+    Held::answered(of, ask, count, granted.map(Permit::Count))
 }
 
 /// Has a task spawned as soon as it is granted something. `panics`: its making does.

@@ -1,9 +1,9 @@
 //! What tasks do.
 
-use super::actor::{meet, wait_at};
+use super::gates::{self, meet, wait_at};
 use super::items::Item;
 use super::permits::Held;
-use super::{PLANNED, equipment, items, permits};
+use super::{PLANNED, equipment, futures, handles, items, permits};
 use crate::failure::Kind;
 use crate::machine::machine;
 use crate::scenario::{How, Step, To};
@@ -145,7 +145,8 @@ fn do_step(step: &Step, program: usize, task: &mut Task, ctx: &mut WorkerCtx<'_,
         }
         Step::Meet { parties } => meet(*parties),
         Step::Block { gate } => wait_at(*gate),
-        Step::Open { gate } => world(|world| world.open(*gate)),
+        Step::Open { gate } => gates::open(*gate),
+        Step::Wake { gate } => gates::wake_for_nothing(*gate),
         Step::Panic => {
             world(|world| world.end(number, worker));
             throw();
@@ -173,6 +174,15 @@ fn do_step(step: &Step, program: usize, task: &mut Task, ctx: &mut WorkerCtx<'_,
             if let Some(held) = permits::try_acquire(*budget, *count) {
                 task.hold(held);
             }
+        }
+        Step::SpawnFuture { future, count, handle } => {
+            for _ in 0..*count {
+                futures::spawn(*future, *handle, |future| Ok(ctx.spawn_future(future)));
+            }
+        }
+        Step::UseHandle { future, how } => {
+            let awaited = handles::use_one(*future, *how);
+            debug_assert!(awaited.is_none(), "a task does not await");
         }
     }
 }

@@ -1,7 +1,9 @@
-//! Scenarios out of dice, and smaller ones out of larger. Queues, budgets and lanes are added in `generate_gated`.
+//! Scenarios out of dice, and smaller ones out of larger. Queues, budgets and lanes are added in `generate_gated`,
+//! futures in `generate_futures`.
 
+use super::generate_futures::add_futures;
 use super::generate_gated::add_gated;
-use super::{Act, End, How, Pool, Push, Scenario, Step};
+use super::{Act, End, FutureStep, Handle, How, Pool, Push, Scenario, Step};
 use heist::XorShift64;
 
 /// A random scenario that every correct pool brings to its end.
@@ -50,6 +52,9 @@ pub fn generate(seed: u64) -> Scenario {
     if rng.below(2) == 0 {
         add_gated(&mut scenario, &mut rng);
     }
+    if rng.below(2) == 0 {
+        add_futures(&mut scenario, &mut rng);
+    }
     debug_assert_eq!(scenario.validate(), Ok(()));
     scenario
 }
@@ -65,6 +70,7 @@ fn pool(rng: &mut XorShift64, workers: usize) -> Pool {
         backstop_ns: (rng.below(8) == 0).then_some(1_000),
         isolate_panics: rng.below(2) == 0,
         seed: rng.next_u64(),
+        ..Pool::default()
     }
 }
 
@@ -135,6 +141,12 @@ pub fn shrink(scenario: &Scenario) -> Vec<Scenario> {
             add(&|scenario| simplify_step(&mut scenario.programs[program][step]));
         }
     }
+    for (future, steps) in scenario.futures.iter().enumerate() {
+        for step in 0..steps.len() {
+            add(&|scenario| _ = scenario.futures[future].remove(step));
+            add(&|scenario| simplify_future_step(&mut scenario.futures[future][step]));
+        }
+    }
     if scenario.starvation_bound.is_some() {
         // The bound is promised to this very pool.
         return smaller;
@@ -149,6 +161,7 @@ pub fn shrink(scenario: &Scenario) -> Vec<Scenario> {
     add(&|scenario| scenario.pool.injector_batch = plain.injector_batch);
     add(&|scenario| scenario.pool.backstop_ns = None);
     add(&|scenario| scenario.pool.stealing = true);
+    add(&|scenario| scenario.pool.lifo = plain.lifo);
     add(&|scenario| scenario.pool.seed = plain.seed);
     smaller
 }
@@ -164,6 +177,7 @@ fn halve_step(step: &mut Step) {
     match step {
         Step::Spawn { count, .. } => *count = count.div_ceil(2),
         Step::Again { times, .. } => *times = times.div_ceil(2),
+        Step::SpawnFuture { count, .. } => *count = count.div_ceil(2),
         _ => {}
     }
 }
@@ -178,6 +192,9 @@ fn simplify_act(act: &mut Act) {
         Act::Push { push, .. } => *push = Push::Wait,
         Act::Publish { count, .. } if *count > 1 => *count -= 1,
         Act::AcquireThen { panics, .. } => *panics = false,
+        Act::SpawnFuture { handle, .. } | Act::RunFuture { handle, .. } => {
+            *handle = Handle::Detached;
+        }
         _ => {}
     }
 }
@@ -189,6 +206,20 @@ fn simplify_step(step: &mut Step) {
         Step::Spawn { how, .. } | Step::Again { how, .. } => *how = How::Local,
         Step::Run { ns } => *ns = 10,
         Step::Push { push, .. } => *push = Push::Try,
+        Step::SpawnFuture { count, .. } if *count > 1 => *count -= 1,
+        Step::SpawnFuture { handle, .. } => *handle = Handle::Detached,
+        _ => {}
+    }
+}
+
+fn simplify_future_step(step: &mut FutureStep) {
+    match step {
+        FutureStep::Yield { times: count } | FutureStep::Operate { count } if *count > 1 => {
+            *count -= 1;
+        }
+        FutureStep::Spawn { count, .. } if *count > 1 => *count -= 1,
+        FutureStep::Spawn { handle, .. } => *handle = Handle::Detached,
+        FutureStep::Run { ns } => *ns = 10,
         _ => {}
     }
 }

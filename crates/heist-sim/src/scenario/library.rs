@@ -1,7 +1,7 @@
 //! The scenarios that are always run. A new part of the scheduler adds its own here; those of queues, budgets and lanes
 //! are in `gated`.
 
-use super::{Act, End, How, Pool, Scenario, Step, gated};
+use super::{Act, End, How, Pool, Scenario, Step, futures, gated};
 
 pub(super) type Make = fn() -> Scenario;
 
@@ -40,7 +40,7 @@ pub fn by_name(name: &str) -> Option<Scenario> {
 }
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Make)> {
-    LIBRARY.iter().chain(gated::LIBRARY)
+    LIBRARY.iter().chain(gated::LIBRARY).chain(futures::LIBRARY)
 }
 
 pub(super) fn scenario(

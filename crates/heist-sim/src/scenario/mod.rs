@@ -1,11 +1,16 @@
 //! A scenario is data: a pool, what its tasks do, and who uses it from outside.
 
+mod future_steps;
+mod futures;
 mod gated;
 mod generate;
+mod generate_futures;
 mod generate_gated;
 mod library;
 mod validate;
+mod validate_futures;
 
+pub use future_steps::{FutureStep, Handle, Use};
 pub use generate::{generate, shrink};
 pub use library::{by_name, names, standard};
 
@@ -25,6 +30,9 @@ pub struct Scenario {
     pub pool: Pool,
     /// What tasks do: a task is the number of its program.
     pub programs: Vec<Vec<Step>>,
+    /// What futures do, apart from the tasks' programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub futures: Vec<Vec<FutureStep>>,
     /// What happens outside, on a thread each. The first one owns the pool.
     pub actors: Vec<Vec<Act>>,
     /// How the owner ends the pool when it has done its part.
@@ -48,8 +56,8 @@ pub struct Scenario {
     /// How many jobs a lane holds at most, if there is a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane_capacity: Option<u64>,
-    /// A task from outside is run before any worker has begun this many others. Only for scenarios in which no worker
-    /// runs dry: what was moved to a worker's own queue has no such promise.
+    /// A task or future that is queued is run before any worker has begun this many others. Only for scenarios in which
+    /// no worker runs dry: what was moved to a worker's own queue has no such promise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starvation_bound: Option<u64>,
 }
@@ -72,6 +80,8 @@ pub struct Pool {
     pub looks: u32,
     /// The park backstop, if there is one.
     pub backstop_ns: Option<u64>,
+    /// What becomes of a future that its worker's own doing has woken.
+    pub lifo: Lifo,
     /// Whether a panic ends its task alone.
     pub isolate_panics: bool,
     /// The seed of the workers' random numbers.
@@ -88,10 +98,23 @@ impl Default for Pool {
             injector_batch: 64,
             looks: 0,
             backstop_ns: None,
+            lifo: Lifo::Stealable,
             isolate_panics: false,
             seed: 1,
         }
     }
+}
+
+/// What becomes of a future that its worker's own doing has woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lifo {
+    /// It goes to the back of the queue.
+    Off,
+    /// It is that worker's next.
+    Private,
+    /// It is that worker's next, or that of one who has waited for it.
+    Stealable,
 }
 
 /// A gated queue.
@@ -229,6 +252,27 @@ pub enum Step {
         budget: usize,
         /// How much of it.
         count: u64,
+    },
+    /// Spawns futures onto its own worker.
+    SpawnFuture {
+        /// What they do.
+        future: usize,
+        /// How many.
+        count: usize,
+        /// What becomes of their handles.
+        handle: Handle,
+    },
+    /// Does something with a kept handle. A task does not await.
+    UseHandle {
+        /// Of what futures.
+        future: usize,
+        /// What.
+        how: Use,
+    },
+    /// Wakes the futures that wait at a gate, for nothing.
+    Wake {
+        /// Which gate.
+        gate: usize,
     },
 }
 
@@ -377,6 +421,33 @@ pub enum Act {
         /// Whether its guard is dropped, as by a panic, when it leaves something behind.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         drops_guard: bool,
+    },
+    /// Spawns a future.
+    SpawnFuture {
+        /// What it does.
+        future: usize,
+        /// What becomes of its handle.
+        handle: Handle,
+    },
+    /// Spawns a future that counts as the pool's, and polls it here, as a thread for blocking calls does. It must not
+    /// wait.
+    RunFuture {
+        /// What it does.
+        future: usize,
+        /// What becomes of its handle.
+        handle: Handle,
+    },
+    /// Does something with a kept handle. Awaiting holds the actor up until the future has ended.
+    UseHandle {
+        /// Of what futures.
+        future: usize,
+        /// What.
+        how: Use,
+    },
+    /// Wakes the futures that wait at a gate, for nothing.
+    Wake {
+        /// Which gate.
+        gate: usize,
     },
 }
 

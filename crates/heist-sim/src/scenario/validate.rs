@@ -35,6 +35,7 @@ impl Scenario {
             return Err("actors[0] owns the pool and must not vanish".to_owned());
         }
         self.validate_gated()?;
+        self.validate_futures()?;
         for (number, program) in self.programs.iter().enumerate() {
             for (place, step) in program.iter().enumerate() {
                 self.validate_step(number, step)
@@ -119,7 +120,12 @@ impl Scenario {
             Step::Meet { parties } if *parties == 0 || *parties > self.pool.workers => {
                 Err(format!("meets {parties}, but there are {} workers", self.pool.workers))
             }
-            Step::Block { gate } | Step::Open { gate } => check_gate(*gate),
+            Step::Block { gate } | Step::Open { gate } | Step::Wake { gate } => check_gate(*gate),
+            Step::SpawnFuture { future, count, .. } => {
+                self.check_future(*future)?;
+                check_count(*count)
+            }
+            Step::UseHandle { future, how } => self.check_task_uses(*future, *how),
             _ => Ok(()),
         }
     }
@@ -135,7 +141,11 @@ impl Scenario {
                 Err("wants a permit, but permits is 0".to_owned())
             }
             Act::Batch { count, .. } => check_count(*count),
-            Act::Block { gate } | Act::Open { gate } => check_gate(*gate),
+            Act::Block { gate } | Act::Open { gate } | Act::Wake { gate } => check_gate(*gate),
+            Act::SpawnFuture { future, .. } | Act::UseHandle { future, .. } => {
+                self.check_future(*future)
+            }
+            Act::RunFuture { future, .. } => self.check_never_waits(*future),
             Act::Push { to, count, push } => {
                 self.program_of(*to)?;
                 check_count(*count)?;
@@ -206,7 +216,7 @@ impl Scenario {
     }
 
     /// What is done with the items of a queue or lane.
-    fn program_of(&self, to: To) -> Result<usize, String> {
+    pub(super) fn program_of(&self, to: To) -> Result<usize, String> {
         let program = match to {
             To::Queue(queue) => self.queues.get(queue).map(|queue| queue.program),
             To::Lane(device) => self.devices.get(device).map(|device| device.program),
@@ -214,14 +224,14 @@ impl Scenario {
         program.ok_or_else(|| format!("names {to:?}, which does not exist"))
     }
 
-    fn check_program(&self, program: usize) -> Result<(), String> {
+    pub(super) fn check_program(&self, program: usize) -> Result<(), String> {
         if program < self.programs.len() {
             return Ok(());
         }
         Err(format!("names program {program}, which does not exist"))
     }
 
-    fn check_budget(&self, budget: usize) -> Result<(), String> {
+    pub(super) fn check_budget(&self, budget: usize) -> Result<(), String> {
         if budget < self.budgets.len() {
             return Ok(());
         }
@@ -237,7 +247,7 @@ impl Scenario {
             Act::Block { gate } => Some(*gate),
             _ => None,
         });
-        steps.chain(acts)
+        steps.chain(acts).chain(self.gates_awaited())
     }
 
     fn gates_opened(&self) -> impl Iterator<Item = usize> {
@@ -249,7 +259,7 @@ impl Scenario {
             Act::Open { gate } => Some(*gate),
             _ => None,
         });
-        steps.chain(acts)
+        steps.chain(acts).chain(self.gates_opened_by_futures())
     }
 }
 
@@ -275,14 +285,14 @@ fn holds_at_the_end(acts: &[Act]) -> bool {
     acts.iter().filter(takes).count() > releases
 }
 
-fn check_gate(gate: usize) -> Result<(), String> {
+pub(super) fn check_gate(gate: usize) -> Result<(), String> {
     if gate < GATES_MAX {
         return Ok(());
     }
     Err(format!("names gate {gate}, but gates are 0 to {}", GATES_MAX - 1))
 }
 
-fn check_count(count: usize) -> Result<(), String> {
+pub(super) fn check_count(count: usize) -> Result<(), String> {
     if count <= COUNT_MAX {
         return Ok(());
     }

@@ -29,6 +29,8 @@ struct Asked {
     count: u64,
     /// It is known to be in line, since before the request with this number was made.
     in_line_before: Option<Ask>,
+    /// Who asks may have been granted it, and be queued: a future of the pool.
+    may_be_queued: bool,
 }
 
 #[derive(Debug)]
@@ -96,8 +98,17 @@ impl World {
     pub fn asks(&mut self, of: Of, count: u64) -> Ask {
         let ask = self.budgets.next_ask;
         self.budgets.next_ask += 1;
-        self.budgets.of(of).asked.push(Asked { ask, count, in_line_before: None });
+        let asked = Asked { ask, count, in_line_before: None, may_be_queued: false };
+        self.budgets.of(of).asked.push(asked);
         ask
+    }
+
+    /// A request is that of a future of the pool.
+    pub fn is_asked_by_future(&mut self, of: Of, ask: Ask) {
+        let asked = self.budgets.of(of).asked.iter_mut().find(|asked| asked.ask == ask);
+        if let Some(asked) = asked {
+            asked.may_be_queued = true;
+        }
     }
 
     /// A request that has not been answered is in line.
@@ -194,8 +205,9 @@ impl World {
     }
 
     /// Nobody is inside the code under test. Does anybody wait for what is there? Whoever is first in line could be
-    /// granted what it wants if even the largest request could.
-    pub(super) fn forgotten_at_rest(&self) -> Option<Failure> {
+    /// granted what it wants if even the largest request could. A future that was granted something may be queued,
+    /// unless every worker sleeps.
+    pub(super) fn forgotten_at_rest(&self, everybody_sleeps: bool) -> Option<Failure> {
         let budgets = self.budgets.budgets.iter().enumerate();
         let devices = self.budgets.devices.iter().enumerate();
         let all = budgets
@@ -205,6 +217,9 @@ impl World {
             let Some(largest) = budget.asked.iter().map(|asked| asked.count).max() else {
                 continue;
             };
+            if !everybody_sleeps && budget.asked.iter().any(|asked| asked.may_be_queued) {
+                continue;
+            }
             // A job that is queued has its slot in no hands yet.
             let with_turns = match of {
                 Of::Budget(_) => 0,

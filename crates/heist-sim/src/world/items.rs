@@ -30,6 +30,8 @@ pub enum Producer {
     Actor(ThreadId),
     /// A task.
     Task(usize),
+    /// A future, on one of the pool's workers.
+    Future(usize),
     /// It is pushed by whoever makes room, so it has no order.
     WhoeverMakesRoom,
 }

@@ -2,16 +2,21 @@
 //! oracles compare this with what the code under test does.
 
 mod budgets;
+mod checks;
+mod futures;
 mod items;
+mod seats;
 mod signals;
 
 pub use budgets::{Ask, NOBODY_ASKED, Of};
+pub use futures::{Answer, OnDrop, Wake};
 pub use items::Producer;
 
 use crate::failure::{Failure, Kind};
 use crate::machine::{ThreadId, machine};
 use crate::scenario::{Scenario, Step, To};
 use budgets::Budgets;
+use futures::Futures;
 use heist::MetricsSnapshot;
 use heist::sync::machine::{Address, Machine};
 use items::Items;
@@ -84,10 +89,17 @@ struct Gate {
     word: Address,
 }
 
-/// A task from outside that has not begun, and what every worker had begun when it came.
+/// What waits for its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    Task(usize),
+    Future(usize),
+}
+
+/// Something that is queued, and what every worker had begun when it came.
 #[derive(Debug)]
 struct Queued {
-    job: usize,
+    what: Waiting,
     begun: Vec<u64>,
 }
 
@@ -101,8 +113,9 @@ pub struct World {
     running: Vec<Option<usize>>,
     /// Which workers have left.
     left: Vec<bool>,
-    /// How many tasks each worker has begun.
+    /// How many tasks and polls each worker has begun.
     begun: Vec<u64>,
+    tasks_begun: u64,
     queued: VecDeque<Queued>,
     gates: Vec<Gate>,
     meeting: usize,
@@ -126,6 +139,7 @@ pub struct World {
     items: Items,
     budgets: Budgets,
     signals: Signals,
+    futures: Futures,
     /// Actors that have not come to their end.
     actors_left: usize,
     /// The pool's own account, after it was joined.
@@ -159,6 +173,7 @@ impl World {
             items: Items::new(&scenario),
             budgets: Budgets::new(&scenario),
             signals: Signals::new(&scenario),
+            futures: Futures::new(&scenario),
             actors_left: scenario.actors.len(),
             scenario,
             jobs: Vec::new(),
@@ -166,6 +181,7 @@ impl World {
             running: vec![None; workers],
             left: vec![false; workers],
             begun: vec![0; workers],
+            tasks_begun: 0,
             queued: VecDeque::new(),
             gates: Vec::new(),
             meeting: 0,
@@ -209,7 +225,7 @@ impl World {
         self.outstanding += usize::from(!from_outside);
         let job = self.jobs.len() - 1;
         if place == Place::Injector && !from_outside {
-            self.watch_for_starvation(job);
+            self.watch_for_starvation(Waiting::Task(job));
         }
         job
     }
@@ -251,9 +267,9 @@ impl World {
         self.actors_left == 0
     }
 
-    fn watch_for_starvation(&mut self, job: usize) {
+    fn watch_for_starvation(&mut self, what: Waiting) {
         if self.scenario.starvation_bound.is_some() {
-            self.queued.push_back(Queued { job, begun: self.begun.clone() });
+            self.queued.push_back(Queued { what, begun: self.begun.clone() });
         }
     }
 
@@ -275,7 +291,7 @@ impl World {
         }
         self.jobs[job].fate = Fate::Waiting;
         self.outstanding += 1;
-        self.watch_for_starvation(job);
+        self.watch_for_starvation(Waiting::Task(job));
         if self.left.contains(&true) {
             let text = format!("task {job} was accepted, and a worker had left already");
             fail(Kind::DoneTooEarly, text);
@@ -298,22 +314,24 @@ impl World {
         self.outstanding += usize::from(record.fate == Fate::Offered);
         record.fate = Fate::Running;
         self.running[worker] = Some(job);
-        self.begun[worker] += 1;
+        self.tasks_begun += 1;
         if self.left.contains(&true) || self.joined {
             fail(Kind::RanAfterDone, format!("task {job} was run after a worker had left"));
         }
-        self.check_starvation(job, worker);
+        self.check_starvation(Waiting::Task(job), worker);
     }
 
-    fn check_starvation(&mut self, job: usize, worker: usize) {
+    /// A worker begins something. Has something else waited too long?
+    fn check_starvation(&mut self, what: Waiting, worker: usize) {
+        self.begun[worker] += 1;
         let Some(bound) = self.scenario.starvation_bound else { return };
-        self.queued.retain(|queued| queued.job != job);
+        self.queued.retain(|queued| queued.what != what);
         let Some(oldest) = self.queued.front() else { return };
         let others = self.begun[worker] - oldest.begun[worker];
         if others > bound {
             let text = format!(
-                "task {} waits in the injector, and worker {worker} has begun {others} others since",
-                oldest.job
+                "{:?} waits, and worker {worker} has begun {others} others since",
+                oldest.what
             );
             fail(Kind::Starved, text);
         }
@@ -359,7 +377,7 @@ impl World {
                 self.outstanding -= usize::from(record.fate == Fate::Waiting);
                 record.fate = Fate::Dropped;
                 self.dropped += 1;
-                self.queued.retain(|queued| queued.job != job);
+                self.queued.retain(|queued| queued.what != Waiting::Task(job));
                 self.note_turn_over(job);
                 self.worker_seen();
                 if !self.stopped {
@@ -376,9 +394,13 @@ impl World {
     pub fn worker_left(&mut self, worker: usize) {
         self.left[worker] = true;
         // If none of them is running, they are lost, or will be run after all: either will show.
-        if self.outstanding > 0 && self.running.iter().any(Option::is_some) {
-            let text =
-                format!("worker {worker} left, and {} tasks had not ended", self.outstanding);
+        let is_polling = |worker| self.futures.polled_on(worker).is_some();
+        let is_busy = |worker: usize| self.running[worker].is_some() || is_polling(worker);
+        if self.outstanding > 0 && (0..self.running.len()).any(is_busy) {
+            let text = format!(
+                "worker {worker} left, and {} tasks or futures had not ended",
+                self.outstanding
+            );
             fail(Kind::DoneTooEarly, text);
         }
     }
@@ -431,6 +453,9 @@ impl World {
         self.metrics = Some(metrics);
         self.closed = true;
         self.check_items_at_join();
+        if let Some(future) = self.futures.any_accepted() {
+            fail(Kind::DoneTooEarly, format!("the pool was joined, and future {future} lives"));
+        }
         if let Some(worker) = self.left.iter().position(|left| !left) {
             fail(
                 Kind::DoneTooEarly,
@@ -484,87 +509,5 @@ impl World {
         self.permits += 1;
         let word = self.permit_word();
         machine().notify(word);
-    }
-}
-
-/// What a machine at rest shows.
-impl World {
-    /// Nobody is inside the code under test. Is anybody asleep who should not be?
-    pub fn check_at_rest(&self) -> Option<Failure> {
-        let idle = |worker: &usize| self.running[*worker].is_none() && !self.left[*worker];
-        let mut idle_workers = (0..self.running.len()).filter(idle);
-        let left_alone = self
-            .stranded_at_rest()
-            .or_else(|| self.forgotten_at_rest())
-            .or_else(|| self.unheard_at_rest());
-        if left_alone.is_some() {
-            return left_alone;
-        }
-        let nothing_left = self.outstanding == 0 && !self.has_items() && !self.turn_may_wait();
-        if self.joining && nothing_left {
-            let worker = idle_workers.next()?;
-            let text = format!(
-                "every task has ended and the pool is closed, but worker {worker} sleeps on"
-            );
-            return Some(Failure::new(Kind::DoneNeverFound, text));
-        }
-        let waiting = self.jobs.iter().enumerate().filter(|(_, job)| job.fate == Fate::Waiting);
-        for (number, job) in waiting {
-            let can_take = |worker: &usize| match job.place {
-                Place::Own(owner) if !self.scenario.pool.stealing => owner == *worker,
-                Place::Own(_) | Place::Injector => true,
-                Place::Line => false,
-            };
-            if let Some(worker) = idle_workers.clone().find(can_take) {
-                let text =
-                    format!("task {number} waits, worker {worker} sleeps, and nobody searches");
-                return Some(Failure::new(Kind::AsleepBesideWork, text));
-            }
-        }
-        None
-    }
-
-    /// Threads are left that wait for ever.
-    pub fn explain_stuck(&self) -> Failure {
-        let waiting = self.jobs.iter().filter(|job| job.fate == Fate::Waiting).count();
-        let running = self.running.iter().flatten().count();
-        let text = format!("everybody waits: {running} tasks are running, {waiting} are queued");
-        Failure::new(Kind::Stuck, text)
-    }
-
-    /// Everything is over: is everything accounted for?
-    pub fn check_end(&self) -> Option<Failure> {
-        let metrics = self.metrics.as_ref()?;
-        if let Some(number) = self.jobs.iter().position(Record::is_lost) {
-            let fate = self.jobs[number].fate;
-            return Some(Failure::new(Kind::Lost, format!("task {number} is {fate:?} at the end")));
-        }
-        let figures = [
-            ("tasks run", metrics.tasks_run(), self.begun.iter().sum()),
-            ("tasks dropped", metrics.tasks_dropped, self.dropped),
-            ("panics", metrics.panics, self.panics),
-            ("tasks in the injector", metrics.injector_depth, 0),
-            ("tasks that wait for a permit", metrics.tasks_waiting, 0),
-        ];
-        for (what, counted, expected) in figures {
-            if counted != expected {
-                let text = format!("{what}: {counted} counted, but there were {expected}");
-                return Some(Failure::new(Kind::MetricsWrong, text));
-            }
-        }
-        let at_most = [
-            ("wake-ups received and sent", metrics.wakes_received, metrics.wakes_sent),
-            ("wake-ups received and parks", metrics.wakes_received, metrics.parks),
-            ("steals won and tried", metrics.steals_won, metrics.steals_tried),
-            ("tasks stolen and steals won", metrics.tasks_stolen, metrics.steals_won),
-            ("steals won and tasks moved", metrics.steals_won, metrics.tasks_moved),
-        ];
-        for (what, less, more) in at_most {
-            if less > more {
-                let text = format!("{what}: {less} is more than {more}");
-                return Some(Failure::new(Kind::MetricsWrong, text));
-            }
-        }
-        None
     }
 }

@@ -32,7 +32,7 @@ const GAP: f64 = 22.0;
 const FOOT: f64 = 30.0;
 
 /// How much of the run the second panel shows, in milliseconds.
-const MOMENT_MS: f64 = 1.0;
+const MOMENT_MS: f64 = 2.0;
 
 const STYLE: &str = "
 .paper{fill:#fff}.ink{fill:#1f2328}.faint{fill:#59636e}.lane{fill:#f1f3f5}.line{stroke:#8c959f;fill:none}
@@ -97,7 +97,7 @@ pub(crate) fn draw(slices: &Slices, material: &Material) -> String {
     let title = format!("The whole run: {:.0} ms", slices.end);
     panel(&mut svg, slices, whole, &title);
     totals(&mut svg, slices, whole);
-    let title = format!("A moment of it, of {moment_ms:.1} ms");
+    let title = format!("A moment of it: {moment_ms:.0} ms");
     panel(&mut svg, slices, moment, &title);
     let words = "In both panels, what would be less than a pixel wide is drawn with a pixel.";
     let foot = text("faint", LEFT, height - 12.0, "start", r#" font-size="12""#, words);
@@ -123,25 +123,23 @@ fn description(slices: &Slices, material: &Material) -> String {
     text
 }
 
-/// Where a window of this length has the most changes from one kind of work to another, on every worker.
+/// Where a window of this length has the most kinds of work in it, and then the most changes from one to another.
 fn busiest_moment(slices: &Slices, moment_ms: f64) -> f64 {
-    let changes: [Vec<f64>; WORKERS] = std::array::from_fn(|worker| {
-        let own = || slices.all.iter().filter(|slice| slice.worker == worker);
-        let pairs = own().zip(own().skip(1));
-        let changes =
-            pairs.filter(|(one, next)| one.kind != next.kind && next.kind != Kind::Parked);
-        changes.map(|(_, next)| next.start).collect()
-    });
-    let in_window = |start: f64| {
-        let window = start..start + moment_ms;
-        let counts = changes
-            .each_ref()
-            .map(|of_worker| of_worker.iter().filter(|change| window.contains(*change)).count());
-        (counts.into_iter().min(), counts.into_iter().sum::<usize>())
+    let work: Vec<&Slice> = slices.all.iter().filter(|slice| slice.kind != Kind::Parked).collect();
+    let merit = |start: f64| {
+        let starts_inside = |slice: &&&Slice| (start..start + moment_ms).contains(&slice.start);
+        let (mut kinds, mut changes) = (0, Vec::new());
+        for worker in 0..WORKERS {
+            let own = work.iter().filter(|slice| slice.worker == worker);
+            let own: Vec<Kind> = own.filter(starts_inside).map(|slice| slice.kind).collect();
+            kinds += LANES.iter().filter(|(kind, ..)| own.contains(kind)).count();
+            changes.push(own.windows(2).filter(|pair| pair[0] != pair[1]).count());
+        }
+        (kinds, changes.into_iter().min())
     };
-    let starts = changes.iter().flatten().copied();
+    let starts = work.iter().map(|slice| slice.start);
     let starts = starts.filter(|start| start + moment_ms <= slices.end);
-    starts.max_by_key(|start| in_window(*start)).unwrap_or(0.0)
+    starts.max_by_key(|start| merit(*start)).unwrap_or(0.0)
 }
 
 fn rectangle(class: &str, x: f64, y: f64, width: f64, height: f64) -> String {
@@ -170,10 +168,10 @@ fn head(svg: &mut String, material: &Material) {
     let what = format!("a queue collects the findings. {WORKERS} workers do all of it.");
     let _ = writeln!(svg, "{}", text("faint", 20.0, 69.0, "start", "", &what));
     let entries = [
-        ("file", "a slice of a file", 142.0),
-        ("object", "an object", 104.0),
-        ("poll", "polls of futures", 138.0),
-        ("turn", "the queue's turn", 142.0),
+        ("file", "task: a slice of a file", 168.0),
+        ("object", "task: an object", 126.0),
+        ("poll", "poll of a future", 128.0),
+        ("turn", "turn of the queue", 138.0),
     ];
     let mut left = 20.0;
     for (class, words, width) in entries {
@@ -183,8 +181,7 @@ fn head(svg: &mut String, material: &Material) {
     }
     let _ =
         writeln!(svg, r#"<rect fill="url(#parked)" x="{left:.1}" y="85" width="22" height="12"/>"#);
-    let _ =
-        writeln!(svg, "{}", text("ink", left + 29.0, 95.5, "start", "", "the worker is parked"));
+    let _ = writeln!(svg, "{}", text("ink", left + 29.0, 95.5, "start", "", "worker parked"));
 }
 
 /// What shows where in the whole run the moment is.
@@ -193,10 +190,9 @@ fn moment_lines(svg: &mut String, whole: View, moment: View) {
     let (top, bottom) = (whole.y(0, 0) - 6.0, whole.axis_y());
     let _ = writeln!(svg, "{}", rectangle("moment", from, top, (to - from).max(2.0), bottom - top));
     let below = moment.top + 2.0;
-    let _ = writeln!(
-        svg,
-        r#"<path class="line" stroke-dasharray="3 3" d="M{from:.1} {bottom:.1}L{LEFT} {below:.1}M{to:.1} {bottom:.1}L{RIGHT} {below:.1}"/>"#
-    );
+    let path =
+        format!("M{from:.1} {bottom:.1}L{LEFT} {below:.1}M{to:.1} {bottom:.1}L{RIGHT} {below:.1}");
+    let _ = writeln!(svg, r#"<path class="line" stroke-dasharray="3 3" d="{path}"/>"#);
 }
 
 /// One panel: its lanes, what is in them, and the time.
@@ -291,5 +287,5 @@ fn axis(svg: &mut String, view: View) {
         let _ = writeln!(svg, "{}", text("faint", x, y + 18.0, "middle", small, &words));
         mark += step;
     }
-    let _ = writeln!(svg, "{}", text("faint", RIGHT + 8.0, y + 18.0, "start", "", "ms"));
+    let _ = writeln!(svg, "{}", text("faint", RIGHT + 20.0, y + 18.0, "start", "", "ms"));
 }

@@ -175,9 +175,26 @@ struct Fetcher {
 }
 
 impl Fetcher {
-    /// Fetches one object.
-    async fn fetch(self, number: u32) {
-        match self.store.fetch(number).await {
+    /// Asks for all objects at once, and hands each over when it comes: a future for each.
+    fn fetch_all(&self, objects: u32) -> Vec<impl Future<Output = ()> + Send + use<>> {
+        (0..objects)
+            .map(|number| {
+                let answer = self.store.request(number);
+                let fetcher = self.clone();
+                async move {
+                    let body = match answer {
+                        Ok(answer) => answer.await,
+                        Err(error) => Err(error),
+                    };
+                    fetcher.hand_over(number, body);
+                }
+            })
+            .collect()
+    }
+
+    /// Hands an object over to be searched.
+    fn hand_over(self, number: u32, body: io::Result<Vec<u8>>) {
+        match body {
             Ok(body) => {
                 // Refused only if the pool was stopped, and then nobody wants it.
                 let _ = self.pool.spawn(Task::Object { number, body, reports: self.reports });
@@ -187,11 +204,6 @@ impl Fetcher {
                 send(&self.reports, Report { source: Source::Object(number), result });
             }
         }
-    }
-
-    /// A future for each object.
-    fn each(self, objects: u32) -> impl Iterator<Item = impl Future<Output = ()> + Send> {
-        (0..objects).map(move |number| self.clone().fetch(number))
     }
 }
 
@@ -208,6 +220,8 @@ pub(crate) struct Run {
     pub(crate) wall: Duration,
     /// Wake-ups that the pools' workers were sent.
     pub(crate) wakes: u64,
+    /// How long objects waited from their arrival until a worker took them, in order of length.
+    pub(crate) waits: Vec<Duration>,
     /// By their sources.
     pub(crate) reports: Vec<Report>,
 }
@@ -216,12 +230,14 @@ pub(crate) struct Run {
 pub(crate) fn in_one_pool(material: &Material, tracer: impl Tracer) -> Result<Run, Box<dyn Error>> {
     let pool = Pool::start(tracer)?;
     let fetcher = pool.fetcher(material)?;
+    let store = Arc::clone(&fetcher.store);
     let objects = material.objects.len() as u32;
     let handle = pool.executor.handle();
     let fetch_all = async move {
         // A future that spawns onto its own pool is never refused.
         let spawn = |fetch| handle.spawn_future(fetch).map_err(|refused| refused.to_string());
-        let fetches = fetcher.each(objects).map(spawn).collect::<Result<_, _>>()?;
+        let fetches = fetcher.fetch_all(objects).into_iter().map(spawn);
+        let fetches = fetches.collect::<Result<_, _>>()?;
         wait_for_all(fetches).await.map_err(|error| error.to_string())
     };
     let began = Instant::now();
@@ -230,7 +246,8 @@ pub(crate) fn in_one_pool(material: &Material, tracer: impl Tracer) -> Result<Ru
     heist::block_on(fetched)??;
     // All objects are here, and handed over. What is left to be searched and written, `join` waits for.
     let (metrics, reports) = pool.join();
-    Ok(Run { wall: began.elapsed(), wakes: metrics.wakes_sent, reports })
+    let (wall, wakes) = (began.elapsed(), metrics.wakes_sent);
+    Ok(Run { wall, wakes, waits: store.waits(), reports })
 }
 
 /// The files and the searching on an executor, the requests on a runtime.
@@ -241,15 +258,18 @@ pub(crate) fn in_two_pools(
     let pool = Pool::start(tracer.clone())?;
     let runtime = Runtime::builder().workers(WORKERS).trace(tracer).build()?;
     let fetcher = pool.fetcher(material)?;
+    let store = Arc::clone(&fetcher.store);
     let objects = material.objects.len() as u32;
-    let fetch_all =
-        async move { wait_for_all(fetcher.each(objects).map(heist::spawn).collect()).await };
+    let fetch_all = async move {
+        let fetches = fetcher.fetch_all(objects).into_iter().map(heist::spawn).collect();
+        wait_for_all(fetches).await
+    };
     let began = Instant::now();
     let fetched = runtime.spawn(fetch_all);
     pool.spawn_files(material)?;
     heist::block_on(fetched)??;
     let requests = runtime.join();
     let (metrics, reports) = pool.join();
-    let wakes = metrics.wakes_sent + requests.wakes_sent;
-    Ok(Run { wall: began.elapsed(), wakes, reports })
+    let (wall, wakes) = (began.elapsed(), metrics.wakes_sent + requests.wakes_sent);
+    Ok(Run { wall, wakes, waits: store.waits(), reports })
 }

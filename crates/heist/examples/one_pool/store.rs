@@ -2,6 +2,7 @@
 //!
 //! One connection carries all requests, and the answers come in any order, as in HTTP/2. A thread reads them and wakes
 //! the futures that wait for them, as an async runtime's reactor does. The pool that polls them knows nothing of it.
+//! It is noted how long each answer waited to be taken.
 
 use crate::material::Object;
 use crate::server::{read_number, serve};
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// Nothing here is left half changed by a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -35,11 +37,15 @@ struct Replies {
     by_request: HashMap<u32, Reply>,
     /// The connection is closed: nothing comes any more.
     lost: bool,
+    /// How long the answers that were taken had been here.
+    waits: Vec<Duration>,
 }
 
 enum Reply {
+    /// Nobody has asked for it yet.
+    Wanted,
     Awaited(Waker),
-    Here(Vec<u8>),
+    Here(Vec<u8>, Instant),
 }
 
 impl Store {
@@ -49,6 +55,7 @@ impl Store {
         let connection = TcpStream::connect(listener.local_addr()?)?;
         connection.set_nodelay(true)?;
         let (served, _address) = listener.accept()?;
+        served.set_nodelay(true)?;
         let replies = Arc::<Mutex<Replies>>::default();
         let (answers, for_reader) = (connection.try_clone()?, Arc::clone(&replies));
         let mut threads = Vec::from(serve(served, objects)?);
@@ -57,10 +64,25 @@ impl Store {
         Ok(Arc::new(Self { connection, next_request: AtomicU32::new(0), replies, threads }))
     }
 
-    /// Fetches an object by its number.
-    pub(crate) fn fetch(self: &Arc<Self>, object: u32) -> Fetch {
+    /// Asks for an object at once; the future is its arrival.
+    pub(crate) fn request(self: &Arc<Self>, object: u32) -> io::Result<Answer> {
         let request = self.next_request.fetch_add(1, Ordering::Relaxed);
-        Fetch { store: Arc::clone(self), object, request, asked: false }
+        // Before it is sent, so that the answer is expected.
+        lock(&self.replies).by_request.insert(request, Reply::Wanted);
+        let answer = Answer { store: Arc::clone(self), request };
+        let mut message = [0; 8];
+        message[..4].copy_from_slice(&request.to_le_bytes());
+        message[4..].copy_from_slice(&object.to_le_bytes());
+        // Eight bytes: the socket's buffer has room for thousands of requests, so this does not hold up a worker.
+        lock(&self.connection).write_all(&message)?;
+        Ok(answer)
+    }
+
+    /// How long answers waited from their arrival until a worker took them, in order of length.
+    pub(crate) fn waits(&self) -> Vec<Duration> {
+        let mut waits = lock(&self.replies).waits.clone();
+        waits.sort_unstable();
+        waits
     }
 }
 
@@ -81,7 +103,7 @@ impl Replies {
             let mut replies = lock(this);
             // Not there: whoever asked has given up.
             let Some(reply) = replies.by_request.get_mut(&request) else { continue };
-            let before = std::mem::replace(reply, Reply::Here(body));
+            let before = std::mem::replace(reply, Reply::Here(body, Instant::now()));
             // Waking runs the pool's code: not under our lock.
             drop(replies);
             if let Reply::Awaited(waker) = before {
@@ -107,47 +129,33 @@ fn read_answer(connection: &mut impl Read) -> io::Result<(u32, Vec<u8>)> {
     Ok((request, body))
 }
 
-/// A request: it asks when it is polled for the first time, and then waits for the answer.
-pub(crate) struct Fetch {
+/// The answer to a request: an object.
+pub(crate) struct Answer {
     store: Arc<Store>,
-    object: u32,
     request: u32,
-    asked: bool,
 }
 
-impl Fetch {
-    fn ask(&mut self) -> io::Result<()> {
-        self.asked = true;
-        let mut request = [0; 8];
-        request[..4].copy_from_slice(&self.request.to_le_bytes());
-        request[4..].copy_from_slice(&self.object.to_le_bytes());
-        // Eight bytes: the socket's buffer has room for thousands of requests, so this does not hold up the worker.
-        lock(&self.store.connection).write_all(&request)
-    }
-}
-
-impl Future for Fetch {
+impl Future for Answer {
     type Output = io::Result<Vec<u8>>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(coop::poll_proceed(cx));
         let mut replies = lock(&self.store.replies);
-        let reply = match replies.by_request.remove(&self.request) {
-            Some(Reply::Here(body)) => return Poll::Ready(Ok(body)),
-            _ if replies.lost => return Poll::Ready(Err(ErrorKind::ConnectionAborted.into())),
-            _ => Reply::Awaited(cx.waker().clone()),
-        };
-        // Before the request is sent, so that its answer finds the waker.
-        replies.by_request.insert(self.request, reply);
-        drop(replies);
-        if !self.asked {
-            self.ask()?;
+        match replies.by_request.remove(&self.request) {
+            Some(Reply::Here(body, arrived)) => {
+                replies.waits.push(arrived.elapsed());
+                Poll::Ready(Ok(body))
+            }
+            _ if replies.lost => Poll::Ready(Err(ErrorKind::ConnectionAborted.into())),
+            _ => {
+                replies.by_request.insert(self.request, Reply::Awaited(cx.waker().clone()));
+                Poll::Pending
+            }
         }
-        Poll::Pending
     }
 }
 
-impl Drop for Fetch {
+impl Drop for Answer {
     fn drop(&mut self) {
         lock(&self.store.replies).by_request.remove(&self.request);
     }

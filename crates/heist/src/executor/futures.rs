@@ -30,6 +30,9 @@ pub(crate) trait Pool: Send + Sync + 'static {
     /// The future has returned `Pending` for the first time: notes how a stop can reach it.
     fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace>;
 
+    /// The future, which is in the set or was, has returned `Pending` again.
+    fn goes_on_waiting(&self, cx: &mut Context<'_>);
+
     /// The future, which is in the set, has ended.
     fn leave_live_set(&self, place: LivePlace);
 
@@ -51,6 +54,14 @@ impl<T: Send + 'static> Pool for Arc<Shared<T>> {
             cx.waker().wake_by_ref();
         }
         place
+    }
+
+    fn goes_on_waiting(&self, cx: &mut Context<'_>) {
+        // A stop that found it queued has woken nobody; its worker may have been about to poll it then, and not to drop
+        // it. That wake-up and the beginning of this poll are read-modify-writes of one word, so the stop shows here.
+        if self.drops_what_is_queued() && !planted(Plant::StopMissesQueued) {
+            cx.waker().wake_by_ref();
+        }
     }
 
     fn leave_live_set(&self, place: LivePlace) {
@@ -170,7 +181,8 @@ impl<T: Send + 'static> Shared<T> {
             return self.queue(runnable, Self::push_telling_nobody);
         }
         // Who was woken while it ran gives way.
-        let push = if while_it_ran { Self::push_behind } else { Self::push_next };
+        let gives_way = while_it_ran && !planted(Plant::GivingWayIsNext);
+        let push = if gives_way { Self::push_behind } else { Self::push_next };
         self.queue(runnable, push);
     }
 

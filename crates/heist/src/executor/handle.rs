@@ -3,6 +3,7 @@
 use super::error::{SpawnError, TaskPanic};
 use super::shared::Shared;
 use crate::future::JoinHandle;
+use crate::future::raw::Runnable;
 use crate::metrics::MetricsSnapshot;
 use crate::sync::Arc;
 use std::future::Future;
@@ -92,6 +93,23 @@ impl<T> ExecutorHandle<T> {
         F::Output: Send + 'static,
     {
         Shared::spawn_future(&self.shared, future).map(JoinHandle::new)
+    }
+
+    /// Spawns a future that counts as this pool's, but is polled where `schedule` says: for models of such places.
+    #[doc(hidden)]
+    pub fn spawn_future_elsewhere<F>(
+        &self,
+        future: F,
+        schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
+    ) -> Result<JoinHandle<F::Output>, SpawnError<F>>
+    where
+        T: Send + 'static,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (runnable, task) = Shared::make_future(&self.shared, future, schedule)?;
+        runnable.schedule();
+        Ok(JoinHandle::new(task))
     }
 
     /// Whether tasks are still taken. The answer may be out of date by the time it is read.

@@ -7,6 +7,7 @@ use crate::future::raw::Runnable;
 use crate::future::seat;
 use crate::queue::{Order, Steal};
 use crate::sync::plant::{Plant, planted};
+use crate::sync::spin_loop;
 use crate::worker_id;
 
 /// Futures that are woken as fast as they are polled pass through the slot; after so many in a row one from the queue
@@ -25,8 +26,8 @@ const LAP_INJECTED_MAX: usize = 512;
 pub(super) struct Lap {
     own: usize,
     injected: usize,
-    /// Whether `injected` was counted in this lap.
-    has_had_share: bool,
+    /// Whether the injector was looked at since those of the own queue were polled.
+    looked: bool,
 }
 
 /// What a thief remembers of a slot that it waits for.
@@ -79,26 +80,20 @@ impl<T> Worker<T> {
     #[inline]
     fn pop_queued_future(&mut self) -> Option<Runnable> {
         if self.lap.own == 0 {
+            let own = seat::with(|seat| seat.queue.len());
+            if own > 0 && !self.lap.looked {
+                // Now, and not before the last poll: that one may have moved its own queue there, and yielded.
+                self.lap.injected = self.injected_share_of_lap();
+                self.lap.looked = true;
+            }
             if let Some(injected) = self.pop_injected_in_lap() {
                 return Some(injected);
             }
-            let own = seat::with(|seat| seat.queue.len());
-            if own == 0 {
-                // Who has nothing of its own takes a batch.
-                return None;
-            }
-            // There was nobody outside before the lap's last poll. Whoever has come in its course goes before those
-            // that yielded in it.
-            if !std::mem::take(&mut self.lap.has_had_share)
-                && let Some(injected) = self.take_share().and_then(|()| self.pop_injected_in_lap())
-            {
-                return Some(injected);
-            }
-            self.lap.own = own;
+            self.lap = Lap { own, injected: 0, looked: false };
         }
-        self.lap.own -= 1;
+        self.lap.own = self.lap.own.saturating_sub(1);
         if self.lap.own == 0 {
-            self.take_share();
+            self.lap.injected = self.injected_share_of_lap();
         }
         let popped = seat::with(|seat| seat.queue.pop());
         if popped.is_none() {
@@ -108,15 +103,11 @@ impl<T> Worker<T> {
         popped
     }
 
-    /// Counts how many of those outside are to be polled in this lap, if there are any.
-    fn take_share(&mut self) -> Option<()> {
-        let queued = self.shared.futures.injector.len();
-        if queued == 0 {
-            return None;
+    fn injected_share_of_lap(&self) -> usize {
+        match self.shared.futures.injector.len() {
+            0 => 0,
+            queued => (queued / self.shared.stealers.len()).clamp(1, LAP_INJECTED_MAX),
         }
-        self.lap.injected = (queued / self.shared.stealers.len()).clamp(1, LAP_INJECTED_MAX);
-        self.lap.has_had_share = true;
-        Some(())
     }
 
     fn pop_injected_in_lap(&mut self) -> Option<Runnable> {
@@ -182,6 +173,16 @@ impl<T> Worker<T> {
         if self.shared.futures.lifo != Lifo::Stealable {
             return None;
         }
+        let stolen = self.look_at_slots();
+        if self.watched_slot.is_some() {
+            // Who looks without pause takes the slot's cache line from its owner, and an owner whose count of what it
+            // took is still on its way would be waited for by looking even more.
+            spin_loop();
+        }
+        stolen
+    }
+
+    fn look_at_slots(&mut self) -> Option<(Runnable, usize)> {
         let slots = &self.shared.futures.slots;
         let watched = self.watched_slot.take();
         if let Some(watched) = watched

@@ -15,7 +15,7 @@ use crate::queue::{Injector, LocalQueue, Order, Stealer};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicU8, Clock, Mutex, Ordering};
 use crate::termination::Termination;
-use crate::worker_id::PoolId;
+use crate::worker_id::{self, PoolId};
 use std::any::Any;
 use std::time::Duration;
 
@@ -312,7 +312,7 @@ impl<T> Shared<T> {
             self.release_waiting();
             self.release_futures();
             if let Some(attached) = &self.attached {
-                attached.pool_stopped();
+                worker_id::drop_for(self.pool, || attached.pool_stopped());
             }
         }
     }
@@ -329,10 +329,13 @@ impl<T> Shared<T> {
     /// Whether tasks are to be dropped instead of run. Notices a cancellation, and closes the intake for it.
     #[inline]
     pub(super) fn must_drop(&self) -> bool {
-        if self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 {
-            return true;
-        }
-        !self.notice_cancellation()
+        self.drops_what_is_queued() || !self.notice_cancellation()
+    }
+
+    /// Whether the pool was stopped, as far as it knows: a cancellation may be about to be noticed.
+    #[inline]
+    pub(super) fn drops_what_is_queued(&self) -> bool {
+        self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8
     }
 
     /// Whether what is queued is dropped instead of run.

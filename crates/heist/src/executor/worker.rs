@@ -32,6 +32,8 @@ pub struct Worker<T> {
     pub(super) pace: Pace,
     /// Whose turn it is, typed tasks' or futures'.
     turn: Turn,
+    /// The same in the injectors.
+    is_injected_futures_turn: bool,
     /// How many futures in a row came from the LIFO slot.
     pub(super) slot_run: u32,
     pub(super) lap: Lap,
@@ -81,6 +83,7 @@ impl<T> Worker<T> {
             ledger,
             pace: Pace::new(adaptive, config.injector_interval),
             turn: Turn::default(),
+            is_injected_futures_turn: false,
             slot_run: 0,
             lap: Lap::default(),
             watched_slot: None,
@@ -411,7 +414,13 @@ impl<T> Context for Worker<T> {
 
     #[inline]
     fn is_futures_turn(&mut self) -> bool {
-        self.turn.is_futures()
+        self.turn.is_futures() && !planted(Plant::TasksAlwaysFirst)
+    }
+
+    #[inline]
+    fn is_injected_futures_turn(&mut self) -> bool {
+        self.is_injected_futures_turn ^= true;
+        !self.is_injected_futures_turn
     }
 
     #[inline]

@@ -49,6 +49,10 @@ pub(crate) fn without_budget<R>(act: impl FnOnce() -> R) -> R {
 /// `Pending` if the budget is used up: the future is woken already, and whoever asks returns `Pending`, too. On a
 /// thread that polls for no worker, as in `block_on`, the budget has no end.
 ///
+/// (Inside of a poll that is so in heist's own `block_on` only. Another crate's knows nothing of the budget: once that
+/// is used up it polls for ever, since the budget is not filled up before the outer poll returns. Call it inside
+/// `spawn_blocking`.)
+///
 /// ```
 /// use std::task::{Context, Poll, ready};
 ///

@@ -1,7 +1,7 @@
 //! A future as it is spawned: counted from its spawn to its end, its panics contained.
 //!
 //! Invariants: its end is counted once, after the caller's future is gone, wherever that happens; a panic of the
-//! caller's future, in a poll or in its drop, goes no further than this.
+//! caller's future, in a poll or in its drop, goes no further than this, and is reported.
 
 use super::live::LivePlace;
 use crate::executor::futures::Pool;
@@ -66,7 +66,12 @@ impl<F, P: Pool> Counted<F, P> {
     /// Drops the caller's future and counts its end.
     fn end(self: Pin<&mut Self>) {
         let mut this = self.project();
-        contain(|| this.future.set(None));
+        // Unwind safety: it is gone then, too.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| this.future.set(None))) {
+            this.pool.future_panicked(&*payload);
+            // Its own `drop` may panic in turn.
+            std::mem::forget(payload);
+        }
         if let Some(place) = this.place.take() {
             this.pool.leave_live_set(place);
         }
@@ -83,8 +88,9 @@ impl<F: Future, P: Pool> Future for Counted<F, P> {
         // Unwind safety: after a panic the future is not polled again, only dropped.
         let ended = match catch_unwind(AssertUnwindSafe(|| future.poll(cx))) {
             Ok(Poll::Pending) => {
-                if this.place.is_none() {
-                    *this.place = this.pool.enter_live_set(cx);
+                match this.place {
+                    None => *this.place = this.pool.enter_live_set(cx),
+                    Some(_) => this.pool.goes_on_waiting(cx),
                 }
                 return Poll::Pending;
             }

@@ -5,6 +5,7 @@ use super::counted::Ended;
 use super::raw::Task;
 use crate::executor::{SpawnErrorKind, panic_message};
 use crate::sync::Mutex;
+use crate::sync::plant::{Plant, planted};
 use std::any::Any;
 use std::error::Error;
 use std::future::Future;
@@ -60,6 +61,7 @@ impl<T: Send + 'static> JoinHandle<T> {
     /// handle then waits until the future is gone, and says which of the two it was.
     pub fn abort(&mut self) {
         match &mut self.state {
+            State::Spawned(_) if planted(Plant::AbortForgotten) => {}
             State::Spawned(task) => task.cancel(),
             State::Called(task) => task.cancel(),
             State::Refused(_) | State::Gone => return,
@@ -81,6 +83,7 @@ impl<T: Send + 'static> JoinHandle<T> {
     pub(crate) fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
         let panicked = |payload| JoinError::Panicked(PanicPayload::new(payload));
         let ended = match &mut self.state {
+            State::Spawned(_) if self.aborted && planted(Plant::AbortDoesNotWait) => None,
             State::Spawned(task) => {
                 ready!(task.poll(cx)).map(|ended| ended.into_result().map_err(panicked))
             }
@@ -123,6 +126,7 @@ impl<T: Send + 'static> Future for JoinHandle<T> {
 impl<T: Send + 'static> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         match std::mem::replace(&mut self.state, State::Gone) {
+            State::Spawned(task) if planted(Plant::DetachAborts) => drop(task),
             State::Spawned(task) => task.detach(),
             State::Called(task) => task.detach(),
             State::Refused(_) | State::Gone => {}

@@ -4,6 +4,7 @@ use super::live::LiveSet;
 use super::raw::Runnable;
 use super::seat::Seat;
 use crate::queue::{Injector, LifoSlot, LocalQueue, Stealer};
+use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicBool, CachePadded, Ordering};
 
 /// What becomes of a future that is woken by its worker's own doing.
@@ -65,7 +66,7 @@ impl FutureQueues {
             && (!self.injector.is_empty()
                 || stealing
                     && (self.stealers.iter().any(|stealer| !stealer.is_empty())
-                        || self.any_slot_occupied()))
+                        || self.any_slot_occupied() && !planted(Plant::SleeperIgnoresSlots)))
     }
 
     /// Whether any future waits that worker `worker` would come across. (Not one in a private slot.)

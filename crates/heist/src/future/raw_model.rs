@@ -329,7 +329,9 @@ impl Wake for References {
         let writes = |state| state & SCHEDULED == 0 || !planted(Plant::WakeOfQueuedWritesNothing);
         let may = |state| state & (COMPLETED | CLOSED) == 0 && writes(state);
         let woken = self.core.update_if(may, |state| state | SCHEDULED);
-        if woken.is_ok_and(|state| state & (SCHEDULED | RUNNING) == 0) {
+        let queued =
+            if planted(Plant::WakeQueuesWhatRuns) { SCHEDULED } else { SCHEDULED | RUNNING };
+        if woken.is_ok_and(|state| state & queued == 0) {
             (self.core.schedule)(Runnable(Some(Arc::clone(self))), false);
         }
     }

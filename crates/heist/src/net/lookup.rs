@@ -1,7 +1,7 @@
 //! Looking a name up: the system's call blocks, so it is made on a thread that may.
 //!
-//! That is one of the runtime's threads for blocking calls, where there is a runtime. Elsewhere (on another executor, or
-//! in a plain `block_on`) it is a thread for this call alone.
+//! That is one of the runtime's threads for blocking calls, where there is a runtime. Elsewhere (on another executor,
+//! or in a plain `block_on`) it is a thread for this call alone.
 //!
 //! Invariant: a lookup that nobody waits for any more is not begun. One that has begun goes on to its end, which the
 //! system may put off for seconds; a runtime that is joined waits for it.

@@ -66,6 +66,10 @@ pub trait Context {
     /// Whether it is the futures' turn; counts it as taken.
     fn is_futures_turn(&mut self) -> bool;
 
+    /// Whether it is the futures' turn in the injectors; they take turns there one by one. Not by the same count: a
+    /// look that is due every so often would come at the same turn each time, and one kind would wait for ever.
+    fn is_injected_futures_turn(&mut self) -> bool;
+
     /// Takes the next future of the worker's own.
     fn pop_future(&mut self) -> Option<Self::Future>;
 

@@ -95,7 +95,7 @@ fn take_injected<C: Context>(ctx: &mut C, order: Order, most: usize) -> Option<P
     if !ctx.has_futures() {
         return Some(Popped::injected(Work::Task(ctx.pop_injector(order, most)?)));
     }
-    let futures_first = ctx.is_futures_turn();
+    let futures_first = ctx.is_injected_futures_turn();
     let work = if futures_first {
         let future = ctx.pop_injected_future(most).map(Work::Future);
         future.or_else(|| ctx.pop_injector(order, most).map(Work::Task))

@@ -26,6 +26,7 @@ struct Script {
     futures_of_victims: Vec<VecDeque<Steal<&'static str>>>,
     slot: Option<&'static str>,
     turn: Turn,
+    is_injected_futures_turn: bool,
     log: Vec<String>,
 }
 
@@ -85,6 +86,11 @@ impl Context for Script {
 
     fn is_futures_turn(&mut self) -> bool {
         self.turn.is_futures()
+    }
+
+    fn is_injected_futures_turn(&mut self) -> bool {
+        self.is_injected_futures_turn ^= true;
+        !self.is_injected_futures_turn
     }
 
     fn pop_future(&mut self) -> Option<&'static str> {
@@ -411,4 +417,24 @@ fn a_due_look_takes_one_future_too() {
     };
     assert_eq!(step(&mut script), StepResult::RanTask { source: Source::Injector, victim: None });
     assert!(script.log.contains(&"injected futures: one".to_owned()));
+}
+
+/// A look that is due every 32 steps is in step with the turns of the own queues.
+#[test]
+fn due_looks_take_turns_whatever_the_interval() {
+    for interval in [8, 20, 32, 64, 255] {
+        let mut script = Script {
+            futures: vec!["own future"; 20_000].into(),
+            injected_futures: vec!["injected future"; 20_000].into(),
+            fresh: vec!["injected task"; 20_000].into(),
+            ..Script::default()
+        };
+        for count in 0..40 * interval {
+            script.due = count % interval == 0;
+            step(&mut script);
+        }
+        let begun = |what: &str| script.log.iter().filter(|said| said.ends_with(what)).count();
+        assert_eq!(begun("run injected task"), 20, "every {interval}");
+        assert_eq!(begun("poll injected future"), 20, "every {interval}");
+    }
 }

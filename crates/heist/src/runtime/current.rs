@@ -66,7 +66,7 @@ where
 /// Does something with the current runtime. It must run none of the caller's code.
 #[track_caller]
 fn with_current<R>(caller: &str, act: impl FnOnce(&RuntimeHandle) -> R) -> R {
-    let done = CURRENT.with_borrow(|current| current.as_ref().map(act));
+    let done = CURRENT.try_with(|current| current.borrow().as_ref().map(act)).ok().flatten();
     done.unwrap_or_else(|| {
         panic!(
             "{caller} was called outside of a runtime; call it inside `Runtime::block_on`, a spawned future or a \
@@ -84,7 +84,9 @@ pub(crate) fn current() -> Option<RuntimeHandle> {
 /// Makes `handle` the calling thread's current runtime until the guard is dropped.
 #[must_use = "the runtime is current while the guard lives"]
 pub(super) fn enter(handle: RuntimeHandle) -> Guard {
-    Guard { before: CURRENT.replace(Some(handle)), _this_thread_only: PhantomData }
+    // At a thread's end the place may be gone already: then no runtime is current, but `block_on` works.
+    let before = CURRENT.try_with(|current| current.replace(Some(handle))).ok().flatten();
+    Guard { before, _this_thread_only: PhantomData }
 }
 
 /// See [`enter`].

@@ -7,6 +7,7 @@
 //! for no reason (its member was taken, and perhaps another one put there): then it is looked at in vain.
 
 use super::RuntimeHandle;
+use crate::executor::task::contain;
 use crate::future::{JoinError, JoinHandle, coop};
 use crate::sync::{Arc, Mutex, show_to_sanitizer};
 use slab::Slab;
@@ -87,13 +88,13 @@ impl<T: Send + 'static> Member<T> {
     }
 }
 
-/// Futures that belong together: they are awaited together, and none outlives the group.
+/// Futures that belong together: they are awaited together, and end together.
 ///
 /// Results come in the order in which members end ([`TaskGroup::join_next`]), or all at once
 /// ([`TaskGroup::join_all`], [`TaskGroup::try_join_all`]). A member's panic is its result, like any other error.
 ///
-/// **Dropping a group aborts its members.** They are dropped by the workers soon after; to wait for that,
-/// [`TaskGroup::cancel`] the group and [`TaskGroup::join_all`].
+/// **Dropping a group aborts its members.** They are dropped by the workers soon after, and a blocking call that has
+/// begun goes on to its end; to wait for that, [`TaskGroup::cancel`] the group and [`TaskGroup::join_all`].
 ///
 /// ```
 /// let runtime = heist::Runtime::new()?;
@@ -276,8 +277,11 @@ impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
 impl<T: Send + 'static> Drop for TaskGroup<T> {
     fn drop(&mut self) {
         for member in self.members.drain() {
-            if let State::Spawned(handle, _waker) = member.state {
-                handle.abort_and_detach();
+            match member.state {
+                State::Spawned(handle, _waker) => handle.abort_and_detach(),
+                // As one that nobody takes: of two that panic in one `drop`, the second would end the process.
+                State::Ended(untaken) => contain(|| drop(untaken)),
+                State::Taken => {}
             }
         }
         // Members that still run have the list; whoever waited need not be kept by it.

@@ -161,6 +161,22 @@ plants! {
     WakeRefusedAfterClose,
     /// Futures may do as many operations in one poll as they like.
     BudgetIgnored,
+    /// A future that has waited before, and waits again while the pool is stopped, is left there.
+    StopMissesQueued,
+    /// A worker that is about to sleep does not look at the others' LIFO slots.
+    SleeperIgnoresSlots,
+    /// A future that gives way goes to the LIFO slot.
+    GivingWayIsNext,
+    /// Typed tasks go before futures as long as there are any.
+    TasksAlwaysFirst,
+    /// Aborting a future is remembered by its handle, and that is all.
+    AbortForgotten,
+    /// The handle of a future that was aborted does not wait until that is gone.
+    AbortDoesNotWait,
+    /// Dropping a handle aborts its future.
+    DetachAborts,
+    /// A future that is woken while it is polled is queued at once. (In the modelled raw task.)
+    WakeQueuesWhatRuns,
     /// A future that ends outside of the workers is not counted as ended.
     DropOutsideUncounted,
     /// A future that completes is not counted as ended.

@@ -58,7 +58,8 @@ pub enum MissedTickBehavior {
     /// Makes up for every missed tick, as fast as it is asked: the number of ticks is right.
     #[default]
     Burst,
-    /// The next tick comes a period after the late one was taken: never two closer together than a period.
+    /// The next tick comes a period after the late one was taken. (Late by a period or more, that is: one that is late
+    /// by less was not missed, and the next is due as it always was.)
     Delay,
     /// Leaves the missed ones out: ticks stay on multiples of the period since the start.
     Skip,

@@ -34,5 +34,5 @@ pub fn name_slice(name: &'static str) {
 
 /// What ran on this thread and called itself something; forgets it.
 pub(super) fn take_name() -> Option<&'static str> {
-    NAME.with(std::cell::Cell::take)
+    NAME.with(|name| name.replace(None))
 }

@@ -46,6 +46,8 @@ pub(super) struct State {
     /// The one that was busy last is the first to be busy again: its stack is warm, and the others may retire.
     idle: Vec<Idle>,
     threads: BTreeMap<u64, Thread>,
+    /// How many of them are [`Thread::Left`].
+    left: usize,
     next_thread: u64,
     /// Threads on their way to the queue: they were woken or are being started, and have not looked yet.
     to_look: usize,
@@ -74,6 +76,7 @@ impl State {
             queue: VecDeque::new(),
             idle: Vec::new(),
             threads: BTreeMap::new(),
+            left: 0,
             next_thread: 0,
             to_look: 0,
             retired: None,
@@ -98,8 +101,7 @@ impl State {
 
     /// How many threads there are, and how many of them are idle.
     pub(super) fn threads(&self) -> (usize, usize) {
-        let here = self.threads.values().filter(|thread| !matches!(thread, Thread::Left)).count();
-        (here, self.idle.len())
+        (self.threads.len() - self.left, self.idle.len())
     }
 
     pub(super) fn queue(&mut self, call: Runnable) {
@@ -130,7 +132,9 @@ impl State {
         if let Some(unparker) = self.wake_one() {
             return Some(Help::Wake(unparker));
         }
-        if self.threads.len() >= limit {
+        // Those that have left take nobody's place, although whoever started them has yet to hear of it: he looks at
+        // no queue then, so a call that waited for the place would wait for ever.
+        if self.threads.len() - self.left >= limit {
             return None;
         }
         let running = self.running.clone()?;
@@ -158,8 +162,9 @@ impl State {
                 *thread = Thread::Running(handle);
                 None
             }
-            _left => {
-                self.threads.remove(&id);
+            // It has left; or the handles were taken meanwhile.
+            _gone => {
+                self.left -= usize::from(self.threads.remove(&id).is_some());
                 self.retired.replace(handle)
             }
         }
@@ -202,6 +207,7 @@ impl State {
             Some(Thread::Running(handle)) => self.retired.replace(handle),
             _unclaimed => {
                 self.threads.insert(id, Thread::Left);
+                self.left += 1;
                 None
             }
         }
@@ -226,7 +232,56 @@ impl State {
             Thread::Running(handle) => Some(handle),
             Thread::Starting | Thread::Unclaimed | Thread::Left => None,
         };
+        self.left = 0;
         let threads = std::mem::take(&mut self.threads).into_values().filter_map(handle);
         threads.chain(self.retired.take()).collect()
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle, heist_sim))))]
+mod tests {
+    use super::*;
+    use crate::sync::mpsc::channel;
+    use crate::sync::thread;
+
+    fn call() -> Runnable {
+        let (runnable, task) = crate::future::raw::spawn(async {}, |_runnable, _yielded| ());
+        task.detach();
+        runnable
+    }
+
+    /// Whoever started the thread is held up before he can say so; meanwhile the thread is done and has left.
+    #[test]
+    fn a_thread_that_left_early_takes_nobodys_place() {
+        let (running, _all_ended) = channel();
+        let mut state = State::new(running);
+        state.queue(call());
+        let [Some(Help::Start(first, _running)), None] = state.help_for_queued(1) else {
+            panic!("the only thread is started")
+        };
+        state.looks(first);
+        assert!(state.take().is_some());
+        assert!(state.leave(first).is_none());
+        assert_eq!(state.threads(), (0, 0));
+
+        state.queue(call());
+        let help = state.help_for_queued(1);
+        let second = help.iter().flatten().find_map(|help| match help {
+            Help::Start(id, _running) => Some(*id),
+            Help::Wake(_) => None,
+        });
+        assert!(
+            second.is_some_and(|second| second != first),
+            "nobody comes for the call: {help:?}"
+        );
+        assert_eq!(state.threads(), (1, 0));
+
+        assert!(state.started(first, thread::spawn(|| ())).is_none());
+        assert_eq!(state.threads(), (1, 0));
+        state.queue(call());
+        assert!(state.help_for_rest(1).iter().all(Option::is_none), "there is one already");
+        for handle in state.take_handles() {
+            handle.join().unwrap();
+        }
     }
 }

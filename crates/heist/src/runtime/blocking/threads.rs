@@ -43,7 +43,7 @@ impl BlockingThreads {
         let mut state = this.state.lock();
         if state.is_stopped() {
             drop(state);
-            return drop(call);
+            return worker_id::drop_for(runtime.pool(), || drop(call));
         }
         state.queue(call);
         Self::unlock_and_help(this, state, runtime);
@@ -54,7 +54,7 @@ impl BlockingThreads {
         let mut state = this.state.lock();
         if state.is_stopped() {
             drop(state);
-            return drop(calls);
+            return worker_id::drop_for(runtime.pool(), || drop(calls));
         }
         state.queue_all(calls);
         Self::unlock_and_help(this, state, runtime);
@@ -91,9 +91,10 @@ impl BlockingThreads {
         if let Some(bytes) = this.config.stack_size {
             builder = builder.stack_size(bytes);
         }
+        let pool = runtime.pool();
         let (threads, runtime) = (Arc::clone(this), runtime.clone());
         let started = builder.spawn(move || {
-            worker_id::help(runtime.pool());
+            worker_id::help(pool);
             let current = current::enter(runtime.clone());
             let before = Self::work(&threads, id, &runtime);
             drop((current, threads, runtime));
@@ -114,9 +115,11 @@ impl BlockingThreads {
                 if let Some(unparker) = to_wake {
                     unparker.unpark();
                 }
-                for call in refused {
-                    refuse(call, &source);
-                }
+                worker_id::drop_for(pool, || {
+                    for call in refused {
+                        refuse(call, &source);
+                    }
+                });
             }
         }
     }
@@ -183,7 +186,7 @@ impl BlockingThreads {
 
 /// Makes a call, or drops it if it was aborted.
 fn make(call: Runnable) {
-    // The call's own panic is contained further in; this one is of what its output drops, or of whom its end wakes.
+    // The call's own panic is contained further in, and so is that of its output's drop. (A waker's ends the process.)
     contain(|| {
         call.run();
     });
