@@ -1,7 +1,7 @@
 //! A future on the calling thread.
 
 use crate::future::coop;
-use crate::sync::{Parker, Unparker, spin_loop};
+use crate::sync::{Parker, Unparker, show_to_sanitizer, spin_loop};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
@@ -17,6 +17,13 @@ impl Wake for WakeThread {
 
     fn wake_by_ref(self: &std::sync::Arc<Self>) {
         self.0.unpark();
+        show_to_sanitizer();
+    }
+}
+
+impl Drop for WakeThread {
+    fn drop(&mut self) {
+        show_to_sanitizer();
     }
 }
 

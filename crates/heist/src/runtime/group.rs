@@ -9,7 +9,7 @@
 use super::RuntimeHandle;
 use crate::executor::task::contain;
 use crate::future::{JoinError, JoinHandle, coop};
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, Mutex, show_to_sanitizer};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::error::Error;
@@ -45,6 +45,13 @@ impl Wake for MemberWaker {
         if let Some(waiter) = waiter {
             waiter.wake();
         }
+        show_to_sanitizer();
+    }
+}
+
+impl Drop for MemberWaker {
+    fn drop(&mut self) {
+        show_to_sanitizer();
     }
 }
 

@@ -80,6 +80,14 @@ macro_rules! per_thread {
 }
 pub(crate) use per_thread;
 
+/// What a waker of ours does after its last use of what it holds, and when it is dropped. Wakers are made of std's `Arc`,
+/// which ends in a fence that ThreadSanitizer does not know; here is one that it does. Nothing, in any other build.
+#[inline(always)]
+pub(crate) fn show_to_sanitizer() {
+    #[cfg(heist_tsan)]
+    fence(Ordering::SeqCst);
+}
+
 /// The pusher's fence: between publishing a task and looking for sleepers. Pairs with [`heavy_fence`].
 #[inline]
 pub fn light_fence() {
