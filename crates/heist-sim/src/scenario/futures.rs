@@ -257,8 +257,8 @@ fn tasks_and_futures() -> Scenario {
 
 /// Tasks that never run out, futures that give way again and again, and what comes from outside: all have their turn.
 fn turns_of_tasks_and_futures() -> Scenario {
-    let programs = vec![vec![Step::Again { times: 300, how: How::Local }], vec![]];
-    let futures = vec![vec![yields(100)], vec![yields(1)]];
+    let programs = vec![vec![Step::Again { times: 120, how: How::Local }], vec![]];
+    let futures = vec![vec![yields(40)], vec![yields(1)]];
     let actors = vec![vec![spawn(0), detached(0)], vec![spawn(1), detached(1)]];
     let mut scenario = Scenario {
         futures,

@@ -352,6 +352,14 @@ impl<T> PerThread<T> {
     }
 }
 
+impl<T> Drop for PerThread<T> {
+    fn drop(&mut self) {
+        // Of simulated threads that were left in the middle of what they did. Dropping it would make operations, and
+        // there is no simulated thread left to make them.
+        std::mem::forget(std::mem::take(self.0.get_mut()));
+    }
+}
+
 impl<T: Copy> PerThread<T> {
     /// This thread's value.
     pub fn get(&self) -> Option<T> {
