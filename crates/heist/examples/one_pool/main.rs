@@ -15,6 +15,7 @@
 //! ```text
 //! cargo run --release --example one_pool
 //! cargo run --release --example one_pool -- --rounds 21 crates docs    # these files, instead of made-up ones
+//! cargo run --release --example one_pool -- --slice-us 100             # files give way sooner
 //! cargo run --release --example one_pool -- --svg docs                 # draws docs/one-pool.svg
 //! cargo run --release --example one_pool -- --trace one-pool.json      # the run with one pool, for Perfetto
 //! ```
@@ -29,6 +30,7 @@ mod store;
 mod switches;
 
 use heist::trace::ChromeTrace;
+use heist::yielding::Adaptive;
 use material::Material;
 use scan::{Run, WORKERS};
 use slices::Slices;
@@ -118,12 +120,12 @@ fn print_what_was_found(run: &Run) {
 }
 
 /// Does everything several times, both ways in turn, and prints what came of it.
-fn compare(material: &Material, rounds: usize) -> Result<(), Box<dyn Error>> {
+fn compare(material: &Material, slice: Duration, rounds: usize) -> Result<(), Box<dyn Error>> {
     let (mut in_one, mut in_two) = (Measured::default(), Measured::default());
     for round in 0..rounds {
         let (switches_one, switches_two) = (Switches::default(), Switches::default());
-        let one = scan::in_one_pool(material, switches_one.clone())?;
-        let two = scan::in_two_pools(material, switches_two.clone())?;
+        let one = scan::in_one_pool(material, slice, switches_one.clone())?;
+        let two = scan::in_two_pools(material, slice, switches_two.clone())?;
         check(material, &one, &two)?;
         if round == 0 {
             print_what_was_found(&one);
@@ -154,12 +156,15 @@ struct Arguments {
     svg: Option<PathBuf>,
     trace: Option<PathBuf>,
     rounds: usize,
+    /// How long a file is searched before it gives way.
+    slice: Duration,
     paths: Vec<PathBuf>,
 }
 
 impl Arguments {
     fn parse() -> Option<Self> {
-        let mut arguments = Self { svg: None, trace: None, rounds: ROUNDS, paths: Vec::new() };
+        let (rounds, slice) = (ROUNDS, Adaptive::DEFAULT_TARGET);
+        let mut arguments = Self { svg: None, trace: None, rounds, slice, paths: Vec::new() };
         let mut rest = std::env::args_os().skip(1);
         while let Some(argument) = rest.next() {
             match argument.to_str() {
@@ -168,6 +173,9 @@ impl Arguments {
                 Some("--rounds") => {
                     let rounds = rest.next()?.to_str()?.parse().ok();
                     arguments.rounds = rounds.filter(|rounds| *rounds > 0)?;
+                }
+                Some("--slice-us") => {
+                    arguments.slice = Duration::from_micros(rest.next()?.to_str()?.parse().ok()?);
                 }
                 Some(option) if option.starts_with('-') => return None,
                 _ => arguments.paths.push(argument.into()),
@@ -182,13 +190,13 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         [] => Material::make()?,
         paths => Material::with_files_of(paths)?,
     };
-    compare(&material, arguments.rounds)?;
+    compare(&material, arguments.slice, arguments.rounds)?;
     if arguments.trace.is_none() && arguments.svg.is_none() {
         return Ok(());
     }
     // One more, to look at: tracing takes its time, so this one is not measured.
     let tracer = ChromeTrace::new(Vec::new());
-    scan::in_one_pool(&material, tracer.clone())?;
+    scan::in_one_pool(&material, arguments.slice, tracer.clone())?;
     let json = tracer.finish()?;
     if let Some(path) = &arguments.trace {
         fs::write(path, &json).map_err(cannot_write(path))?;
@@ -205,7 +213,9 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 
 fn main() -> ExitCode {
     let Some(arguments) = Arguments::parse() else {
-        eprintln!("usage: one_pool [--svg DIRECTORY] [--trace FILE] [--rounds NUMBER] [PATH]...");
+        eprintln!(
+            "usage: one_pool [--svg DIRECTORY] [--trace FILE] [--rounds NUMBER] [--slice-us MICROSECONDS] [PATH]..."
+        );
         return ExitCode::from(2);
     };
     match run(&arguments) {

@@ -61,8 +61,10 @@ pub(crate) struct FileSearch {
 }
 
 impl FileSearch {
-    fn new(path: PathBuf, reports: GatedQueue<Report>) -> Self {
-        Self { path, file: None, search: Search::new(), policy: Adaptive::default(), reports }
+    /// It gives way to others after about the time `slice`.
+    fn new(path: PathBuf, slice: Duration, reports: GatedQueue<Report>) -> Self {
+        let (search, policy) = (Search::new(), Adaptive::new(slice));
+        Self { path, file: None, search, policy, reports }
     }
 
     /// Searches until the end of the file, or until it is time to give way: then it says so.
@@ -143,11 +145,11 @@ impl Pool {
         Ok(Self { executor, reports, written })
     }
 
-    fn spawn_files(&self, material: &Material) -> Result<(), Box<dyn Error>> {
-        let task = |path: &PathBuf| {
-            Task::File(Box::new(FileSearch::new(path.clone(), self.reports.clone())))
-        };
-        self.executor.spawn_external_batch(material.files.iter().map(task).collect())?;
+    fn spawn_files(&self, material: &Material, slice: Duration) -> Result<(), Box<dyn Error>> {
+        let files = material.files.iter().cloned();
+        let searches = files.map(|path| FileSearch::new(path, slice, self.reports.clone()));
+        let tasks = searches.map(|search| Task::File(Box::new(search))).collect();
+        self.executor.spawn_external_batch(tasks)?;
         Ok(())
     }
 
@@ -227,7 +229,11 @@ pub(crate) struct Run {
 }
 
 /// Everything on one executor.
-pub(crate) fn in_one_pool(material: &Material, tracer: impl Tracer) -> Result<Run, Box<dyn Error>> {
+pub(crate) fn in_one_pool(
+    material: &Material,
+    slice: Duration,
+    tracer: impl Tracer,
+) -> Result<Run, Box<dyn Error>> {
     let pool = Pool::start(tracer)?;
     let fetcher = pool.fetcher(material)?;
     let store = Arc::clone(&fetcher.store);
@@ -242,7 +248,7 @@ pub(crate) fn in_one_pool(material: &Material, tracer: impl Tracer) -> Result<Ru
     };
     let began = Instant::now();
     let fetched = pool.executor.handle().spawn_future(fetch_all)?;
-    pool.spawn_files(material)?;
+    pool.spawn_files(material, slice)?;
     heist::block_on(fetched)??;
     // All objects are here, and handed over. What is left to be searched and written, `join` waits for.
     let (metrics, reports) = pool.join();
@@ -253,6 +259,7 @@ pub(crate) fn in_one_pool(material: &Material, tracer: impl Tracer) -> Result<Ru
 /// The files and the searching on an executor, the requests on a runtime.
 pub(crate) fn in_two_pools(
     material: &Material,
+    slice: Duration,
     tracer: impl Tracer + Clone,
 ) -> Result<Run, Box<dyn Error>> {
     let pool = Pool::start(tracer.clone())?;
@@ -266,7 +273,7 @@ pub(crate) fn in_two_pools(
     };
     let began = Instant::now();
     let fetched = runtime.spawn(fetch_all);
-    pool.spawn_files(material)?;
+    pool.spawn_files(material, slice)?;
     heist::block_on(fetched)??;
     let requests = runtime.join();
     let (metrics, reports) = pool.join();
