@@ -80,8 +80,9 @@ macro_rules! per_thread {
 }
 pub(crate) use per_thread;
 
-/// What a waker of ours does after its last use of what it holds, and when it is dropped. Wakers are made of std's `Arc`,
-/// which ends in a fence that ThreadSanitizer does not know; here is one that it does. Nothing, in any other build.
+/// What a waker of ours does after its last use of what it holds, and when it is dropped. Wakers are made of std's
+/// `Arc`, which ends in a fence that ThreadSanitizer does not know; here is one that it does. Nothing, in any other
+/// build.
 #[inline(always)]
 pub(crate) fn show_to_sanitizer() {
     #[cfg(heist_tsan)]
