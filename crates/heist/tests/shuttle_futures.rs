@@ -411,11 +411,6 @@ fn bites_a_wake_that_tells_nobody() {
 }
 
 #[test]
-fn bites_a_filled_slot_that_tells_nobody() {
-    must_fail(Plant::SlotFillIsNoPush, 4_000, DEADLOCK, woken_futures_find_thieves);
-}
-
-#[test]
 fn bites_a_displaced_future_that_nobody_is_told_of() {
     must_fail(Plant::DisplacedIsNoPush, 4_000, DEADLOCK, a_displaced_future_finds_a_thief);
 }
