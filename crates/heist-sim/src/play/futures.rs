@@ -6,7 +6,7 @@ use super::task::{Job, Task};
 use super::{PLANNED, equipment, gates, handles, items, permits};
 use crate::machine::machine;
 use crate::scenario::{FutureStep, Handle, Push};
-use crate::world::{Place, Producer, world};
+use crate::world::{Place, Producer, World, world};
 use heist::coop::poll_proceed;
 use heist::future::raw::Runnable;
 use heist::{ExecutorHandle, JoinHandle, SpawnError, current_worker_id};
@@ -46,6 +46,7 @@ impl Drop for Played {
             spawn(future, Handle::Detached, |future| handle.spawn_future(future));
         }
         if on_drop.panics && !std::thread::panicking() {
+            world(World::future_drop_panics);
             resume_unwind(Box::new(PLANNED));
         }
     }

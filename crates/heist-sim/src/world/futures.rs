@@ -307,6 +307,11 @@ impl World {
         self.futures.futures[number].fate = FutureFate::Panicked;
     }
 
+    /// A future is about to panic in its drop.
+    pub fn future_drop_panics(&mut self) {
+        self.panics += 1;
+    }
+
     /// A future's value is dropped; says what it does then.
     pub fn future_dropped(&mut self, number: usize) -> OnDrop {
         let stopped = self.stopped;
