@@ -399,11 +399,6 @@ fn bites_no_wake_by_the_last_searcher() {
 }
 
 #[test]
-fn bites_counted_before_the_bit_is_cleared() {
-    must_fail(Plant::CountBeforeClear, 20_000, DEADLOCK, outside_tasks_meet);
-}
-
-#[test]
 fn bites_a_batch_moved_without_the_push_rule() {
     must_fail(Plant::MoveWithoutNotify, 1_000, DEADLOCK, a_batch_meets);
 }
