@@ -211,6 +211,30 @@ fn stop_against_waiting(config: &ExecutorConfig, stop: impl FnOnce(&Shared<()>))
     assert!(matches!(block_on(handle), Err(JoinError::Stopped)));
 }
 
+/// A pool is stopped while a future, which has waited before, is woken and waits again. The stop may find it queued and
+/// leave it at that, just when its worker has made up its mind to poll it.
+fn shutdown_against_going_on_waiting() {
+    let (event, dropped) = (Event::new(), Tally::default());
+    let (shared, (), threads) = start_futures(&config(1), |pool| {
+        let (event, value) = (event.clone(), DropTally(dropped.clone()));
+        let future = async move {
+            event.wait().await;
+            pending::<()>().await;
+            drop(value);
+        };
+        pool.spawn_future(future).unwrap().detach();
+    });
+    event.set();
+    shared.shut_down();
+    threads.join();
+    assert_eq!(dropped.get(), 1);
+}
+
+#[test]
+fn a_shutdown_against_a_future_that_goes_on_waiting() {
+    check(Size::Medium, shutdown_against_going_on_waiting);
+}
+
 fn shutdown_against_waiting() {
     stop_against_waiting(&config(1), Shared::shut_down);
 }
@@ -279,6 +303,11 @@ fn bites_a_drop_outside_after_which_nobody_checks() {
 #[test]
 fn bites_a_stop_that_forgets_those_who_wait() {
     must_fail(Plant::StopForgetsFutures, 2, DEADLOCK, shutdown_against_waiting);
+}
+
+#[test]
+fn bites_a_stop_that_misses_a_queued_future() {
+    must_fail(Plant::StopMissesQueued, 2, DEADLOCK, shutdown_against_going_on_waiting);
 }
 
 #[test]

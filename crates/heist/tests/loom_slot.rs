@@ -153,3 +153,8 @@ fn bites_a_displaced_future_that_nobody_is_told_of() {
 fn bites_giving_way_without_telling_anybody() {
     must_fail(Plant::GivingWayIsNoPush, 2, DEADLOCK, giving_way_needs_a_thief);
 }
+
+#[test]
+fn bites_a_sleeper_that_ignores_slots() {
+    must_fail(Plant::SleeperIgnoresSlots, 2, DEADLOCK, a_slot_needs_a_thief);
+}
