@@ -185,7 +185,7 @@ fn start_tasks<T: Send + 'static>(
     let config = ExecutorConfig { on_panic: OnPanic::Abort, ..config.clone() };
     start_with(&config, move |worker| {
         let scratch_init = |_worker| ();
-        let mut tasks = TaskRunner::new(worker, &scratch_init, &runner);
+        let mut tasks = TaskRunner::new(worker, &scratch_init, &runner, &|_scratch| {});
         loom_support::work(worker, &mut tasks);
     })
 }

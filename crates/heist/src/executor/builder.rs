@@ -88,7 +88,54 @@ impl<H: Tracer> ExecutorBuilder<H> {
         I: Fn(usize) -> S + Send + Sync + 'static,
         R: Fn(T, &mut WorkerCtx<'_, T, S>) + Send + Sync + 'static,
     {
-        Executor::start(&self.config, self.tracer, None, |_handle| scratch_init, runner)
+        self.build_with(scratch_init, runner, |_scratch| {})
+    }
+
+    /// Starts an executor whose workers also call `before_park`, each time before they go to sleep.
+    ///
+    /// For a scratch that holds on to something while its worker is busy (a slot of a disk, a buffer of a pool) and
+    /// that others may be waiting for. What becomes runnable by giving it back is run: the worker looks once more
+    /// before it sleeps. A panic of `before_park` is treated as a task's.
+    ///
+    /// ```
+    /// use heist::{CountBudget, CountPermit, Executor};
+    ///
+    /// let licences = CountBudget::new(1)?;
+    /// let shared = licences.clone();
+    /// let executor = Executor::builder().workers(2).build_with(
+    ///     |_worker| None::<CountPermit>,
+    ///     move |_task: u32, ctx| {
+    ///         // Taken once for many tasks in a row ...
+    ///         if ctx.scratch.is_none() {
+    ///             *ctx.scratch = shared.try_acquire(1).ok();
+    ///         }
+    ///     },
+    ///     // ... and not held while asleep.
+    ///     |licence| *licence = None,
+    /// )?;
+    /// executor.spawn_external(1)?;
+    /// executor.join();
+    /// assert_eq!(licences.available(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn build_with<T, S, I, R, P>(
+        self,
+        scratch_init: I,
+        runner: R,
+        before_park: P,
+    ) -> Result<Executor<T>, StartError>
+    where
+        T: Send + 'static,
+        S: 'static,
+        I: Fn(usize) -> S + Send + Sync + 'static,
+        R: Fn(T, &mut WorkerCtx<'_, T, S>) + Send + Sync + 'static,
+        P: Fn(&mut S) + Send + Sync + 'static,
+    {
+        let scratch_init = |_handle| scratch_init;
+        Executor::start(&self.config, self.tracer, None, scratch_init, runner, before_park)
     }
 
     /// What is set so far.
@@ -104,7 +151,7 @@ impl<H: Tracer> ExecutorBuilder<H> {
     ) -> Result<Executor<Infallible>, StartError> {
         let with_handle = |handle| move |_worker| scratch_init(&handle);
         let runner = |never: Infallible, _ctx: &mut WorkerCtx<'_, Infallible, S>| match never {};
-        Executor::start(&self.config, self.tracer, Some(attached), with_handle, runner)
+        Executor::start(&self.config, self.tracer, Some(attached), with_handle, runner, |_| {})
     }
 
     /// Does one run over borrowed data. See [`crate::run`].

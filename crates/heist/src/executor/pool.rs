@@ -90,17 +90,19 @@ impl<T: Send + 'static> Executor<T> {
     }
 
     /// Starts the workers; what makes their scratch may be made of a handle to them.
-    pub(super) fn start<S, I, R>(
+    pub(super) fn start<S, I, R, P>(
         config: &ExecutorConfig,
         tracer: impl Tracer,
         attached: Option<Box<dyn Attached>>,
         scratch_init: impl FnOnce(ExecutorHandle<T>) -> I,
         runner: R,
+        before_park: P,
     ) -> Result<Self, StartError>
     where
         S: 'static,
         I: Fn(usize) -> S + Send + Sync + 'static,
         R: Fn(T, &mut WorkerCtx<'_, T, S>) + Send + Sync + 'static,
+        P: Fn(&mut S) + Send + Sync + 'static,
     {
         config.validate()?;
         let (shared, workers) = Shared::with_attached(config, attached);
@@ -111,6 +113,7 @@ impl<T: Send + 'static> Executor<T> {
             tracer,
             scratch_init(executor.handle()),
             runner,
+            before_park,
         ));
         for worker in workers {
             let id = worker.id;
@@ -119,8 +122,9 @@ impl<T: Send + 'static> Executor<T> {
             let running = running.clone();
             let thread = builder.spawn(move || {
                 let _id = work.0.enter(id);
-                let (plan, tracer, scratch_init, runner) = &*work;
-                contain(|| drop(plan.work(worker, scratch_init, runner, tracer)));
+                let (plan, tracer, scratch_init, runner, before_park) = &*work;
+                let calls = (scratch_init, runner, before_park);
+                contain(|| drop(plan.work(worker, calls, tracer)));
                 // The last thread drops the closures, which are the caller's too.
                 contain(|| drop(work));
                 drop(running);

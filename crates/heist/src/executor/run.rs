@@ -88,7 +88,7 @@ where
             let (id, plan) = (worker.id, &plan);
             let thread = plan.builder(id).spawn_scoped(scope, move || {
                 let _id = plan.enter(id);
-                plan.work(worker, scratch_init, runner, tracer)
+                plan.work(worker, (scratch_init, runner, &|_: &mut S| {}), tracer)
             });
             match thread {
                 Ok(thread) => threads.push(thread),

@@ -8,23 +8,29 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs a worker's tasks with its scratch.
-pub struct TaskRunner<'r, S, I, R> {
+pub struct TaskRunner<'r, S, I, R, P> {
     /// `None` when `scratch_init` panicked; the pool is then stopped, and tasks are only dropped.
     scratch: Option<S>,
     scratch_init: &'r I,
     runner: &'r R,
+    before_park: &'r P,
 }
 
-impl<S, I, R> std::fmt::Debug for TaskRunner<'_, S, I, R> {
+impl<S, I, R, P> std::fmt::Debug for TaskRunner<'_, S, I, R, P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TaskRunner").finish_non_exhaustive()
     }
 }
 
-impl<'r, S, I: Fn(usize) -> S, R> TaskRunner<'r, S, I, R> {
+impl<'r, S, I: Fn(usize) -> S, R, P> TaskRunner<'r, S, I, R, P> {
     /// Makes the worker's scratch. If that panics, the pool is stopped.
-    pub fn new<T>(worker: &Worker<T>, scratch_init: &'r I, runner: &'r R) -> Self {
-        let mut this = Self { scratch: None, scratch_init, runner };
+    pub fn new<T>(
+        worker: &Worker<T>,
+        scratch_init: &'r I,
+        runner: &'r R,
+        before_park: &'r P,
+    ) -> Self {
+        let mut this = Self { scratch: None, scratch_init, runner, before_park };
         this.rebuild_scratch(worker);
         this
     }
@@ -52,10 +58,11 @@ impl<'r, S, I: Fn(usize) -> S, R> TaskRunner<'r, S, I, R> {
     }
 }
 
-impl<T, S, I, R> RunTask<Worker<T>> for TaskRunner<'_, S, I, R>
+impl<T, S, I, R, P> RunTask<Worker<T>> for TaskRunner<'_, S, I, R, P>
 where
     I: Fn(usize) -> S,
     R: Fn(T, &mut WorkerCtx<'_, T, S>),
+    P: Fn(&mut S),
 {
     /// Runs a task, or drops it if the pool was stopped.
     #[inline(always)]
@@ -75,6 +82,19 @@ where
         contain(|| drop(surplus));
         if !worker.shared.has_panicked() {
             self.rebuild_scratch(worker);
+        }
+    }
+
+    /// Its panic counts as a task's, without a task: the scratch may be in any state.
+    fn before_park(&mut self, worker: &mut Worker<T>) {
+        let Some(scratch) = &mut self.scratch else { return };
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| (self.before_park)(scratch))) {
+            worker.metrics().panics.add(1);
+            let surplus = worker.shared.task_panicked(Some(worker.id), payload);
+            contain(|| drop(surplus));
+            if !worker.shared.has_panicked() {
+                self.rebuild_scratch(worker);
+            }
         }
     }
 }

@@ -47,16 +47,16 @@ impl ThreadPlan {
     }
 
     /// What the thread does, once entered. Returns the worker's scratch, unless a panic took it.
-    pub(super) fn work<T, S, I, R>(
+    pub(super) fn work<T, S, I, R, P>(
         &self,
         mut worker: Worker<T>,
-        scratch_init: &I,
-        runner: &R,
+        (scratch_init, runner, before_park): (&I, &R, &P),
         tracer: &impl Tracer,
     ) -> Option<S>
     where
         I: Fn(usize) -> S,
         R: Fn(T, &mut WorkerCtx<'_, T, S>),
+        P: Fn(&mut S),
     {
         if let Some(core) = self.cores.as_ref().and_then(|cores| cores.core_for(worker.id))
             && pin_current_thread(core).is_err()
@@ -69,7 +69,7 @@ impl ThreadPlan {
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let mut trace = tracer.worker(id);
             let mut idle = SpinThenPark::new(self.spin_iters, shared.clock);
-            let mut tasks = TaskRunner::new(&worker, scratch_init, runner);
+            let mut tasks = TaskRunner::new(&worker, scratch_init, runner, before_park);
             worker.work_until_done(&mut idle, &mut trace, &mut tasks);
             tasks.into_scratch()
         }));

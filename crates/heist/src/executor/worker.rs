@@ -270,7 +270,10 @@ impl<T> Worker<T> {
             match worker_step(self, idle, trace, runner) {
                 StepResult::RanTask { .. } => {}
                 StepResult::NoWork => self.before_next_look(),
-                StepResult::ShouldPark => self.park(trace),
+                StepResult::ShouldPark => {
+                    runner.before_park(self);
+                    self.park(trace);
+                }
                 exit @ (StepResult::ExitDone | StepResult::ExitPanicked) => return exit,
             }
         }

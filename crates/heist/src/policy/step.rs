@@ -35,6 +35,12 @@ pub trait RunTask<C: Context> {
 
     /// The task has panicked.
     fn after_panic(&mut self, ctx: &mut C, payload: Box<dyn Any + Send>);
+
+    /// The worker is about to go quiet and park: what others may be waiting for is to be given back. What that makes
+    /// runnable is found, because the worker looks once more after it has said that it parks.
+    fn before_park(&mut self, ctx: &mut C) {
+        let _ = ctx;
+    }
 }
 
 impl<C: Context, F: FnMut(&mut C, C::Task)> RunTask<C> for F {

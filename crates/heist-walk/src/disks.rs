@@ -1,0 +1,91 @@
+//! [`Disks`]: which disk a directory is on, and how many workers a disk is good for.
+//!
+//! Found once per file system, when the walk first comes to it: a directory on the same file system as its parent is on
+//! the same disk.
+
+use crate::metadata::FileIdentity;
+use heist::device::{Detector, DeviceKind, DeviceMap, DeviceNumber, DeviceSlotsConfig};
+use heist::{DeviceId, DeviceSlots};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many workers a disk of this kind is good for, on a machine with `cores` cores.
+///
+/// A walk waits for the disk when the cache is cold: a disk without moving parts serves many requests at once, and so does
+/// a server. One with a moving head gets slower with every further reader, but a second one keeps it busy.
+pub(crate) fn workers_for(kind: DeviceKind, cores: usize) -> usize {
+    match kind {
+        DeviceKind::Rotational => 2,
+        DeviceKind::Memory => cores,
+        _ => cores.max(IN_FLIGHT),
+    }
+}
+
+/// Requests that a disk without moving parts is given at a time, at least.
+const IN_FLIGHT: usize = 16;
+
+/// More threads than this help no disk, however many roots there are.
+const MOST_WORKERS: usize = 256;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Disks {
+    map: Mutex<DeviceMap>,
+    slots: Arc<DeviceSlots>,
+}
+
+impl Disks {
+    /// Looks at the disks of `roots`. Says how many workers these are good for, if the caller does not say.
+    pub(crate) fn new(roots: &[PathBuf], threads: Option<usize>) -> (Self, usize) {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let detector = Detector::system();
+        let mut config = DeviceSlotsConfig::by_kind().with_detector(detector.clone());
+        for &kind in DeviceKind::FROM_SLOWEST {
+            // Whoever says how many threads means it, whatever the disk.
+            config = config.with_kind(kind, threads.unwrap_or_else(|| workers_for(kind, cores)));
+        }
+        let slots = DeviceSlots::new(config).expect("every kind has at least one slot");
+        let mut map = DeviceMap::new(detector);
+        let workers = threads.unwrap_or_else(|| {
+            for root in roots {
+                map.id_of(root);
+            }
+            let all = map.devices().iter().map(|disk| workers_for(disk.kind, cores)).sum::<usize>();
+            all.clamp(1, MOST_WORKERS.max(cores))
+        });
+        (Self { map: Mutex::new(map), slots }, workers)
+    }
+
+    pub(crate) fn slots(&self) -> &Arc<DeviceSlots> {
+        &self.slots
+    }
+
+    /// The disk of a file system.
+    pub(crate) fn disk_of(&self, number: u64) -> DeviceId {
+        let mut map = self.map.lock().unwrap_or_else(PoisonError::into_inner);
+        map.device_at(DeviceNumber::from_st_dev(number), None).id
+    }
+
+    /// The disk of a directory in another one: the same, unless its file system is another one, too.
+    pub(crate) fn disk_below(
+        &self,
+        parent: DeviceId,
+        parent_identity: Option<FileIdentity>,
+        number: Option<u64>,
+    ) -> DeviceId {
+        match (parent_identity, number) {
+            (Some(identity), Some(number)) if identity.device != number => self.disk_of(number),
+            _ => parent,
+        }
+    }
+
+    /// Whether anything is mounted below a root. If not, a walk need not ask which file system a directory is on.
+    pub(crate) fn has_mounts_below(roots: &[PathBuf]) -> bool {
+        let Ok(mounts) = heist::device::MountTable::system() else { return true };
+        let is_below = |root: &Path, mount: &Path| mount != root && mount.starts_with(root);
+        roots
+            .iter()
+            .filter_map(|root| root.canonicalize().ok())
+            .any(|root| mounts.mounts().iter().any(|mount| is_below(&root, &mount.mount_point)))
+    }
+}

@@ -1,0 +1,233 @@
+//! Reading a directory: its files are visited, its directories become pending.
+
+use super::{Engine, Handle, Hands, NAMES_PER_TASK, OpenDir, Pending, Spawn, WalkTask};
+use crate::Symlinks;
+use crate::entry::{Entry, Surroundings};
+use crate::error::{Operation, WalkError};
+use crate::metadata::{FileKind, Metadata};
+use crate::sys::{Dir, Name, Names, os_str};
+use crate::visitor::{Flow, Visitor};
+use std::sync::Arc;
+
+/// What to do with an entry of a directory.
+enum Sort {
+    /// Show it.
+    File(Option<Metadata>),
+    /// Enter it, following its name if it is a link.
+    Directory { follow: bool },
+    /// It could not be asked.
+    Failed(Operation, std::io::Error),
+}
+
+impl Engine {
+    /// Reads a directory, from where its last block ended. `handed_on` says that this is a block of a large directory, to
+    /// be handed on as soon as a block has been fetched.
+    pub(super) fn read<V: Visitor>(
+        &self,
+        open: Arc<OpenDir<V::Dir>>,
+        handed_on: bool,
+        hands: &mut Hands<V>,
+        queue: &mut impl Spawn<V::Dir>,
+    ) {
+        let Handle::Open(dir) = &open.handle else {
+            unreachable!("a directory is closed only after it has been read");
+        };
+        let node = &*open.node;
+        let path_of = || node.path(&self.roots);
+        let within = Surroundings::new(&path_of);
+        let depth = node.depth as usize + 1;
+        let fail = |name: Option<&Name>, operation, source| {
+            let (path, depth) = match name {
+                Some(name) => (within.path().join(os_str(name)), depth),
+                None => (within.path().to_path_buf(), depth - 1),
+            };
+            WalkError::new(&path, depth, operation, source)
+        };
+        let Hands { visitor, buffer, counts } = hands;
+        let mut names = Names::default();
+        let mut hand_on_next = handed_on;
+        let mut next_is_others = false;
+        let mut blocks = 0;
+        let mut listing = dir.list(buffer);
+        loop {
+            let fetches = listing.is_block_done();
+            if fetches && (next_is_others || self.stop.is_cancelled()) {
+                break;
+            }
+            let listed = match listing.next() {
+                None => break,
+                Some(Ok(listed)) => listed,
+                Some(Err(source)) => {
+                    counts.so_far.errors += 1;
+                    let error = fail(None, Operation::ReadDirectory, source);
+                    if visitor.error(error, Some(&node.kept)) == Flow::Quit {
+                        self.stop.cancel();
+                    }
+                    break;
+                }
+            };
+            if fetches {
+                blocks += 1;
+                counts.show();
+                // A directory with a second block is a large one. Others may have the third, if it can stay open.
+                if blocks == 2 {
+                    hand_on_next = self.keep_open(&open);
+                }
+                if hand_on_next {
+                    queue.spawn(WalkTask::More(Arc::clone(&open)));
+                    next_is_others = true;
+                }
+            }
+            if listed.is_dot() {
+                continue;
+            }
+            let name = listed.name();
+            let sort = self.sort(dir, name, listed.kind(), &open, &within);
+            let Some(sort) = sort else {
+                counts.so_far.excluded += 1;
+                continue;
+            };
+            let flow = match sort {
+                Sort::File(metadata) => {
+                    let kind = metadata.map(|metadata| metadata.kind).or(listed.kind());
+                    counts.so_far.files += 1;
+                    if let Some(metadata) = &metadata {
+                        counts.so_far.bytes += metadata.len;
+                        counts.so_far.allocated += metadata.allocated;
+                    }
+                    let entry = Entry {
+                        name: os_str(name),
+                        kind: kind.unwrap_or(FileKind::Other),
+                        depth,
+                        root: node.root as usize,
+                        metadata: metadata.as_ref().filter(|_| self.metadata),
+                        within: Some(&within),
+                        followed: listed.kind() == Some(FileKind::Symlink)
+                            && kind != Some(FileKind::Symlink),
+                    };
+                    visitor.file(&entry, Some(&node.kept))
+                }
+                Sort::Directory { follow } => {
+                    names.push(name, follow);
+                    if names.len() == NAMES_PER_TASK && self.keep_open(&open) {
+                        let names = std::mem::take(&mut names);
+                        let within = Arc::clone(&open);
+                        queue.spawn(WalkTask::Pending(Box::new(Pending { within, names })));
+                    }
+                    Flow::Continue
+                }
+                Sort::Failed(operation, source) => {
+                    counts.so_far.errors += 1;
+                    visitor.error(fail(Some(name), operation, source), Some(&node.kept))
+                }
+            };
+            if flow == Flow::Quit {
+                self.stop.cancel();
+                break;
+            }
+        }
+        self.leave_pending(open, names, hands, queue);
+    }
+
+    /// What to do with an entry; `None` if a filter leaves it out.
+    #[inline]
+    fn sort<D>(
+        &self,
+        dir: &Dir,
+        name: &Name,
+        listed: Option<FileKind>,
+        open: &OpenDir<D>,
+        within: &Surroundings<'_>,
+    ) -> Option<Sort> {
+        let mut metadata = None;
+        let kind = match listed {
+            Some(kind) => kind,
+            // Not every file system keeps it beside the name.
+            None => match dir.metadata_of(name, false) {
+                Ok(found) => metadata.insert(found).kind,
+                Err(source) => return Some(Sort::Failed(Operation::ReadMetadata, source)),
+            },
+        };
+        if self.filter.is_active()
+            && self.filter.excludes(&open.node.rules, within, os_str(name), kind)
+        {
+            return None;
+        }
+        if kind.is_dir() {
+            return Some(Sort::Directory { follow: false });
+        }
+        let follow = kind.is_symlink() && self.symlinks == Symlinks::Always;
+        if follow || (self.metadata && metadata.is_none()) {
+            match dir.metadata_of(name, follow) {
+                // A link to a directory; or, seldom, something that has become one since it was listed.
+                Ok(found) if found.kind.is_dir() => return Some(Sort::Directory { follow }),
+                Ok(found) => metadata = Some(found),
+                Err(source) => {
+                    let operation =
+                        if follow { Operation::FollowLink } else { Operation::ReadMetadata };
+                    return Some(Sort::Failed(operation, source));
+                }
+            }
+        }
+        Some(Sort::File(metadata))
+    }
+
+    /// Whether `open` may stay open while names in it are pending.
+    fn keep_open<D>(&self, open: &OpenDir<D>) -> bool {
+        if open.is_kept_open() {
+            return true;
+        }
+        let kept = self.descriptors.try_keep();
+        if kept {
+            open.set_kept_open();
+        }
+        kept
+    }
+
+    /// The rest of a directory that has been read: names that wait.
+    fn leave_pending<V: Visitor>(
+        &self,
+        open: Arc<OpenDir<V::Dir>>,
+        mut names: Names,
+        hands: &mut Hands<V>,
+        queue: &mut impl Spawn<V::Dir>,
+    ) {
+        if names.is_empty() {
+            return self.let_go(open, hands);
+        }
+        let within = if self.keep_open(&open) {
+            open
+        } else {
+            // It was never handed on, so nobody else has it.
+            let Some(open) = Arc::into_inner(open) else {
+                unreachable!("only a directory that may stay open is shared");
+            };
+            let Handle::Open(dir) = &open.handle else { return };
+            let identity = match open.node.identity {
+                Some(identity) => Some(identity),
+                None => dir.identity().ok().flatten(),
+            };
+            Arc::new(OpenDir::new(open.node, Handle::Closed(identity)))
+        };
+        // More than one task's worth only if the directory could not stay open.
+        while names.len() > NAMES_PER_TASK {
+            let mut some = Names::default();
+            while some.len() < NAMES_PER_TASK {
+                let Some((name, follow)) = names.next() else { break };
+                some.push(name, follow);
+            }
+            let within = Arc::clone(&within);
+            queue.spawn(WalkTask::Pending(Box::new(Pending { within, names: some })));
+        }
+        queue.spawn(WalkTask::Pending(Box::new(Pending { within, names })));
+    }
+
+    pub(super) fn count_file<V: Visitor>(&self, entry: &Entry<'_>, hands: &mut Hands<V>) {
+        let counts = &mut hands.counts.so_far;
+        counts.files += 1;
+        if let Some(metadata) = entry.metadata {
+            counts.bytes += metadata.len;
+            counts.allocated += metadata.allocated;
+        }
+    }
+}

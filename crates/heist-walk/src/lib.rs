@@ -1,0 +1,24 @@
+//! A parallel directory walker: as fast as the system calls allow, and right where others are not.
+//!
+//! [`Walk`] says what to walk; a [`Visitor`] sees every entry, on each worker its own.
+
+#![forbid(unsafe_code)]
+
+mod counters;
+mod disks;
+mod engine;
+mod entry;
+mod error;
+mod filter;
+mod metadata;
+mod sys;
+mod visitor;
+mod walk;
+
+pub use counters::{Progress, Totals};
+pub use entry::Entry;
+pub use error::{Operation, WalkError};
+pub use filter::Filter;
+pub use metadata::{FileIdentity, FileKind, Metadata};
+pub use visitor::{Enter, Flow, Visitor};
+pub use walk::{Symlinks, Walk, WalkStartError, Walked};

@@ -1,0 +1,66 @@
+//! Faults on purpose: makes chosen calls of the Linux layer fail, in tests.
+//!
+//! A plan belongs to one walk: it is kept by the thread that starts it and handed to the walk's workers (see
+//! [`Plan::install`]), so tests that run side by side do not disturb each other.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The calls that can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    Open,
+    OpenFile,
+    List,
+    Stat,
+}
+
+/// Which use of which call fails, and how.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    call: Call,
+    /// The first use that fails, counted from 1.
+    from: u64,
+    /// How many in a row.
+    times: u64,
+    error: i32,
+    uses: AtomicU64,
+}
+
+thread_local! {
+    static PLAN: RefCell<Option<Arc<Plan>>> = const { RefCell::new(None) };
+}
+
+impl Plan {
+    pub(crate) fn new(call: Call, from: u64, times: u64, error: rustix::io::Errno) -> Arc<Self> {
+        let error = error.raw_os_error();
+        Arc::new(Self { call, from, times, error, uses: AtomicU64::new(0) })
+    }
+
+    /// How often the call was made.
+    pub(crate) fn uses(&self) -> u64 {
+        self.uses.load(Ordering::Relaxed)
+    }
+
+    /// From now on, on this thread.
+    pub(crate) fn install(plan: Option<Arc<Self>>) {
+        PLAN.set(plan);
+    }
+
+    /// The plan of this thread.
+    pub(crate) fn current() -> Option<Arc<Self>> {
+        PLAN.with_borrow(Clone::clone)
+    }
+}
+
+/// The error that this use of `call` is to fail with, if any.
+pub(crate) fn due(call: Call) -> Option<io::Error> {
+    PLAN.with_borrow(|plan| {
+        let plan = plan.as_ref().filter(|plan| plan.call == call)?;
+        let this_use = 1 + plan.uses.fetch_add(1, Ordering::Relaxed);
+        let fails = (plan.from..plan.from.saturating_add(plan.times)).contains(&this_use);
+        fails.then(|| io::Error::from_raw_os_error(plan.error))
+    })
+}

@@ -1,0 +1,28 @@
+//! How many descriptors this process may have open.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// If the system does not tell how many are open, or how many there may be.
+const USUALLY_OPEN: usize = 16;
+const USUALLY_ALLOWED: usize = 1024;
+
+/// More than a walk can use; without a bound, the process's table of descriptors could grow to the millions.
+const MOST_USEFUL: u64 = 65_536;
+
+/// Raises the soft limit towards the hard one. If that is refused the walk makes do with what there is.
+pub(crate) fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.unwrap_or(MOST_USEFUL).min(MOST_USEFUL);
+    if limit.current.is_some_and(|current| current < wanted) {
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
+    }
+}
+
+/// How many more descriptors this process may open now.
+pub(crate) fn descriptors_available() -> usize {
+    let limit = getrlimit(Resource::Nofile).current.map_or(USUALLY_ALLOWED, |limit| {
+        usize::try_from(limit.min(MOST_USEFUL)).unwrap_or(USUALLY_ALLOWED)
+    });
+    let open = std::fs::read_dir("/proc/self/fd").map_or(USUALLY_OPEN, Iterator::count);
+    limit.saturating_sub(open)
+}

@@ -1,0 +1,203 @@
+//! Linux: `openat`, `getdents64` and `statx`, relative to the parent's descriptor.
+//!
+//! Invariant: no name is ever resolved over a symbolic link unless the caller asks to follow that one. So a directory
+//! that is replaced by a link during the walk is an error, and not a way out of the root.
+
+mod limits;
+mod names;
+
+pub(crate) use limits::{descriptors_available, raise_descriptor_limit};
+pub(crate) use names::Names;
+
+use crate::metadata::{FileIdentity, FileKind, Metadata};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, RawDirEntry, Statx, StatxFlags};
+use std::ffi::{CStr, OsStr};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// What an entry is called, as the kernel wants it.
+pub(crate) type Name = CStr;
+
+/// The name, as the rest of the world wants it.
+pub(crate) fn os_str(name: &Name) -> &OsStr {
+    OsStr::from_bytes(name.to_bytes())
+}
+
+/// How a directory is opened. Not blocking, in case somebody puts a named pipe in its place.
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// Asking for less saves nothing: the kernel fills the whole record.
+const WANTED: StatxFlags = StatxFlags::BASIC_STATS;
+
+/// What `getdents64` writes into, in one worker. Larger ones did not pay: the kernel's work per entry is what counts.
+#[derive(Debug)]
+pub(crate) struct ReadBuffer(Box<[MaybeUninit<u8>]>);
+
+/// About a thousand entries.
+const BUFFER_BYTES: usize = 32 << 10;
+
+impl ReadBuffer {
+    pub(crate) fn new() -> Self {
+        Self(Box::new_uninit_slice(BUFFER_BYTES))
+    }
+}
+
+/// With the tests' fault injector in front: each call that a walk makes passes here.
+macro_rules! call {
+    ($name:ident, $call:expr) => {{
+        #[cfg(test)]
+        if let Some(error) = crate::sys::fault::due(crate::sys::fault::Call::$name) {
+            return Err(error);
+        }
+        $call
+    }};
+}
+
+/// An open directory.
+#[derive(Debug)]
+pub(crate) struct Dir(OwnedFd);
+
+impl Dir {
+    /// Opens a root.
+    pub(crate) fn open_root(path: &Path, follow: bool) -> io::Result<Self> {
+        let nofollow = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+        let fd = call!(Open, rustix::fs::openat(CWD, path, DIRECTORY | nofollow, Mode::empty()))?;
+        Ok(Self(fd))
+    }
+
+    /// Opens a directory in this one.
+    pub(crate) fn open_child(&self, name: &Name, follow: bool) -> io::Result<Self> {
+        let nofollow = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+        let fd =
+            call!(Open, rustix::fs::openat(&self.0, name, DIRECTORY | nofollow, Mode::empty()))?;
+        Ok(Self(fd))
+    }
+
+    /// What this directory is.
+    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
+        let record = call!(Stat, rustix::fs::statx(&self.0, c"", AtFlags::EMPTY_PATH, WANTED))?;
+        Ok(metadata_from(&record))
+    }
+
+    /// Which directory this is.
+    pub(crate) fn identity(&self) -> io::Result<Option<FileIdentity>> {
+        Ok(self.metadata()?.identity())
+    }
+
+    /// What an entry of this directory is.
+    pub(crate) fn metadata_of(&self, name: &Name, follow: bool) -> io::Result<Metadata> {
+        let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        let record =
+            call!(Stat, rustix::fs::statx(&self.0, name, flags | AtFlags::NO_AUTOMOUNT, WANTED))?;
+        Ok(metadata_from(&record))
+    }
+
+    /// A small file in this directory, whole; `None` if there is no such file, or it is not a regular one.
+    pub(crate) fn read_file(&self, name: &Name) -> io::Result<Option<Vec<u8>>> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = call!(OpenFile, rustix::fs::openat(&self.0, name, flags, Mode::empty()));
+        let file = match opened {
+            Ok(fd) => std::fs::File::from(fd),
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        if !file.metadata()?.is_file() {
+            return Ok(None);
+        }
+        let mut contents = Vec::new();
+        io::Read::read_to_end(&mut &file, &mut contents)?;
+        Ok(Some(contents))
+    }
+
+    /// The entries from where the last listing of this directory stopped.
+    pub(crate) fn list<'a>(&'a self, buffer: &'a mut ReadBuffer) -> Listing<'a> {
+        Listing { raw: RawDir::new(self.0.as_fd(), &mut buffer.0) }
+    }
+}
+
+/// What `path` is.
+pub(crate) fn metadata_of_root(path: &Path, follow: bool) -> io::Result<Metadata> {
+    let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+    let record = call!(Stat, rustix::fs::statx(CWD, path, flags, WANTED))?;
+    Ok(metadata_from(&record))
+}
+
+/// The entries of a directory, as they come from the kernel.
+pub(crate) struct Listing<'a> {
+    raw: RawDir<'a, rustix::fd::BorrowedFd<'a>>,
+}
+
+/// One of them.
+pub(crate) struct Listed<'a>(RawDirEntry<'a>);
+
+impl Listed<'_> {
+    pub(crate) fn name(&self) -> &Name {
+        self.0.file_name()
+    }
+
+    /// What it is, if the file system keeps that beside the name.
+    pub(crate) fn kind(&self) -> Option<FileKind> {
+        kind_from(self.0.file_type())
+    }
+
+    /// Whether it is the directory itself, or its parent.
+    pub(crate) fn is_dot(&self) -> bool {
+        matches!(self.name().to_bytes(), b"." | b"..")
+    }
+}
+
+impl Listing<'_> {
+    /// The next entry. `None` at the end of the directory.
+    pub(crate) fn next(&mut self) -> Option<io::Result<Listed<'_>>> {
+        #[cfg(test)]
+        if self.is_block_done()
+            && let Some(error) = crate::sys::fault::due(crate::sys::fault::Call::List)
+        {
+            return Some(Err(error));
+        }
+        Some(self.raw.next()?.map(Listed).map_err(io::Error::from))
+    }
+
+    /// Whether the next entry comes from the next block: another worker may then go on with it.
+    pub(crate) fn is_block_done(&self) -> bool {
+        self.raw.is_buffer_empty()
+    }
+}
+
+fn kind_from(file_type: FileType) -> Option<FileKind> {
+    Some(match file_type {
+        FileType::Directory => FileKind::Directory,
+        FileType::RegularFile => FileKind::File,
+        FileType::Symlink => FileKind::Symlink,
+        FileType::Fifo => FileKind::Fifo,
+        FileType::Socket => FileKind::Socket,
+        FileType::CharacterDevice => FileKind::CharacterDevice,
+        FileType::BlockDevice => FileKind::BlockDevice,
+        FileType::Unknown => return None,
+    })
+}
+
+/// A block, in `st_blocks`, whatever the file system's own blocks are.
+const BLOCK_BYTES: u64 = 512;
+
+fn metadata_from(record: &Statx) -> Metadata {
+    let file_type = FileType::from_raw_mode(record.stx_mode.into());
+    Metadata {
+        kind: kind_from(file_type).unwrap_or(FileKind::Other),
+        len: record.stx_size,
+        allocated: record.stx_blocks.saturating_mul(BLOCK_BYTES),
+        device: rustix::fs::makedev(record.stx_dev_major, record.stx_dev_minor),
+        inode: record.stx_ino,
+        links: record.stx_nlink.into(),
+        mode: record.stx_mode.into(),
+        modified_s: record.stx_mtime.tv_sec,
+        modified_ns: record.stx_mtime.tv_nsec,
+    }
+}

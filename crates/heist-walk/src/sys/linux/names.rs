@@ -1,0 +1,65 @@
+//! [`Names`]: the names of directories that wait to be opened, packed: a byte of flags, the name, and its zero.
+//!
+//! A pending directory costs the length of its name and two bytes, not a path and not an allocation.
+
+use super::Name;
+use std::ffi::CStr;
+
+/// Set if the name is that of a symbolic link to follow.
+const FOLLOW: u8 = 1;
+
+/// Names, first in, first out.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    packed: Vec<u8>,
+    /// Where the next name begins.
+    next_at: usize,
+    left: usize,
+}
+
+impl Names {
+    /// Adds a name at the end.
+    pub(crate) fn push(&mut self, name: &Name, follow: bool) {
+        self.packed.push(if follow { FOLLOW } else { 0 });
+        self.packed.extend_from_slice(name.to_bytes_with_nul());
+        self.left += 1;
+    }
+
+    /// Takes the first name: with whether to follow it.
+    pub(crate) fn next(&mut self) -> Option<(&Name, bool)> {
+        let (&flags, rest) = self.packed.get(self.next_at..)?.split_first()?;
+        let name = CStr::from_bytes_until_nul(rest).expect("every name was pushed with its zero");
+        self.next_at += 1 + name.count_bytes() + 1;
+        self.left -= 1;
+        Some((name, flags & FOLLOW != 0))
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.left
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_out_as_they_went_in() {
+        let mut names = Names::default();
+        assert!(names.next().is_none());
+        let all = [(c"a", false), (c"\n\xff ", true), (c"", false)];
+        for (name, follow) in all {
+            names.push(name, follow);
+        }
+        assert_eq!(names.len(), 3);
+        for expected in all {
+            assert_eq!(names.next(), Some(expected));
+        }
+        assert!(names.next().is_none() && names.is_empty());
+    }
+}

@@ -1,0 +1,246 @@
+//! Every other system: `std::fs`, with joined paths.
+//!
+//! What the Linux layer has and this one has not: a directory that is renamed during the walk is lost, one that is replaced
+//! by a link may be followed, and a path that is too long for the system is an error.
+
+use crate::metadata::{FileIdentity, FileKind, Metadata};
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirEntry, FileType, ReadDir};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// What an entry is called.
+pub(crate) type Name = OsStr;
+
+/// The name, as the rest of the world wants it.
+pub(crate) fn os_str(name: &Name) -> &OsStr {
+    name
+}
+
+/// Nothing: `std` has buffers of its own.
+#[derive(Debug)]
+pub(crate) struct ReadBuffer;
+
+impl ReadBuffer {
+    pub(crate) fn new() -> Self {
+        Self
+    }
+}
+
+/// After this many entries another worker may go on.
+const ENTRIES_PER_BLOCK: usize = 512;
+
+/// A directory, and what of it is not read yet.
+#[derive(Debug)]
+pub(crate) struct Dir {
+    path: PathBuf,
+    unread: Mutex<ReadDir>,
+}
+
+impl Dir {
+    /// Opens a root.
+    pub(crate) fn open_root(path: &Path, follow: bool) -> io::Result<Self> {
+        if !follow && path.symlink_metadata()?.is_symlink() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { path: path.to_path_buf(), unread: Mutex::new(path.read_dir()?) })
+    }
+
+    /// Opens a directory in this one.
+    pub(crate) fn open_child(&self, name: &Name, follow: bool) -> io::Result<Self> {
+        Self::open_root(&self.path.join(name), follow)
+    }
+
+    /// What this directory is.
+    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
+        metadata_of_root(&self.path, true)
+    }
+
+    /// Which directory this is.
+    pub(crate) fn identity(&self) -> io::Result<Option<FileIdentity>> {
+        Ok(self.metadata()?.identity())
+    }
+
+    /// What an entry of this directory is.
+    pub(crate) fn metadata_of(&self, name: &Name, follow: bool) -> io::Result<Metadata> {
+        metadata_of_root(&self.path.join(name), follow)
+    }
+
+    /// A small file in this directory, whole; `None` if there is no such file, or it is not a regular one.
+    pub(crate) fn read_file(&self, name: &Name) -> io::Result<Option<Vec<u8>>> {
+        let path = self.path.join(name);
+        match path.metadata() {
+            Ok(metadata) if metadata.is_file() => std::fs::read(path).map(Some),
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The entries from where the last listing of this directory stopped.
+    pub(crate) fn list<'a>(&'a self, _buffer: &'a mut ReadBuffer) -> Listing<'a> {
+        Listing { dir: self, left_in_block: 0 }
+    }
+}
+
+/// What `path` is.
+pub(crate) fn metadata_of_root(path: &Path, follow: bool) -> io::Result<Metadata> {
+    let metadata = if follow { path.metadata()? } else { path.symlink_metadata()? };
+    Ok(metadata_from(&metadata))
+}
+
+/// The entries of a directory.
+pub(crate) struct Listing<'a> {
+    dir: &'a Dir,
+    left_in_block: usize,
+}
+
+/// One of them.
+pub(crate) struct Listed {
+    name: OsString,
+    kind: Option<FileKind>,
+}
+
+impl Listed {
+    fn new(entry: &DirEntry) -> Self {
+        Self { name: entry.file_name(), kind: entry.file_type().ok().map(kind_from) }
+    }
+
+    pub(crate) fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// What it is, if the file system keeps that beside the name.
+    pub(crate) fn kind(&self) -> Option<FileKind> {
+        self.kind
+    }
+
+    /// Whether it is the directory itself, or its parent: `std` leaves these out.
+    #[expect(clippy::unused_self, reason = "the Linux layer's signature")]
+    pub(crate) fn is_dot(&self) -> bool {
+        false
+    }
+}
+
+impl Listing<'_> {
+    /// The next entry. `None` at the end of the directory.
+    pub(crate) fn next(&mut self) -> Option<io::Result<Listed>> {
+        if self.left_in_block == 0 {
+            self.left_in_block = ENTRIES_PER_BLOCK;
+        }
+        self.left_in_block -= 1;
+        let mut unread = self.dir.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(unread.next()?.map(|entry| Listed::new(&entry)))
+    }
+
+    /// Whether the next entry comes from the next block: another worker may then go on with it.
+    pub(crate) fn is_block_done(&self) -> bool {
+        self.left_in_block == 0
+    }
+}
+
+/// Names of directories that wait to be opened, first in, first out.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    names: VecDeque<(OsString, bool)>,
+    last: OsString,
+}
+
+impl Names {
+    /// Adds a name at the end.
+    pub(crate) fn push(&mut self, name: &Name, follow: bool) {
+        self.names.push_back((name.to_os_string(), follow));
+    }
+
+    /// Takes the first name: with whether to follow it.
+    pub(crate) fn next(&mut self) -> Option<(&Name, bool)> {
+        let (name, follow) = self.names.pop_front()?;
+        self.last = name;
+        Some((&self.last, follow))
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+/// Nothing to raise.
+pub(crate) fn raise_descriptor_limit() {}
+
+/// Not known: what most systems allow at least.
+pub(crate) fn descriptors_available() -> usize {
+    256 - 16
+}
+
+fn kind_from(file_type: FileType) -> FileKind {
+    if file_type.is_dir() {
+        FileKind::Directory
+    } else if file_type.is_file() {
+        FileKind::File
+    } else if file_type.is_symlink() {
+        FileKind::Symlink
+    } else {
+        special_kind(file_type)
+    }
+}
+
+#[cfg(unix)]
+fn special_kind(file_type: FileType) -> FileKind {
+    use std::os::unix::fs::FileTypeExt;
+    if file_type.is_fifo() {
+        FileKind::Fifo
+    } else if file_type.is_socket() {
+        FileKind::Socket
+    } else if file_type.is_char_device() {
+        FileKind::CharacterDevice
+    } else if file_type.is_block_device() {
+        FileKind::BlockDevice
+    } else {
+        FileKind::Other
+    }
+}
+
+#[cfg(not(unix))]
+fn special_kind(_file_type: FileType) -> FileKind {
+    FileKind::Other
+}
+
+#[cfg(unix)]
+fn metadata_from(metadata: &std::fs::Metadata) -> Metadata {
+    use std::os::unix::fs::MetadataExt;
+    Metadata {
+        kind: kind_from(metadata.file_type()),
+        len: metadata.len(),
+        allocated: metadata.blocks().saturating_mul(512),
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        links: metadata.nlink(),
+        mode: metadata.mode(),
+        modified_s: metadata.mtime(),
+        modified_ns: u32::try_from(metadata.mtime_nsec()).unwrap_or(0),
+    }
+}
+
+#[cfg(not(unix))]
+fn metadata_from(metadata: &std::fs::Metadata) -> Metadata {
+    let modified = metadata.modified().ok();
+    let since_1970 = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    Metadata {
+        kind: kind_from(metadata.file_type()),
+        len: metadata.len(),
+        allocated: metadata.len(),
+        device: 0,
+        inode: 0,
+        links: 1,
+        mode: 0,
+        modified_s: since_1970.map_or(0, |time| i64::try_from(time.as_secs()).unwrap_or(i64::MAX)),
+        modified_ns: since_1970.map_or(0, |time| time.subsec_nanos()),
+    }
+}

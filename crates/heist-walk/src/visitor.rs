@@ -1,0 +1,54 @@
+//! [`Visitor`]: what a walk calls, on every worker its own.
+
+use crate::entry::Entry;
+use crate::error::WalkError;
+
+/// How a walk goes on after an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// With the next one.
+    Continue,
+    /// Without what is below this one. (Below a file there is nothing: the same as `Continue`.)
+    Skip,
+    /// Not at all: the walk ends as soon as every worker has noticed.
+    Quit,
+}
+
+/// How a walk goes on at a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enter<D> {
+    /// Into it. The value is kept for as long as anything below it is not done, shown with each of its entries, and
+    /// given back to [`Visitor::leave_dir`].
+    Into(D),
+    /// Past it. It will not be left either.
+    Skip,
+    /// Not at all: the walk ends as soon as every worker has noticed.
+    Quit,
+}
+
+/// Sees every entry of a walk. Each worker has a visitor of its own, so nothing in it needs a lock; at the end of the
+/// walk all of them come back.
+///
+/// A directory is entered before anything in it is seen, and left when everything below it is done, on whatever
+/// workers. Entries of one directory come in the order in which the file system has them, and those of a large one may
+/// come on several workers at once.
+pub trait Visitor: Send + 'static {
+    /// What the visitor keeps for a directory; `()` if nothing.
+    type Dir: Send + Sync + 'static;
+
+    /// A directory. `parent` is what was kept for the one that it is in; a root has none.
+    fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&Self::Dir>) -> Enter<Self::Dir>;
+
+    /// Anything else than a directory.
+    fn file(&mut self, file: &Entry<'_>, parent: Option<&Self::Dir>) -> Flow;
+
+    /// Everything below a directory that was entered is done. Not called for what a walk that was cancelled, or that
+    /// the visitor quit, had not finished.
+    fn leave_dir(&mut self, dir: Self::Dir, parent: Option<&Self::Dir>) {
+        let _ = (dir, parent);
+    }
+
+    /// Something could not be visited, or not completely. `parent` is what was kept for the directory that it is in
+    /// (for a directory that was entered but could not be read: that directory).
+    fn error(&mut self, error: WalkError, parent: Option<&Self::Dir>) -> Flow;
+}
