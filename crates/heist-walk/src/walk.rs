@@ -2,7 +2,7 @@
 
 use crate::counters::{Progress, Totals};
 use crate::disks::Disks;
-use crate::engine::{Descriptors, Engine, Hands, Spawn, WalkTask};
+use crate::engine::{Descriptors, Engine, Hands, RESERVE, Spawn, WalkTask};
 use crate::filter::Filter;
 use crate::sys::{self, ReadBuffer};
 use crate::visitor::Visitor;
@@ -53,7 +53,7 @@ pub enum Symlinks {
 /// assert!(sources > 5);
 /// # Ok::<(), heist_walk::WalkStartError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[must_use]
 pub struct Walk {
     roots: Vec<PathBuf>,
@@ -66,6 +66,7 @@ pub struct Walk {
     cancel: CancelToken,
     progress: Progress,
     raise_limit: bool,
+    max_descriptors: Option<usize>,
 }
 
 /// What a walk came to.
@@ -87,6 +88,19 @@ pub struct Walked<V> {
 /// Why a walk could not start: the system refuses a thread.
 pub type WalkStartError = StartError;
 
+/// The same walk once more: it has counters of its own.
+impl Clone for Walk {
+    fn clone(&self) -> Self {
+        Self {
+            roots: self.roots.clone(),
+            filter: self.filter.clone(),
+            cancel: self.cancel.clone(),
+            progress: Progress::default(),
+            ..*self
+        }
+    }
+}
+
 impl Walk {
     /// A walk over what is below `root`, and `root` itself.
     pub fn new(root: impl Into<PathBuf>) -> Self {
@@ -106,6 +120,7 @@ impl Walk {
             cancel: CancelToken::new(),
             progress: Progress::default(),
             raise_limit: true,
+            max_descriptors: None,
         }
     }
 
@@ -156,6 +171,14 @@ impl Walk {
     /// with pending names can stay open. On by default. With it off, or with a low limit, the walk opens some twice.
     pub fn raise_descriptor_limit(mut self, raise: bool) -> Self {
         self.raise_limit = raise;
+        self
+    }
+
+    /// How many descriptors the walk may have open, about three for each thread: a few beyond those needed make it faster, because
+    /// directories with pending names can stay open. With fewer than three per thread there are fewer threads. `None`, the
+    /// default: what the process may still open, but for a reserve of 8.
+    pub fn max_descriptors(mut self, max_descriptors: Option<usize>) -> Self {
+        self.max_descriptors = max_descriptors;
         self
     }
 
@@ -249,7 +272,8 @@ impl Walk {
             sys::raise_descriptor_limit();
         }
         let (disks, threads) = Disks::new(&self.roots, self.threads);
-        let available = sys::descriptors_available();
+        let available = sys::descriptors_available().saturating_sub(RESERVE);
+        let available = self.max_descriptors.map_or(available, |most| most.min(available));
         let (descriptors, affordable) = Descriptors::new(available, threads);
         // (0 threads are refused by the executor, and not made 1 here.)
         let threads = threads.min(affordable);

@@ -12,11 +12,13 @@
 //! the walk was stopped. See [`node`].
 
 mod descriptors;
+#[cfg(all(test, target_os = "linux", not(heist_portable)))]
+mod fault_tests;
 mod node;
 mod read;
 mod roots;
 
-pub(crate) use descriptors::Descriptors;
+pub(crate) use descriptors::{Descriptors, RESERVE};
 pub(crate) use node::{DirNode, Handle, OpenDir, Parent};
 
 use crate::Symlinks;
@@ -37,8 +39,8 @@ use std::time::Duration;
 /// to steal.
 pub(crate) const NAMES_PER_TASK: usize = 32;
 
-/// How often a call that found no descriptor free is made again, waiting twice as long each time: a second in all.
-const SHORTAGE_RETRIES: u32 = 10;
+/// How often a call that found no descriptor free is made again, waiting twice as long each time: 127 ms in all.
+const SHORTAGE_RETRIES: u32 = 7;
 
 /// A piece of a walk.
 #[derive(Debug)]

@@ -57,6 +57,7 @@ impl Engine {
             let listed = match listing.next() {
                 None => break,
                 Some(Ok(listed)) => listed,
+                Some(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Some(Err(source)) => {
                     counts.so_far.errors += 1;
                     let error = fail(None, Operation::ReadDirectory, source);
