@@ -4,7 +4,7 @@ use crate::counters::{Progress, Totals};
 use crate::disks::Disks;
 use crate::engine::{Descriptors, Engine, Hands, RESERVE, Spawn, WalkTask};
 use crate::filter::Filter;
-use crate::sys::{self, ReadBuffer};
+use crate::sys::{self, Names, ReadBuffer};
 use crate::visitor::Visitor;
 use heist::metrics::MetricsSnapshot;
 use heist::trace::{NoTrace, Tracer, name_slice};
@@ -240,6 +240,7 @@ impl Walk {
                         hands: Some(Hands {
                             visitor: visitor(worker),
                             buffer: ReadBuffer::new(),
+                            names: Names::default(),
                             counts: progress.add_worker(),
                         }),
                         slot: None,

@@ -94,6 +94,8 @@ pub(crate) trait Spawn<D> {
 pub(crate) struct Hands<V> {
     pub(crate) visitor: V,
     pub(crate) buffer: ReadBuffer,
+    /// Directories in the one that is being read. Empty in between, and here only to be used again.
+    pub(crate) names: Names,
     pub(crate) counts: WorkerCounts,
 }
 
@@ -364,6 +366,9 @@ impl Engine {
         node: &DirNode<V::Dir>,
         hands: &mut Hands<V>,
     ) {
+        if errors.is_empty() {
+            return;
+        }
         for (path, source) in errors {
             let depth = node.depth as usize + 1;
             let error = WalkError::new(&path, depth, Operation::ReadIgnoreFile, source);

@@ -161,6 +161,16 @@ impl Names {
         Some((&self.last, follow))
     }
 
+    /// Takes them all out.
+    pub(crate) fn take(&mut self) -> Self {
+        std::mem::take(self)
+    }
+
+    /// Forgets them.
+    pub(crate) fn clear(&mut self) {
+        self.names.clear();
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.names.len()
