@@ -174,12 +174,22 @@ impl Walk {
         self
     }
 
-    /// How many descriptors the walk may have open, about three for each thread: a few beyond those needed make it faster, because
-    /// directories with pending names can stay open. With fewer than three per thread there are fewer threads. `None`, the
-    /// default: what the process may still open, but for a reserve of 8.
+    /// How many descriptors the walk may have open: three for each thread, and with less than that there are fewer threads.
+    /// More make it faster, because directories with pending names can stay open. `None`, the default: what the process may
+    /// still open, but for a reserve of 8.
     pub fn max_descriptors(mut self, max_descriptors: Option<usize>) -> Self {
         self.max_descriptors = max_descriptors;
         self
+    }
+
+    /// Where it starts.
+    pub(crate) fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
+    /// Which symbolic links it follows.
+    pub(crate) fn followed_symlinks(&self) -> Symlinks {
+        self.symlinks
     }
 
     /// The walk's counters, to be watched while it runs.
