@@ -21,6 +21,7 @@ mod report;
 mod runtimes;
 mod suite;
 mod thread_stats;
+mod walk;
 mod workload;
 
 use std::process::ExitCode;
@@ -49,6 +50,9 @@ enum Suite {
     Runtime(suite::runtime::Options),
     /// Blocking calls on `Runtime` against tokio's.
     Blocking(suite::blocking::Options),
+    /// The least that a walk of a tree costs; a contender of `walk`.
+    #[command(hide = true)]
+    Floor(walk::floor::Options),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Suite::Devices(options) => suite::devices::run(&options),
         Suite::Runtime(options) => suite::runtime::run(&options),
         Suite::Blocking(options) => suite::blocking::run(&options),
+        Suite::Floor(options) => walk::floor::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

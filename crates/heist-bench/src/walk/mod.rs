@@ -1,0 +1,3 @@
+//! Walks of whole directory trees, each contender a process of its own.
+
+pub(crate) mod floor;
