@@ -46,6 +46,8 @@ pub(crate) struct Totals {
     pub(crate) disk_bytes: u64,
     /// The lengths of all files and directories, hard links once. 0 if only names were asked for.
     pub(crate) apparent_bytes: u64,
+    /// The part of directories in that.
+    pub(crate) directory_bytes: u64,
     /// Names below the root, of whatever kind.
     pub(crate) names: u64,
     /// Those of directories.
@@ -54,6 +56,37 @@ pub(crate) struct Totals {
     pub(crate) files: u64,
     /// Calls that failed.
     pub(crate) errors: u64,
+}
+
+impl Totals {
+    /// All numbers in the order of their declaration, separated by blanks.
+    pub(crate) fn line(&self) -> String {
+        let Self { disk_bytes, apparent_bytes, directory_bytes, names, directories, files, errors } =
+            self;
+        format!(
+            "{disk_bytes} {apparent_bytes} {directory_bytes} {names} {directories} {files} {errors}"
+        )
+    }
+
+    /// The inverse of [`Self::line`].
+    pub(crate) fn from_line(line: &str) -> Option<Self> {
+        let numbers: Vec<u64> =
+            line.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        let [disk_bytes, apparent_bytes, directory_bytes, names, directories, files, errors] =
+            numbers[..]
+        else {
+            return None;
+        };
+        Some(Self {
+            disk_bytes,
+            apparent_bytes,
+            directory_bytes,
+            names,
+            directories,
+            files,
+            errors,
+        })
+    }
 }
 
 /// Arguments of the hidden subcommand.
@@ -67,12 +100,11 @@ pub(crate) struct Options {
     threads: NonZeroUsize,
 }
 
-/// Walks and prints one line: bytes on the disk, apparent bytes, names, directories, files, errors.
+/// Walks and prints one line.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let question = if options.names { Question::Names } else { Question::Sizes };
     let totals = walk(&options.path, question, options.threads);
-    let Totals { disk_bytes, apparent_bytes, names, directories, files, errors } = totals;
-    println!("{disk_bytes} {apparent_bytes} {names} {directories} {files} {errors}");
+    println!("{}", totals.line());
     Ok(())
 }
 
@@ -269,6 +301,7 @@ impl Part {
         let (sum, more) = (&mut self.totals, other.totals);
         sum.disk_bytes += more.disk_bytes;
         sum.apparent_bytes += more.apparent_bytes;
+        sum.directory_bytes += more.directory_bytes;
         sum.names += more.names;
         sum.directories += more.directories;
         sum.files += more.files;
@@ -402,7 +435,9 @@ impl<'pool> Worker<'pool> {
             match rustix::fs::fstat(&directory) {
                 Ok(stat) => {
                     let disk = stat.st_blocks as u64 * BYTES_PER_BLOCK;
-                    self.found.count((disk, stat.st_size as u64));
+                    let length = stat.st_size as u64;
+                    self.found.count((disk, length));
+                    self.found.totals.directory_bytes += length;
                 }
                 Err(_) => self.found.totals.errors += 1,
             }
@@ -506,6 +541,7 @@ mod tests {
             if met.insert((metadata.dev(), metadata.ino())) {
                 totals.disk_bytes += metadata.blocks() * BYTES_PER_BLOCK;
                 totals.apparent_bytes += metadata.size();
+                totals.directory_bytes += if metadata.is_dir() { metadata.size() } else { 0 };
             }
             if path != root {
                 totals.names += 1;
@@ -551,7 +587,7 @@ mod tests {
         for threads in [1, 2, 5] {
             let threads = NonZeroUsize::new(threads).expect("not zero");
             assert_eq!(walk(root.path(), Question::Sizes, threads), expected);
-            let names = Totals { disk_bytes: 0, apparent_bytes: 0, ..expected };
+            let names = Totals { disk_bytes: 0, apparent_bytes: 0, directory_bytes: 0, ..expected };
             assert_eq!(walk(root.path(), Question::Names, threads), names);
         }
     }
