@@ -37,7 +37,7 @@ const RECORD_BYTES_MAX: usize = 280;
 /// What a record of `getdents64` has before the name: inode, offset, length and type.
 const RECORD_HEAD_BYTES: usize = 19;
 
-const BYTES_PER_BLOCK: u64 = 512;
+pub(crate) const BYTES_PER_BLOCK: u64 = 512;
 
 /// What the floor counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -273,31 +273,31 @@ impl Stack {
 }
 
 /// A file with several names, as device and inode.
-type Identity = (u64, u64);
+pub(crate) type Identity = (u64, u64);
 
 /// What a file adds to the totals: on the disk, and apparently.
-type Sizes = (u64, u64);
+pub(crate) type Sizes = (u64, u64);
 
 /// What one thread found.
 #[derive(Default)]
-struct Part {
-    totals: Totals,
+pub(crate) struct Part {
+    pub(crate) totals: Totals,
     linked: HashMap<Identity, Sizes, BuildHasherDefault<Mixer>>,
 }
 
 impl Part {
-    fn count(&mut self, (disk, apparent): Sizes) {
+    pub(crate) fn count(&mut self, (disk, apparent): Sizes) {
         self.totals.disk_bytes += disk;
         self.totals.apparent_bytes += apparent;
     }
 
-    fn count_once(&mut self, file: Identity, sizes: Sizes) {
+    pub(crate) fn count_once(&mut self, file: Identity, sizes: Sizes) {
         if self.linked.insert(file, sizes).is_none() {
             self.count(sizes);
         }
     }
 
-    fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         let (sum, more) = (&mut self.totals, other.totals);
         sum.disk_bytes += more.disk_bytes;
         sum.apparent_bytes += more.apparent_bytes;

@@ -138,7 +138,7 @@ impl Nested {
             }
         }
         for directory in &mut plan.directories {
-            directory.files = u32::from(random.next() % 2 == 0);
+            directory.files = u32::from(random.next().is_multiple_of(2));
         }
         plan.number_files();
         plan
