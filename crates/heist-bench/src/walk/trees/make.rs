@@ -10,7 +10,7 @@ use std::thread;
 
 use rustix::fs::{FileType, Mode, OFlags};
 
-use super::plan::{Content, Nested, Plan, directory_name, file_name, homes};
+use super::plan::{Content, Nested, Plan, directory_name, file_name, homes, level_name};
 
 /// Items that a thread takes at a time: few enough to share evenly, enough not to meet at the counter.
 const BATCH: usize = 64;
@@ -66,7 +66,7 @@ fn make_chain(root: &OwnedFd, levels: u32, files_per_level: u32) -> io::Result<(
     let mut above: Option<OwnedFd> = None;
     for level in 0..levels {
         let parent = above.as_ref().unwrap_or(root);
-        let name = directory_name(u64::from(level));
+        let name = level_name(u64::from(level));
         rustix::fs::mkdirat(parent, &name, directory_mode())?;
         let directory = rustix::fs::openat(parent, &name, DIRECTORY_FLAGS, Mode::empty())?;
         for file in 0..files_per_level {

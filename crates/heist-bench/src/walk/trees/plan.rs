@@ -231,6 +231,11 @@ pub(crate) fn directory_name(number: u64) -> String {
     format!("{}-{number}", words[Random::of_item(SEED, number).below(words.len())])
 }
 
+/// A directory of the chain: long, so that even a tenth of the chain is longer than the paths that system calls take.
+pub(crate) fn level_name(number: u64) -> String {
+    format!("{}-and-then-further-down", directory_name(number))
+}
+
 pub(crate) fn file_name(number: u64) -> String {
     let endings = ["rs", "c", "html", "json", "toml", "md", "txt", "so"];
     format!("file{number:07}.{}", endings[Random::of_item(SEED, number).below(endings.len())])
@@ -268,12 +273,13 @@ mod tests {
         for number in 0..5_000 {
             let (directory, file) = (directory_name(number), file_name(number));
             text += &format!("{directory} {file} {:?}", Content::of_file(number));
+            text += &level_name(number);
             text += &format!("{:?}{:?}", Content::of_linked(number), homes(number as u32, 10, 99));
         }
         let digest = text.bytes().fold(0, |digest: u64, byte| {
             (digest ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
         });
-        assert_eq!((VERSION, digest), (1, 5_427_712_118_200_687_977));
+        assert_eq!((VERSION, digest), (1, 18_279_572_418_620_248_199));
     }
 
     #[test]
@@ -317,6 +323,14 @@ mod tests {
             assert!(path.starts_with(&plan.path(directory.parent as usize)));
         }
         assert_eq!(plan.path(0), ".");
+    }
+
+    #[test]
+    fn paths_of_the_chain_are_longer_than_system_calls_take() {
+        const PATH_MAX: usize = 4_096;
+        let Plan::Chain { levels, .. } = Plan::deep(10) else { panic!("it is a chain") };
+        let bytes: usize = (0..u64::from(levels)).map(|level| 1 + level_name(level).len()).sum();
+        assert!(bytes > PATH_MAX, "{bytes}");
     }
 
     #[test]
