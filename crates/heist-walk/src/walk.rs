@@ -1,9 +1,10 @@
 //! [`Walk`]: what to walk, and how; and the run itself.
 
 use crate::counters::{Progress, Totals};
-use crate::disks::Disks;
+use crate::disks::{Disks, cores};
 use crate::engine::{Descriptors, Engine, Hands, RESERVE, Spawn, WalkTask};
 use crate::filter::Filter;
+use crate::reserve::Reserve;
 use crate::sys::{self, Names, ReadBuffer};
 use crate::visitor::Visitor;
 use heist::metrics::MetricsSnapshot;
@@ -124,8 +125,9 @@ impl Walk {
         }
     }
 
-    /// How many threads walk. `None`, the default, asks the roots' disks: 2 for one with a moving head, and more than
-    /// there are cores for others, whose waiting times overlap.
+    /// How many threads walk. `None`, the default, asks the roots' disks: 2 for one with a moving head, and 32 or more for
+    /// others, whose waiting times overlap; of these only as many as there are cores begin, and the rest when it shows
+    /// that the walk waits.
     pub fn threads(mut self, threads: Option<usize>) -> Self {
         self.threads = threads;
         self
@@ -226,11 +228,12 @@ impl Walk {
     ) -> Result<Walked<V>, WalkStartError> {
         let roots = self.roots.len();
         let progress = self.progress();
-        let (engine, threads) = self.into_engine();
+        let (engine, first, threads) = self.into_engine();
         let stop = engine.stop.clone();
         let slots = Arc::clone(engine.disks.slots());
         let ended = Arc::new(Mutex::new(Vec::new()));
         let lanes = Arc::new(OnceLock::new());
+        let reserve = Arc::new(Reserve::new(first, threads));
         let builder = Executor::builder()
             .workers(threads)
             .thread_name("heist-walk")
@@ -239,6 +242,7 @@ impl Walk {
             .trace(tracer);
         let executor = {
             let (progress, ended) = (progress.clone(), Arc::clone(&ended));
+            let reserve_of_workers = Arc::clone(&reserve);
             #[cfg(all(test, target_os = "linux", not(heist_portable)))]
             let faults = crate::sys::fault::Plan::current();
             let at_work = AtWork { engine, lanes: Arc::clone(&lanes) };
@@ -246,7 +250,12 @@ impl Walk {
                 move |worker| {
                     #[cfg(all(test, target_os = "linux", not(heist_portable)))]
                     crate::sys::fault::Plan::install(faults.clone());
+                    let reserve = CallAtTheEnd(Arc::clone(&reserve_of_workers));
+                    reserve.0.hold_back(worker);
                     Worker {
+                        number: worker,
+                        reserve,
+                        resting: false,
                         hands: Some(Hands {
                             visitor: visitor(worker),
                             buffer: ReadBuffer::new(),
@@ -261,8 +270,11 @@ impl Walk {
                     let (worker, mut queue) = ctx.split();
                     at_work.run(job, worker, &mut queue);
                 },
-                // Others may be waiting for the disk.
-                |worker| worker.slot = None,
+                |worker| {
+                    // Others may be waiting for the disk.
+                    worker.slot = None;
+                    worker.reserve.0.rest(worker.number, &mut worker.resting);
+                },
             )?
         };
         // Set before there is any task that could want it.
@@ -271,18 +283,21 @@ impl Walk {
             // Refused only if the walk was cancelled already.
             let _ = executor.spawn_external(Job::Walk(WalkTask::Root(root)));
         }
+        reserve.watch(&progress);
         let metrics = executor.join();
         let visitors = std::mem::take(&mut *ended.lock().unwrap_or_else(PoisonError::into_inner));
         let (totals, stopped) = (progress.totals(), stop.is_cancelled());
         Ok(Walked { visitors, totals, stopped, threads, metrics })
     }
 
-    /// The engine, and how many threads it should have.
-    fn into_engine(self) -> (Engine, usize) {
+    /// The engine; how many threads begin; and how many there are.
+    fn into_engine(self) -> (Engine, usize, usize) {
         if self.raise_limit {
             sys::raise_descriptor_limit();
         }
         let (disks, threads) = Disks::new(&self.roots, self.threads);
+        // Whoever says how many means it.
+        let first = self.threads.unwrap_or_else(|| threads.min(cores()));
         let available = sys::descriptors_available().saturating_sub(RESERVE);
         let available = self.max_descriptors.map_or(available, |most| most.min(available));
         let (descriptors, affordable) = Descriptors::new(available, threads);
@@ -306,7 +321,7 @@ impl Walk {
             // A child: a visitor that quits ends this walk, and not whatever else the caller's token is for.
             stop: self.cancel.child(),
         };
-        (engine, threads)
+        (engine, first.min(threads), threads)
     }
 }
 
@@ -365,6 +380,7 @@ impl<D: Send + Sync + 'static> AtWork<D> {
         worker: &mut Worker<V>,
         queue: &mut heist::Spawner<'_, Job<D>>,
     ) {
+        worker.reserve.0.work_again(&mut worker.resting);
         name_slice(task.label());
         if let Some(hands) = &mut worker.hands {
             self.engine.run(task, hands, queue);
@@ -393,10 +409,23 @@ impl<D: Send + Sync + 'static> AtWork<D> {
 
 /// What a worker has: when it ends, its visitor goes back to the caller.
 struct Worker<V> {
+    number: usize,
     hands: Option<Hands<V>>,
+    reserve: CallAtTheEnd,
+    /// Whether it counts as out of work.
+    resting: bool,
     /// The right to use a disk: kept while the worker stays on that disk.
     slot: Option<DeviceSlotPermit>,
     ended: Arc<Mutex<Vec<V>>>,
+}
+
+/// Calls the reserve when a worker ends, also by a panic: nobody may be held back then.
+struct CallAtTheEnd(Arc<Reserve>);
+
+impl Drop for CallAtTheEnd {
+    fn drop(&mut self) {
+        self.0.call();
+    }
 }
 
 impl<V> Drop for Worker<V> {

@@ -195,6 +195,11 @@ pub(crate) fn descriptors_available() -> usize {
     256 - 16
 }
 
+/// `std` does not tell.
+pub(crate) fn time_computed() -> Option<std::time::Duration> {
+    None
+}
+
 fn kind_from(file_type: FileType) -> FileKind {
     if file_type.is_dir() {
         FileKind::Directory

@@ -6,7 +6,7 @@
 mod limits;
 mod names;
 
-pub(crate) use limits::{descriptors_available, raise_descriptor_limit};
+pub(crate) use limits::{descriptors_available, raise_descriptor_limit, time_computed};
 pub(crate) use names::Names;
 
 use crate::metadata::{FileIdentity, FileKind, Metadata};
