@@ -1,7 +1,7 @@
 //! [`Extensions`]: sums by extension.
 //!
-//! The extension is what [`Path::extension`] says, in lower case (ASCII letters only: names are bytes). A file without one,
-//! and one whose name ends in a dot, is summed up under the empty name. Directories have none.
+//! The extension is what [`Path::extension`] says, in lower case (ASCII letters only: names are bytes). A file
+//! without one, and one whose name ends in a dot, is summed up under the empty name. Directories have none.
 
 use super::Size;
 use std::collections::HashMap;

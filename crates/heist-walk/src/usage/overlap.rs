@@ -1,8 +1,8 @@
 //! Roots that overlap: one is in another, or both are the same.
 //!
-//! What is below several roots belongs to the first of them, as if they were walked one after the other. Nobody remembers
-//! every file for that. The walk of a root stops where it comes to another root (known by its device and number) and notes
-//! the place; when everything is known, the other root is put there, if it is a later one.
+//! What is below several roots belongs to the first of them, as if they were walked one after the other. Nobody
+//! remembers every file for that. The walk of a root stops where it comes to another root (known by its device and
+//! number) and notes the place; when everything is known, the other root is put there, if it is a later one.
 //!
 //! That needs a tree. So it is worth knowing beforehand whether any roots overlap at all: their real paths say so. Not
 //! seen by these is a directory that is mounted in two places; it is still counted once, but perhaps for a later root.
@@ -67,4 +67,44 @@ fn real_path(root: &Path, metadata: &Metadata) -> Option<PathBuf> {
     let name = root.file_name()?;
     let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
     Some(parent.unwrap_or(Path::new(".")).canonicalize().ok()?.join(name))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn overlaps_are_found_by_path_and_by_identity() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |path: &str| scratch.path().join(path);
+        fs::create_dir_all(at("a/b/c")).unwrap();
+        fs::create_dir_all(at("a.b")).unwrap();
+        fs::write(at("a/file"), "").unwrap();
+        fs::hard_link(at("a/file"), at("a.b/file")).unwrap();
+        std::os::unix::fs::symlink("a/b", at("link")).unwrap();
+        let any = |paths: &[&str], symlinks| {
+            let roots: Vec<_> = paths.iter().map(|path| at(path)).collect();
+            Overlap::of(&roots, symlinks).any
+        };
+        for (paths, expected) in [
+            (&["a"] as &[&str], false),
+            (&["a", "a.b"], false),
+            (&["a/b", "a/file", "a.b"], false),
+            (&["a", "a.b", "a/b/c"], true),
+            (&["a/b/c", "a.b", "a"], true),
+            (&["a", "a/file"], true),
+            (&["a/file", "a.b/file"], true),
+            (&["a.b", "a.b/"], true),
+            (&["a.b", "a/../a.b"], true),
+            (&["a", "missing", "a/missing"], false),
+        ] {
+            assert_eq!(any(paths, Symlinks::Roots), expected, "{paths:?}");
+            assert_eq!(any(paths, Symlinks::Never), expected, "{paths:?}");
+        }
+        assert!(any(&["link", "a/b"], Symlinks::Roots));
+        assert!(any(&["link", "a"], Symlinks::Roots));
+        assert!(!any(&["link", "a"], Symlinks::Never), "the link itself is beside the directory");
+        assert!(any(&["link/", "a"], Symlinks::Never), "a slash follows it");
+    }
 }

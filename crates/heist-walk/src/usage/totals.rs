@@ -1,7 +1,7 @@
 //! [`TotalsVisitor`]: a sum for each root, and nothing kept for a directory or a file.
 //!
-//! Only a file with several names goes to a set that all workers share, and belongs to the first root that has a name of
-//! it. So the sums are the same whatever the order in which the workers come to things.
+//! Only a file with several names goes to a set that all workers share, and belongs to the first root that has a name
+//! of it. So the sums are the same whatever the order in which the workers come to things.
 
 use super::inodes::{Claim, SharedInodes};
 use super::overlap::RootIdentities;
