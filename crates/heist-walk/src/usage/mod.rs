@@ -31,6 +31,8 @@ mod options;
 mod overlap;
 mod record;
 mod size;
+#[cfg(all(test, target_os = "linux", not(heist_portable)))]
+mod tests;
 mod totals;
 mod tree;
 mod tree_visitor;

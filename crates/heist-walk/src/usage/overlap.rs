@@ -13,15 +13,36 @@ use crate::sys;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Which files and directories are roots. Empty if there is only one: then the walk never comes to it again.
+/// Which directories and which files are roots. Empty if there is only one: then the walk never comes to it again.
 #[derive(Debug, Default)]
-pub(super) struct RootIdentities(HashSet<FileIdentity>);
+pub(super) struct RootIdentities {
+    directories: HashSet<FileIdentity>,
+    /// Seldom any, so that most walks have nothing to ask for a file.
+    files: HashSet<FileIdentity>,
+}
 
 impl RootIdentities {
-    /// Whether this is one of the roots.
+    /// Whether this directory is one of the roots.
     #[inline]
-    pub(super) fn contains(&self, metadata: &Metadata) -> bool {
-        !self.0.is_empty() && metadata.identity().is_some_and(|file| self.0.contains(&file))
+    pub(super) fn contain_directory(&self, metadata: &Metadata) -> bool {
+        Self::contain(&self.directories, metadata)
+    }
+
+    /// Whether this is one of the roots, and no directory.
+    #[inline]
+    pub(super) fn contain_file(&self, metadata: &Metadata) -> bool {
+        Self::contain(&self.files, metadata)
+    }
+
+    #[inline]
+    fn contain(roots: &HashSet<FileIdentity>, metadata: &Metadata) -> bool {
+        !roots.is_empty() && metadata.identity().is_some_and(|file| roots.contains(&file))
+    }
+
+    /// `false` if it was there before.
+    fn insert(&mut self, metadata: &Metadata) -> bool {
+        let roots = if metadata.kind.is_dir() { &mut self.directories } else { &mut self.files };
+        metadata.identity().is_none_or(|file| roots.insert(file))
     }
 }
 
@@ -39,22 +60,20 @@ impl Overlap {
         if roots.len() < 2 {
             return Self::default();
         }
-        let mut identities = HashSet::new();
+        let mut identities = RootIdentities::default();
         let mut paths = Vec::new();
         let mut any = false;
         for root in roots {
             let Ok(metadata) = sys::metadata_of_root(root, symlinks != Symlinks::Never) else {
                 continue;
             };
-            if let Some(identity) = metadata.identity() {
-                any |= !identities.insert(identity);
-            }
+            any |= !identities.insert(&metadata);
             paths.extend(real_path(root, &metadata));
         }
         // In this order a directory is directly before what is in it.
         paths.sort_unstable();
         any |= paths.windows(2).any(|pair| pair[1].starts_with(&pair[0]));
-        Self { identities: RootIdentities(identities), any }
+        Self { identities, any }
     }
 }
 

@@ -93,7 +93,7 @@ impl<E: OnError> Visitor for TotalsVisitor<E> {
     fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&()>) -> Enter<()> {
         let Some(metadata) = dir.metadata() else { return Enter::Into(()) };
         let is_root = parent.is_none();
-        if !is_root && self.shared.roots.contains(metadata) {
+        if !is_root && self.shared.roots.contain_directory(metadata) {
             return Enter::Skip;
         }
         if self.count(dir, metadata, self.shared.all_may_repeat) {

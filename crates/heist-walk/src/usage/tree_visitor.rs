@@ -47,13 +47,13 @@ impl Repeats {
         if self.over_links || is_root {
             metadata.identity().is_some_and(|directory| !self.entered.insert(directory))
         } else {
-            self.roots.contains(metadata)
+            self.roots.contain_directory(metadata)
         }
     }
 
     #[inline]
     fn may_repeat(&self, file: &Metadata) -> bool {
-        file.links > 1 || self.over_links || self.roots.contains(file)
+        file.links > 1 || self.over_links || self.roots.contain_file(file)
     }
 }
 
