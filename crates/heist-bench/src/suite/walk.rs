@@ -319,7 +319,7 @@ impl Racer {
 fn forget_files() -> Result<(), String> {
     rustix::fs::sync();
     fs::write(DROP_CACHES, "3").map_err(|error| {
-        format!("--cold needs root, for it writes to {DROP_CACHES}: {error}; run it as root, or without --cold")
+        format!("--cold needs root, to write to {DROP_CACHES}: {error}; leave it out, or be root")
     })
 }
 

@@ -1,4 +1,8 @@
 //! A directory's records as the kernel writes them.
+//!
+//! The call is made directly: what wraps it elsewhere does not tell how full the block is, and that decides whether a
+//! directory is worth splitting. A directory ends with a block of 0 bytes and not before. Some filesystems end only
+//! there, so a block that is not full proves nothing, though on most of them the last call could be saved.
 
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
