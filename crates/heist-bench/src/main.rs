@@ -1,9 +1,9 @@
 //! Side-by-side benchmarks of heist against its peers.
 //!
-//! One suite a subcommand. Every suite but `costs` and `walk` runs all contenders in this process, interleaved, prints a
-//! Markdown table of medians and spreads to stdout and ends it with the line `worst ratio: ...`;
-//! progress goes to stderr. A ratio above 1 means that heist is better. `walk` runs every contender as a process, and
-//! its ratios are those of times to the time of the fastest walk that we can think of.
+//! One suite a subcommand. Every suite but `costs` and `walk` runs all contenders in this process, interleaved,
+//! prints a Markdown table of medians and spreads to stdout and ends it with the line `worst ratio: ...`; progress
+//! goes to stderr. A ratio above 1 means that heist is better. `walk` runs every contender as a process, and its
+//! ratios are those of times to the time of the fastest walk that we can think of.
 
 mod allocations;
 mod budgets;

@@ -319,7 +319,7 @@ impl Racer {
 fn forget_files() -> Result<(), String> {
     rustix::fs::sync();
     fs::write(DROP_CACHES, "3").map_err(|error| {
-        format!("--cold needs root, for it writes to {DROP_CACHES}: {error}; run it as root, or without --cold")
+        format!("--cold needs root, to write to {DROP_CACHES}: {error}; leave it out, or be root")
     })
 }
 
@@ -329,4 +329,39 @@ fn print(text: &str) -> Result<(), String> {
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
         .map_err(|error| format!("cannot print the results: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_go_by_name_or_path() {
+        assert_eq!(targets(&[]).expect("all").len(), Tree::value_variants().len());
+        let folder = tempfile::tempdir().expect("a place for a test");
+        let named = targets(&["deep".into(), folder.path().into()]).expect("both are there");
+        assert!(matches!(&named[0], Target::Tree(Tree::Deep)));
+        assert!(matches!(&named[1], Target::Path(path) if path == folder.path()));
+        let error = targets(&["depp".into()]).expect_err("no such tree");
+        assert!(error.contains("depp") && error.contains("deep"), "{error}");
+    }
+
+    #[test]
+    fn a_choice_of_peers_leaves_the_floor_and_them() {
+        let chosen = entrants(&["walkdir".to_owned()], None).expect("it is known");
+        let names: Vec<_> = chosen.taking_part.iter().map(|(one, _)| one.name).collect();
+        assert_eq!(names, [FLOOR, FLOOR, "walkdir", "walkdir"]);
+        assert!(
+            entrants(&["walkdirr".to_owned()], None).is_err_and(|error| error.contains("walkdir"))
+        );
+    }
+
+    #[test]
+    fn only_what_was_made_here_is_removed() {
+        let folder = tempfile::tempdir().expect("a place for a test");
+        let target = Target::Path(folder.path().to_owned());
+        remove(&[target], &Folder::new(Some(folder.path().join("trees"))), false)
+            .expect_err("it is somebody else's");
+        assert!(folder.path().exists());
+    }
 }

@@ -1,8 +1,8 @@
 //! What contenders say, and whether it is right.
 //!
-//! Every contender prints in a way of its own; here it becomes [`Claim`]s about quantities that the [`Reference`] knows.
-//! A claim about a quantity that the reference does not know is neither right nor wrong. Outputs are read as streams:
-//! the list of a million names is never in memory.
+//! Every contender prints in a way of its own; here it becomes [`Claim`]s about quantities that the [`Reference`]
+//! knows. A claim about a quantity that the reference does not know is neither right nor wrong. Outputs are read as
+//! streams: the list of a million names is never in memory.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, BufReader, Read};

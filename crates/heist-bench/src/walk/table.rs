@@ -61,10 +61,10 @@ fn median_ratio(laps: &[Lap], floor: &[Lap]) -> f64 {
     Series::new(ratios).median()
 }
 
-/// The rows of one section on one tree, the fastest first.
+/// The rows of one section on one tree, the fastest first. Being wrong is quickly done, so those come last.
 pub(crate) fn markdown(rows: &[Row]) -> String {
     let mut rows: Vec<&Row> = rows.iter().collect();
-    rows.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    rows.sort_by(|a, b| b.right.cmp(&a.right).then(a.ratio.total_cmp(&b.ratio)));
     let mut table = String::from(
         "| contender | time | ratio to floor | CPU | peak memory | answer |\n\
          |---|---:|---:|---:|---:|---|\n",
@@ -132,8 +132,9 @@ mod tests {
     }
 
     #[test]
-    fn the_fastest_comes_first() {
-        let rows = [row("slow", &[0.3], &[0.1]), row("fast", &[0.0112], &[0.1])];
+    fn the_fastest_comes_first_and_the_wrong_last() {
+        let wrong = Row { right: false, answer: "wrong".into(), ..row("wrong", &[0.001], &[0.1]) };
+        let rows = [wrong, row("slow", &[0.3], &[0.1]), row("fast", &[0.0112], &[0.1])];
         let table = markdown(&rows);
         let lines: Vec<_> = table.lines().skip(2).collect();
         assert_eq!(
@@ -141,6 +142,7 @@ mod tests {
             [
                 "| fast | 11.2 ms | 0.11 | 22.4 ms | 3.0 MiB | right |",
                 "| slow | 300 ms | 3.00 | 600 ms | 3.0 MiB | right |",
+                "| wrong | 1.00 ms | 0.01 | 2.00 ms | 3.0 MiB | wrong |",
             ]
         );
     }

@@ -14,80 +14,24 @@
 //! It does not guarantee an answer where directories cannot be read or where descriptors run out: what it left out is
 //! counted in [`Totals::errors`], and it is not what `du` would say of it.
 
-use std::collections::HashMap;
+mod block;
+mod pool;
+mod totals;
+
 use std::ffi::CStr;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::num::NonZeroUsize;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::{io, iter, thread};
+use std::sync::Arc;
+use std::{iter, thread};
 
 use clap::Args;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxFlags};
 use rustix::process::{Resource, Rlimit};
 
-/// Large enough for 2,000 short names, small enough for the second-level cache.
-const BLOCK_BYTES: usize = 64 * 1024;
-
-/// With less than this left, the kernel may have stopped for want of room: the largest record has a name of 255 bytes.
-const RECORD_BYTES_MAX: usize = 280;
-
-/// What a record of `getdents64` has before the name: inode, offset, length and type.
-const RECORD_HEAD_BYTES: usize = 19;
-
-pub(crate) const BYTES_PER_BLOCK: u64 = 512;
-
-/// What the floor counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
-    /// Space on the disk, hard links once. 0 if only names were asked for.
-    pub(crate) disk_bytes: u64,
-    /// The lengths of all files and directories, hard links once. 0 if only names were asked for.
-    pub(crate) apparent_bytes: u64,
-    /// The part of directories in that.
-    pub(crate) directory_bytes: u64,
-    /// Names below the root, of whatever kind.
-    pub(crate) names: u64,
-    /// Those of directories.
-    pub(crate) directories: u64,
-    /// Those of regular files.
-    pub(crate) files: u64,
-    /// Calls that failed.
-    pub(crate) errors: u64,
-}
-
-impl Totals {
-    /// All numbers in the order of their declaration, separated by blanks.
-    pub(crate) fn line(&self) -> String {
-        let Self { disk_bytes, apparent_bytes, directory_bytes, names, directories, files, errors } =
-            self;
-        format!(
-            "{disk_bytes} {apparent_bytes} {directory_bytes} {names} {directories} {files} {errors}"
-        )
-    }
-
-    /// The inverse of [`Self::line`].
-    pub(crate) fn from_line(line: &str) -> Option<Self> {
-        let numbers: Vec<u64> =
-            line.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
-        let [disk_bytes, apparent_bytes, directory_bytes, names, directories, files, errors] =
-            numbers[..]
-        else {
-            return None;
-        };
-        Some(Self {
-            disk_bytes,
-            apparent_bytes,
-            directory_bytes,
-            names,
-            directories,
-            files,
-            errors,
-        })
-    }
-}
+use block::Block;
+use pool::{Pool, Stack, Task};
+pub(crate) use totals::{BYTES_PER_BLOCK, Part, Totals};
 
 /// Arguments of the hidden subcommand.
 #[derive(Args, Debug)]
@@ -155,241 +99,6 @@ fn allow_descriptors() {
     );
 }
 
-/// Something that any thread can go on with.
-enum Task {
-    /// The root.
-    Begin(OwnedFd),
-    /// A directory, by its name in another.
-    Open(Arc<OwnedFd>, Box<CStr>),
-    /// A directory of which some blocks are read.
-    GoOn(Arc<OwnedFd>),
-}
-
-/// What threads hand to each other.
-struct Pool {
-    state: Mutex<PoolState>,
-    filled: Condvar,
-    /// Whether a thread waits for tasks. Only a hint, so that the others need not take the lock to see it.
-    hungry: AtomicBool,
-    threads: usize,
-}
-
-struct PoolState {
-    tasks: Vec<Task>,
-    waiting: usize,
-}
-
-impl Pool {
-    fn new(threads: NonZeroUsize, first: Task) -> Self {
-        Self {
-            state: Mutex::new(PoolState { tasks: vec![first], waiting: 0 }),
-            filled: Condvar::new(),
-            hungry: AtomicBool::new(false),
-            threads: threads.get(),
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PoolState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn give(&self, tasks: impl IntoIterator<Item = Task>) {
-        self.lock().tasks.extend(tasks);
-        // The next thread that finds nothing sets it again.
-        if self.hungry.swap(false, Ordering::Relaxed) {
-            self.filled.notify_all();
-        }
-    }
-
-    /// Waits for a task; `None` once all threads wait, for then nobody is left to give any.
-    fn take(&self) -> Option<Task> {
-        let mut state = self.lock();
-        loop {
-            if let Some(task) = state.tasks.pop() {
-                return Some(task);
-            }
-            if state.waiting + 1 == self.threads {
-                state.waiting = self.threads;
-                self.filled.notify_all();
-                return None;
-            }
-            state.waiting += 1;
-            // Under the lock, so a giver that came too early to see it has its tasks in already.
-            self.hungry.store(true, Ordering::Relaxed);
-            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
-            if state.waiting == self.threads {
-                return None;
-            }
-            state.waiting -= 1;
-        }
-    }
-}
-
-/// Directories still to be opened by one thread, the last one first. Their names lie behind each other in one buffer,
-/// so that pushing one allocates nothing.
-#[derive(Default)]
-struct Stack {
-    /// The parent, and where the name starts. `None`: given away.
-    entries: Vec<(Option<Arc<OwnedFd>>, usize)>,
-    names: Vec<u8>,
-    /// How many of the oldest are given away.
-    given: usize,
-}
-
-impl Stack {
-    fn push(&mut self, parent: Arc<OwnedFd>, name: &CStr) {
-        self.entries.push((Some(parent), self.names.len()));
-        self.names.extend_from_slice(name.to_bytes_with_nul());
-    }
-
-    /// Takes the youngest and calls `open` with it.
-    fn pop<T>(&mut self, open: impl FnOnce(BorrowedFd<'_>, &CStr) -> T) -> Option<T> {
-        let Some((Some(parent), start)) = self.entries.pop() else {
-            self.entries.clear();
-            self.names.clear();
-            self.given = 0;
-            return None;
-        };
-        let name = CStr::from_bytes_with_nul(&self.names[start..]).expect("pushed with its end");
-        let opened = open((*parent).as_fd(), name);
-        self.names.truncate(start);
-        Some(opened)
-    }
-
-    fn len(&self) -> usize {
-        self.entries.len() - self.given
-    }
-
-    /// Takes the older half, rounded down.
-    fn older_half(&mut self) -> impl Iterator<Item = Task> {
-        let from = self.given;
-        self.given += self.len() / 2;
-        let names = &self.names;
-        self.entries[from..self.given].iter_mut().map(|(parent, start)| {
-            let name = CStr::from_bytes_until_nul(&names[*start..]).expect("pushed with its end");
-            Task::Open(parent.take().expect("given once"), name.into())
-        })
-    }
-}
-
-/// A file with several names, as device and inode.
-pub(crate) type Identity = (u64, u64);
-
-/// What a file adds to the totals: on the disk, and apparently.
-pub(crate) type Sizes = (u64, u64);
-
-/// What one thread found.
-#[derive(Default)]
-pub(crate) struct Part {
-    pub(crate) totals: Totals,
-    linked: HashMap<Identity, Sizes, BuildHasherDefault<Mixer>>,
-}
-
-impl Part {
-    pub(crate) fn count(&mut self, (disk, apparent): Sizes) {
-        self.totals.disk_bytes += disk;
-        self.totals.apparent_bytes += apparent;
-    }
-
-    pub(crate) fn count_once(&mut self, file: Identity, sizes: Sizes) {
-        if self.linked.insert(file, sizes).is_none() {
-            self.count(sizes);
-        }
-    }
-
-    pub(crate) fn add(&mut self, other: Self) {
-        let (sum, more) = (&mut self.totals, other.totals);
-        sum.disk_bytes += more.disk_bytes;
-        sum.apparent_bytes += more.apparent_bytes;
-        sum.directory_bytes += more.directory_bytes;
-        sum.names += more.names;
-        sum.directories += more.directories;
-        sum.files += more.files;
-        sum.errors += more.errors;
-        for (file, sizes) in other.linked {
-            if self.linked.insert(file, sizes).is_some() {
-                sum.disk_bytes -= sizes.0;
-                sum.apparent_bytes -= sizes.1;
-            }
-        }
-    }
-}
-
-/// Spreads inode numbers by one multiplication. They come from the kernel, so nobody needs to be kept from colliding.
-#[derive(Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        // An odd number with bits all over. The fold brings the high half, which is mixed best, to the low bits too.
-        let product = u128::from(self.0 ^ value) * 0x9e37_79b9_7f4a_7c15_u128;
-        self.0 = (product as u64) ^ ((product >> 64) as u64);
-    }
-}
-
-/// A reused buffer that the kernel fills with the records of a directory.
-struct Block {
-    bytes: Box<[u8]>,
-}
-
-impl Block {
-    fn new() -> Self {
-        Self { bytes: vec![0; BLOCK_BYTES].into() }
-    }
-
-    /// Reads on in the directory and says how many bytes of records there are now; 0 at the end.
-    fn fill(&mut self, directory: BorrowedFd<'_>) -> io::Result<usize> {
-        // SAFETY: the kernel writes at most the given number of bytes to a buffer that has as many.
-        let used = unsafe {
-            libc::syscall(
-                libc::SYS_getdents64,
-                directory.as_raw_fd(),
-                self.bytes.as_mut_ptr(),
-                self.bytes.len(),
-            )
-        };
-        usize::try_from(used).map_err(|_negative| io::Error::last_os_error())
-    }
-
-    /// The names in the first `used` bytes but for `.` and `..`.
-    fn records(&self, used: usize) -> impl Iterator<Item = (&CStr, FileType)> {
-        let mut rest = &self.bytes[..used];
-        let records = iter::from_fn(move || {
-            let (head, _) = rest.split_first_chunk::<RECORD_HEAD_BYTES>()?;
-            let length = usize::from(u16::from_ne_bytes([head[16], head[17]]));
-            let (record, behind) = rest.split_at(length);
-            rest = behind;
-            Some((&record[RECORD_HEAD_BYTES..], head[18]))
-        });
-        records.filter(|(name, _)| !matches!(name, [b'.', 0, ..] | [b'.', b'.', 0, ..])).map(
-            |(name, kind)| {
-                let name = CStr::from_bytes_until_nul(name).expect("names end with a zero byte");
-                (name, kind_of(kind))
-            },
-        )
-    }
-}
-
-fn kind_of(d_type: u8) -> FileType {
-    match d_type {
-        libc::DT_DIR => FileType::Directory,
-        libc::DT_REG => FileType::RegularFile,
-        libc::DT_UNKNOWN => FileType::Unknown,
-        // Which of the others it is makes no difference here.
-        _ => FileType::Symlink,
-    }
-}
-
 struct Worker<'pool> {
     pool: &'pool Pool,
     question: Question,
@@ -420,7 +129,7 @@ impl<'pool> Worker<'pool> {
                     None => return self.found,
                 }
             }
-            if self.stack.len() > 1 && self.pool.hungry.load(Ordering::Relaxed) {
+            if self.stack.len() > 1 && self.pool.is_hungry() {
                 self.pool.give(self.stack.older_half());
             }
         }
@@ -451,7 +160,7 @@ impl<'pool> Worker<'pool> {
             match block.fill((**directory).as_fd()) {
                 Ok(0) => return,
                 Ok(used) => {
-                    let full = used > BLOCK_BYTES - RECORD_BYTES_MAX;
+                    let full = Block::is_full(used);
                     if full {
                         self.pool.give([Task::GoOn(Arc::clone(directory))]);
                     }
@@ -593,44 +302,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_met_by_two_threads_counts_once() {
-        let file = (1, 2);
-        let mut parts = [Part::default(), Part::default()];
-        for part in &mut parts {
-            part.count_once(file, (4096, 5));
-            part.count_once(file, (4096, 5));
-        }
-        let [mut whole, other] = parts;
-        whole.add(other);
-        assert_eq!((whole.totals.disk_bytes, whole.totals.apparent_bytes), (4096, 5));
-    }
-
-    #[test]
     fn what_cannot_be_opened_is_an_error_counted() {
         let root = tempfile::tempdir().expect("a place for a test");
         let missing = root.path().join("missing");
         assert_eq!(walk(&missing, Question::Sizes, NonZeroUsize::MIN).errors, 1);
-    }
-
-    #[test]
-    fn the_older_half_of_a_stack_is_given_and_the_rest_is_popped_from_the_top() {
-        let root = tempfile::tempdir().expect("a place for a test");
-        let parent = Arc::new(OwnedFd::from(fs::File::open(root.path()).expect("is there")));
-        let mut stack = Stack::default();
-        for name in [c"a", c"bb", c"ccc", c"d", c"e"] {
-            stack.push(Arc::clone(&parent), name);
-        }
-        let name_of = |task| match task {
-            Task::Open(_, name) => name,
-            Task::Begin(_) | Task::GoOn(_) => panic!("a stack has names only"),
-        };
-        let given: Vec<_> = stack.older_half().map(name_of).collect();
-        assert_eq!(given, [c"a".into(), c"bb".into()]);
-        assert_eq!(stack.len(), 3);
-        let rest: Vec<Box<CStr>> =
-            iter::from_fn(|| stack.pop(|_parent, name| name.into())).collect();
-        assert_eq!(rest, [c"e".into(), c"d".into(), c"ccc".into()]);
-        assert_eq!(stack.len(), 0);
-        assert_eq!(Arc::strong_count(&parent), 1, "nothing keeps a descriptor open");
     }
 }
