@@ -148,25 +148,32 @@ impl Engine {
                 Err(source) => return Some(Sort::Failed(Operation::ReadMetadata, source)),
             },
         };
-        if self.filter.is_active()
-            && self.filter.excludes(&open.node.rules, within, os_str(name), kind)
-        {
+        let excluded = |kind| {
+            self.filter.is_active()
+                && self.filter.excludes(&open.node.rules, within, os_str(name), kind)
+        };
+        if kind.is_symlink() && self.symlinks == Symlinks::Always {
+            // What a filter says about a link depends on what the link leads to.
+            return match dir.metadata_of(name, true) {
+                Ok(found) if excluded(found.kind) => None,
+                Ok(found) if found.kind.is_dir() => Some(Sort::Directory { follow: true }),
+                Ok(found) => Some(Sort::File(Some(found))),
+                Err(_) if excluded(kind) => None,
+                Err(source) => Some(Sort::Failed(Operation::FollowLink, source)),
+            };
+        }
+        if excluded(kind) {
             return None;
         }
         if kind.is_dir() {
             return Some(Sort::Directory { follow: false });
         }
-        let follow = kind.is_symlink() && self.symlinks == Symlinks::Always;
-        if follow || (self.metadata && metadata.is_none()) {
-            match dir.metadata_of(name, follow) {
-                // A link to a directory; or, seldom, something that has become one since it was listed.
-                Ok(found) if found.kind.is_dir() => return Some(Sort::Directory { follow }),
+        if self.metadata && metadata.is_none() {
+            match dir.metadata_of(name, false) {
+                // Seldom: it has become one since it was listed.
+                Ok(found) if found.kind.is_dir() => return Some(Sort::Directory { follow: false }),
                 Ok(found) => metadata = Some(found),
-                Err(source) => {
-                    let operation =
-                        if follow { Operation::FollowLink } else { Operation::ReadMetadata };
-                    return Some(Sort::Failed(operation, source));
-                }
+                Err(source) => return Some(Sort::Failed(Operation::ReadMetadata, source)),
             }
         }
         Some(Sort::File(metadata))

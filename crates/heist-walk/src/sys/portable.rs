@@ -19,6 +19,12 @@ pub(crate) fn os_str(name: &Name) -> &OsStr {
     name
 }
 
+/// The name of an entry, if there can be one that is called so.
+#[expect(clippy::unnecessary_wraps, reason = "the Linux layer's signature")]
+pub(crate) fn boxed_name(name: &OsStr) -> Option<Box<Name>> {
+    Some(name.into())
+}
+
 /// Nothing: `std` has buffers of its own.
 #[derive(Debug)]
 pub(crate) struct ReadBuffer;

@@ -26,6 +26,11 @@ pub(crate) fn os_str(name: &Name) -> &OsStr {
     OsStr::from_bytes(name.to_bytes())
 }
 
+/// The name of an entry, if there can be one that is called so.
+pub(crate) fn boxed_name(name: &OsStr) -> Option<Box<Name>> {
+    std::ffi::CString::new(name.as_bytes()).ok().map(std::ffi::CString::into_boxed_c_str)
+}
+
 /// How a directory is opened. Not blocking, in case somebody puts a named pipe in its place.
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)

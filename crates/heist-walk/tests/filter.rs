@@ -1,0 +1,244 @@
+//! What a filter leaves out, beyond what its peer can say (see `ignore_peer.rs`): globs and kinds together, rule files that
+//! are not what they should be, repositories in odd places.
+
+use heist_walk::{
+    Enter, Entry, FileKind, Filter, Flow, Operation, Symlinks, Totals, Visitor, Walk, WalkError,
+};
+use std::fs;
+use std::path::Path;
+
+/// The paths below the root, and the errors.
+#[derive(Default)]
+struct Seen {
+    root: std::path::PathBuf,
+    paths: Vec<String>,
+    errors: Vec<WalkError>,
+}
+
+impl Seen {
+    fn note(&mut self, entry: &Entry<'_>) {
+        let path = entry.path();
+        let below = path.strip_prefix(&self.root).expect("below the root");
+        if entry.depth() > 0 {
+            self.paths.push(below.to_str().expect("a plain name").to_owned());
+        }
+    }
+}
+
+impl Visitor for Seen {
+    type Dir = ();
+
+    fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
+        self.note(dir);
+        Enter::Into(())
+    }
+
+    fn file(&mut self, file: &Entry<'_>, _parent: Option<&()>) -> Flow {
+        self.note(file);
+        Flow::Continue
+    }
+
+    fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
+        self.errors.push(error);
+        Flow::Continue
+    }
+}
+
+fn walk(root: &Path, walk: Walk) -> (Vec<String>, Vec<WalkError>, Totals) {
+    let root = root.to_path_buf();
+    let walked = walk
+        .threads(Some(2))
+        .run(move |_| Seen { root: root.clone(), ..Seen::default() })
+        .expect("a walk");
+    let (mut paths, mut errors) = (Vec::new(), Vec::new());
+    for seen in walked.visitors {
+        paths.extend(seen.paths);
+        errors.extend(seen.errors);
+    }
+    paths.sort();
+    (paths, errors, walked.totals)
+}
+
+/// What is shown, without errors.
+fn shown(root: &Path, filter: Filter) -> Vec<String> {
+    let (paths, errors, _) = walk(root, Walk::new(root).filter(filter));
+    assert!(errors.is_empty(), "{errors:?}");
+    paths
+}
+
+/// A tree of empty files; a name with a slash at its end is a directory.
+fn tree(paths: &[&str]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a directory");
+    for path in paths {
+        let path_there = root.path().join(path);
+        if path.ends_with('/') {
+            fs::create_dir_all(path_there).expect("a directory");
+        } else {
+            fs::create_dir_all(path_there.parent().expect("a parent")).expect("a directory");
+            fs::write(path_there, "").expect("a file");
+        }
+    }
+    root
+}
+
+fn write(root: &tempfile::TempDir, path: &str, contents: impl AsRef<[u8]>) {
+    fs::write(root.path().join(path), contents).expect("a file");
+}
+
+#[test]
+fn by_default_nothing_is_left_out() {
+    let root = tree(&[".git/info/exclude", ".gitignore", "a", ".hidden/b"]);
+    write(&root, ".gitignore", "*");
+    let everything =
+        [".git", ".git/info", ".git/info/exclude", ".gitignore", ".hidden", ".hidden/b", "a"];
+    assert_eq!(shown(root.path(), Filter::default()), everything);
+    // Of the settings that are on by default none leaves out anything.
+    assert_eq!(shown(root.path(), Filter::new().standard(true).standard(false)), everything);
+}
+
+#[test]
+fn what_is_left_out_is_counted_and_not_entered() {
+    let root = tree(&["a", ".b/c", ".d"]);
+    let filter = Filter::new().skip_hidden(true);
+    let (paths, _, totals) = walk(root.path(), Walk::new(root.path()).filter(filter));
+    assert_eq!(paths, ["a"]);
+    assert_eq!((totals.files, totals.directories, totals.excluded), (1, 1, 2));
+}
+
+#[test]
+fn exclude_has_the_last_word() -> Result<(), heist_walk::FilterError> {
+    let root = tree(&["a.rs", "b.rs", "c", "src/a.rs", "src/d.rs", "target/a.rs"]);
+    write(&root, ".ignore", "!a.rs\n");
+    let filter =
+        Filter::new().ignore_files(true).only("*.rs")?.exclude("/a.rs")?.exclude("target/")?;
+    assert_eq!(shown(root.path(), filter), ["b.rs", "src", "src/a.rs", "src/d.rs"]);
+    // Among themselves the last that matches decides.
+    let filter = Filter::new().exclude("*.rs")?.exclude("!d.rs")?.exclude(".ignore")?;
+    assert_eq!(shown(root.path(), filter), ["c", "src", "src/d.rs", "target"]);
+    assert!(Filter::new().only("{").is_err());
+    Ok(())
+}
+
+#[test]
+fn only_shows_what_ignore_files_leave_out() -> Result<(), heist_walk::FilterError> {
+    let root = tree(&[".a.rs", "b.rs", "c"]);
+    write(&root, ".ignore", "b.rs\n");
+    let filter = Filter::new().ignore_files(true).skip_hidden(true);
+    assert_eq!(shown(root.path(), filter.clone()), ["c"]);
+    assert_eq!(shown(root.path(), filter.only("*.rs")?), [".a.rs", "b.rs"]);
+    Ok(())
+}
+
+#[test]
+fn globs_are_relative_to_each_root() -> Result<(), heist_walk::FilterError> {
+    let root = tree(&["one/a", "one/b/a", "two/a", "two/b/c"]);
+    let filter = Filter::new().exclude("/a")?.exclude("b/c")?;
+    let roots = [root.path().join("one"), root.path().join("two/")];
+    let (paths, errors, _) = walk(root.path(), Walk::over(roots).filter(filter));
+    assert!(errors.is_empty());
+    assert_eq!(paths, ["one/b", "one/b/a", "two/b"]);
+    Ok(())
+}
+
+#[cfg(unix)]
+#[test]
+fn kinds_are_those_of_what_is_shown() {
+    let root = tree(&["directory/file", "file"]);
+    std::os::unix::fs::symlink("file", root.path().join("link")).expect("a link");
+    std::os::unix::fs::symlink("directory", root.path().join("to_directory")).expect("a link");
+    let files = Filter::new().kinds(&[FileKind::File]);
+    assert_eq!(shown(root.path(), files.clone()), ["directory", "directory/file", "file"]);
+    let links = Filter::new().kinds(&[FileKind::Symlink]);
+    assert_eq!(shown(root.path(), links), ["directory", "link", "to_directory"]);
+    let follow = Walk::new(root.path()).symlinks(Symlinks::Always).filter(files);
+    let (paths, ..) = walk(root.path(), follow);
+    let all = ["directory", "directory/file", "file", "link", "to_directory", "to_directory/file"];
+    assert_eq!(paths, all);
+    assert_eq!(shown(root.path(), Filter::new().kinds(&[])), ["directory"]);
+}
+
+#[test]
+fn a_bad_line_is_reported_and_the_others_hold() {
+    let root = tree(&["sub/a", "sub/b", "sub/c"]);
+    write(&root, "sub/.ignore", b"a\n{open\n\xff\nb");
+    let filter = Filter::new().ignore_files(true).skip_hidden(true);
+    let (paths, errors, totals) = walk(root.path(), Walk::new(root.path()).filter(filter));
+    assert_eq!(paths, ["sub", "sub/c"]);
+    assert_eq!(totals.errors, 2);
+    for (error, line) in errors.iter().zip(["line 2: ", "line 3: "]) {
+        assert_eq!(error.operation, Operation::ReadIgnoreFile);
+        assert_eq!(error.path, root.path().join("sub/.ignore"));
+        assert_eq!(error.depth, 2);
+        assert!(error.source.to_string().starts_with(line), "{error}");
+    }
+}
+
+#[test]
+fn a_bad_line_above_two_roots_is_reported_once() {
+    let root = tree(&["one/a", "two/a"]);
+    write(&root, ".ignore", "{open\na");
+    let roots = [root.path().join("one"), root.path().join("two")];
+    let filter = Filter::new().ignore_files(true);
+    let (paths, errors, _) = walk(root.path(), Walk::over(roots).filter(filter));
+    assert!(paths.is_empty(), "{paths:?}");
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!(errors[0].path.file_name(), Some(".ignore".as_ref()));
+}
+
+/// A mark of its encoding, and lines that end as they do elsewhere.
+#[test]
+fn files_from_elsewhere_are_read_as_git_reads_them() {
+    let root = tree(&["a", "b", "c"]);
+    write(&root, ".ignore", "\u{feff}a\r\nb\r\n");
+    let filter = Filter::new().ignore_files(true).skip_hidden(true);
+    assert_eq!(shown(root.path(), filter), ["c"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_of_rules_is_none() {
+    let filter = Filter::new().ignore_files(true).git_ignore(true).require_git(false);
+    // A directory; a named pipe, on which a reader would wait forever; a link that leads round in a circle.
+    let root = tree(&[".ignore/a", "b"]);
+    let made = std::process::Command::new("mkfifo").arg(root.path().join(".gitignore")).status();
+    assert!(made.expect("mkfifo").success());
+    assert_eq!(shown(root.path(), filter.clone()), [".gitignore", ".ignore", ".ignore/a", "b"]);
+    fs::remove_file(root.path().join(".gitignore")).expect("a pipe");
+    std::os::unix::fs::symlink(".gitignore", root.path().join(".gitignore")).expect("a link");
+    let (paths, errors, _) = walk(root.path(), Walk::new(root.path()).filter(filter));
+    assert_eq!(paths, [".gitignore", ".ignore", ".ignore/a", "b"]);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!(errors[0].operation, Operation::ReadIgnoreFile);
+}
+
+/// The repository's own rules hold in its linked worktrees, whether git wrote down where it is from the top or from here.
+#[test]
+fn a_linked_worktree_has_its_repositorys_rules() {
+    let root = tree(&[
+        "main/.git/info/exclude",
+        "main/.git/worktrees/linked/commondir",
+        "linked/a",
+        "linked/b",
+    ]);
+    write(&root, "main/.git/info/exclude", "a\n");
+    write(&root, "main/.git/worktrees/linked/commondir", "../..\n");
+    let filter = Filter::new().git_exclude(true).skip_hidden(true);
+    let linked = root.path().join("linked");
+    assert_eq!(shown(&linked, filter.clone()), ["a", "b"]);
+    let state = root.path().join("main/.git/worktrees/linked");
+    write(&root, "linked/.git", format!("gitdir: {}\n", state.display()));
+    assert_eq!(shown(&linked, filter.clone()), ["b"]);
+    write(&root, "linked/.git", "gitdir: ../main/.git/worktrees/linked\n");
+    assert_eq!(shown(&linked, filter.clone()), ["b"]);
+    write(&root, "linked/.git", "nonsense");
+    assert_eq!(shown(&linked, filter), ["a", "b"]);
+}
+
+#[test]
+fn a_repository_in_a_repository_has_rules_of_its_own() {
+    let root = tree(&[".git/", "a", "inner/.git/", "inner/a", "inner/b", "other/a", "other/b"]);
+    write(&root, ".gitignore", "a");
+    write(&root, "inner/.gitignore", "b");
+    let filter = Filter::new().git_ignore(true).skip_hidden(true);
+    assert_eq!(shown(root.path(), filter), ["inner", "inner/a", "other", "other/b"]);
+}
