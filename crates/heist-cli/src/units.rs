@@ -148,10 +148,10 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, SizeError> {
 }
 
 fn power_of(unit: &str) -> Result<u64, SizeError> {
-    let mut bytes = unit.bytes();
-    let letter = bytes.next().ok_or(SizeError::Invalid)?.to_ascii_uppercase();
+    let (letter, rest) = unit.as_bytes().split_first().ok_or(SizeError::Invalid)?;
+    let letter = letter.to_ascii_uppercase();
     let power = POWERS.iter().position(|&known| known == letter).ok_or(SizeError::Invalid)?;
-    let base: u64 = match bytes.as_slice() {
+    let base: u64 = match rest {
         b"" | b"iB" => 1024,
         b"B" => 1000,
         _ => return Err(SizeError::Invalid),
@@ -263,9 +263,14 @@ mod tests {
 
     #[test]
     fn a_unit_alone_is_shown_with_each_number() {
-        for (unit, expected) in
-            [("1M", "2"), ("M", "2M"), ("m", "2M"), ("MB", "2MB"), ("MiB", "2MiB"), ("KB", "1049kB")]
-        {
+        for (unit, expected) in [
+            ("1M", "2"),
+            ("M", "2M"),
+            ("m", "2M"),
+            ("MB", "2MB"),
+            ("MiB", "2MiB"),
+            ("KB", "1049kB"),
+        ] {
             assert_eq!(Unit::parse(unit).expect("a unit").show((1 << 20) + 1), expected, "{unit}");
         }
         assert_eq!(Unit::parse("si"), Ok(Unit::HUMAN_SI));

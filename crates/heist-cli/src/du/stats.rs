@@ -34,13 +34,20 @@ pub(crate) fn stats(usage: &Usage, walked: Duration, written: Duration) -> Strin
         ("threads", usage.threads.to_string()),
         (
             "tasks",
-            format!("{} run, {} of them stolen", count(metrics.tasks_run()), count(metrics.tasks_stolen)),
+            format!(
+                "{} run, {} of them stolen",
+                count(metrics.tasks_run()),
+                count(metrics.tasks_stolen)
+            ),
         ),
         (
             "steals",
             format!("{} tried, {} won", count(metrics.steals_tried), count(metrics.steals_won)),
         ),
-        ("sleep", format!("{} parks, {} wake-ups", count(metrics.parks), count(metrics.wakes_sent))),
+        (
+            "sleep",
+            format!("{} parks, {} wake-ups", count(metrics.parks), count(metrics.wakes_sent)),
+        ),
     ];
     rows.iter().map(|(name, value)| format!("{name:<10}{value}\n")).collect()
 }

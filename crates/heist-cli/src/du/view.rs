@@ -2,7 +2,9 @@
 //! make no sense together are refused here, before anything is walked.
 
 use super::arguments::{DuArguments, Format, Order};
+use super::input;
 use crate::units::{Threshold, Unit};
+use heist_walk::Symlinks;
 use heist_walk::usage::{Detail, Size};
 
 /// Levels that `text` shows if it is not told.
@@ -44,6 +46,8 @@ pub(crate) struct View {
     pub(crate) reverse: bool,
     pub(crate) by_extension: bool,
     pub(crate) grand_total: bool,
+    /// Whether roots that are symbolic links are followed.
+    pub(crate) follows_roots: bool,
     /// What ends a line.
     pub(crate) terminator: u8,
 }
@@ -92,6 +96,7 @@ impl View {
             reverse: arguments.reverse,
             by_extension: arguments.by_extension,
             grand_total: arguments.grand_total,
+            follows_roots: input::symlinks(&arguments.selection) != Symlinks::Never,
             terminator: if arguments.null { b'\0' } else { b'\n' },
         })
     }
@@ -124,7 +129,11 @@ fn check_format(arguments: &DuArguments) -> Result<(), String> {
         (arguments.null, "--null", &lines),
         (arguments.grand_total, "--total", &[Format::Text, Format::Du, Format::Json]),
         (arguments.by_extension, "--by-extension", &[Format::Text, Format::Json, Format::Csv]),
-        (arguments.summarize || arguments.max_depth.is_some(), "--summarize or --max-depth", &trees),
+        (
+            arguments.summarize || arguments.max_depth.is_some(),
+            "--summarize or --max-depth",
+            &trees,
+        ),
         (arguments.threshold.is_some(), "--threshold", &trees),
         (is_negative, "--threshold with a minus", &[Format::Text, Format::Du, Format::Csv]),
     ];

@@ -11,7 +11,7 @@
 //!
 //! Quotes are those of RFC 4180, lines end with a newline.
 
-use super::{Names, Output, kind_name, shown};
+use super::{Names, Output, kind_name, root_kind, shown};
 use crate::du::traverse::{Step, root_path, traverse};
 use crate::du::view::View;
 use crate::escape;
@@ -20,17 +20,13 @@ use heist_walk::usage::{Size, Usage};
 use std::io::{self, Write};
 
 /// Writes the table.
-pub(super) fn write(
-    usage: &Usage,
-    view: &View,
-    output: &mut Output<impl Write>,
-) -> io::Result<()> {
+pub(super) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>) -> io::Result<()> {
     output.out.write_all(b"path,kind,bytes,allocated,inodes,path_base64\n")?;
     let Some(tree) = &usage.tree else {
         for root in &usage.roots {
             let Some(size) = root.size.filter(|size| view.admits(*size)) else { continue };
             let path = root_path(root.path.as_os_str().as_encoded_bytes());
-            write_line(path, root.kind, size, output)?;
+            write_line(path, root_kind(&root.path, view), size, output)?;
         }
         return Ok(());
     };

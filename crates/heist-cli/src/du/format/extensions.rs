@@ -4,7 +4,7 @@
 //! empty extension for files without one; what is not UTF-8 is U+FFFD.
 
 use super::text::Lines;
-use super::{Output, csv, grand_total, shown};
+use super::{Output, csv, shown};
 use crate::color::Role;
 use crate::du::view::View;
 use crate::units::grouped;
@@ -19,7 +19,7 @@ pub(super) fn write_text(
     view: &View,
     output: &mut Output<impl Write>,
 ) -> io::Result<()> {
-    let total = grand_total(usage);
+    let total = usage.total();
     let lines = Lines::new(view, total);
     let mut extensions = admitted(usage, view);
     let rest = extensions.split_off(extensions.len().min(view.top));

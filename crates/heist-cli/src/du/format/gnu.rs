@@ -3,18 +3,14 @@
 //! The lines are those of GNU du, byte for byte, in another order; but a file with several names is counted for the first
 //! one by name, where GNU du counts it for the one that it comes to first.
 
-use super::{Output, grand_total};
+use super::Output;
 use crate::du::traverse::{Step, root_path, traverse};
 use crate::du::view::View;
 use heist_walk::usage::{Size, Usage};
 use std::io::{self, Write};
 
 /// Writes the lines.
-pub(super) fn write(
-    usage: &Usage,
-    view: &View,
-    output: &mut Output<impl Write>,
-) -> io::Result<()> {
+pub(super) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>) -> io::Result<()> {
     match &usage.tree {
         None => {
             for root in &usage.roots {
@@ -38,7 +34,7 @@ pub(super) fn write(
         }
     }
     if view.grand_total {
-        write_line(grand_total(usage), b"total", view, output)?;
+        write_line(usage.total(), b"total", view, output)?;
     }
     Ok(())
 }

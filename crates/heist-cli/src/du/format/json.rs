@@ -19,7 +19,7 @@
 //! - `complete` is false if the walk was ended early; `errors` counts what could not be read.
 //! - `extensions` is there with `--by-extension`: the largest first, in small letters, `""` for none.
 
-use super::{grand_total, kind_name};
+use super::{kind_name, root_kind};
 use crate::du::traverse::{Step, root_path, traverse};
 use crate::du::view::View;
 use crate::escape::{write_base64, write_json_string};
@@ -37,7 +37,7 @@ pub(super) fn write(usage: &Usage, view: &View, out: &mut impl Write) -> io::Res
         out,
         "{{\"format\":\"heist-du\",\"version\":{VERSION},\"complete\":{complete},\"errors\":{errors},\"total\":{{"
     )?;
-    write_size(grand_total(usage), out)?;
+    write_size(usage.total(), out)?;
     out.write_all(b"},\n\"roots\":[")?;
     let mut roots = 0_usize;
     match &usage.tree {
@@ -46,7 +46,7 @@ pub(super) fn write(usage: &Usage, view: &View, out: &mut impl Write) -> io::Res
                 let Some(size) = root.size.filter(|size| view.admits(*size)) else { continue };
                 separate(&mut roots, out)?;
                 let path = root_path(root.path.as_os_str().as_encoded_bytes());
-                begin_entry(path, root.kind, size, out)?;
+                begin_entry(path, root_kind(&root.path, view), size, out)?;
                 out.write_all(b"}")?;
             }
         }
@@ -64,12 +64,7 @@ pub(super) fn write(usage: &Usage, view: &View, out: &mut impl Write) -> io::Res
     out.write_all(b"}\n")
 }
 
-fn write_tree(
-    tree: &UsageTree,
-    root: NodeId,
-    view: &View,
-    out: &mut impl Write,
-) -> io::Result<()> {
+fn write_tree(tree: &UsageTree, root: NodeId, view: &View, out: &mut impl Write) -> io::Result<()> {
     // How many entries have been written of each directory that is open.
     let mut written = vec![0];
     traverse(tree, root, view.depth_max, |visit| {

@@ -13,9 +13,11 @@ use super::view::View;
 use crate::color::Colors;
 use crate::escape;
 use heist_walk::FileKind;
-use heist_walk::usage::{Size, Usage};
+use heist_walk::usage::Usage;
 use std::ffi::OsStr;
+use std::fs::FileType;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// How names are written where the format itself does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +52,7 @@ impl<W: Write> Output<W> {
 ///
 /// # Errors
 /// Those of writing.
-pub(crate) fn write(
-    usage: &Usage,
-    view: &View,
-    output: &mut Output<impl Write>,
-) -> io::Result<()> {
+pub(crate) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>) -> io::Result<()> {
     match view.format {
         Format::Text if view.by_extension => extensions::write_text(usage, view, output),
         Format::Text => text::write(usage, view, output),
@@ -67,11 +65,6 @@ pub(crate) fn write(
     output.out.flush()
 }
 
-/// All roots together.
-fn grand_total(usage: &Usage) -> Size {
-    usage.roots.iter().filter_map(|root| root.size).sum()
-}
-
 /// A name, fit to be seen by a terminal.
 fn shown(name: &[u8]) -> std::borrow::Cow<'_, str> {
     escape::for_terminal(os_str(name))
@@ -80,6 +73,47 @@ fn shown(name: &[u8]) -> std::borrow::Cow<'_, str> {
 #[cfg(unix)]
 fn os_str(bytes: &[u8]) -> &OsStr {
     std::os::unix::ffi::OsStrExt::from_bytes(bytes)
+}
+
+#[cfg(not(unix))]
+fn os_str(bytes: &[u8]) -> &OsStr {
+    // Names come from the system as text there, and roots from the command line do, too.
+    OsStr::new(std::str::from_utf8(bytes).unwrap_or("?"))
+}
+
+/// What a root is, where there is no tree that says so.
+fn root_kind(path: &Path, view: &View) -> FileKind {
+    let asked = if view.follows_roots { path.metadata() } else { path.symlink_metadata() };
+    // It was there a moment ago.
+    asked.map_or(FileKind::Other, |metadata| kind_of(metadata.file_type()))
+}
+
+fn kind_of(file_type: FileType) -> FileKind {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if file_type.is_fifo() {
+            return FileKind::Fifo;
+        }
+        if file_type.is_socket() {
+            return FileKind::Socket;
+        }
+        if file_type.is_char_device() {
+            return FileKind::CharacterDevice;
+        }
+        if file_type.is_block_device() {
+            return FileKind::BlockDevice;
+        }
+    }
+    if file_type.is_dir() {
+        FileKind::Directory
+    } else if file_type.is_file() {
+        FileKind::File
+    } else if file_type.is_symlink() {
+        FileKind::Symlink
+    } else {
+        FileKind::Other
+    }
 }
 
 /// What a kind of entry is called in `json` and `csv`.

@@ -6,9 +6,9 @@
 //! Not written: owners, permissions and times (ncdu's extended mode), and what a filter left out.
 
 use super::{Names, Output, shown};
+use crate::du::traverse::{Step, traverse};
 use heist_walk::FileKind;
 use heist_walk::usage::{NodeId, Usage, UsageTree};
-use crate::du::traverse::{Step, traverse};
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,7 +16,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) fn write(usage: &Usage, output: &mut Output<impl Write>) -> io::Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    write!(output.out, "[1,2,{{\"progname\":\"heist\",\"progver\":\"{version}\",\"timestamp\":{now}}}")?;
+    write!(
+        output.out,
+        "[1,2,{{\"progname\":\"heist\",\"progver\":\"{version}\",\"timestamp\":{now}}}"
+    )?;
     let tree = usage.tree.as_ref();
     if let Some((tree, root)) = tree.and_then(|tree| Some((tree, tree.roots().next()?))) {
         traverse(tree, root, usize::MAX, |visit| {
@@ -35,11 +38,7 @@ pub(super) fn write(usage: &Usage, output: &mut Output<impl Write>) -> io::Resul
     output.out.write_all(b"]\n")
 }
 
-fn write_entry(
-    tree: &UsageTree,
-    node: NodeId,
-    output: &mut Output<impl Write>,
-) -> io::Result<()> {
+fn write_entry(tree: &UsageTree, node: NodeId, output: &mut Output<impl Write>) -> io::Result<()> {
     output.out.write_all(b"{\"name\":\"")?;
     write_name(tree.name(node).as_encoded_bytes(), output)?;
     output.out.write_all(b"\"")?;

@@ -3,7 +3,7 @@
 //! Percent and bars are shares of all roots together. Of each directory the largest entries are shown, and in one line how
 //! many more there are. A directory that is over a limit (`-t -SIZE`) is shown if something below it is not.
 
-use super::{Output, grand_total, shown};
+use super::{Output, shown};
 use crate::color::Role;
 use crate::du::arguments::Order;
 use crate::du::traverse::root_path;
@@ -37,16 +37,15 @@ struct Row {
 enum What {
     Entry(NodeId),
     /// Entries of a directory that are not shown.
-    More { count: usize, size: Size },
+    More {
+        count: usize,
+        size: Size,
+    },
 }
 
 /// Writes the tree.
-pub(super) fn write(
-    usage: &Usage,
-    view: &View,
-    output: &mut Output<impl Write>,
-) -> io::Result<()> {
-    let total = grand_total(usage);
+pub(super) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>) -> io::Result<()> {
+    let total = usage.total();
     let lines = Lines::new(view, total);
     match &usage.tree {
         None => {
@@ -207,7 +206,8 @@ impl<'a> Lines<'a> {
             // (A share is at most 1, so this is at most the bar's length.)
             let filled = (share * BAR_COLUMNS as f64).round() as usize;
             let (filled, empty) = ("█".repeat(filled), "░".repeat(BAR_COLUMNS - filled));
-            let (filled, empty) = (colors.paint(Role::Bar, filled), colors.paint(Role::Faint, empty));
+            let (filled, empty) =
+                (colors.paint(Role::Bar, filled), colors.paint(Role::Faint, empty));
             write!(output.out, "{filled}{empty} ")?;
             used += BAR_COLUMNS + 1;
         }
