@@ -12,6 +12,7 @@ mod error;
 mod filter;
 mod metadata;
 mod sys;
+pub mod usage;
 mod visitor;
 mod walk;
 

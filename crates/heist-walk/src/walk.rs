@@ -159,6 +159,16 @@ impl Walk {
         self
     }
 
+    /// Where it starts.
+    pub(crate) fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
+    /// Which symbolic links it follows.
+    pub(crate) fn followed_symlinks(&self) -> Symlinks {
+        self.symlinks
+    }
+
     /// The walk's counters, to be watched while it runs.
     #[must_use]
     pub fn progress(&self) -> Progress {

@@ -1,0 +1,289 @@
+//! From what the workers have found to a tree: one pass, in the order of a serial walk.
+//!
+//! That order (roots as they were given, names by their bytes, what is in a directory before the next name) is what makes
+//! the result the same for any number of workers. Whatever the walk came to several times has its place where this order
+//! comes to it first:
+//! - of the names of a file the first counts;
+//! - a directory that was entered elsewhere (a root in a root, or a link's target) moves here with all that is in it, if it
+//!   has no place yet, and is left out otherwise.
+//!
+//! Nothing here recurses: trees may be deeper than the stack.
+
+use super::Size;
+use super::extensions::Extensions;
+use super::inodes::InodeSet;
+use super::record::{Marks, NONE, Records};
+use super::tree::{Directory, UsageTree};
+use super::tree_visitor::{Found, SharedTree};
+use crate::metadata::FileIdentity;
+use std::collections::HashMap;
+
+/// A tree, and what else came out.
+pub(super) struct Built {
+    pub(super) tree: UsageTree,
+    /// By number; `None` for those that have no place of their own.
+    pub(super) roots: Vec<Option<(u32, Size)>>,
+    pub(super) extensions: Extensions,
+}
+
+/// Puts together what the workers have found below `roots` roots.
+pub(super) fn build(found: Vec<Found>, shared: &SharedTree, roots: usize) -> Built {
+    let mut arenas = Vec::new();
+    let mut sums = Vec::new();
+    let mut with_errors = Vec::new();
+    let mut root_records = vec![NONE; roots];
+    let mut extensions = Extensions::default();
+    for found in found {
+        arenas.push(found.arena);
+        sums.push(found.sums);
+        with_errors.push(found.with_errors);
+        for (root, record) in found.roots {
+            root_records[root] = record;
+        }
+        extensions.merge(found.extensions);
+    }
+    let mut records = Records::new(arenas, &shared.numbers);
+    let mut directories = Vec::new();
+    let entered_elsewhere = number_directories(&mut records, &mut directories);
+    for id in with_errors.into_iter().flatten() {
+        records.get_mut(id).marks.set(Marks::ERRORS);
+    }
+    for (id, sum) in sums.into_iter().flatten() {
+        directories[records.get(id).directory()].total += sum;
+    }
+    let order = order_by_parent(&records, &mut directories);
+    let tree = UsageTree { records, directories, order, roots: Vec::new(), len: 0 };
+    let mut placing = Placing {
+        counted: InodeSet::new(false),
+        keep_files: shared.keep_files,
+        extensions: shared.by_extension.then_some(extensions),
+        entered_elsewhere,
+        tree,
+    };
+    let placed = root_records.into_iter().map(|root| placing.place_root(root)).collect();
+    let extensions = placing.extensions.unwrap_or_default();
+    Built { tree: placing.tree, roots: placed, extensions }
+}
+
+/// Numbers the directories. Says where those are entered that some record says are entered elsewhere.
+fn number_directories(
+    records: &mut Records,
+    directories: &mut Vec<Directory>,
+) -> HashMap<FileIdentity, u32> {
+    let mut elsewhere = HashMap::new();
+    for id in records.ids() {
+        let identity = records.identity(id);
+        let record = records.get_mut(id);
+        if record.kind.is_dir() {
+            record.links_or_directory =
+                u32::try_from(directories.len()).expect("directories are fewer than ids");
+            directories.push(Directory::default());
+            if record.marks.has(Marks::ENTERED_ELSEWHERE) {
+                elsewhere.extend(identity.map(|identity| (identity, NONE)));
+            }
+        }
+    }
+    if elsewhere.is_empty() {
+        return elsewhere;
+    }
+    for id in records.ids() {
+        let record = records.get(id);
+        if record.kind.is_dir()
+            && !record.marks.has(Marks::ENTERED_ELSEWHERE)
+            && let Some(identity) = records.identity(id)
+            && let Some(entered) = elsewhere.get_mut(&identity)
+        {
+            *entered = id;
+        }
+    }
+    elsewhere
+}
+
+/// The entries of each directory together, not sorted.
+fn order_by_parent(records: &Records, directories: &mut [Directory]) -> Vec<u32> {
+    let directory_of = |id: u32| {
+        let parent = records.get(id).parent;
+        (parent != NONE).then(|| records.get(parent).directory())
+    };
+    for directory in records.ids().filter_map(directory_of) {
+        directories[directory].entries += 1;
+    }
+    let mut entries = 0;
+    for directory in &mut *directories {
+        directory.first = entries;
+        entries += std::mem::take(&mut directory.entries);
+    }
+    let mut order = vec![NONE; entries as usize];
+    for id in records.ids() {
+        if let Some(directory) = directory_of(id) {
+            let directory = &mut directories[directory];
+            order[(directory.first + directory.entries) as usize] = id;
+            directory.entries += 1;
+        }
+    }
+    order
+}
+
+/// A directory on the way down.
+struct Level {
+    id: u32,
+    /// The next of its entries, in the tree's order.
+    next: usize,
+    end: usize,
+    /// Where the next one goes that has a place: the others are closed up.
+    kept: usize,
+}
+
+/// What becomes of a record that the serial order has come to.
+enum Place {
+    /// It is not in the tree.
+    None,
+    /// It is, and is done. What it adds.
+    File(Size),
+    /// It is a directory.
+    Directory,
+}
+
+/// The pass over the tree.
+struct Placing {
+    tree: UsageTree,
+    /// Files that may have further names.
+    counted: InodeSet,
+    keep_files: bool,
+    extensions: Option<Extensions>,
+    entered_elsewhere: HashMap<FileIdentity, u32>,
+}
+
+impl Placing {
+    /// Gives a root and all that is below its place: what it takes.
+    fn place_root(&mut self, root: u32) -> Option<(u32, Size)> {
+        if root == NONE {
+            return None;
+        }
+        let size = match self.place(root) {
+            Place::None => return None,
+            Place::File(_) if self.tree.records.get(root).marks.has(Marks::NOT_COUNTED) => {
+                return None;
+            }
+            Place::File(size) => size,
+            Place::Directory => self.place_below(root),
+        };
+        self.tree.roots.push(root);
+        self.tree.len += 1;
+        Some((root, size))
+    }
+
+    /// Gives everything below a directory its place: what it takes.
+    fn place_below(&mut self, root: u32) -> Size {
+        let mut levels = vec![self.go_down(root)];
+        let mut total = Size::default();
+        while let Some(level) = levels.last_mut() {
+            if level.next == level.end {
+                total = self.go_up(level);
+                levels.pop();
+                if let Some(above) = levels.last() {
+                    self.directory_mut(above.id).total += total;
+                }
+                continue;
+            }
+            let id = self.tree.order[level.next];
+            level.next += 1;
+            let (kept, within) = (level.kept, level.id);
+            let place = self.place(id);
+            let keep = match place {
+                Place::None => false,
+                Place::File(_) => self.keep_files,
+                Place::Directory => true,
+            };
+            if keep {
+                self.tree.order[kept] = id;
+                self.tree.len += 1;
+                level.kept += 1;
+            }
+            match place {
+                Place::None => {}
+                Place::File(size) => self.directory_mut(within).total += size,
+                Place::Directory => levels.push(self.go_down(id)),
+            }
+        }
+        total
+    }
+
+    fn place(&mut self, id: u32) -> Place {
+        let record = self.tree.records.get(id);
+        if record.kind.is_dir() {
+            return self.place_directory(id);
+        }
+        let size = record.own_size();
+        if !record.marks.has(Marks::MAY_REPEAT) {
+            return Place::File(size);
+        }
+        let identity = self.tree.records.identity(id);
+        if identity.is_none_or(|identity| self.counted.insert(identity)) {
+            if let Some(extensions) = &mut self.extensions {
+                extensions.add(self.tree.records.name(id), size);
+            }
+            return Place::File(size);
+        }
+        self.tree.records.get_mut(id).marks.set(Marks::NOT_COUNTED);
+        Place::File(Size::default())
+    }
+
+    fn place_directory(&mut self, id: u32) -> Place {
+        let records = &mut self.tree.records;
+        let mut entered = id;
+        if records.get(id).marks.has(Marks::ENTERED_ELSEWHERE) {
+            let identity = records.identity(id);
+            let elsewhere = identity.and_then(|identity| self.entered_elsewhere.get(&identity));
+            // Nowhere: it was replaced since the walk began, or the walk was stopped. It is what its own record says.
+            entered = elsewhere.copied().filter(|&elsewhere| elsewhere != NONE).unwrap_or(id);
+        }
+        let marks = &mut records.get_mut(entered).marks;
+        if marks.has(Marks::PLACED) {
+            return Place::None;
+        }
+        marks.set(Marks::PLACED);
+        if entered != id {
+            self.move_contents(entered, id);
+        }
+        Place::Directory
+    }
+
+    /// Moves what is in a directory to another record of it.
+    fn move_contents(&mut self, from: u32, to: u32) {
+        let moved = std::mem::take(self.directory_mut(from));
+        *self.directory_mut(to) = moved;
+        for entry in moved.range() {
+            let id = self.tree.order[entry];
+            self.tree.records.get_mut(id).parent = to;
+        }
+        if self.tree.records.get(from).marks.has(Marks::ERRORS) {
+            self.tree.records.get_mut(to).marks.set(Marks::ERRORS);
+        }
+    }
+
+    fn go_down(&mut self, id: u32) -> Level {
+        let own = self.tree.records.get(id).own_size();
+        let directory = self.directory_mut(id);
+        directory.total += own;
+        let range = directory.range();
+        let records = &self.tree.records;
+        let name = |id: &u32| records.name(*id).as_encoded_bytes();
+        self.tree.order[range.clone()].sort_unstable_by(|one, other| name(one).cmp(name(other)));
+        Level { id, next: range.start, end: range.end, kept: range.start }
+    }
+
+    /// Everything in a directory has its place: what it takes.
+    fn go_up(&mut self, level: &Level) -> Size {
+        let directory = self.directory_mut(level.id);
+        #[expect(clippy::cast_possible_truncation, reason = "not more than there were before")]
+        let kept = level.kept as u32;
+        directory.entries = kept - directory.first;
+        directory.total
+    }
+
+    fn directory_mut(&mut self, id: u32) -> &mut Directory {
+        let place = self.tree.records.get(id).directory();
+        &mut self.tree.directories[place]
+    }
+}

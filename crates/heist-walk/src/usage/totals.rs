@@ -1,0 +1,117 @@
+//! [`TotalsVisitor`]: a sum for each root, and nothing kept for a directory or a file.
+//!
+//! Only a file with several names goes to a set that all workers share, and belongs to the first root that has a name of
+//! it. So the sums are the same whatever the order in which the workers come to things.
+
+use super::inodes::{Claim, SharedInodes};
+use super::overlap::RootIdentities;
+use super::{OnError, Size};
+use crate::entry::Entry;
+use crate::error::WalkError;
+use crate::metadata::{FileIdentity, Metadata};
+use crate::visitor::{Enter, Flow, Visitor};
+use std::sync::Arc;
+
+/// What all workers share.
+#[derive(Debug)]
+pub(super) struct SharedTotals {
+    /// Files that were counted; `None` if everything counts each time.
+    pub(super) counted: Option<SharedInodes>,
+    /// Whether files with one name, and directories, may be met again: links to them are followed.
+    pub(super) all_may_repeat: bool,
+    /// Directories that are counted as roots, and so nowhere else.
+    pub(super) roots: RootIdentities,
+}
+
+/// One root's sums, on one worker.
+#[derive(Clone, Copy, Debug, Default)]
+struct RootSums {
+    counted: Size,
+    /// What was counted here, perhaps by another worker, until an earlier root turned out to have it.
+    given_up: Size,
+}
+
+/// See the module's documentation.
+pub(super) struct TotalsVisitor<E> {
+    shared: Arc<SharedTotals>,
+    sums: Vec<RootSums>,
+    on_error: Arc<E>,
+}
+
+impl<E> TotalsVisitor<E> {
+    pub(super) fn new(roots: usize, shared: Arc<SharedTotals>, on_error: Arc<E>) -> Self {
+        Self { shared, sums: vec![RootSums::default(); roots], on_error }
+    }
+
+    /// The sums of all workers; `None` for a root that has nothing of its own.
+    pub(super) fn merge(roots: usize, visitors: &[Self]) -> Vec<Option<Size>> {
+        let sums = (0..roots).map(|root| {
+            let of_root = visitors.iter().map(|visitor| &visitor.sums[root]);
+            let counted: Size = of_root.clone().map(|sums| sums.counted).sum();
+            let given_up: Size = of_root.map(|sums| sums.given_up).sum();
+            counted.without(given_up)
+        });
+        sums.map(|size| (size.inodes > 0).then_some(size)).collect()
+    }
+
+    /// Whether this is the first time that the walk comes to a file.
+    #[cold]
+    fn claim(&mut self, root: usize, file: FileIdentity, size: Size) -> bool {
+        let Some(counted) = &self.shared.counted else { return true };
+        // There are no more roots than that in a walk that is only summed up.
+        let owner = u16::try_from(root).unwrap_or(u16::MAX);
+        match counted.claim(file, owner) {
+            Claim::First => true,
+            Claim::Taken => false,
+            Claim::From(later) => {
+                self.sums[usize::from(later)].given_up += size;
+                true
+            }
+        }
+    }
+
+    /// Adds an entry to its root; `false` if it is counted elsewhere.
+    #[inline]
+    fn count(&mut self, entry: &Entry<'_>, metadata: &Metadata, may_repeat: bool) -> bool {
+        let size = Size::of(metadata);
+        if may_repeat
+            && let Some(file) = metadata.identity()
+            && !self.claim(entry.root(), file, size)
+        {
+            return false;
+        }
+        if let Some(sums) = self.sums.get_mut(entry.root()) {
+            sums.counted += size;
+        }
+        true
+    }
+}
+
+impl<E: OnError> Visitor for TotalsVisitor<E> {
+    type Dir = ();
+
+    fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&()>) -> Enter<()> {
+        let Some(metadata) = dir.metadata() else { return Enter::Into(()) };
+        let is_root = parent.is_none();
+        if !is_root && self.shared.roots.contains(metadata) {
+            return Enter::Skip;
+        }
+        if self.count(dir, metadata, self.shared.all_may_repeat) {
+            Enter::Into(())
+        } else {
+            Enter::Skip
+        }
+    }
+
+    fn file(&mut self, file: &Entry<'_>, _parent: Option<&()>) -> Flow {
+        if let Some(metadata) = file.metadata() {
+            self.count(file, metadata, metadata.links > 1 || self.shared.all_may_repeat);
+        }
+        Flow::Continue
+    }
+
+    fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
+        (self.on_error)(&error);
+        Flow::Continue
+    }
+}

@@ -1,0 +1,165 @@
+//! [`TreeVisitor`]: keeps a record for each directory, and for each file if the tree is to have files.
+//!
+//! Where files are only summed up, their worker adds them to a sum of its own for the directory at hand. A worker has all
+//! of a block before it goes to another directory, so there is one such sum for each directory, and one more for each
+//! further block of a large one. Who sums what is forgotten when the tree is [built](super::build).
+//!
+//! A file that may have other names in the walk has a record of its own in any case: only the whole tree tells which of its
+//! names comes first.
+
+use super::extensions::Extensions;
+use super::inodes::SharedInodes;
+use super::overlap::RootIdentities;
+use super::record::{Arena, Marks, NONE, Numbers};
+use super::{OnError, Size};
+use crate::entry::Entry;
+use crate::error::{Operation, WalkError};
+use crate::metadata::Metadata;
+use crate::visitor::{Enter, Flow, Visitor};
+use std::sync::Arc;
+
+/// What all workers share.
+#[derive(Debug)]
+pub(super) struct SharedTree {
+    pub(super) numbers: Numbers,
+    /// Whether each file has a record.
+    pub(super) keep_files: bool,
+    /// Whether there are sums by extension.
+    pub(super) by_extension: bool,
+    /// How the walk may come to something again; `None` if everything counts each time.
+    pub(super) repeats: Option<Repeats>,
+}
+
+/// How a walk may come to something again.
+#[derive(Debug)]
+pub(super) struct Repeats {
+    /// Over links to anything, and not only by further names of a file.
+    pub(super) over_links: bool,
+    /// Over roots in roots.
+    pub(super) roots: RootIdentities,
+    /// The directories that were entered: all if links are followed, and otherwise the roots.
+    pub(super) entered: SharedInodes,
+}
+
+impl Repeats {
+    /// Whether a directory is entered elsewhere, or at least was.
+    fn is_entered_elsewhere(&self, metadata: &Metadata, is_root: bool) -> bool {
+        if self.over_links || is_root {
+            metadata.identity().is_some_and(|directory| !self.entered.insert(directory))
+        } else {
+            self.roots.contains(metadata)
+        }
+    }
+
+    #[inline]
+    fn may_repeat(&self, file: &Metadata) -> bool {
+        file.links > 1 || self.over_links || self.roots.contains(file)
+    }
+}
+
+/// What one worker has found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) arena: Arena,
+    /// Roots, by their numbers in the walk.
+    pub(super) roots: Vec<(usize, u32)>,
+    /// Sums of files without records, each for a directory. The last one is not complete before the walk ends.
+    pub(super) sums: Vec<(u32, Size)>,
+    /// Directories that could not be read, or not completely.
+    pub(super) with_errors: Vec<u32>,
+    pub(super) extensions: Extensions,
+}
+
+/// See the module's documentation.
+pub(super) struct TreeVisitor<E> {
+    shared: Arc<SharedTree>,
+    found: Found,
+    on_error: Arc<E>,
+}
+
+impl<E> TreeVisitor<E> {
+    pub(super) fn new(shared: Arc<SharedTree>, on_error: Arc<E>) -> Self {
+        Self { shared, found: Found::default(), on_error }
+    }
+
+    pub(super) fn into_found(self) -> Found {
+        self.found
+    }
+
+    #[inline]
+    fn keep(
+        &mut self,
+        entry: &Entry<'_>,
+        metadata: &Metadata,
+        parent: u32,
+        marks: Marks,
+    ) -> Option<u32> {
+        let Found { arena, roots, .. } = &mut self.found;
+        let id = arena.push(&self.shared.numbers, entry.name(), metadata, parent, marks)?;
+        if parent == NONE {
+            roots.push((entry.root(), id));
+        }
+        Some(id)
+    }
+
+    #[inline]
+    fn add_to_sum(&mut self, directory: u32, size: Size) {
+        match self.found.sums.last_mut() {
+            Some((current, sum)) if *current == directory => *sum += size,
+            _ => self.found.sums.push((directory, size)),
+        }
+    }
+}
+
+impl<E: OnError> Visitor for TreeVisitor<E> {
+    /// The directory's record.
+    type Dir = u32;
+
+    fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&u32>) -> Enter<u32> {
+        let Some(metadata) = dir.metadata() else { return Enter::Skip };
+        let is_root = parent.is_none();
+        let elsewhere = self
+            .shared
+            .repeats
+            .as_ref()
+            .is_some_and(|repeats| repeats.is_entered_elsewhere(metadata, is_root));
+        let marks = if elsewhere { Marks::ENTERED_ELSEWHERE } else { Marks::NOTHING };
+        match self.keep(dir, metadata, parent.copied().unwrap_or(NONE), marks) {
+            None => Enter::Quit,
+            Some(_) if elsewhere => Enter::Skip,
+            Some(id) => Enter::Into(id),
+        }
+    }
+
+    #[inline]
+    fn file(&mut self, file: &Entry<'_>, parent: Option<&u32>) -> Flow {
+        let Some(metadata) = file.metadata() else { return Flow::Continue };
+        let repeats = self.shared.repeats.as_ref();
+        let may_repeat = repeats.is_some_and(|repeats| repeats.may_repeat(metadata));
+        if self.shared.by_extension && !may_repeat {
+            self.found.extensions.add(file.name(), Size::of(metadata));
+        }
+        match parent {
+            Some(&directory) if !self.shared.keep_files && !may_repeat => {
+                self.add_to_sum(directory, Size::of(metadata));
+                Flow::Continue
+            }
+            _ => {
+                let marks = if may_repeat { Marks::MAY_REPEAT } else { Marks::NOTHING };
+                match self.keep(file, metadata, parent.copied().unwrap_or(NONE), marks) {
+                    Some(_) => Flow::Continue,
+                    None => Flow::Quit,
+                }
+            }
+        }
+    }
+
+    fn error(&mut self, error: WalkError, parent: Option<&u32>) -> Flow {
+        // Without its ignore rules a directory is still read.
+        if error.operation != Operation::ReadIgnoreFile {
+            self.found.with_errors.extend(parent);
+        }
+        (self.on_error)(&error);
+        Flow::Continue
+    }
+}
