@@ -247,5 +247,8 @@ fn label(tree: &UsageTree, node: NodeId, depth: usize) -> (String, Role) {
     if tree.has_errors(node) {
         label.push_str(" (incomplete)");
     }
+    if !tree.is_counted(node) {
+        label.push_str(" (counted elsewhere)");
+    }
     (label, if is_directory { Role::Directory } else { Role::File })
 }
