@@ -1,0 +1,77 @@
+//! `--by-extension`: a table of extensions instead of a tree, as text and as CSV.
+//!
+//! Extensions are in small letters and come with the largest first. As CSV: `extension,files,bytes,allocated,inodes`, an
+//! empty extension for files without one; what is not UTF-8 is U+FFFD.
+
+use super::text::Lines;
+use super::{Output, csv, shown};
+use crate::color::Role;
+use crate::du::view::View;
+use crate::units::grouped;
+use heist_walk::usage::{Size, Usage};
+use std::cmp::Reverse;
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+/// Writes the table as text.
+pub(super) fn write_text(
+    usage: &Usage,
+    view: &View,
+    output: &mut Output<impl Write>,
+) -> io::Result<()> {
+    let total = usage.total();
+    let lines = Lines::new(view, total);
+    let mut extensions = admitted(usage, view);
+    let rest = extensions.split_off(extensions.len().min(view.top));
+    if view.order == crate::du::arguments::Order::Name {
+        extensions.sort_by(|a, b| a.0.cmp(&b.0));
+    }
+    if view.reverse {
+        extensions.reverse();
+    }
+    for (extension, size, files) in extensions {
+        let name = match extension.as_encoded_bytes() {
+            b"" => "(no extension)".into(),
+            extension => format!(".{}", shown(extension)),
+        };
+        let files = plural(*files, "file");
+        lines.write(*size, "", &format!("{name}  {files}"), Role::File, output)?;
+    }
+    if !rest.is_empty() {
+        let size = rest.iter().map(|(_, size, _)| *size).sum();
+        let name = format!("({} more)", grouped(rest.len() as u64));
+        lines.write(size, "", &name, Role::Faint, output)?;
+    }
+    if view.grand_total {
+        lines.write(total, "", "total", Role::Faint, output)?;
+    }
+    Ok(())
+}
+
+/// Writes the table as CSV.
+pub(super) fn write_csv(
+    usage: &Usage,
+    view: &View,
+    output: &mut Output<impl Write>,
+) -> io::Result<()> {
+    output.out.write_all(b"extension,files,bytes,allocated,inodes\n")?;
+    for (extension, size, files) in admitted(usage, view) {
+        csv::write_field(extension.as_encoded_bytes(), output)?;
+        let Size { len, allocated, inodes, .. } = size;
+        writeln!(output.out, ",{files},{len},{allocated},{inodes}")?;
+    }
+    Ok(())
+}
+
+/// The extensions that are shown, the largest first.
+fn admitted<'a>(usage: &'a Usage, view: &View) -> Vec<&'a (OsString, Size, u64)> {
+    let mut extensions: Vec<_> =
+        usage.extensions.iter().filter(|(_, size, _)| view.admits(*size)).collect();
+    // They come by what they take on the disk, then by name; sorting keeps that order among equals.
+    extensions.sort_by_key(|(_, size, _)| Reverse(view.amount(*size)));
+    extensions
+}
+
+fn plural(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}

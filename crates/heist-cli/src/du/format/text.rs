@@ -1,0 +1,254 @@
+//! `--format text`: a tree with bars and percent, for people.
+//!
+//! Percent and bars are shares of all roots together. Of each directory the largest entries are shown, and in one line how
+//! many more there are. A directory that is over a limit (`-t -SIZE`) is shown if something below it is not.
+
+use super::{Output, shown};
+use crate::color::Role;
+use crate::du::arguments::Order;
+use crate::du::traverse::root_path;
+use crate::du::view::View;
+use crate::escape::shortened;
+use crate::units::{Threshold, grouped};
+use heist_walk::usage::{NodeId, Size, Usage, UsageTree};
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+/// Columns of a bar where there is room for one.
+const BAR_COLUMNS: usize = 20;
+
+/// Columns of a size; a longer one moves its line.
+const SIZE_COLUMNS: usize = 6;
+
+/// A terminal narrower than this has no room for bars.
+const COLUMNS_WITH_BARS: usize = 60;
+
+/// A name is not cut shorter than this, however narrow the terminal.
+const NAME_COLUMNS_MIN: usize = 12;
+
+/// A line of the tree.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    what: What,
+    depth: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Entry(NodeId),
+    /// Entries of a directory that are not shown.
+    More {
+        count: usize,
+        size: Size,
+    },
+}
+
+/// Writes the tree.
+pub(super) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>) -> io::Result<()> {
+    let total = usage.total();
+    let lines = Lines::new(view, total);
+    match &usage.tree {
+        None => {
+            for root in &usage.roots {
+                let Some(size) = root.size.filter(|size| view.admits(*size)) else { continue };
+                let path = shown(root_path(root.path.as_os_str().as_encoded_bytes()));
+                lines.write(size, "", &path, Role::Directory, output)?;
+            }
+        }
+        Some(tree) => {
+            for root in tree.roots() {
+                lines.write_tree(tree, &rows(tree, root, view), output)?;
+            }
+        }
+    }
+    if view.grand_total {
+        lines.write(total, "", "total", Role::Faint, output)?;
+    }
+    Ok(())
+}
+
+/// The lines of one root, parents before their children.
+fn rows(tree: &UsageTree, root: NodeId, view: &View) -> Vec<Row> {
+    let mut rows = Vec::new();
+    // What is still to be written, the next one last.
+    let mut pending = vec![Row { what: What::Entry(root), depth: 0 }];
+    while let Some(row) = pending.pop() {
+        rows.push(row);
+        if let What::Entry(node) = row.what
+            && row.depth < view.depth_max
+        {
+            push_children(tree, node, row.depth + 1, view, &mut pending);
+        }
+    }
+    // From the end: whether something at this depth or below was kept since the last line above it.
+    let mut kept_depth = 0;
+    let mut kept = Vec::with_capacity(rows.len());
+    for row in rows.into_iter().rev() {
+        let admitted = match row.what {
+            What::Entry(node) => view.admits(tree.size(node)),
+            What::More { .. } => true,
+        };
+        if admitted || kept_depth > row.depth {
+            kept_depth = row.depth;
+            kept.push(row);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+/// The entries of a directory that are shown, the first one last.
+fn push_children(
+    tree: &UsageTree,
+    node: NodeId,
+    depth: usize,
+    view: &View,
+    pending: &mut Vec<Row>,
+) {
+    // One that is too large may have others below that are not.
+    let may_be_shown = |child: &NodeId| {
+        matches!(view.threshold, Some(Threshold::AtMost(_))) && tree.kind(*child).is_dir()
+            || view.admits(tree.size(*child))
+    };
+    let mut children: Vec<NodeId> = tree.children(node).filter(may_be_shown).collect();
+    let weight = |child: &NodeId| match view.order {
+        Order::Count => tree.size(*child).inodes,
+        Order::Size | Order::Name => view.amount(tree.size(*child)),
+    };
+    let mut more = None;
+    if children.len() > view.top {
+        // They come by name, and sorting keeps that order among equals.
+        children.sort_by_key(|child| Reverse(weight(child)));
+        let rest = children.split_off(view.top);
+        let size = rest.iter().map(|child| tree.size(*child)).sum();
+        more = Some(What::More { count: rest.len(), size });
+    }
+    match view.order {
+        Order::Name => children.sort_by(|a, b| tree.name(*a).cmp(tree.name(*b))),
+        Order::Size | Order::Count => children.sort_by_key(|child| Reverse(weight(child))),
+    }
+    if view.reverse {
+        children.reverse();
+    }
+    pending.extend(more.map(|what| Row { what, depth }));
+    pending.extend(children.into_iter().rev().map(|child| Row { what: What::Entry(child), depth }));
+}
+
+/// Writes lines that belong together.
+pub(super) struct Lines<'a> {
+    view: &'a View,
+    /// What 100 percent is.
+    whole: u64,
+}
+
+impl<'a> Lines<'a> {
+    /// Lines whose percent are shares of `whole`.
+    pub(super) fn new(view: &'a View, whole: Size) -> Self {
+        Self { view, whole: view.amount(whole) }
+    }
+
+    fn write_tree(
+        &self,
+        tree: &UsageTree,
+        rows: &[Row],
+        output: &mut Output<impl Write>,
+    ) -> io::Result<()> {
+        let is_last = last_of_their_directories(rows);
+        // For each directory above the line: whether more of its own siblings follow.
+        let mut branches = String::new();
+        // ... and how many bytes of that each depth has.
+        let mut ends = vec![0];
+        for (row, is_last) in rows.iter().zip(is_last) {
+            ends.truncate(row.depth + 1);
+            // What was pruned leaves no gap: a line's directory is always there.
+            branches.truncate(ends[ends.len() - 1]);
+            let own = match (row.depth, is_last) {
+                (0, _) => "",
+                (_, true) => "└─ ",
+                (_, false) => "├─ ",
+            };
+            let prefix = format!("{branches}{own}");
+            match row.what {
+                What::Entry(node) => {
+                    let (name, role) = label(tree, node, row.depth);
+                    self.write(tree.size(node), &prefix, &name, role, output)?;
+                }
+                What::More { count, size } => {
+                    let name = format!("({} more)", grouped(count as u64));
+                    self.write(size, &prefix, &name, Role::Faint, output)?;
+                }
+            }
+            if row.depth > 0 {
+                branches.push_str(if is_last { "   " } else { "│  " });
+            }
+            ends.push(branches.len());
+        }
+        Ok(())
+    }
+
+    /// Writes one line. `name` must be fit to be shown.
+    pub(super) fn write(
+        &self,
+        size: Size,
+        prefix: &str,
+        name: &str,
+        role: Role,
+        output: &mut Output<impl Write>,
+    ) -> io::Result<()> {
+        let amount = self.view.amount(size);
+        let share = if self.whole == 0 { 0.0 } else { amount as f64 / self.whole as f64 };
+        let colors = output.colors;
+        let figure = format!("{:>SIZE_COLUMNS$}", self.view.unit.show(amount));
+        let percent = format!("{:>3.0}%", share * 100.0);
+        let mut used = figure.chars().count() + 2 + percent.len() + 1;
+        write!(output.out, "{}  {percent} ", colors.paint(Role::Size, figure))?;
+        if output.columns.is_none_or(|columns| columns >= COLUMNS_WITH_BARS) {
+            // (A share is at most 1, so this is at most the bar's length.)
+            let filled = (share * BAR_COLUMNS as f64).round() as usize;
+            let (filled, empty) = ("█".repeat(filled), "░".repeat(BAR_COLUMNS - filled));
+            let (filled, empty) =
+                (colors.paint(Role::Bar, filled), colors.paint(Role::Faint, empty));
+            write!(output.out, "{filled}{empty} ")?;
+            used += BAR_COLUMNS + 1;
+        }
+        let name = match output.columns {
+            None => name.into(),
+            Some(columns) => {
+                let room = columns.saturating_sub(used + prefix.chars().count());
+                shortened(name, room.max(NAME_COLUMNS_MIN))
+            }
+        };
+        write!(output.out, "{}{}", colors.paint(Role::Faint, prefix), colors.paint(role, name))?;
+        output.out.write_all(&[self.view.terminator])
+    }
+}
+
+/// For each line whether it is the last one of its directory.
+fn last_of_their_directories(rows: &[Row]) -> Vec<bool> {
+    // From the end: for each depth whether a line of the same directory has been seen.
+    let mut seen = Vec::new();
+    let mut is_last = vec![false; rows.len()];
+    for (row, is_last) in rows.iter().zip(&mut is_last).rev() {
+        *is_last = !seen.get(row.depth).copied().unwrap_or(false);
+        seen.resize(row.depth + 1, false);
+        seen[row.depth] = true;
+    }
+    is_last
+}
+
+/// What an entry is called, and its colour.
+fn label(tree: &UsageTree, node: NodeId, depth: usize) -> (String, Role) {
+    let name = tree.name(node).as_encoded_bytes();
+    let mut label = shown(if depth == 0 { root_path(name) } else { name }).into_owned();
+    let is_directory = tree.kind(node).is_dir();
+    if is_directory && !label.ends_with('/') {
+        label.push('/');
+    }
+    if tree.has_errors(node) {
+        label.push_str(" (incomplete)");
+    }
+    if !tree.is_counted(node) {
+        label.push_str(" (counted elsewhere)");
+    }
+    (label, if is_directory { Role::Directory } else { Role::File })
+}

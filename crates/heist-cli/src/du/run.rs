@@ -1,0 +1,169 @@
+//! One run of `heist du`: the options become a walk, the walk a measured tree, the tree output and an exit code.
+
+use super::arguments::{DuArguments, Format};
+use super::format::{self, Names, Output};
+use super::view::View;
+use super::{input, stats};
+use crate::escape;
+use crate::exit::Exit;
+use crate::installed::output_failed;
+use crate::interrupt::Interrupt;
+use crate::messages::{Messages, ProgressLine, reason};
+use crate::terminal;
+use heist::trace::ChromeTrace;
+use heist_walk::usage::{Usage, UsageOptions, measure, measure_traced};
+use heist_walk::{Walk, WalkError, WalkStartError};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Enough that writing costs few system calls.
+const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;
+
+/// Where a trace goes.
+type Trace = ChromeTrace<BufWriter<File>>;
+
+/// What is to be done.
+struct Plan {
+    view: View,
+    walk: Walk,
+    options: UsageOptions,
+    trace: Option<Trace>,
+}
+
+/// Runs `heist du`.
+pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Exit {
+    let plan = match plan(arguments) {
+        Ok(plan) => plan,
+        Err(text) => {
+            messages.say(&text);
+            messages.say("see `heist du --help`");
+            return Exit::Usage;
+        }
+    };
+    let interrupt = Interrupt::listen(messages);
+    let walk = plan.walk.cancel(interrupt.token());
+    let started = Instant::now();
+    let shows_progress = !arguments.run.quiet && !arguments.run.no_progress;
+    let progress_line =
+        shows_progress.then(|| ProgressLine::start(messages, walk.progress())).flatten();
+    let on_error = report_to(messages, arguments.run.quiet);
+    let measured = measured(walk, &plan.options, plan.trace.as_ref(), on_error);
+    drop(progress_line);
+    interrupt.walk_is_over();
+    let walked = started.elapsed();
+    let usage = match measured {
+        Ok(usage) => usage,
+        Err(error) => {
+            messages.say(&format!("cannot start the walk: {error}; try fewer threads, with -j"));
+            return Exit::Incomplete;
+        }
+    };
+    let started = Instant::now();
+    let written = write(&usage, &plan.view, arguments);
+    let stats = arguments.run.stats.then(|| stats::stats(&usage, walked, started.elapsed()));
+    let trace_exit = finish_trace(plan.trace, arguments.run.trace.as_deref(), messages);
+    if let Some(stats) = stats {
+        messages.write_lines(&stats);
+    }
+    let exit = match written {
+        Ok(()) => exit_of(&usage, arguments, messages),
+        Err(error) => output_failed(&error, messages),
+    };
+    if exit == Exit::Success { trace_exit } else { exit }
+}
+
+fn plan(arguments: &DuArguments) -> Result<Plan, String> {
+    let view = View::new(arguments)?;
+    let selection = &arguments.selection;
+    let walk = Walk::over(input::roots(arguments)?)
+        .threads(arguments.run.threads.map(NonZeroUsize::get))
+        .symlinks(input::symlinks(selection))
+        .same_file_system(selection.one_file_system)
+        .filter(input::filter(selection)?);
+    let options = UsageOptions::new()
+        .detail(view.detail)
+        // (ncdu finds out itself which names are of one file.)
+        .count_links(arguments.sizes.count_links)
+        .by_extension(view.by_extension);
+    let trace = match &arguments.run.trace {
+        None => None,
+        Some(path) => {
+            let file = File::create(path).map_err(|error| {
+                format!(
+                    "cannot create the trace '{}': {}",
+                    escape::for_terminal(path.as_os_str()),
+                    reason(&error)
+                )
+            })?;
+            Some(ChromeTrace::new(BufWriter::new(file)))
+        }
+    };
+    Ok(Plan { view, walk, options, trace })
+}
+
+fn report_to(
+    messages: &Arc<Messages>,
+    quiet: bool,
+) -> impl Fn(&WalkError) + Send + Sync + 'static + use<> {
+    let messages = Arc::clone(messages);
+    move |error| {
+        if !quiet {
+            messages.say_error(error);
+        }
+    }
+}
+
+fn measured(
+    walk: Walk,
+    options: &UsageOptions,
+    trace: Option<&Trace>,
+    on_error: impl Fn(&WalkError) + Send + Sync + 'static,
+) -> Result<Usage, WalkStartError> {
+    match trace {
+        None => measure(walk, options, on_error),
+        Some(trace) => measure_traced(walk, options, trace.clone(), on_error),
+    }
+}
+
+fn write(usage: &Usage, view: &View, arguments: &DuArguments) -> io::Result<()> {
+    let stdout = io::stdout();
+    let columns = terminal::columns(&stdout);
+    let mut output = Output {
+        out: BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, stdout.lock()),
+        names: if columns.is_some() { Names::Shown } else { Names::Raw },
+        colors: arguments.run.color.colors(),
+        columns,
+    };
+    format::write(usage, view, &mut output)
+}
+
+fn finish_trace(trace: Option<Trace>, path: Option<&Path>, messages: &Messages) -> Exit {
+    let (Some(trace), Some(path)) = (trace, path) else { return Exit::Success };
+    match trace.finish() {
+        Ok(_file) => Exit::Success,
+        Err(error) => {
+            let path = escape::for_terminal(path.as_os_str());
+            messages.say(&format!("cannot write the trace '{path}': {}", reason(&error)));
+            Exit::Incomplete
+        }
+    }
+}
+
+fn exit_of(usage: &Usage, arguments: &DuArguments, messages: &Messages) -> Exit {
+    if usage.stopped {
+        messages.say("interrupted; this is only what was counted by then");
+        return Exit::Interrupted;
+    }
+    if usage.errors == 0 {
+        return Exit::Success;
+    }
+    // Scripts that read the lines of du know what that means; people are told.
+    if arguments.format == Format::Text && !arguments.run.quiet {
+        messages.say("not everything could be read, so some sizes are too small");
+    }
+    Exit::Incomplete
+}

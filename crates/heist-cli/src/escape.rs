@@ -1,0 +1,203 @@
+//! Names of files, made fit to be shown: on a terminal, in messages, and in JSON.
+//!
+//! A name is bytes, and whoever made the file chose them. Invariant: what comes out of [`for_terminal`] has no control
+//! character, nothing that reorders or hides text around it, and no invalid UTF-8, and different names look different.
+//! What it does not guarantee: that two different letters look different, too.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use unicode_width::UnicodeWidthStr;
+
+/// Whether a terminal must not see it as it is: it controls the terminal, or it is invisible and changes how the text
+/// around it is shown.
+fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A name for people to read: what is unsafe is shown as an escape (`\n`, `\x1b`, `\u{202e}`), a backslash as two.
+pub(crate) fn for_terminal(name: &OsStr) -> Cow<'_, str> {
+    let bytes = name.as_encoded_bytes();
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && !text.chars().any(|character| character == '\\' || is_unsafe(character))
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(bytes.len() + 16);
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            // (Writing to a string cannot fail.)
+            let _ = match character {
+                '\\' => escaped.write_str("\\\\"),
+                '\n' => escaped.write_str("\\n"),
+                '\t' => escaped.write_str("\\t"),
+                '\r' => escaped.write_str("\\r"),
+                ascii if ascii.is_ascii_control() => {
+                    write!(escaped, "\\x{:02x}", u32::from(ascii))
+                }
+                other if is_unsafe(other) => write!(escaped, "\\u{{{:x}}}", u32::from(other)),
+                plain => escaped.write_char(plain),
+            };
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(escaped, "\\x{byte:02x}");
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Text in as few columns as `columns`, its end replaced by `…` if it is longer. `text` must be fit to be shown.
+pub(crate) fn shortened(text: &str, columns: usize) -> Cow<'_, str> {
+    if text.width() <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mut end = 0;
+    for (position, character) in text.char_indices() {
+        let next = position + character.len_utf8();
+        // The width of the whole beginning, not a sum: characters combine.
+        if text[..next].width() + 1 > columns {
+            break;
+        }
+        end = next;
+    }
+    Cow::Owned(format!("{}…", &text[..end]))
+}
+
+/// Writes a JSON string. What a terminal must not see is escaped, so that the text can be shown as it is; invalid UTF-8
+/// becomes U+FFFD.
+pub(crate) fn write_json_string(out: &mut impl Write, name: &[u8]) -> io::Result<()> {
+    out.write_all(b"\"")?;
+    for chunk in name.utf8_chunks() {
+        write_json_characters(out, chunk.valid())?;
+        if !chunk.invalid().is_empty() {
+            out.write_all("\u{fffd}".as_bytes())?;
+        }
+    }
+    out.write_all(b"\"")
+}
+
+fn write_json_characters(out: &mut impl Write, text: &str) -> io::Result<()> {
+    let mut plain_from = 0;
+    for (position, character) in text.char_indices() {
+        if character != '"' && character != '\\' && !is_unsafe(character) {
+            continue;
+        }
+        out.write_all(&text.as_bytes()[plain_from..position])?;
+        plain_from = position + character.len_utf8();
+        match character {
+            '"' => out.write_all(b"\\\"")?,
+            '\\' => out.write_all(b"\\\\")?,
+            '\n' => out.write_all(b"\\n")?,
+            other => {
+                for unit in other.encode_utf16(&mut [0; 2]) {
+                    write!(out, "\\u{unit:04x}")?;
+                }
+            }
+        }
+    }
+    out.write_all(&text.as_bytes()[plain_from..])
+}
+
+/// Writes bytes in base64, with padding (RFC 4648, section 4).
+pub(crate) fn write_base64(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for group in bytes.chunks(3) {
+        let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        let digit = |shift: u32| DIGITS[(bits >> shift & 63) as usize];
+        let mut digits = [digit(18), digit(12), digit(6), digit(0)];
+        digits[group.len() + 1..].fill(b'=');
+        out.write_all(&digits)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{for_terminal, shortened, write_base64, write_json_string};
+    use std::ffi::OsStr;
+    use unicode_width::UnicodeWidthStr;
+
+    fn shown(name: &[u8]) -> String {
+        // Not UTF-8 on purpose: any bytes are a name on Unix.
+        use std::os::unix::ffi::OsStrExt;
+        for_terminal(OsStr::from_bytes(name)).into_owned()
+    }
+
+    #[test]
+    fn plain_names_stay_as_they_are() {
+        for name in ["a", "with space", "日本語", "é", "100%", "'"] {
+            assert_eq!(shown(name.as_bytes()), name);
+        }
+    }
+
+    #[test]
+    fn what_controls_a_terminal_is_escaped() {
+        assert_eq!(shown(b"a\nb\tc\r"), "a\\nb\\tc\\r");
+        assert_eq!(shown(b"\x1b[31m\x7f\x00"), "\\x1b[31m\\x7f\\x00");
+        assert_eq!(shown("\u{85}\u{9b}31m".as_bytes()), "\\u{85}\\u{9b}31m");
+        assert_eq!(shown("a\u{202e}b\u{2066}".as_bytes()), "a\\u{202e}b\\u{2066}");
+        assert_eq!(shown(b"caf\xe9\xff"), "caf\\xe9\\xff");
+    }
+
+    #[test]
+    fn a_name_that_looks_like_an_escape_is_told_apart() {
+        assert_eq!(shown(b"a\\nb"), "a\\\\nb");
+    }
+
+    #[test]
+    fn nothing_unsafe_is_left_of_any_byte_pair() {
+        for first in 0..=255 {
+            for second in 0..=255 {
+                let shown = shown(&[first, second]);
+                assert!(!shown.chars().any(super::is_unsafe), "{first} {second}: {shown:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn shortened_text_fits() {
+        assert_eq!(shortened("abc", 3), "abc");
+        assert_eq!(shortened("abcd", 3), "ab…");
+        assert_eq!(shortened("日本語", 5), "日本…");
+        assert_eq!(shortened("日本語", 4), "日…");
+        for columns in 1..8 {
+            assert!(shortened("e\u{301}日本e\u{301}abc", columns).width() <= columns);
+        }
+    }
+
+    #[test]
+    fn json_strings_are_read_back_by_a_parser() {
+        for name in ["plain", "\"\\/", "\n\r\t\u{1}\u{7f}", "\u{202e}\u{e0001}", "日本語 🦀"] {
+            let mut json = Vec::new();
+            write_json_string(&mut json, name.as_bytes()).expect("memory takes everything");
+            assert_eq!(serde_json::from_slice::<String>(&json).expect("valid"), name);
+        }
+        let mut json = Vec::new();
+        write_json_string(&mut json, b"a\xffb").expect("memory takes everything");
+        assert_eq!(json, "\"a\u{fffd}b\"".as_bytes());
+    }
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        let cases: [(&[u8], &str); 8] = [
+            (b"", ""),
+            (b"f", "Zg=="),
+            (b"fo", "Zm8="),
+            (b"foo", "Zm9v"),
+            (b"foob", "Zm9vYg=="),
+            (b"fooba", "Zm9vYmE="),
+            (b"foobar", "Zm9vYmFy"),
+            (b"\xff\xfe\xfd", "//79"),
+        ];
+        for (bytes, expected) in cases {
+            let mut encoded = Vec::new();
+            write_base64(&mut encoded, bytes).expect("memory takes everything");
+            assert_eq!(encoded, expected.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! [`Messages`]: what goes to stderr, and [`ProgressLine`], which shares it.
+//!
+//! Invariants: a message and the progress line never mix; the line is erased before a message is written and at the end.
+//! Nothing here fails or panics: a stderr that cannot be written to is nobody's to hear of.
+
+use crate::escape;
+use crate::terminal;
+use crate::units::{Unit, grouped};
+use heist_walk::{Progress, WalkError};
+use std::io::{self, Write};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Often enough to look alive, seldom enough to cost nothing.
+const REDRAW: Duration = Duration::from_millis(100);
+
+/// To the line's beginning, and erase all of it.
+const ERASE: &str = "\r\x1b[2K";
+
+/// Where messages go.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    /// Whether the progress line is on the screen.
+    line_is_shown: Mutex<bool>,
+}
+
+impl Messages {
+    /// `heist: {text}`, on a line of its own. `text` must be fit to be shown.
+    pub(crate) fn say(&self, text: &str) {
+        self.write(&format!("heist: {text}\n"), false);
+    }
+
+    /// What could not be read.
+    pub(crate) fn say_error(&self, error: &WalkError) {
+        let path = escape::for_terminal(error.path.as_os_str());
+        self.say(&format!("{} '{path}': {}", error.operation, reason(&error.source)));
+    }
+
+    /// Text as it is. `text` must be fit to be shown.
+    pub(crate) fn write_lines(&self, text: &str) {
+        self.write(text, false);
+    }
+
+    /// Erases the progress line, if it is shown.
+    pub(crate) fn erase(&self) {
+        self.write("", false);
+    }
+
+    fn write(&self, text: &str, is_line: bool) {
+        let mut shown = self.line_is_shown.lock().unwrap_or_else(PoisonError::into_inner);
+        // In one piece, so that what other processes write does not come between.
+        let erase = if *shown { ERASE } else { "" };
+        if !(erase.is_empty() && text.is_empty()) {
+            let _ = io::stderr().write_all(format!("{erase}{text}").as_bytes());
+        }
+        *shown = is_line;
+    }
+}
+
+/// Why a call failed, as other tools say it: without the number behind it.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match error.raw_os_error() {
+        Some(code) => text.trim_end_matches(&format!(" (os error {code})")).to_owned(),
+        None => escape::for_terminal(text.as_ref()).into_owned(),
+    }
+}
+
+/// Shows on stderr how far a walk has come, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct ProgressLine {
+    messages: Arc<Messages>,
+    /// Dropped to end the thread.
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ProgressLine {
+    /// Starts to show `progress`. Nothing is shown of a walk that is over at once. `None` without a terminal.
+    pub(crate) fn start(messages: &Arc<Messages>, progress: Progress) -> Option<Self> {
+        terminal::columns(&io::stderr())?;
+        let (stop, stopped) = channel::<()>();
+        let shared = Arc::clone(messages);
+        let draw = move || {
+            let started = Instant::now();
+            while stopped.recv_timeout(REDRAW) == Err(RecvTimeoutError::Timeout) {
+                // Asked each time: windows change.
+                let Some(columns) = terminal::columns(&io::stderr()) else { return };
+                let line = line(&progress, started.elapsed());
+                // A full line would wrap, and a wrapped one is not erased.
+                let line = escape::shortened(&line, columns.saturating_sub(1).max(1));
+                shared.write(&line, true);
+            }
+        };
+        // Without the thread there is no line, which is no reason to fail.
+        let thread = std::thread::Builder::new().name("progress".into()).spawn(draw).ok()?;
+        Some(Self { messages: Arc::clone(messages), stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        self.messages.erase();
+    }
+}
+
+fn line(progress: &Progress, elapsed: Duration) -> String {
+    let totals = progress.totals();
+    let entries = totals.entries();
+    let rate = (entries as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
+    let errors = match totals.errors {
+        0 => String::new(),
+        1 => "  1 error".to_owned(),
+        errors => format!("  {} errors", grouped(errors)),
+    };
+    format!(
+        "{} entries  {}{errors}  {}/s",
+        grouped(entries),
+        Unit::HUMAN.show(totals.allocated),
+        grouped(rate)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{line, reason};
+    use heist_walk::Walk;
+    use std::io;
+    use std::time::Duration;
+
+    #[test]
+    fn reasons_have_no_numbers() {
+        let denied = io::Error::from_raw_os_error(13);
+        assert_eq!(reason(&denied), "Permission denied");
+        assert_eq!(reason(&io::Error::other("a \x1b reason")), "a \\x1b reason");
+    }
+
+    #[test]
+    fn a_walk_that_has_not_begun_shows_nothing_done() {
+        let progress = Walk::new(".").progress();
+        assert_eq!(line(&progress, Duration::ZERO), "0 entries  0  0/s");
+    }
+}
