@@ -1,6 +1,7 @@
 //! [`Colors`]: whether output is coloured, and in which colours.
 //!
-//! `--color` decides first, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether stdout is a terminal that knows colours.
+//! `--color` decides first, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether stdout is a terminal that knows
+//! colours.
 
 use std::ffi::OsStr;
 use std::fmt;

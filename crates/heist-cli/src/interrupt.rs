@@ -1,5 +1,5 @@
-//! [`Interrupt`]: Ctrl-C. The first one ends the walk, and what is known by then is printed; the second one, or one that
-//! comes while output is written, ends the process at once.
+//! [`Interrupt`]: Ctrl-C. The first one ends the walk, and what is known by then is printed; the second one, or one
+//! that comes while output is written, ends the process at once.
 //!
 //! A process that was started with SIGINT ignored (in the background of a script) goes on ignoring it.
 

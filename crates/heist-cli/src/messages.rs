@@ -1,7 +1,7 @@
 //! [`Messages`]: what goes to stderr, and [`ProgressLine`], which shares it.
 //!
-//! Invariants: a message and the progress line never mix; the line is erased before a message is written and at the end.
-//! Nothing here fails or panics: a stderr that cannot be written to is nobody's to hear of.
+//! Invariants: a message and the progress line never mix; the line is erased before a message is written and at the
+//! end. Nothing here fails or panics: a stderr that cannot be written to is nobody's to hear of.
 
 use crate::escape;
 use crate::terminal;

@@ -117,7 +117,7 @@ impl fmt::Display for SizeError {
                 "not a size; write a number and a unit: 512, 10K, 1M (powers of 1024), 10KB, 1MB (of 1000)"
             }
             Self::TooLarge => "larger than any file system",
-            Self::Zero => "0 is no size of a block",
+            Self::Zero => "0 is no size here",
         })
     }
 }
@@ -198,7 +198,7 @@ pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (position, digit) in digits.char_indices() {
-        if position > 0 && (digits.len() - position) % 3 == 0 {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

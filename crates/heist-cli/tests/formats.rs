@@ -3,9 +3,11 @@
 
 mod support;
 
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, unlinkat};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -264,26 +266,35 @@ fn the_export_for_ncdu_is_of_one_directory() {
 /// A chain of directories that is longer than any path may be, made and removed level by level.
 struct Chain {
     temp: tempfile::TempDir,
+    levels: usize,
+    /// The last one.
+    bottom: OwnedFd,
 }
 
 impl Chain {
+    const FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY);
+
     fn of(levels: usize) -> Self {
-        use rustix::fs::{Mode, OFlags, mkdirat, openat};
-        let temp = tempfile::tempdir().expect("a directory for the test");
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY;
-        let mut here = rustix::fs::open(temp.path(), flags, Mode::empty()).expect("it is there");
+        // In memory where that is possible: no disk likes so many new directories.
+        let temp = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let temp = temp.expect("a directory for the test");
+        let mut bottom = open(temp.path(), Self::FLAGS, Mode::empty()).expect("it is there");
         for _ in 0..levels {
-            mkdirat(&here, "d", Mode::RWXU).expect("a directory");
-            here = openat(&here, "d", flags, Mode::empty()).expect("it is there");
+            mkdirat(&bottom, "d", Mode::RWXU).expect("a directory");
+            bottom = openat(&bottom, "d", Self::FLAGS, Mode::empty()).expect("it is there");
         }
-        Self { temp }
+        Self { temp, levels, bottom }
     }
 }
 
 impl Drop for Chain {
+    /// From the bottom up: the standard library's removal would open all levels at once.
     fn drop(&mut self) {
-        // The standard library's removal opens all levels at once.
-        let _ = Command::new("rm").arg("-rf").arg(self.temp.path().join("d")).status();
+        for _ in 0..self.levels {
+            let Ok(above) = openat(&self.bottom, "..", Self::FLAGS, Mode::empty()) else { return };
+            let _ = unlinkat(&above, "d", AtFlags::REMOVEDIR);
+            self.bottom = above;
+        }
     }
 }
 

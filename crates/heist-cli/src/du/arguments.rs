@@ -68,7 +68,8 @@ pub(crate) struct DuArguments {
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
 
-    /// The order of what is in a directory: the largest first, that with the most entries first, or by name. Only in `text`
+    /// The order of what is in a directory: the largest first, that with the most entries first, or by name. Only in
+    /// `text`
     #[arg(long, value_enum, value_name = "ORDER")]
     pub(crate) sort: Option<Order>,
 
@@ -208,7 +209,7 @@ pub(crate) struct SelectionArguments {
 #[command(next_help_heading = "How it runs")]
 pub(crate) struct RunArguments {
     /// Walk with N threads [default: as many as the disks are good for]
-    #[arg(short = 'j', long, value_name = "N")]
+    #[arg(short = 'j', long, value_name = "N", value_parser = parse_threads)]
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// Use colours. NO_COLOR and CLICOLOR_FORCE are heeded, too
@@ -258,4 +259,8 @@ pub(crate) enum Order {
     Count,
     /// By the bytes of the names
     Name,
+}
+
+fn parse_threads(text: &str) -> Result<NonZeroUsize, &'static str> {
+    text.parse().map_err(|_| "give a number; it takes at least 1 thread")
 }

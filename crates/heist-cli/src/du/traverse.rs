@@ -1,5 +1,5 @@
-//! Going through a measured tree, depth-first and by name, with a stack of its own: a tree may be deeper than a thread's
-//! stack allows.
+//! Going through a measured tree, depth-first and by name, with a stack of its own: a tree may be deeper than a
+//! thread's stack allows.
 
 use heist_walk::usage::{NodeId, UsageTree};
 

@@ -63,8 +63,8 @@ pub(crate) fn text(command: Command) -> String {
 
 /// Whether a program is installed; says that a test is skipped if not.
 pub(crate) fn has(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok()
-        || Command::new(program).arg("-V").stdout(Stdio::null()).status().is_ok();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     if !found {
         eprintln!("skipped: there is no `{program}` on the path");
     }
@@ -165,4 +165,19 @@ pub(crate) fn sorted_lines(output: &[u8], terminator: u8) -> Vec<Vec<u8>> {
 /// Bytes, as an argument.
 pub(crate) fn argument(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
+}
+
+/// A tree that no walk which follows links and counts each time comes to the end of: forty levels, each with two links
+/// to the next.
+pub(crate) fn endless_tree() -> TempDir {
+    const LEVELS: usize = 40;
+    let temp = tempfile::tempdir().expect("a directory for the test");
+    for level in 0..LEVELS {
+        let here = directory(temp.path().join(level.to_string()));
+        for link in ["left", "right"] {
+            symlink(format!("../{}", level + 1), here.join(link)).expect("a link");
+        }
+    }
+    directory(temp.path().join(LEVELS.to_string()));
+    temp
 }

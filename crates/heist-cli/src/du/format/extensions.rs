@@ -1,7 +1,7 @@
 //! `--by-extension`: a table of extensions instead of a tree, as text and as CSV.
 //!
-//! Extensions are in small letters and come with the largest first. As CSV: `extension,files,bytes,allocated,inodes`, an
-//! empty extension for files without one; what is not UTF-8 is U+FFFD.
+//! Extensions are in small letters and come with the largest first. As CSV: `extension,files,bytes,allocated,inodes`,
+//! an empty extension for files without one; what is not UTF-8 is U+FFFD.
 
 use super::text::Lines;
 use super::{Output, csv, shown};

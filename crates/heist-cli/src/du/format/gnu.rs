@@ -1,7 +1,7 @@
 //! `--format du`: the lines of GNU du. Size, tab, path; what is in a directory before the directory itself, by name.
 //!
-//! The lines are those of GNU du, byte for byte, in another order; but a file with several names is counted for the first
-//! one by name, where GNU du counts it for the one that it comes to first.
+//! The lines are those of GNU du, byte for byte, in another order; but a file with several names is counted for the
+//! first one by name, where GNU du counts it for the one that it comes to first.
 
 use super::Output;
 use crate::du::traverse::{Step, root_path, traverse};

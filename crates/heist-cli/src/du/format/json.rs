@@ -9,8 +9,8 @@
 //!  "extensions": [{"extension": "rs", "files": 1, "bytes": 7, "allocated": 4096, "inodes": 1}]}
 //! ```
 //!
-//! - Sizes are in bytes, and with everything below. `bytes` are lengths, `allocated` what is taken on the disk, `inodes`
-//!   how many entries there are.
+//! - Sizes are in bytes, and with everything below. `bytes` are lengths, `allocated` what is taken on the disk,
+//!   `inodes` how many entries there are.
 //! - `name` of a root is its path as it was given. A name that is not UTF-8 has U+FFFD in its place, and `name_base64`
 //!   beside it with its bytes.
 //! - `children` is there for directories whose content is shown (see `-a`, `-d`, `-t`), in order of their names' bytes.

@@ -1,7 +1,7 @@
 //! `--format text`: a tree with bars and percent, for people.
 //!
-//! Percent and bars are shares of all roots together. Of each directory the largest entries are shown, and in one line how
-//! many more there are. A directory that is over a limit (`-t -SIZE`) is shown if something below it is not.
+//! Percent and bars are shares of all roots together. Of each directory the largest entries are shown, and in one
+//! line how many more there are. A directory that is over a limit (`-t -SIZE`) is shown if something below it is not.
 
 use super::{Output, shown};
 use crate::color::Role;

@@ -1,0 +1,55 @@
+//! Completions, manual pages and the version: what an installed tool comes with.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+fn heist(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_heist")).args(arguments).output().expect("it starts")
+}
+
+#[test]
+fn every_shell_is_completed() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = heist(&["completions", shell]);
+        assert!(output.status.success(), "{shell}");
+        let script = String::from_utf8(output.stdout).expect("text");
+        assert!(script.contains("apparent-size") && script.contains("completions"), "{shell}");
+    }
+    assert_eq!(heist(&["completions", "cmd"]).status.code(), Some(2));
+}
+
+#[test]
+fn bash_can_read_its_completions() {
+    let script = heist(&["completions", "bash"]).stdout;
+    let Ok(mut bash) = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn() else {
+        eprintln!("skipped: there is no bash");
+        return;
+    };
+    bash.stdin.take().expect("a pipe").write_all(&script).expect("it reads");
+    assert!(bash.wait().expect("it ends").success());
+}
+
+#[test]
+fn manual_pages_are_written() {
+    let page = String::from_utf8(heist(&["man"]).stdout).expect("text");
+    assert!(page.contains(".TH heist 1") && page.contains("completions"), "{page}");
+    let temp = tempfile::tempdir().expect("a directory for the test");
+    let directory = temp.path().to_str().expect("UTF-8");
+    assert!(heist(&["man", "--dir", directory]).status.success());
+    let du = fs::read_to_string(temp.path().join("heist-du.1")).expect("it was written");
+    assert!(du.contains("apparent\\-size") && du.contains("Exit codes"), "{du}");
+    assert!(temp.path().join("heist.1").exists());
+    let output = heist(&["man", "--dir", "/nowhere"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("'/nowhere'"));
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    let output = heist(&["--version"]);
+    assert_eq!(output.stdout, format!("heist {}\n", env!("CARGO_PKG_VERSION")).into_bytes());
+    // Without a command there is nothing to do.
+    assert_eq!(heist(&[]).status.code(), Some(2));
+}

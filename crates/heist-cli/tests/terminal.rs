@@ -1,0 +1,196 @@
+//! `heist du` on a real terminal, by way of tmux: the progress line, Ctrl-C, widths, and ncdu's own screen. Skipped
+//! where there is no tmux or ncdu.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use support::{endless_tree, has, heist_du, name, odd_tree, stdout};
+
+/// How long a screen may take to show something, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A terminal of its own, with a shell in it.
+struct Terminal {
+    socket: String,
+}
+
+impl Terminal {
+    fn open(test: &str, columns: usize, directory: &Path) -> Self {
+        let terminal = Self { socket: format!("heist-{test}-{}", std::process::id()) };
+        let width = columns.to_string();
+        let mut command = terminal.tmux();
+        command.args(["-f", "/dev/null", "new-session", "-d", "-x", &width, "-y", "40"]);
+        command.args(["env", "-u", "NO_COLOR", "LC_ALL=C.UTF-8", "PS1=$ ", "sh"]);
+        let status = command.current_dir(directory).status().expect("tmux starts");
+        assert!(status.success());
+        terminal.wait_for("$");
+        terminal
+    }
+
+    fn tmux(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command.args(["-L", &self.socket]);
+        command
+    }
+
+    fn press(&self, keys: &[&str]) {
+        let status = self.tmux().args(["send-keys", "-t", "0"]).args(keys).status();
+        assert!(status.expect("tmux is there").success());
+    }
+
+    fn type_line(&self, line: &str) {
+        let status = self.tmux().args(["send-keys", "-t", "0", "-l", line]).status();
+        assert!(status.expect("tmux is there").success());
+        self.press(&["Enter"]);
+    }
+
+    fn screen(&self) -> String {
+        let output = self.tmux().args(["capture-pane", "-p", "-t", "0"]).output();
+        String::from_utf8(output.expect("tmux is there").stdout).expect("a screen is text")
+    }
+
+    /// The screen, as soon as it shows `text`.
+    #[track_caller]
+    fn wait_for(&self, text: &str) -> String {
+        let started = Instant::now();
+        loop {
+            let screen = self.screen();
+            if screen.contains(text) {
+                return screen;
+            }
+            assert!(started.elapsed() < PATIENCE, "no `{text}` on the screen:\n{screen}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // The server of this socket alone.
+        let _ = self.tmux().arg("kill-server").status();
+    }
+}
+
+const HEIST: &str = env!("CARGO_BIN_EXE_heist");
+
+#[test]
+fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
+    if !has("tmux") {
+        return;
+    }
+    let temp = endless_tree();
+    let terminal = Terminal::open("progress", 100, temp.path());
+    terminal.type_line(&format!("clear; {HEIST} du -L -l -d 1 0; echo code $?"));
+    terminal.wait_for(" entries  ");
+    terminal.press(&["C-c"]);
+    let screen = terminal.wait_for("code 130");
+    assert!(
+        screen.contains("heist: interrupted; this is only what was counted by then"),
+        "{screen}"
+    );
+    assert!(screen.contains("100%") && screen.contains(" 0/"), "{screen}");
+    assert!(!screen.contains(" entries "), "the progress line is erased:\n{screen}");
+}
+
+#[test]
+fn there_is_no_progress_line_if_nobody_wants_it() {
+    if !has("tmux") {
+        return;
+    }
+    let temp = endless_tree();
+    let terminal = Terminal::open("quiet", 100, temp.path());
+    for option in ["--no-progress", "--quiet"] {
+        terminal.type_line(&format!(
+            "clear; echo be''gun; {HEIST} du {option} -L -l -s 0; echo code $?"
+        ));
+        terminal.wait_for("begun");
+        std::thread::sleep(Duration::from_millis(600));
+        assert!(!terminal.screen().contains(" entries "), "{option}");
+        terminal.press(&["C-c"]);
+        terminal.wait_for("code 130");
+        terminal.type_line("clear; echo clea''red");
+        terminal.wait_for("cleared");
+    }
+}
+
+#[test]
+fn messages_do_not_mix_with_the_progress_line() {
+    if !has("tmux") {
+        return;
+    }
+    let temp = endless_tree();
+    // Two in each of many directories, so that they go on coming.
+    for level in 30..40 {
+        std::os::unix::fs::symlink("nowhere", temp.path().join(format!("{level}/broken")))
+            .expect("a link");
+    }
+    let terminal = Terminal::open("messages", 120, temp.path());
+    terminal.type_line(&format!("clear; {HEIST} du -L -l -s -j 2 0; echo code $?"));
+    terminal.wait_for("cannot follow symbolic link");
+    terminal.press(&["C-c"]);
+    let screen = terminal.wait_for("code 130");
+    for line in screen.lines().filter(|line| line.contains("cannot follow")) {
+        assert!(line.starts_with("heist: "), "{line}");
+        assert!(!line.contains("entries"), "{line}");
+    }
+}
+
+#[test]
+fn lines_fit_the_terminal_and_names_are_escaped() {
+    if !has("tmux") {
+        return;
+    }
+    let temp = odd_tree(false);
+    for columns in [50, 100] {
+        let terminal = Terminal::open(&format!("width{columns}"), columns, temp.path());
+        for format in ["text", "du", "csv", "ncdu", "json"] {
+            terminal.type_line(&format!(
+                "clear; {HEIST} du --format {format} tree/odd; echo 'end of {format}' $?"
+            ));
+            let screen = terminal.wait_for(&format!("end of {format} 0"));
+            if format == "text" {
+                let own = |line: &&str| !line.is_empty() && !line.starts_with(['$', 'e']);
+                let lines: Vec<&str> = screen.lines().filter(own).collect();
+                assert_eq!(lines.len(), 11, "{screen}");
+                // A line that is too long would go on in one without a percentage.
+                assert!(lines.iter().all(|line| line.contains('%')), "{screen}");
+                assert!(screen.contains("nnn…"), "{screen}");
+                assert!(screen.contains("new\\nline/"), "{screen}");
+            }
+            if format == "du" {
+                assert!(screen.contains("tree/odd/escape \\x1b[31m"), "{screen}");
+                assert!(screen.contains("tree/odd/new\\nline"), "{screen}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ncdu_shows_the_same_of_our_export_as_of_its_own() {
+    if !has("tmux") || !has("ncdu") {
+        return;
+    }
+    let temp = odd_tree(true);
+    let root = temp.path().join("tree").canonicalize().expect("it is there");
+    let mut command = heist_du(["--format", "ncdu"]);
+    command.arg(&root);
+    fs::write(temp.path().join("ours"), stdout(command)).expect("a file");
+    let mut command = Command::new("ncdu");
+    command.args(["-0", "-o", "-"]).arg(&root);
+    fs::write(temp.path().join("theirs"), stdout(command)).expect("a file");
+    let screens = ["ours", "theirs"].map(|export| {
+        let terminal = Terminal::open(&format!("ncdu-{export}"), 120, temp.path());
+        terminal.type_line(&format!("clear; ncdu -f {export}"));
+        let screen = terminal.wait_for("Total disk usage");
+        terminal.press(&["q"]);
+        screen
+    });
+    assert_eq!(screens[0], screens[1]);
+    assert!(screens[0].contains("Large.BIN"), "{}", screens[0]);
+    // (A name that is not UTF-8 is in both, as bytes.)
+    assert!(root.join("odd").join(name(b"invalid \xff\xfe utf-8")).exists());
+}
