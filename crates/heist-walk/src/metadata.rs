@@ -1,6 +1,6 @@
 //! [`Metadata`] and [`FileKind`]: what a walk knows about an entry, the same on every system.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,21 +62,11 @@ pub struct Metadata {
     pub links: u64,
     /// Its type and permissions, as Unix has them; 0 elsewhere.
     pub mode: u32,
-    /// When its contents last changed, in seconds since 1970.
-    pub modified_s: i64,
-    /// ... and the nanoseconds after these.
-    pub modified_ns: u32,
+    /// When its contents last changed, in a walk that [asks](crate::Walk::times).
+    pub modified: Option<SystemTime>,
 }
 
 impl Metadata {
-    /// When its contents last changed.
-    #[must_use]
-    pub fn modified(&self) -> SystemTime {
-        let seconds = Duration::from_secs(self.modified_s.unsigned_abs());
-        let whole = if self.modified_s < 0 { UNIX_EPOCH - seconds } else { UNIX_EPOCH + seconds };
-        whole + Duration::from_nanos(u64::from(self.modified_ns))
-    }
-
     /// Which file this is, whatever it is called; `None` where the system does not tell.
     #[must_use]
     pub fn identity(&self) -> Option<FileIdentity> {

@@ -60,18 +60,23 @@ impl Dir {
     }
 
     /// What this directory is.
-    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
-        metadata_of_root(&self.path, true)
+    pub(crate) fn metadata(&self, times: bool) -> io::Result<Metadata> {
+        metadata_of_root(&self.path, true, times)
     }
 
     /// Which directory this is.
     pub(crate) fn identity(&self) -> io::Result<Option<FileIdentity>> {
-        Ok(self.metadata()?.identity())
+        Ok(self.metadata(false)?.identity())
     }
 
     /// What an entry of this directory is.
-    pub(crate) fn metadata_of(&self, name: &Name, follow: bool) -> io::Result<Metadata> {
-        metadata_of_root(&self.path.join(name), follow)
+    pub(crate) fn metadata_of(
+        &self,
+        name: &Name,
+        follow: bool,
+        times: bool,
+    ) -> io::Result<Metadata> {
+        metadata_of_root(&self.path.join(name), follow, times)
     }
 
     /// A small file in this directory, whole; `None` if there is no such file, or it is not a regular one.
@@ -92,9 +97,10 @@ impl Dir {
 }
 
 /// What `path` is.
-pub(crate) fn metadata_of_root(path: &Path, follow: bool) -> io::Result<Metadata> {
+pub(crate) fn metadata_of_root(path: &Path, follow: bool, times: bool) -> io::Result<Metadata> {
     let metadata = if follow { path.metadata()? } else { path.symlink_metadata()? };
-    Ok(metadata_from(&metadata))
+    let modified = if times { metadata.modified().ok() } else { None };
+    Ok(Metadata { modified, ..metadata_from(&metadata) })
 }
 
 /// The entries of a directory.
@@ -244,15 +250,12 @@ fn metadata_from(metadata: &std::fs::Metadata) -> Metadata {
         inode: metadata.ino(),
         links: metadata.nlink(),
         mode: metadata.mode(),
-        modified_s: metadata.mtime(),
-        modified_ns: u32::try_from(metadata.mtime_nsec()).unwrap_or(0),
+        modified: None,
     }
 }
 
 #[cfg(not(unix))]
 fn metadata_from(metadata: &std::fs::Metadata) -> Metadata {
-    let modified = metadata.modified().ok();
-    let since_1970 = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     Metadata {
         kind: kind_from(metadata.file_type()),
         len: metadata.len(),
@@ -261,7 +264,6 @@ fn metadata_from(metadata: &std::fs::Metadata) -> Metadata {
         inode: 0,
         links: 1,
         mode: 0,
-        modified_s: since_1970.map_or(0, |time| i64::try_from(time.as_secs()).unwrap_or(i64::MAX)),
-        modified_ns: since_1970.map_or(0, |time| time.subsec_nanos()),
+        modified: None,
     }
 }

@@ -305,8 +305,7 @@ mod tests {
             inode,
             links: 1,
             mode: 0,
-            modified_s: 0,
-            modified_ns: 0,
+            modified: None,
         }
     }
 

@@ -56,7 +56,6 @@ pub(super) struct Record {
     pub(super) allocated: u64,
     /// 0 if its identity is not known.
     pub(super) inode: u64,
-    pub(super) modified_s: i64,
     /// The directory that it is in; [`NONE`] for a root.
     pub(super) parent: u32,
     /// Where its name ends, in its chunk.
@@ -70,7 +69,7 @@ pub(super) struct Record {
     pub(super) marks: Marks,
 }
 
-const _: () = assert!(size_of::<Record>() == 48, "the budget is 120 bytes per entry in all");
+const _: () = assert!(size_of::<Record>() == 40, "the budget is 120 bytes per entry in all");
 
 impl Record {
     pub(super) const fn own_size(&self) -> Size {
@@ -166,7 +165,6 @@ impl Arena {
             len: metadata.len,
             allocated: metadata.allocated,
             inode: metadata.inode,
-            modified_s: metadata.modified_s,
             parent,
             name_end: chunk.names.push(name),
             links_or_directory: u32::try_from(metadata.links).unwrap_or(u32::MAX),

@@ -115,12 +115,6 @@ impl UsageTree {
         if record.kind.is_dir() { 1 } else { record.links_or_directory }
     }
 
-    /// When its contents last changed, in seconds since 1970.
-    #[must_use]
-    pub fn modified_s(&self, node: NodeId) -> i64 {
-        self.records.get(node.0).modified_s
-    }
-
     /// Whether a directory could not be read, or not completely: its size is then too small. This is about the
     /// directory itself, and not about those below it.
     #[must_use]
