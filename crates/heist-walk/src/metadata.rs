@@ -62,7 +62,7 @@ pub struct Metadata {
     pub links: u64,
     /// Its type and permissions, as Unix has them; 0 elsewhere.
     pub mode: u32,
-    /// When its contents last changed, in a walk that [asks](crate::Walk::times).
+    /// When its contents last changed; `None` if the system does not tell, or the time is beyond what can be said.
     pub modified: Option<SystemTime>,
 }
 

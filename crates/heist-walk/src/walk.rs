@@ -60,7 +60,6 @@ pub struct Walk {
     roots: Vec<PathBuf>,
     threads: Option<usize>,
     metadata: bool,
-    times: bool,
     symlinks: Symlinks,
     same_file_system: bool,
     max_depth: Option<usize>,
@@ -115,7 +114,6 @@ impl Walk {
             roots: roots.into_iter().map(Into::into).collect(),
             threads: None,
             metadata: false,
-            times: false,
             symlinks: Symlinks::default(),
             same_file_system: false,
             max_depth: None,
@@ -138,12 +136,6 @@ impl Walk {
     /// Whether entries come with their [`Metadata`](crate::Metadata): a system call for each. Off by default.
     pub fn metadata(mut self, metadata: bool) -> Self {
         self.metadata = metadata;
-        self
-    }
-
-    /// Whether [`Metadata`](crate::Metadata) has times. Off by default: newer kernels charge for them.
-    pub fn times(mut self, times: bool) -> Self {
-        self.times = times;
         self
     }
 
@@ -323,7 +315,6 @@ impl Walk {
                 .map_or(u32::MAX, |depth| u32::try_from(depth).unwrap_or(u32::MAX)),
             same_file_system: self.same_file_system,
             metadata: self.metadata,
-            times: self.times,
             identify,
             descriptors,
             disks,

@@ -109,8 +109,6 @@ pub(crate) struct Engine {
     pub(crate) same_file_system: bool,
     /// Whether the visitor wants metadata.
     pub(crate) metadata: bool,
-    /// Whether it wants times, too.
-    pub(crate) times: bool,
     /// Whether the walk itself wants to know which directory is which.
     pub(crate) identify: bool,
     pub(crate) descriptors: Descriptors,
@@ -240,8 +238,8 @@ impl Engine {
             .transpose();
         let metadata = match &opened {
             _ if !(self.metadata || self.identify) => Ok(None),
-            Ok(Some(dir)) => dir.metadata(self.times).map(Some),
-            Ok(None) | Err(_) => parent_dir.metadata_of(name, follow, self.times).map(Some),
+            Ok(Some(dir)) => dir.metadata().map(Some),
+            Ok(None) | Err(_) => parent_dir.metadata_of(name, follow).map(Some),
         };
         let metadata = match metadata {
             Ok(metadata) => metadata,

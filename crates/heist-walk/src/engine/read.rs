@@ -131,7 +131,7 @@ impl Engine {
     }
 
     /// What to do with an entry; `None` if a filter leaves it out.
-    #[inline]
+    #[inline(always)]
     fn sort<D>(
         &self,
         dir: &Dir,
@@ -144,7 +144,7 @@ impl Engine {
         let kind = match listed {
             Some(kind) => kind,
             // Not every file system keeps it beside the name.
-            None => match dir.metadata_of(name, false, self.times) {
+            None => match dir.metadata_of(name, false) {
                 Ok(found) => metadata.insert(found).kind,
                 Err(source) => return Some(Sort::Failed(Operation::ReadMetadata, source)),
             },
@@ -155,7 +155,7 @@ impl Engine {
         };
         if kind.is_symlink() && self.symlinks == Symlinks::Always {
             // What a filter says about a link depends on what the link leads to.
-            return match dir.metadata_of(name, true, self.times) {
+            return match dir.metadata_of(name, true) {
                 Ok(found) if excluded(found.kind) => None,
                 Ok(found) if found.kind.is_dir() => Some(Sort::Directory { follow: true }),
                 Ok(found) => Some(Sort::File(Some(found))),
@@ -170,7 +170,7 @@ impl Engine {
             return Some(Sort::Directory { follow: false });
         }
         if self.metadata && metadata.is_none() {
-            match dir.metadata_of(name, false, self.times) {
+            match dir.metadata_of(name, false) {
                 // Seldom: it has become one since it was listed.
                 Ok(found) if found.kind.is_dir() => return Some(Sort::Directory { follow: false }),
                 Ok(found) => metadata = Some(found),

@@ -20,7 +20,7 @@ impl Engine {
         let path = &self.roots[root];
         let follow = self.symlinks != Symlinks::Never;
         let fail = |operation, source| WalkError::new(path, 0, operation, source);
-        let metadata = match sys::metadata_of_root(path, follow, self.times) {
+        let metadata = match sys::metadata_of_root(path, follow) {
             Ok(metadata) => metadata,
             Err(source) => {
                 return self.report(fail(Operation::ReadMetadata, source), None, hands);
@@ -45,7 +45,7 @@ impl Engine {
         let opened = (self.max_depth > 0).then(|| self.patiently(|| Dir::open_root(path, follow)));
         // What was opened may be another one by now. What is said about it has to be true of what is walked.
         let opened_metadata = match &opened {
-            Some(Ok(dir)) => dir.metadata(self.times),
+            Some(Ok(dir)) => dir.metadata(),
             _ => Ok(metadata),
         };
         let metadata = match opened_metadata {

@@ -44,8 +44,8 @@ impl Place<'_> {
     /// What a name in here leads to, over links; `None` if to nothing.
     pub(super) fn kind_of(&self, name: &OsStr) -> Option<FileKind> {
         let metadata = match self {
-            Self::Open { dir, .. } => dir.metadata_of(&sys::boxed_name(name)?, true, false),
-            Self::AboveRoot(path) => sys::metadata_of_root(&path.join(name), true, false),
+            Self::Open { dir, .. } => dir.metadata_of(&sys::boxed_name(name)?, true),
+            Self::AboveRoot(path) => sys::metadata_of_root(&path.join(name), true),
         };
         metadata.ok().map(|metadata| metadata.kind)
     }
@@ -79,7 +79,7 @@ impl Place<'_> {
 
 /// A small file, whole; `None` if there is no such file, or it is not a regular one.
 fn read_path(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match sys::metadata_of_root(path, true, false) {
+    match sys::metadata_of_root(path, true) {
         Ok(metadata) if metadata.kind.is_file() => std::fs::read(path).map(Some),
         _ => Ok(None),
     }

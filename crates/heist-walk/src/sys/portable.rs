@@ -60,23 +60,18 @@ impl Dir {
     }
 
     /// What this directory is.
-    pub(crate) fn metadata(&self, times: bool) -> io::Result<Metadata> {
-        metadata_of_root(&self.path, true, times)
+    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
+        metadata_of_root(&self.path, true)
     }
 
     /// Which directory this is.
     pub(crate) fn identity(&self) -> io::Result<Option<FileIdentity>> {
-        Ok(self.metadata(false)?.identity())
+        Ok(self.metadata()?.identity())
     }
 
     /// What an entry of this directory is.
-    pub(crate) fn metadata_of(
-        &self,
-        name: &Name,
-        follow: bool,
-        times: bool,
-    ) -> io::Result<Metadata> {
-        metadata_of_root(&self.path.join(name), follow, times)
+    pub(crate) fn metadata_of(&self, name: &Name, follow: bool) -> io::Result<Metadata> {
+        metadata_of_root(&self.path.join(name), follow)
     }
 
     /// A small file in this directory, whole; `None` if there is no such file, or it is not a regular one.
@@ -97,10 +92,9 @@ impl Dir {
 }
 
 /// What `path` is.
-pub(crate) fn metadata_of_root(path: &Path, follow: bool, times: bool) -> io::Result<Metadata> {
+pub(crate) fn metadata_of_root(path: &Path, follow: bool) -> io::Result<Metadata> {
     let metadata = if follow { path.metadata()? } else { path.symlink_metadata()? };
-    let modified = if times { metadata.modified().ok() } else { None };
-    Ok(Metadata { modified, ..metadata_from(&metadata) })
+    Ok(metadata_from(&metadata))
 }
 
 /// The entries of a directory.
@@ -250,7 +244,7 @@ fn metadata_from(metadata: &std::fs::Metadata) -> Metadata {
         inode: metadata.ino(),
         links: metadata.nlink(),
         mode: metadata.mode(),
-        modified: None,
+        modified: metadata.modified().ok(),
     }
 }
 
@@ -264,6 +258,6 @@ fn metadata_from(metadata: &std::fs::Metadata) -> Metadata {
         inode: 0,
         links: 1,
         mode: 0,
-        modified: None,
+        modified: metadata.modified().ok(),
     }
 }

@@ -64,8 +64,7 @@ impl Overlap {
         let mut paths = Vec::new();
         let mut any = false;
         for root in roots {
-            let Ok(metadata) = sys::metadata_of_root(root, symlinks != Symlinks::Never, false)
-            else {
+            let Ok(metadata) = sys::metadata_of_root(root, symlinks != Symlinks::Never) else {
                 continue;
             };
             any |= !identities.insert(&metadata);
