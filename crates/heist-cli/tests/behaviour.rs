@@ -199,6 +199,23 @@ fn an_interrupt_prints_what_is_known() {
 }
 
 #[test]
+fn an_interrupt_while_output_is_written_ends_it_at_once() {
+    let temp = tempfile::tempdir().expect("a directory for the test");
+    // More than a pipe and the tool's own buffer hold, for a reader who does not read.
+    for number in 0..2_000 {
+        file(temp.path().join(format!("{number:0>200}")), 0);
+    }
+    let mut command = heist_du(["-a", "--format", "du"]);
+    command.arg(temp.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().expect("it is mine").is_none(), "it waits for its reader");
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it is there");
+    // (This closes no pipe and reads nothing.)
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+}
+
+#[test]
 fn an_ignored_interrupt_stays_ignored() {
     let temp = endless_tree();
     // As the shell of a script does it to what runs in the background.
