@@ -3,8 +3,8 @@
 //! Pools that scale and pools that do not change places when only half of the CPUs are free, so
 //! figures from a busy machine are worse than none. Every suite says when that was the case.
 
-use std::fs;
 use std::time::Instant;
+use std::{fs, mem};
 
 use crate::clock::process_cpu_time;
 
@@ -21,22 +21,28 @@ pub(crate) struct Disturbance {
 
 impl Disturbance {
     pub(crate) fn watch() -> Self {
-        Self {
-            start: Instant::now(),
-            own_seconds: process_cpu_time().as_secs_f64(),
-            all_seconds: busy_seconds(),
-        }
+        Self { start: Instant::now(), own_seconds: own_seconds(), all_seconds: busy_seconds() }
     }
 
     /// A warning, if others were busy since `watch`.
     pub(crate) fn warning(&self) -> Option<String> {
         let all = busy_seconds()? - self.all_seconds?;
-        let own = process_cpu_time().as_secs_f64() - self.own_seconds;
+        let own = own_seconds() - self.own_seconds;
         let cpus = (all - own) / self.start.elapsed().as_secs_f64();
         (cpus > TOLERATED_CPUS).then(|| {
             format!("warning: others kept {cpus:.1} CPUs busy meanwhile; do not trust the figures")
         })
     }
+}
+
+/// CPU time of this process and of the processes that it has run to their end.
+fn own_seconds() -> f64 {
+    // SAFETY: all zeros are a valid `rusage`, which has numbers only.
+    let mut children: libc::rusage = unsafe { mem::zeroed() };
+    // SAFETY: the pointer is to a variable of the type that the call fills. It cannot fail for a valid first argument.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut children) };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    process_cpu_time().as_secs_f64() + seconds(children.ru_utime) + seconds(children.ru_stime)
 }
 
 /// CPU time of everybody since boot.

@@ -1,8 +1,9 @@
 //! Side-by-side benchmarks of heist against its peers.
 //!
-//! One suite a subcommand. Every suite but `costs` runs all contenders in this process, interleaved, prints a
-//! Markdown table of medians and spreads to stdout and ends it with the line `worst ratio: ...`;
-//! progress goes to stderr. A ratio above 1 means that heist is better.
+//! One suite a subcommand. Every suite but `costs` and `walk` runs all contenders in this process, interleaved,
+//! prints a Markdown table of medians and spreads to stdout and ends it with the line `worst ratio: ...`; progress
+//! goes to stderr. A ratio above 1 means that heist is better. `walk` runs every contender as a process, and its
+//! ratios are those of times to the time of the fastest walk that we can think of.
 
 mod allocations;
 mod budgets;
@@ -21,6 +22,7 @@ mod report;
 mod runtimes;
 mod suite;
 mod thread_stats;
+mod walk;
 mod workload;
 
 use std::process::ExitCode;
@@ -49,6 +51,17 @@ enum Suite {
     Runtime(suite::runtime::Options),
     /// Blocking calls on `Runtime` against tokio's.
     Blocking(suite::blocking::Options),
+    /// Walks of whole trees against du, diskus, fd and others, each a process of its own.
+    Walk(suite::walk::Options),
+    /// The least that a walk of a tree costs; a contender of `walk`.
+    #[command(hide = true)]
+    Floor(walk::floor::Options),
+    /// The walkers of other libraries; contenders of `walk`.
+    #[command(hide = true)]
+    Library(walk::libraries::Options),
+    /// Runs a command and says what it took; the measuring part of `walk`.
+    #[command(hide = true)]
+    Stopwatch(walk::stopwatch::Options),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +72,10 @@ fn main() -> ExitCode {
         Suite::Devices(options) => suite::devices::run(&options),
         Suite::Runtime(options) => suite::runtime::run(&options),
         Suite::Blocking(options) => suite::blocking::run(&options),
+        Suite::Walk(options) => suite::walk::run(&options),
+        Suite::Floor(options) => walk::floor::run(&options),
+        Suite::Library(options) => walk::libraries::run(&options),
+        Suite::Stopwatch(options) => walk::stopwatch::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -9,6 +9,11 @@ use heist::{DeviceId, DeviceSlots};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// How many threads can compute at a time.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// How many workers a disk of this kind is good for, on a machine with `cores` cores.
 ///
 /// A walk waits for the disk when the cache is cold: a disk without moving parts serves many requests at once, and so does
@@ -21,8 +26,9 @@ pub(crate) fn workers_for(kind: DeviceKind, cores: usize) -> usize {
     }
 }
 
-/// Requests that a disk without moving parts is given at a time, at least.
-const IN_FLIGHT: usize = 16;
+/// Requests that a disk without moving parts is given at a time, at least. (Of the registry's 36,000 entries, from a virtual disk
+/// with nothing in the cache: 2 threads 1.07 s, 8 0.65 s, 16 0.63 s, 32 0.47 s, 64 0.51 s.)
+const IN_FLIGHT: usize = 32;
 
 /// More threads than this help no disk, however many roots there are.
 const MOST_WORKERS: usize = 256;
@@ -37,12 +43,14 @@ pub(crate) struct Disks {
 impl Disks {
     /// Looks at the disks of `roots`. Says how many workers these are good for, if the caller does not say.
     pub(crate) fn new(roots: &[PathBuf], threads: Option<usize>) -> (Self, usize) {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = cores();
         let detector = Detector::system();
         let mut config = DeviceSlotsConfig::by_kind().with_detector(detector.clone());
         for &kind in DeviceKind::FROM_SLOWEST {
             // Whoever says how many threads means it, whatever the disk.
-            config = config.with_kind(kind, threads.unwrap_or_else(|| workers_for(kind, cores)));
+            let slots = threads.unwrap_or_else(|| workers_for(kind, cores));
+            // (No threads at all is the executor's to refuse.)
+            config = config.with_kind(kind, slots.max(1));
         }
         let slots = DeviceSlots::new(config).expect("every kind has at least one slot");
         let mut map = DeviceMap::new(detector);

@@ -11,6 +11,7 @@ mod entry;
 mod error;
 mod filter;
 mod metadata;
+mod reserve;
 mod sys;
 pub mod usage;
 mod visitor;

@@ -1,10 +1,11 @@
 //! [`Walk`]: what to walk, and how; and the run itself.
 
 use crate::counters::{Progress, Totals};
-use crate::disks::Disks;
-use crate::engine::{Descriptors, Engine, Hands, Spawn, WalkTask};
+use crate::disks::{Disks, cores};
+use crate::engine::{Descriptors, Engine, Hands, RESERVE, Spawn, WalkTask};
 use crate::filter::Filter;
-use crate::sys::{self, ReadBuffer};
+use crate::reserve::Reserve;
+use crate::sys::{self, Names, ReadBuffer};
 use crate::visitor::Visitor;
 use heist::metrics::MetricsSnapshot;
 use heist::trace::{NoTrace, Tracer, name_slice};
@@ -53,7 +54,7 @@ pub enum Symlinks {
 /// assert!(sources > 5);
 /// # Ok::<(), heist_walk::WalkStartError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[must_use]
 pub struct Walk {
     roots: Vec<PathBuf>,
@@ -66,6 +67,7 @@ pub struct Walk {
     cancel: CancelToken,
     progress: Progress,
     raise_limit: bool,
+    max_descriptors: Option<usize>,
 }
 
 /// What a walk came to.
@@ -87,6 +89,19 @@ pub struct Walked<V> {
 /// Why a walk could not start: the system refuses a thread.
 pub type WalkStartError = StartError;
 
+/// The same walk once more: it has counters of its own.
+impl Clone for Walk {
+    fn clone(&self) -> Self {
+        Self {
+            roots: self.roots.clone(),
+            filter: self.filter.clone(),
+            cancel: self.cancel.clone(),
+            progress: Progress::default(),
+            ..*self
+        }
+    }
+}
+
 impl Walk {
     /// A walk over what is below `root`, and `root` itself.
     pub fn new(root: impl Into<PathBuf>) -> Self {
@@ -106,11 +121,13 @@ impl Walk {
             cancel: CancelToken::new(),
             progress: Progress::default(),
             raise_limit: true,
+            max_descriptors: None,
         }
     }
 
-    /// How many threads walk. `None`, the default, asks the roots' disks: 2 for one with a moving head, and more than
-    /// there are cores for others, whose waiting times overlap.
+    /// How many threads walk. `None`, the default, asks the roots' disks: 2 for one with a moving head, and 32 or more for
+    /// others, whose waiting times overlap; of these only as many as there are cores begin, and the rest when it shows
+    /// that the walk waits.
     pub fn threads(mut self, threads: Option<usize>) -> Self {
         self.threads = threads;
         self
@@ -159,6 +176,14 @@ impl Walk {
         self
     }
 
+    /// How many descriptors the walk may have open: three for each thread, and with less than that there are fewer threads.
+    /// More make it faster, because directories with pending names can stay open. `None`, the default: what the process may
+    /// still open, but for a reserve of 8.
+    pub fn max_descriptors(mut self, max_descriptors: Option<usize>) -> Self {
+        self.max_descriptors = max_descriptors;
+        self
+    }
+
     /// Where it starts.
     pub(crate) fn roots(&self) -> &[PathBuf] {
         &self.roots
@@ -203,11 +228,12 @@ impl Walk {
     ) -> Result<Walked<V>, WalkStartError> {
         let roots = self.roots.len();
         let progress = self.progress();
-        let (engine, threads) = self.into_engine();
+        let (engine, first, threads) = self.into_engine();
         let stop = engine.stop.clone();
         let slots = Arc::clone(engine.disks.slots());
         let ended = Arc::new(Mutex::new(Vec::new()));
         let lanes = Arc::new(OnceLock::new());
+        let reserve = Arc::new(Reserve::new(first, threads));
         let builder = Executor::builder()
             .workers(threads)
             .thread_name("heist-walk")
@@ -216,6 +242,7 @@ impl Walk {
             .trace(tracer);
         let executor = {
             let (progress, ended) = (progress.clone(), Arc::clone(&ended));
+            let reserve_of_workers = Arc::clone(&reserve);
             #[cfg(all(test, target_os = "linux", not(heist_portable)))]
             let faults = crate::sys::fault::Plan::current();
             let at_work = AtWork { engine, lanes: Arc::clone(&lanes) };
@@ -223,10 +250,16 @@ impl Walk {
                 move |worker| {
                     #[cfg(all(test, target_os = "linux", not(heist_portable)))]
                     crate::sys::fault::Plan::install(faults.clone());
+                    let reserve = CallAtTheEnd(Arc::clone(&reserve_of_workers));
+                    reserve.0.hold_back(worker);
                     Worker {
+                        number: worker,
+                        reserve,
+                        resting: false,
                         hands: Some(Hands {
                             visitor: visitor(worker),
                             buffer: ReadBuffer::new(),
+                            names: Names::default(),
                             counts: progress.add_worker(),
                         }),
                         slot: None,
@@ -237,8 +270,11 @@ impl Walk {
                     let (worker, mut queue) = ctx.split();
                     at_work.run(job, worker, &mut queue);
                 },
-                // Others may be waiting for the disk.
-                |worker| worker.slot = None,
+                |worker| {
+                    // Others may be waiting for the disk.
+                    worker.slot = None;
+                    worker.reserve.0.rest(worker.number, &mut worker.resting);
+                },
             )?
         };
         // Set before there is any task that could want it.
@@ -247,19 +283,23 @@ impl Walk {
             // Refused only if the walk was cancelled already.
             let _ = executor.spawn_external(Job::Walk(WalkTask::Root(root)));
         }
+        reserve.watch(&progress);
         let metrics = executor.join();
         let visitors = std::mem::take(&mut *ended.lock().unwrap_or_else(PoisonError::into_inner));
         let (totals, stopped) = (progress.totals(), stop.is_cancelled());
         Ok(Walked { visitors, totals, stopped, threads, metrics })
     }
 
-    /// The engine, and how many threads it should have.
-    fn into_engine(self) -> (Engine, usize) {
+    /// The engine; how many threads begin; and how many there are.
+    fn into_engine(self) -> (Engine, usize, usize) {
         if self.raise_limit {
             sys::raise_descriptor_limit();
         }
         let (disks, threads) = Disks::new(&self.roots, self.threads);
-        let available = sys::descriptors_available();
+        // Whoever says how many means it.
+        let first = self.threads.unwrap_or_else(|| threads.min(cores()));
+        let available = sys::descriptors_available().saturating_sub(RESERVE);
+        let available = self.max_descriptors.map_or(available, |most| most.min(available));
         let (descriptors, affordable) = Descriptors::new(available, threads);
         // (0 threads are refused by the executor, and not made 1 here.)
         let threads = threads.min(affordable);
@@ -281,7 +321,7 @@ impl Walk {
             // A child: a visitor that quits ends this walk, and not whatever else the caller's token is for.
             stop: self.cancel.child(),
         };
-        (engine, threads)
+        (engine, first.min(threads), threads)
     }
 }
 
@@ -340,6 +380,7 @@ impl<D: Send + Sync + 'static> AtWork<D> {
         worker: &mut Worker<V>,
         queue: &mut heist::Spawner<'_, Job<D>>,
     ) {
+        worker.reserve.0.work_again(&mut worker.resting);
         name_slice(task.label());
         if let Some(hands) = &mut worker.hands {
             self.engine.run(task, hands, queue);
@@ -368,10 +409,23 @@ impl<D: Send + Sync + 'static> AtWork<D> {
 
 /// What a worker has: when it ends, its visitor goes back to the caller.
 struct Worker<V> {
+    number: usize,
     hands: Option<Hands<V>>,
+    reserve: CallAtTheEnd,
+    /// Whether it counts as out of work.
+    resting: bool,
     /// The right to use a disk: kept while the worker stays on that disk.
     slot: Option<DeviceSlotPermit>,
     ended: Arc<Mutex<Vec<V>>>,
+}
+
+/// Calls the reserve when a worker ends, also by a panic: nobody may be held back then.
+struct CallAtTheEnd(Arc<Reserve>);
+
+impl Drop for CallAtTheEnd {
+    fn drop(&mut self) {
+        self.0.call();
+    }
 }
 
 impl<V> Drop for Worker<V> {

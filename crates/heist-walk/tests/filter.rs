@@ -1,5 +1,5 @@
-//! What a filter leaves out, beyond what its peer can say (see `ignore_peer.rs`): globs and kinds together, rule files that
-//! are not what they should be, repositories in odd places.
+//! What a filter leaves out, beyond what its peer can say (see `ignore_peer.rs`): globs and kinds together, rule
+//! files that are not what they should be, repositories in odd places.
 
 use heist_walk::{
     Enter, Entry, FileKind, Filter, Flow, Operation, Symlinks, Totals, Visitor, Walk, WalkError,
@@ -211,7 +211,8 @@ fn what_is_no_file_of_rules_is_none() {
     assert_eq!(errors[0].operation, Operation::ReadIgnoreFile);
 }
 
-/// The repository's own rules hold in its linked worktrees, whether git wrote down where it is from the top or from here.
+/// The repository's own rules hold in its linked worktrees, whether git wrote down where it is from the top or from
+/// here.
 #[test]
 fn a_linked_worktree_has_its_repositorys_rules() {
     let root = tree(&[

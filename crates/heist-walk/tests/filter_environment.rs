@@ -1,7 +1,8 @@
-//! Rules that depend on where a process is and on its environment: git's global ignore file, and a root that is called `.`.
+//! Rules that depend on where a process is and on its environment: git's global ignore file, and a root that is
+//! called `.`.
 //!
-//! Each case runs in a process of its own (this program again, with [`CASE`] set), because a process has only one current
-//! directory and its environment cannot be changed safely. It is compared with `ignore::WalkBuilder` there.
+//! Each case runs in a process of its own (this program again, with [`CASE`] set), because a process has only one
+//! current directory and its environment cannot be changed safely. It is compared with `ignore::WalkBuilder` there.
 
 use heist_walk::{Enter, Entry, Filter, Flow, Visitor, Walk, WalkError};
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
-//! A filtered walk shows what `ignore::WalkBuilder` shows with the same settings, on any tree, with any ignore files and any
-//! number of workers.
+//! A filtered walk shows what `ignore::WalkBuilder` shows with the same settings, on any tree, with any ignore files
+//! and any number of workers.
 //!
-//! What is not compared: errors (the peer keeps quiet about many), and lines that are not UTF-8 (the peer gives up the rest
-//! of such a file).
+//! What is not compared: errors (the peer keeps quiet about many), and lines that are not UTF-8 (the peer gives up
+//! the rest of such a file).
 
 use heist_walk::{Enter, Entry, Filter, Flow, Symlinks, Visitor, Walk, WalkError};
 use ignore::WalkBuilder;
@@ -346,5 +346,39 @@ proptest! {
         let mut peer = peer(&top, settings);
         peer.overrides(overrides.build().expect("overrides"));
         prop_assert_eq!(shown(&top, filter, settings, 2), shown_by_peer(&peer));
+    }
+}
+
+/// Too seldom for chance: a repository above the root, with rules of its own, in a walk without `.gitignore` files.
+#[test]
+fn rules_of_a_repository_above_the_root() {
+    let within = tempfile::tempdir().expect("a directory");
+    let top = within.path().join("top");
+    fs::create_dir_all(top.join(".git/info")).expect("a repository");
+    fs::create_dir_all(top.join("root/inner/.git")).expect("a repository");
+    fs::write(top.join(".git/info/exclude"), "a").expect("a rule file");
+    for name in ["root/a", "root/inner/a", "root/b"] {
+        fs::write(top.join(name), "").expect("a file");
+    }
+    for (git_ignore, parents) in [(false, true), (true, true), (false, false), (true, false)] {
+        let settings = Settings {
+            hidden: true,
+            ignore: false,
+            git_ignore,
+            git_exclude: true,
+            git_global: false,
+            require_git: true,
+            parents,
+            custom: false,
+            types: false,
+            follow: false,
+            max_depth: None,
+        };
+        let root = top.join("root");
+        assert_eq!(
+            shown(&root, filter(settings), settings, 1),
+            shown_by_peer(&peer(&root, settings)),
+            "{settings:?}"
+        );
     }
 }

@@ -297,7 +297,7 @@ pub mod net;
 pub mod time;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct ReadmeExamples;
 
 // Its example needs what only the tests depend on.

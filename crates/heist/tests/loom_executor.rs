@@ -7,12 +7,16 @@ mod loom_support;
 
 use heist::executor::task::TaskRunner;
 use heist::executor::worker::Worker;
+use heist::sync::Arc;
 use heist::sync::plant::Plant;
 use heist::trace::NoTrace;
-use heist::{ExecutorConfig, OnPanic, SpawnErrorKind, WorkerCtx};
+use heist::{
+    AcquireError, CountBudget, CountPermit, ExecutorConfig, ExecutorHandle, OnPanic,
+    SpawnErrorKind, WorkerCtx,
+};
 use loom_support::{
-    DEADLOCK, LookAgain, Rendezvous, Size, Tally, check, config, must_fail, start, start_loaded,
-    start_with,
+    DEADLOCK, Kept, LookAgain, Rendezvous, Size, Tally, check, config, must_fail, start,
+    start_loaded, start_with,
 };
 
 fn push_against_park() {
@@ -185,9 +189,53 @@ fn start_tasks<T: Send + 'static>(
     let config = ExecutorConfig { on_panic: OnPanic::Abort, ..config.clone() };
     start_with(&config, move |worker| {
         let scratch_init = |_worker| ();
-        let mut tasks = TaskRunner::new(worker, &scratch_init, &runner, &|_scratch| {});
+        let mut tasks = TaskRunner::new(worker, &scratch_init, &runner, &|_scratch: &mut ()| {});
         loom_support::work(worker, &mut tasks);
     })
+}
+
+/// A worker keeps a permit between its tasks, and a task waits for that permit. With `gives_back`, the worker gives it
+/// back before it parks; otherwise the permit sleeps with its worker.
+fn a_permit_kept_between_tasks(gives_back: bool) {
+    /// `None`: take the permit and keep it.
+    type Task = Option<Kept<Result<CountPermit, AcquireError>>>;
+    let budget = CountBudget::new(1).unwrap();
+    let ran = Tally::default();
+    let (shared, threads) = {
+        let (budget, ran) = (budget.clone(), ran.clone());
+        start_with(&config(1), move |worker| {
+            let runner = |task: Task, ctx: &mut WorkerCtx<'_, Task, Option<Kept<CountPermit>>>| {
+                ran.add();
+                match task {
+                    None => *ctx.scratch = budget.try_acquire(1).ok().map(Kept::new),
+                    Some(granted) => assert!(granted.is_ok(), "nobody closes the budget"),
+                }
+            };
+            let before_park = |kept: &mut Option<Kept<CountPermit>>| {
+                if gives_back {
+                    *kept = None;
+                }
+            };
+            let mut tasks = TaskRunner::new(worker, &|_worker| None, &runner, &before_park);
+            loom_support::work(worker, &mut tasks);
+        })
+    };
+    shared.spawn(None).unwrap();
+    let handle = ExecutorHandle::new(Arc::clone(&shared));
+    budget.acquire_then(1, &handle, |granted| Some(Kept::new(granted))).unwrap();
+    shared.close();
+    threads.join();
+    assert_eq!(ran.get(), 2);
+}
+
+#[test]
+fn what_a_worker_gives_back_before_it_parks_is_found() {
+    check(Size::Medium, || a_permit_kept_between_tasks(true));
+}
+
+#[test]
+fn bites_a_permit_that_sleeps_with_its_worker() {
+    assert!(loom_support::fails(2, DEADLOCK, || a_permit_kept_between_tasks(false)));
 }
 
 #[test]

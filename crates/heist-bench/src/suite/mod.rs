@@ -7,3 +7,4 @@ pub(crate) mod executor;
 pub(crate) mod gates;
 pub(crate) mod runtime;
 mod side_by_side;
+pub(crate) mod walk;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) const PER_WORKER: usize = 3;
 
 /// For the rest of the program: its output, a trace, the mount table.
-const RESERVE: usize = 8;
+pub(crate) const RESERVE: usize = 8;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -24,7 +24,6 @@ pub(crate) struct Descriptors {
 impl Descriptors {
     /// Shares out `available` descriptors: says how many of `workers` can work, at least one.
     pub(crate) fn new(available: usize, workers: usize) -> (Self, usize) {
-        let available = available.saturating_sub(RESERVE);
         let workers = workers.min(available / PER_WORKER).max(1);
         let most_kept = available.saturating_sub(workers * PER_WORKER);
         (Self { most_kept: AtomicUsize::new(most_kept), kept: AtomicUsize::new(0) }, workers)
@@ -65,7 +64,7 @@ mod tests {
 
     #[test]
     fn workers_come_first_and_the_rest_is_for_directories() {
-        let (descriptors, workers) = Descriptors::new(RESERVE + 10, 2);
+        let (descriptors, workers) = Descriptors::new(10, 2);
         assert_eq!(workers, 2);
         assert_eq!((0..10).filter(|_| descriptors.try_keep()).count(), 4);
         descriptors.let_go();
@@ -77,7 +76,7 @@ mod tests {
 
     #[test]
     fn few_descriptors_mean_few_workers() {
-        assert_eq!(Descriptors::new(20, 16).1, 4);
+        assert_eq!(Descriptors::new(12, 16).1, 4);
         assert_eq!(Descriptors::new(0, 16).1, 1);
     }
 }

@@ -12,11 +12,13 @@
 //! the walk was stopped. See [`node`].
 
 mod descriptors;
+#[cfg(all(test, target_os = "linux", not(heist_portable)))]
+mod fault_tests;
 mod node;
 mod read;
 mod roots;
 
-pub(crate) use descriptors::Descriptors;
+pub(crate) use descriptors::{Descriptors, RESERVE};
 pub(crate) use node::{DirNode, Handle, OpenDir, Parent};
 
 use crate::Symlinks;
@@ -37,8 +39,8 @@ use std::time::Duration;
 /// to steal.
 pub(crate) const NAMES_PER_TASK: usize = 32;
 
-/// How often a call that found no descriptor free is made again, waiting twice as long each time: a second in all.
-const SHORTAGE_RETRIES: u32 = 10;
+/// How often a call that found no descriptor free is made again, waiting twice as long each time: 127 ms in all.
+const SHORTAGE_RETRIES: u32 = 7;
 
 /// A piece of a walk.
 #[derive(Debug)]
@@ -92,6 +94,8 @@ pub(crate) trait Spawn<D> {
 pub(crate) struct Hands<V> {
     pub(crate) visitor: V,
     pub(crate) buffer: ReadBuffer,
+    /// Directories in the one that is being read. Empty in between, and here only to be used again.
+    pub(crate) names: Names,
     pub(crate) counts: WorkerCounts,
 }
 
@@ -362,6 +366,9 @@ impl Engine {
         node: &DirNode<V::Dir>,
         hands: &mut Hands<V>,
     ) {
+        if errors.is_empty() {
+            return;
+        }
         for (path, source) in errors {
             let depth = node.depth as usize + 1;
             let error = WalkError::new(&path, depth, Operation::ReadIgnoreFile, source);

@@ -43,8 +43,8 @@ impl Engine {
             };
             WalkError::new(&path, depth, operation, source)
         };
-        let Hands { visitor, buffer, counts } = hands;
-        let mut names = Names::default();
+        let Hands { visitor, buffer, names, counts } = hands;
+        names.clear();
         let mut hand_on_next = handed_on;
         let mut next_is_others = false;
         let mut blocks = 0;
@@ -57,6 +57,7 @@ impl Engine {
             let listed = match listing.next() {
                 None => break,
                 Some(Ok(listed)) => listed,
+                Some(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Some(Err(source)) => {
                     counts.so_far.errors += 1;
                     let error = fail(None, Operation::ReadDirectory, source);
@@ -110,7 +111,7 @@ impl Engine {
                 Sort::Directory { follow } => {
                     names.push(name, follow);
                     if names.len() == NAMES_PER_TASK && self.keep_open(&open) {
-                        let names = std::mem::take(&mut names);
+                        let names = names.take();
                         let within = Arc::clone(&open);
                         queue.spawn(WalkTask::Pending(Box::new(Pending { within, names })));
                     }
@@ -126,7 +127,7 @@ impl Engine {
                 break;
             }
         }
-        self.leave_pending(open, names, hands, queue);
+        self.leave_pending(open, hands, queue);
     }
 
     /// What to do with an entry; `None` if a filter leaves it out.
@@ -195,10 +196,10 @@ impl Engine {
     fn leave_pending<V: Visitor>(
         &self,
         open: Arc<OpenDir<V::Dir>>,
-        mut names: Names,
         hands: &mut Hands<V>,
         queue: &mut impl Spawn<V::Dir>,
     ) {
+        let names = &mut hands.names;
         if names.is_empty() {
             return self.let_go(open, hands);
         }
@@ -226,6 +227,7 @@ impl Engine {
             let within = Arc::clone(&within);
             queue.spawn(WalkTask::Pending(Box::new(Pending { within, names: some })));
         }
+        let names = names.take();
         queue.spawn(WalkTask::Pending(Box::new(Pending { within, names })));
     }
 

@@ -1,7 +1,7 @@
 //! Files of rules: where they are, and what is in them.
 //!
-//! A line that is no glob is reported, with its number, and the others hold. A file that cannot be read is reported; one
-//! that is not there, or is no regular file, has no rules. Nothing here waits: a named pipe is not opened.
+//! A line that is no glob is reported, with its number, and the others hold. A file that cannot be read is reported;
+//! one that is not there, or is no regular file, has no rules. Nothing here waits: a named pipe is not opened.
 
 use super::RuleError;
 use crate::metadata::FileKind;
@@ -99,8 +99,8 @@ impl Rules<'_> {
         self.add_contents(contents, |directory| directory.join(name));
     }
 
-    /// In a linked worktree `.git` is a file that names the directory where git keeps that worktree's state. A file in there
-    /// names the repository's own directory.
+    /// In a linked worktree `.git` is a file that names the directory where git keeps that worktree's state. A file
+    /// in there names the repository's own directory.
     fn add_exclude_of_linked_worktree(&mut self) {
         let Some(repository) = self.repository_of_linked_worktree() else { return };
         let path = repository.join("info/exclude");

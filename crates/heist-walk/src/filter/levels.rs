@@ -1,10 +1,10 @@
 //! [`Level`]: the rules of one directory, in the chain of those of the directories that it is in.
 //!
-//! A chain has a level only for a directory that has rule files or is the top of a repository; all others share the level
-//! of the directory that they are in. Levels of the directories that a root is in come before the root's.
+//! A chain has a level only for a directory that has rule files or is the top of a repository; all others share the
+//! level of the directory that they are in. Levels of the directories that a root is in come before the root's.
 //!
-//! Invariant: rules are asked from the inside out, each kind for itself, and git's not beyond the first repository. Above a
-//! root they are asked about the entry's absolute path, because that is what they are relative to.
+//! Invariant: rules are asked from the inside out, each kind for itself, and git's not beyond the first repository.
+//! Above a root they are asked about the entry's absolute path, because that is what they are relative to.
 
 use super::files::{Place, RuleFile};
 use super::{Filter, RuleError};

@@ -1,9 +1,9 @@
 //! [`Filter`]: which entries a walk leaves out.
 //!
-//! The matchers are those of the `ignore` crate, and so are the rules of who wins (see [`levels`]): a walk with a filter
-//! shows what `ignore::WalkBuilder` shows with the same settings. What is different here is how rules come to a directory:
-//! rule files are read relative to its descriptor, one attempt per kind, and a directory without any shares the rules
-//! of the one that it is in.
+//! The matchers are those of the `ignore` crate, and so are the rules of who wins (see [`levels`]): a walk with a
+//! filter shows what `ignore::WalkBuilder` shows with the same settings. What is different here is how rules come to
+//! a directory: rule files are read relative to its descriptor, one attempt per kind, and a directory without any
+//! shares the rules of the one that it is in.
 //!
 //! Not guaranteed: that a rule file which changes during the walk is seen as it was or as it is; each is read once.
 
@@ -37,12 +37,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// 1. [`exclude`](Self::exclude) and [`kinds`](Self::kinds): what they leave out stays out;
 /// 2. [`only`](Self::only);
 /// 3. [custom ignore files](Self::custom_ignore_file), then [`.ignore`](Self::ignore_files), [`.gitignore`](
-///    Self::git_ignore), [`.git/info/exclude`](Self::git_exclude), [git's global ignore file](Self::git_global); of each
-///    kind the innermost one that says something, and of its lines the last;
+///    Self::git_ignore), [`.git/info/exclude`](Self::git_exclude), [git's global ignore file](Self::git_global); of
+///    each kind the innermost one that says something, and of its lines the last;
 /// 4. [`types`](Self::types);
 /// 5. [`skip_hidden`](Self::skip_hidden).
 ///
-/// (Types may leave out what an ignore file wants to have; hidden entries are shown if an ignore file wants to have them.)
+/// (Types may leave out what an ignore file wants to have; hidden entries are shown if an ignore file wants to have
+/// them.)
 ///
 /// ```
 /// use heist_walk::{Filter, Walk};

@@ -3,8 +3,8 @@
 //! A plan belongs to one walk: it is kept by the thread that starts it and handed to the walk's workers (see
 //! [`Plan::install`]), so tests that run side by side do not disturb each other.
 
+use rustix::io::Errno;
 use std::cell::RefCell;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,7 +25,7 @@ pub(crate) struct Plan {
     from: u64,
     /// How many in a row.
     times: u64,
-    error: i32,
+    error: Errno,
     uses: AtomicU64,
 }
 
@@ -34,8 +34,7 @@ thread_local! {
 }
 
 impl Plan {
-    pub(crate) fn new(call: Call, from: u64, times: u64, error: rustix::io::Errno) -> Arc<Self> {
-        let error = error.raw_os_error();
+    pub(crate) fn new(call: Call, from: u64, times: u64, error: Errno) -> Arc<Self> {
         Arc::new(Self { call, from, times, error, uses: AtomicU64::new(0) })
     }
 
@@ -55,12 +54,12 @@ impl Plan {
     }
 }
 
-/// The error that this use of `call` is to fail with, if any.
-pub(crate) fn due(call: Call) -> Option<io::Error> {
+/// Fails if this use of `call` is to fail.
+pub(crate) fn check(call: Call) -> Result<(), Errno> {
     PLAN.with_borrow(|plan| {
-        let plan = plan.as_ref().filter(|plan| plan.call == call)?;
+        let Some(plan) = plan.as_ref().filter(|plan| plan.call == call) else { return Ok(()) };
         let this_use = 1 + plan.uses.fetch_add(1, Ordering::Relaxed);
         let fails = (plan.from..plan.from.saturating_add(plan.times)).contains(&this_use);
-        fails.then(|| io::Error::from_raw_os_error(plan.error))
+        if fails { Err(plan.error) } else { Ok(()) }
     })
 }

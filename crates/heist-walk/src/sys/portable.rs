@@ -167,6 +167,16 @@ impl Names {
         Some((&self.last, follow))
     }
 
+    /// Takes them all out.
+    pub(crate) fn take(&mut self) -> Self {
+        std::mem::take(self)
+    }
+
+    /// Forgets them.
+    pub(crate) fn clear(&mut self) {
+        self.names.clear();
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.names.len()
@@ -183,6 +193,11 @@ pub(crate) fn raise_descriptor_limit() {}
 /// Not known: what most systems allow at least.
 pub(crate) fn descriptors_available() -> usize {
     256 - 16
+}
+
+/// `std` does not tell.
+pub(crate) fn time_computed() -> Option<std::time::Duration> {
+    None
 }
 
 fn kind_from(file_type: FileType) -> FileKind {

@@ -1,11 +1,11 @@
 //! From what the workers have found to a tree: one pass, in the order of a serial walk.
 //!
-//! That order (roots as they were given, names by their bytes, what is in a directory before the next name) is what makes
-//! the result the same for any number of workers. Whatever the walk came to several times has its place where this order
-//! comes to it first:
+//! That order (roots as they were given, names by their bytes, what is in a directory before the next name) is what
+//! makes the result the same for any number of workers. Whatever the walk came to several times has its place where
+//! this order comes to it first:
 //! - of the names of a file the first counts;
-//! - a directory that was entered elsewhere (a root in a root, or a link's target) moves here with all that is in it, if it
-//!   has no place yet, and is left out otherwise.
+//! - a directory that was entered elsewhere (a root in a root, or a link's target) moves here with all that is in it,
+//!   if it has no place yet, and is left out otherwise.
 //!
 //! Nothing here recurses: trees may be deeper than the stack.
 
@@ -285,5 +285,111 @@ impl Placing {
     fn directory_mut(&mut self, id: u32) -> &mut Directory {
         let place = self.tree.records.get(id).directory();
         &mut self.tree.directories[place]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::Numbers;
+    use super::super::tree::NodeId;
+    use super::*;
+    use crate::metadata::{FileKind, Metadata};
+    use std::ffi::OsStr;
+
+    fn metadata(kind: FileKind, inode: u64) -> Metadata {
+        Metadata {
+            kind,
+            len: 1,
+            allocated: 10,
+            device: 1,
+            inode,
+            links: 1,
+            mode: 0,
+            modified_s: 0,
+            modified_ns: 0,
+        }
+    }
+
+    fn shared() -> SharedTree {
+        let numbers = Numbers::default();
+        SharedTree { numbers, keep_files: true, by_extension: false, repeats: None }
+    }
+
+    /// Directories in directories, by workers in turn.
+    #[test]
+    fn a_hundred_thousand_levels_fit_on_a_small_stack() {
+        const DEPTH: u64 = 100_000;
+        let build_deep = || {
+            let shared = shared();
+            let mut workers = [Found::default(), Found::default(), Found::default()];
+            let mut parent = NONE;
+            for level in 0..DEPTH {
+                let found = &mut workers[level as usize % 3];
+                let (numbers, directory) =
+                    (&shared.numbers, metadata(FileKind::Directory, level + 1));
+                let name = OsStr::new("d");
+                let id =
+                    found.arena.push(numbers, name, &directory, parent, Marks::NOTHING).unwrap();
+                if parent == NONE {
+                    found.roots.push((0, id));
+                }
+                parent = id;
+            }
+            let built = build(workers.into(), &shared, 1);
+            let size = Size { len: DEPTH, allocated: 10 * DEPTH, inodes: DEPTH };
+            assert_eq!(built.roots[0].map(|(_, size)| size), Some(size));
+            assert_eq!(built.tree.len() as u64, DEPTH);
+            assert_eq!(built.tree.path(NodeId(parent)).as_os_str().len() as u64, 2 * DEPTH - 1);
+        };
+        let small = std::thread::Builder::new().stack_size(128 << 10);
+        small.spawn(build_deep).unwrap().join().unwrap();
+    }
+
+    #[test]
+    fn entries_of_one_directory_may_come_from_any_worker() {
+        let shared = shared();
+        let mut workers = [Found::default(), Found::default()];
+        let numbers = &shared.numbers;
+        let directory = metadata(FileKind::Directory, 1);
+        let root =
+            workers[1].arena.push(numbers, OsStr::new("r"), &directory, NONE, Marks::NOTHING);
+        let root = root.unwrap();
+        workers[1].roots.push((0, root));
+        // More than a chunk each.
+        for number in 0..5_000_u32 {
+            let name = format!("{:04}", number.reverse_bits() >> 16 ^ number);
+            let file = metadata(FileKind::File, u64::from(number) + 2);
+            let arena = &mut workers[number as usize % 2].arena;
+            arena.push(numbers, OsStr::new(&name), &file, root, Marks::NOTHING).unwrap();
+        }
+        workers[0].with_errors.push(root);
+        workers[0].sums.push((root, Size { len: 7, allocated: 0, inodes: 0 }));
+        let Built { tree, roots, .. } = build(workers.into(), &shared, 2);
+        assert_eq!(roots[1], None);
+        let (root, size) = roots[0].unwrap();
+        assert_eq!(size, Size { len: 5_008, allocated: 50_010, inodes: 5_001 });
+        let root = NodeId(root);
+        assert!(tree.has_errors(root));
+        let names: Vec<_> = tree.children(root).map(|child| tree.name(child)).collect();
+        assert_eq!(names.len(), 5_000);
+        assert!(names.is_sorted());
+        assert!(tree.children(root).all(|child| tree.parent(child) == Some(root)));
+    }
+
+    #[test]
+    fn a_directory_that_was_entered_nowhere_is_itself_alone() {
+        let shared = shared();
+        let mut found = Found::default();
+        let numbers = &shared.numbers;
+        for root in 0..2 {
+            let directory = metadata(FileKind::Directory, 5);
+            let marks = Marks::ENTERED_ELSEWHERE;
+            let id = found.arena.push(numbers, OsStr::new("r"), &directory, NONE, marks).unwrap();
+            found.roots.push((root, id));
+        }
+        let built = build(vec![found], &shared, 2);
+        let sizes: Vec<_> =
+            built.roots.iter().map(|root| root.map(|(_, size)| size.inodes)).collect();
+        assert_eq!(sizes, [Some(1), Some(1)]);
     }
 }

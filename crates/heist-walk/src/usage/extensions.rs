@@ -1,7 +1,7 @@
 //! [`Extensions`]: sums by extension.
 //!
-//! The extension is what [`Path::extension`] says, in lower case (ASCII letters only: names are bytes). A file without one,
-//! and one whose name ends in a dot, is summed up under the empty name. Directories have none.
+//! The extension is what [`Path::extension`] says, in lower case (ASCII letters only: names are bytes). A file
+//! without one, and one whose name ends in a dot, is summed up under the empty name. Directories have none.
 
 use super::Size;
 use std::collections::HashMap;
@@ -48,11 +48,8 @@ impl Extensions {
         let mut sorted: Vec<_> =
             sums.map(|(extension, (size, files))| (extension, size, files)).collect();
         sorted.sort_unstable_by(|(one, one_size, _), (other, other_size, _)| {
-            let bytes = |name: &OsString| name.as_encoded_bytes().to_vec();
-            other_size
-                .allocated
-                .cmp(&one_size.allocated)
-                .then_with(|| bytes(one).cmp(&bytes(other)))
+            let by_name = || one.as_encoded_bytes().cmp(other.as_encoded_bytes());
+            other_size.allocated.cmp(&one_size.allocated).then_with(by_name)
         });
         sorted
     }

@@ -1,8 +1,8 @@
 //! Sets of files: which ones have been counted already.
 //!
-//! Only files with several names come here, but there may be millions of them (backups are made of hard links), so a file
-//! costs 16 bytes at most, counting what is free: 8 for its number and 2 for its owner in tables that are at least 9/14
-//! full once they have grown.
+//! Only files with several names come here, but there may be millions of them (backups are made of hard links), so a
+//! file costs 16 bytes at most, counting what is free: 8 for its number and 2 for its owner in tables that are at
+//! least 9/14 full once they have grown.
 //!
 //! | type | idea |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | [`InodeSet`] | one table for each device |
 //! | [`SharedInodes`] | sets for many workers, a lock for each of 64 |
 //!
-//! Not guaranteed: bounds against somebody who chooses inode numbers so that they collide. A file system does not let its
-//! users choose.
+//! Not guaranteed: bounds against somebody who chooses inode numbers so that they collide. A file system does not let
+//! its users choose.
 
 use crate::metadata::FileIdentity;
 use crossbeam_utils::CachePadded;
@@ -172,5 +172,106 @@ impl SharedInodes {
     /// As [`InodeSet::insert`].
     pub(super) fn insert(&self, file: FileIdentity) -> bool {
         self.claim(file, 0) == Claim::First
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::{HashMap, HashSet};
+
+    fn file(device: u64, inode: u64) -> FileIdentity {
+        FileIdentity { device, inode }
+    }
+
+    /// Numbers that are close together, far apart, or multiples of a large power of two.
+    fn inodes() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            1..300_u64,
+            any::<u64>().prop_map(|n| n.max(1)),
+            (1..300_u64).prop_map(|n| n << 40)
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_set_is_a_set(files in prop::collection::vec((0..3_u64, inodes()), 0..2_000)) {
+            let (mut set, shared) = (InodeSet::new(false), SharedInodes::new(false));
+            let mut expected = HashSet::new();
+            for (device, inode) in files {
+                let is_new = expected.insert((device, inode));
+                prop_assert_eq!(set.insert(file(device, inode)), is_new);
+                prop_assert_eq!(shared.insert(file(device, inode)), is_new);
+            }
+        }
+
+        #[test]
+        fn the_first_owner_has_a_file(
+            claims in prop::collection::vec((0..2_u64, 1..300_u64, any::<u16>()), 0..2_000)
+        ) {
+            let shared = SharedInodes::new(true);
+            let mut owners = HashMap::new();
+            for (device, inode, owner) in claims {
+                let expected = match owners.get(&(device, inode)).copied() {
+                    None => Claim::First,
+                    Some(before) if before > owner => Claim::From(before),
+                    Some(_) => Claim::Taken,
+                };
+                if expected != Claim::Taken {
+                    owners.insert((device, inode), owner);
+                }
+                prop_assert_eq!(shared.claim(file(device, inode), owner), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_costs_16_bytes_at_most() {
+        let mut table = InodeTable::default();
+        for inode in 1..=200_000_u64 {
+            table.claim(inode * 3, 0, true);
+            let bytes = size_of_val(&*table.inodes) + size_of_val(&*table.owners);
+            // A few of them may have more: a table does not start at nothing.
+            assert!(table.len < 16 || bytes <= 16 * table.len, "{bytes} bytes for {}", table.len);
+        }
+    }
+
+    #[test]
+    fn searches_are_short_whatever_the_numbers_have_in_common() {
+        for step in [1, 2, 16, 64, 1 << 20, 1 << 32, 1 << 48, 12_345_678_901] {
+            let mut table = InodeTable::default();
+            for place in 1..=20_000_u64 {
+                table.claim(place.wrapping_mul(step).max(1), 0, false);
+            }
+            let slots = table.inodes.len();
+            let way = |(slot, &inode): (usize, &u64)| {
+                let first = InodeTable::slot_of(inode, slots);
+                if inode == FREE { 0 } else { (slot + slots - first) % slots }
+            };
+            let sum: usize = table.inodes.iter().enumerate().map(way).sum();
+            assert!(sum < 10 * table.len, "step {step}: {sum} steps for {}", table.len);
+        }
+    }
+
+    #[test]
+    fn of_many_workers_one_is_first() {
+        let shared = SharedInodes::new(false);
+        let firsts: usize = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..4)
+                .map(|worker| {
+                    let shared = &shared;
+                    scope.spawn(move || {
+                        let mine =
+                            (1..=20_000_u64).map(|n| if worker % 2 == 0 { n } else { 20_001 - n });
+                        mine.filter(|&inode| shared.insert(file(inode % 2, inode))).count()
+                    })
+                })
+                .collect();
+            workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+        });
+        assert_eq!(firsts, 20_000);
     }
 }

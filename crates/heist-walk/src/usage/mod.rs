@@ -14,12 +14,14 @@
 //!
 //! Invariants:
 //! - the result is the same for any number of workers;
-//! - unless the options say otherwise, whatever the walk comes to several times counts once, where a serial walk would come
-//!   to it first: roots in the order given, names by their bytes, what is in a directory before the next name. That goes for
-//!   files with several names, for roots in roots, and in a walk that follows all links for everything.
+//! - unless the options say otherwise, whatever the walk comes to several times counts once, where a serial walk
+//!   would come to it first: roots in the order given, names by their bytes, what is in a directory before the next
+//!   name. That goes for files with several names, for roots in roots, and in a walk that follows all links for
+//!   everything.
 //!
-//! Not guaranteed, while others change the tree: that the sums were right at any one time. And, in a walk that follows all
-//! links, which of several links that lead to each other is reported as a loop; the sums do not depend on it.
+//! Not guaranteed, while others change the tree: that the sums were right at any one time. And, in a walk that
+//! follows all links, which of several links that lead to each other is reported as a loop; the sums do not depend on
+//! it.
 
 mod build;
 mod extensions;
@@ -29,6 +31,8 @@ mod options;
 mod overlap;
 mod record;
 mod size;
+#[cfg(all(test, target_os = "linux", not(heist_portable)))]
+mod tests;
 mod totals;
 mod tree;
 mod tree_visitor;

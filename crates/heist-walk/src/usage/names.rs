@@ -1,6 +1,7 @@
 //! [`Names`]: many names, one after the other in one piece of memory.
 //!
-//! Elsewhere than on Unix the bytes of a name cannot become a name again without `unsafe`, so there each is kept for itself.
+//! Elsewhere than on Unix the bytes of a name cannot become a name again without `unsafe`, so there each is kept for
+//! itself.
 
 use std::ffi::OsStr;
 

@@ -1,8 +1,8 @@
 //! What a tree keeps of an entry, and where.
 //!
-//! Each worker fills [`Chunk`]s of its own, and takes a number for each from a counter that all share. So the id of an entry
-//! (its chunk's number, and its place there) is final as soon as the entry is seen, needs no lock, and fits into 32 bits; and
-//! no memory is ever moved or doubled.
+//! Each worker fills [`Chunk`]s of its own, and takes a number for each from a counter that all share. So the id of
+//! an entry (its chunk's number, and its place there) is final as soon as the entry is seen, needs no lock, and fits
+//! into 32 bits; and no memory is ever moved or doubled.
 //!
 //! A record has 48 bytes, a name what it is long.
 

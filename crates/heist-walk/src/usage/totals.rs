@@ -1,7 +1,7 @@
 //! [`TotalsVisitor`]: a sum for each root, and nothing kept for a directory or a file.
 //!
-//! Only a file with several names goes to a set that all workers share, and belongs to the first root that has a name of
-//! it. So the sums are the same whatever the order in which the workers come to things.
+//! Only a file with several names goes to a set that all workers share, and belongs to the first root that has a name
+//! of it. So the sums are the same whatever the order in which the workers come to things.
 
 use super::inodes::{Claim, SharedInodes};
 use super::overlap::RootIdentities;
@@ -93,7 +93,7 @@ impl<E: OnError> Visitor for TotalsVisitor<E> {
     fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&()>) -> Enter<()> {
         let Some(metadata) = dir.metadata() else { return Enter::Into(()) };
         let is_root = parent.is_none();
-        if !is_root && self.shared.roots.contains(metadata) {
+        if !is_root && self.shared.roots.contain_directory(metadata) {
             return Enter::Skip;
         }
         if self.count(dir, metadata, self.shared.all_may_repeat) {

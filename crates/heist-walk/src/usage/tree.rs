@@ -121,8 +121,8 @@ impl UsageTree {
         self.records.get(node.0).modified_s
     }
 
-    /// Whether a directory could not be read, or not completely: its size is then too small. This is about the directory
-    /// itself, and not about those below it.
+    /// Whether a directory could not be read, or not completely: its size is then too small. This is about the
+    /// directory itself, and not about those below it.
     #[must_use]
     pub fn has_errors(&self, node: NodeId) -> bool {
         self.records.get(node.0).marks.has(Marks::ERRORS)

@@ -1,11 +1,11 @@
 //! [`TreeVisitor`]: keeps a record for each directory, and for each file if the tree is to have files.
 //!
-//! Where files are only summed up, their worker adds them to a sum of its own for the directory at hand. A worker has all
-//! of a block before it goes to another directory, so there is one such sum for each directory, and one more for each
-//! further block of a large one. Who sums what is forgotten when the tree is [built](super::build).
+//! Where files are only summed up, their worker adds them to a sum of its own for the directory at hand. A worker has
+//! all of a block before it goes to another directory, so there is one such sum for each directory, and one more for
+//! each further block of a large one. Who sums what is forgotten when the tree is [built](super::build).
 //!
-//! A file that may have other names in the walk has a record of its own in any case: only the whole tree tells which of its
-//! names comes first.
+//! A file that may have other names in the walk has a record of its own in any case: only the whole tree tells which
+//! of its names comes first.
 
 use super::extensions::Extensions;
 use super::inodes::SharedInodes;
@@ -47,13 +47,13 @@ impl Repeats {
         if self.over_links || is_root {
             metadata.identity().is_some_and(|directory| !self.entered.insert(directory))
         } else {
-            self.roots.contains(metadata)
+            self.roots.contain_directory(metadata)
         }
     }
 
     #[inline]
     fn may_repeat(&self, file: &Metadata) -> bool {
-        file.links > 1 || self.over_links || self.roots.contains(file)
+        file.links > 1 || self.over_links || self.roots.contain_file(file)
     }
 }
 

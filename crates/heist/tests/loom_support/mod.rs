@@ -208,7 +208,7 @@ pub fn start_prepared<T: Send + 'static, P>(
     let threads = start_workers(workers, move |worker| {
         let run = run.clone();
         let runner = move |task, _: &mut WorkerCtx<'_, T, ()>| run(task);
-        let mut tasks = TaskRunner::new(worker, &|_worker| (), &runner, &|_scratch| {});
+        let mut tasks = TaskRunner::new(worker, &|_worker| (), &runner, &|_scratch: &mut ()| {});
         work(worker, &mut tasks);
     });
     (shared, prepared, threads)

@@ -1,6 +1,7 @@
-//! How many descriptors this process may have open.
+//! What this process may have and has used: descriptors, and time.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::time::Duration;
 
 /// If the system does not tell how many are open, or how many there may be.
 const USUALLY_OPEN: usize = 16;
@@ -16,6 +17,17 @@ pub(crate) fn raise_descriptor_limit() {
     if limit.current.is_some_and(|current| current < wanted) {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
     }
+}
+
+/// How long this process has computed so far, all threads together.
+#[expect(clippy::unnecessary_wraps, reason = "not every system tells")]
+pub(crate) fn time_computed() -> Option<Duration> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let nanoseconds = u64::try_from(time.tv_nsec).unwrap_or(0);
+    Some(
+        Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0))
+            + Duration::from_nanos(nanoseconds),
+    )
 }
 
 /// How many more descriptors this process may open now.

@@ -6,12 +6,13 @@
 mod limits;
 mod names;
 
-pub(crate) use limits::{descriptors_available, raise_descriptor_limit};
+pub(crate) use limits::{descriptors_available, raise_descriptor_limit, time_computed};
 pub(crate) use names::Names;
 
 use crate::metadata::{FileIdentity, FileKind, Metadata};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, RawDirEntry, Statx, StatxFlags};
+use rustix::io::Errno;
 use std::ffi::{CStr, OsStr};
 use std::io;
 use std::mem::MaybeUninit;
@@ -54,15 +55,16 @@ impl ReadBuffer {
     }
 }
 
-/// With the tests' fault injector in front: each call that a walk makes passes here.
+/// Each call that a walk makes passes here. A signal that interrupts it is nobody's business; and the tests' fault
+/// injector can make it fail.
 macro_rules! call {
-    ($name:ident, $call:expr) => {{
-        #[cfg(test)]
-        if let Some(error) = crate::sys::fault::due(crate::sys::fault::Call::$name) {
-            return Err(error);
-        }
-        $call
-    }};
+    ($name:ident, $call:expr) => {
+        rustix::io::retry_on_intr(|| {
+            #[cfg(test)]
+            crate::sys::fault::check(crate::sys::fault::Call::$name)?;
+            $call
+        })
+    };
 }
 
 /// An open directory.
@@ -110,7 +112,7 @@ impl Dir {
         let opened = call!(OpenFile, rustix::fs::openat(&self.0, name, flags, Mode::empty()));
         let file = match opened {
             Ok(fd) => std::fs::File::from(fd),
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         if !file.metadata()?.is_file() {
@@ -163,9 +165,9 @@ impl Listing<'_> {
     pub(crate) fn next(&mut self) -> Option<io::Result<Listed<'_>>> {
         #[cfg(test)]
         if self.is_block_done()
-            && let Some(error) = crate::sys::fault::due(crate::sys::fault::Call::List)
+            && let Err(error) = crate::sys::fault::check(crate::sys::fault::Call::List)
         {
-            return Some(Err(error));
+            return Some(Err(error.into()));
         }
         Some(self.raw.next()?.map(Listed).map_err(io::Error::from))
     }

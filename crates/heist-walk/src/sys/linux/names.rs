@@ -34,6 +34,20 @@ impl Names {
         Some((name, flags & FOLLOW != 0))
     }
 
+    /// Takes them all out, into an allocation of just their size; this one keeps its own, for the next ones.
+    pub(crate) fn take(&mut self) -> Self {
+        let taken =
+            Self { packed: self.packed[self.next_at..].to_vec(), next_at: 0, left: self.left };
+        self.clear();
+        taken
+    }
+
+    /// Forgets them.
+    pub(crate) fn clear(&mut self) {
+        self.packed.clear();
+        (self.next_at, self.left) = (0, 0);
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.left
@@ -61,5 +75,15 @@ mod tests {
             assert_eq!(names.next(), Some(expected));
         }
         assert!(names.next().is_none() && names.is_empty());
+
+        let mut reused = Names::default();
+        for (name, follow) in all {
+            reused.push(name, follow);
+        }
+        reused.next();
+        let mut taken = reused.take();
+        assert!(reused.is_empty() && reused.next().is_none());
+        assert_eq!(taken.len(), 2);
+        assert_eq!(taken.next(), Some(all[1]));
     }
 }

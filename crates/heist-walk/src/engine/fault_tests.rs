@@ -1,0 +1,187 @@
+//! Every system call of a walk made to fail, in turn: the walk ends, says what it could not visit, and visits the rest.
+
+use crate::sys::fault::{Call, Plan};
+use crate::{Enter, Entry, Filter, Flow, Symlinks, Visitor, Walk, WalkError, Walked};
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Writes down what it sees.
+#[derive(Debug, Default)]
+struct Log {
+    visited: Vec<PathBuf>,
+    entered: Vec<PathBuf>,
+    left: Vec<PathBuf>,
+    errors: Vec<WalkError>,
+}
+
+impl Visitor for Log {
+    type Dir = PathBuf;
+
+    fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&PathBuf>) -> Enter<PathBuf> {
+        self.visited.push(dir.path());
+        self.entered.push(dir.path());
+        Enter::Into(dir.path())
+    }
+
+    fn file(&mut self, file: &Entry<'_>, parent: Option<&PathBuf>) -> Flow {
+        assert_eq!(parent.map(PathBuf::as_path), file.path().parent());
+        self.visited.push(file.path());
+        Flow::Continue
+    }
+
+    fn leave_dir(&mut self, dir: PathBuf, parent: Option<&PathBuf>) {
+        assert_eq!(parent.is_some(), dir.file_name().is_some_and(|name| name != "root"));
+        self.left.push(dir);
+    }
+
+    fn error(&mut self, error: WalkError, _parent: Option<&PathBuf>) -> Flow {
+        self.errors.push(error);
+        Flow::Continue
+    }
+}
+
+/// A small tree with everything in it that makes a walk call something: nesting, links, a directory of several blocks,
+/// more directories than one task takes.
+fn make_tree(root: &Path) {
+    std::fs::create_dir_all(root.join("a/b/c/d")).unwrap();
+    std::fs::write(root.join("a/b/c/d/deep"), "1").unwrap();
+    std::fs::write(root.join("a/.ignore"), "ignored\n").unwrap();
+    std::fs::write(root.join("a/kept"), "12").unwrap();
+    std::os::unix::fs::symlink("b", root.join("a/link")).unwrap();
+    for number in 0..40 {
+        std::fs::create_dir_all(root.join(format!("many/{number}"))).unwrap();
+        std::fs::write(root.join(format!("many/{number}/file")), "123").unwrap();
+    }
+    std::fs::create_dir(root.join("large")).unwrap();
+    // Three blocks of 32 KiB, at 80 bytes each.
+    for number in 0..1_100 {
+        let name = format!("{number:0>60}");
+        std::fs::write(root.join("large").join(name), "").unwrap();
+    }
+}
+
+/// What the walk came to, all workers together.
+fn walk(root: &Path, threads: usize, plan: Option<Arc<Plan>>) -> (Log, Walked<()>) {
+    Plan::install(plan);
+    let walk = Walk::new(root)
+        .threads(Some(threads))
+        .metadata(true)
+        .symlinks(Symlinks::Roots)
+        .filter(Filter::new().skip_hidden(true));
+    let walked = walk.run(|_worker| Log::default()).unwrap();
+    Plan::install(None);
+    let mut all = Log::default();
+    for log in walked.visitors {
+        all.visited.extend(log.visited);
+        all.entered.extend(log.entered);
+        all.left.extend(log.left);
+        all.errors.extend(log.errors);
+    }
+    all.entered.sort();
+    all.left.sort();
+    let Walked { totals, stopped, threads, metrics, .. } = walked;
+    (all, Walked { visitors: Vec::new(), totals, stopped, threads, metrics })
+}
+
+/// Nothing is missing but what an error speaks of, and nothing is there twice; every directory is left.
+#[track_caller]
+fn check_no_silent_gap(full: &BTreeSet<PathBuf>, log: &Log, what: &str) {
+    let visited: BTreeSet<PathBuf> = log.visited.iter().cloned().collect();
+    assert_eq!(visited.len(), log.visited.len(), "{what}: something was visited twice");
+    assert_eq!(log.entered, log.left, "{what}: what was entered is left, once");
+    for missing in full.difference(&visited) {
+        let explained = log.errors.iter().any(|error| missing.starts_with(&error.path));
+        assert!(explained, "{what}: {} is missing without a word", missing.display());
+    }
+    assert!(visited.is_subset(full), "{what}: visited what is not there");
+}
+
+fn check_every_use(call: Call, error: Errno, times: u64, errors_at_least: usize) {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    make_tree(&root);
+    let (log, _) = walk(&root, 1, None);
+    assert!(log.errors.is_empty(), "{:?}", log.errors);
+    let full: BTreeSet<PathBuf> = log.visited.into_iter().collect();
+    let count = Plan::new(call, u64::MAX, 0, error);
+    walk(&root, 1, Some(Arc::clone(&count)));
+    let uses = count.uses();
+    assert!(uses > 3, "{call:?} is used {uses} times only");
+    // Every use of those that are few; of the many alike, some.
+    let step = usize::try_from(uses / 60 + 1).unwrap();
+    for threads in [1, 4] {
+        for from in (1..=uses).step_by(step) {
+            let what = format!("{call:?} fails at use {from} of {uses}, {threads} threads");
+            let plan = Plan::new(call, from, times, error);
+            let (log, walked) = walk(&root, threads, Some(plan));
+            check_no_silent_gap(&full, &log, &what);
+            assert!(log.errors.len() >= errors_at_least, "{what}: {:?}", log.errors);
+            assert_eq!(log.errors.len() as u64, walked.totals.errors, "{what}");
+            for reported in &log.errors {
+                assert_eq!(reported.source.raw_os_error(), Some(error.raw_os_error()), "{what}");
+                let below = reported.path.strip_prefix(&root).unwrap();
+                assert_eq!(reported.depth, below.components().count(), "{what}: {reported}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_open_that_fails_is_told_of() {
+    check_every_use(Call::Open, Errno::ACCESS, 1, 1);
+    check_every_use(Call::Open, Errno::IO, 1, 1);
+}
+
+#[test]
+fn every_listing_that_fails_is_told_of() {
+    check_every_use(Call::List, Errno::IO, 1, 1);
+}
+
+#[test]
+fn every_question_for_metadata_that_fails_is_told_of() {
+    check_every_use(Call::Stat, Errno::NOENT, 1, 1);
+}
+
+#[test]
+fn everything_that_fails_from_some_use_on_is_told_of() {
+    check_every_use(Call::Open, Errno::ACCESS, u64::MAX, 1);
+    check_every_use(Call::List, Errno::IO, u64::MAX, 1);
+    check_every_use(Call::Stat, Errno::STALE, u64::MAX, 1);
+}
+
+#[test]
+fn interruptions_and_short_shortages_are_nobodys_business() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    make_tree(&root);
+    let (undisturbed, _) = walk(&root, 1, None);
+    let full: BTreeSet<PathBuf> = undisturbed.visited.into_iter().collect();
+    let faults = [
+        (Call::Open, Errno::INTR),
+        (Call::List, Errno::INTR),
+        (Call::Stat, Errno::INTR),
+        (Call::Open, Errno::MFILE),
+        (Call::Open, Errno::NFILE),
+    ];
+    for (call, error) in faults {
+        for from in 1..20 {
+            let (log, _) = walk(&root, 2, Some(Plan::new(call, from, 3, error)));
+            let what = format!("{call:?} {error:?} at {from}");
+            check_no_silent_gap(&full, &log, &what);
+            assert!(log.errors.is_empty(), "{what}: {:?}", log.errors);
+        }
+    }
+}
+
+#[test]
+fn a_lasting_shortage_is_an_error_for_each_directory_and_not_a_hang() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    std::fs::create_dir_all(root.join("a/b")).unwrap();
+    std::fs::create_dir_all(root.join("c")).unwrap();
+    let (log, _) = walk(&root, 2, Some(Plan::new(Call::Open, 2, u64::MAX, Errno::MFILE)));
+    assert_eq!(log.errors.len(), 2, "{:?}", log.errors);
+    assert_eq!(log.entered.len(), 3);
+}

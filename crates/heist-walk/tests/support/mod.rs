@@ -1,0 +1,109 @@
+//! What the tests of walks share: a visitor that writes everything down, and trees.
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use heist_walk::{Enter, Entry, FileKind, Flow, Visitor, Walk, WalkError};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// One entry, as a visitor saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) kind: FileKind,
+    pub(crate) depth: usize,
+    pub(crate) root: usize,
+    pub(crate) len: Option<u64>,
+}
+
+/// Writes down what it sees.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) seen: Vec<(PathBuf, Seen)>,
+    pub(crate) left: Vec<PathBuf>,
+    pub(crate) errors: Vec<WalkError>,
+}
+
+impl Log {
+    fn see(&mut self, entry: &Entry<'_>) {
+        let seen = Seen {
+            kind: entry.kind(),
+            depth: entry.depth(),
+            root: entry.root(),
+            len: entry.metadata().map(|metadata| metadata.len),
+        };
+        self.seen.push((entry.path(), seen));
+    }
+}
+
+impl Visitor for Log {
+    type Dir = PathBuf;
+
+    fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&PathBuf>) -> Enter<PathBuf> {
+        self.see(dir);
+        Enter::Into(dir.path())
+    }
+
+    fn file(&mut self, file: &Entry<'_>, _parent: Option<&PathBuf>) -> Flow {
+        self.see(file);
+        Flow::Continue
+    }
+
+    fn leave_dir(&mut self, dir: PathBuf, _parent: Option<&PathBuf>) {
+        self.left.push(dir);
+    }
+
+    fn error(&mut self, error: WalkError, _parent: Option<&PathBuf>) -> Flow {
+        self.errors.push(error);
+        Flow::Continue
+    }
+}
+
+/// What a walk saw, by path.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) seen: BTreeMap<PathBuf, Seen>,
+    pub(crate) errors: Vec<WalkError>,
+}
+
+impl Outcome {
+    /// The paths below `root`, in order.
+    pub(crate) fn below(&self, root: &Path) -> Vec<String> {
+        let below = |path: &PathBuf| path.strip_prefix(root).ok().map(Path::to_path_buf);
+        let shown = |path: PathBuf| path.to_string_lossy().into_owned();
+        self.seen.keys().filter_map(below).map(shown).filter(|path| !path.is_empty()).collect()
+    }
+}
+
+/// Walks, and checks what holds for every walk that was not stopped: nothing is seen twice, every directory is left.
+#[track_caller]
+pub(crate) fn check(walk: Walk) -> Outcome {
+    let walked = walk.run(|_worker| Log::default()).expect("the walk starts");
+    assert!(!walked.stopped);
+    let (mut seen, mut errors) = (BTreeMap::new(), Vec::new());
+    let (mut directories, mut left, mut entries) = (0, 0, 0);
+    for log in walked.visitors {
+        left += log.left.len();
+        entries += log.seen.len();
+        for (path, one) in log.seen {
+            directories += usize::from(one.kind.is_dir());
+            assert!(seen.insert(path.clone(), one).is_none(), "{} twice", path.display());
+        }
+        errors.extend(log.errors);
+    }
+    assert_eq!(directories, left, "every directory is left once");
+    assert_eq!(walked.totals.entries(), entries as u64);
+    assert_eq!(walked.totals.errors, errors.len() as u64);
+    Outcome { seen, errors }
+}
+
+/// Makes files and, for names that end in a slash, directories.
+pub(crate) fn make(root: &Path, names: &[&str]) {
+    for name in names {
+        let path = root.join(name);
+        if name.ends_with('/') {
+            std::fs::create_dir_all(path).unwrap();
+        } else {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, name).unwrap();
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What a walk visits: trees of every shape, links, limits, and what goes wrong on the way.
+
+mod support;
+
+use heist_walk::{FileKind, Flow, Operation, Symlinks, Walk};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use support::{Log, check, make};
+use tempfile::tempdir;
+
+#[test]
+fn every_entry_is_seen_once_for_any_number_of_threads() {
+    let dir = tempdir().unwrap();
+    let root = dir.path();
+    make(root, &["a/b/c/file", "a/b/other", "a/empty/", "x", ".hidden/y"]);
+    let expected =
+        [".hidden", ".hidden/y", "a", "a/b", "a/b/c", "a/b/c/file", "a/b/other", "a/empty", "x"];
+    for threads in [1, 2, 8] {
+        let outcome = check(Walk::new(root).threads(Some(threads)).metadata(true));
+        assert_eq!(outcome.below(root), expected);
+        assert!(outcome.errors.is_empty());
+        let file = &outcome.seen[&root.join("a/b/c/file")];
+        assert_eq!((file.kind, file.depth, file.len), (FileKind::File, 4, Some(10)));
+        assert_eq!(outcome.seen[root].depth, 0);
+    }
+    // Without metadata nothing else changes.
+    let names = check(Walk::new(root));
+    assert_eq!(names.below(root), expected);
+    assert!(names.seen.values().all(|seen| seen.len.is_none()));
+}
+
+#[test]
+fn names_are_bytes() {
+    let dir = tempdir().unwrap();
+    let names: Vec<Vec<u8>> =
+        vec![b"new\nline".to_vec(), b"\xff\xfe".to_vec(), vec![b'n'; 255], b" ".to_vec()];
+    for name in &names {
+        let path = dir.path().join(std::ffi::OsString::from_vec(name.clone()));
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("\u{1b}[31m"), "").unwrap();
+    }
+    let outcome = check(Walk::new(dir.path()).metadata(true));
+    assert_eq!(outcome.seen.len(), 1 + 2 * names.len());
+    for name in names {
+        let path = dir.path().join(std::ffi::OsString::from_vec(name)).join("\u{1b}[31m");
+        assert!(outcome.seen.contains_key(&path));
+    }
+}
+
+#[test]
+fn roots_may_be_files_or_missing_and_are_told_apart() {
+    let dir = tempdir().unwrap();
+    make(dir.path(), &["file", "tree/inside"]);
+    let roots = ["file", "missing", "tree"].map(|name| dir.path().join(name));
+    let outcome = check(Walk::over(&roots));
+    assert_eq!(outcome.seen[&roots[0]].root, 0);
+    assert_eq!(outcome.seen[&roots[2].join("inside")].root, 2);
+    assert_eq!(outcome.errors.len(), 1);
+    let error = &outcome.errors[0];
+    assert_eq!((&error.path, error.depth), (&roots[1], 0));
+    assert_eq!(error.operation, Operation::ReadMetadata);
+    assert!(error.to_string().contains("missing': No such file"), "{error}");
+}
+
+#[test]
+fn depth_ends_where_it_is_told_to() {
+    let dir = tempdir().unwrap();
+    make(dir.path(), &["a/b/c/d"]);
+    for (max_depth, expected) in [
+        (0, vec![]),
+        (1, vec!["a"]),
+        (2, vec!["a", "a/b"]),
+        (9, vec!["a", "a/b", "a/b/c", "a/b/c/d"]),
+    ] {
+        let outcome = check(Walk::new(dir.path()).max_depth(Some(max_depth)).metadata(true));
+        assert_eq!(outcome.below(dir.path()), expected, "{max_depth}");
+        assert!(outcome.errors.is_empty());
+    }
+}
+
+/// A chain far deeper than a path can be long: made, walked and removed relative to descriptors.
+#[cfg(all(target_os = "linux", not(heist_portable)))]
+#[test]
+fn depth_has_no_limit() {
+    use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, unlinkat};
+    const DEPTH: usize = 2_500;
+    const NAME: &str = "deep";
+    let dir = tempdir().unwrap();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let open = |dir: &rustix::fd::OwnedFd| openat(dir, NAME, flags, Mode::empty()).unwrap();
+    let root = openat(rustix::fs::CWD, dir.path(), flags, Mode::empty()).unwrap();
+    let mut at = openat(&root, ".", flags, Mode::empty()).unwrap();
+    for _ in 0..DEPTH {
+        mkdirat(&at, NAME, Mode::RWXU).unwrap();
+        mkdirat(&at, "beside", Mode::RWXU).unwrap();
+        at = open(&at);
+    }
+    for (threads, descriptors) in [(1, None), (4, None), (2, Some(8))] {
+        let walk = Walk::new(dir.path()).threads(Some(threads)).max_descriptors(descriptors);
+        let walked = walk.metadata(true).run(|_worker| Deepest::default()).unwrap();
+        assert_eq!((walked.totals.errors, walked.totals.directories), (0, 1 + 2 * DEPTH as u64));
+        assert_eq!(walked.visitors.iter().map(|visitor| visitor.depth).max(), Some(DEPTH));
+        assert_eq!(
+            walked.visitors.iter().map(|visitor| visitor.left).sum::<usize>(),
+            1 + 2 * DEPTH
+        );
+    }
+    // Bottom up, for the temporary directory's own removal goes by paths.
+    let above = |dir: &rustix::fd::OwnedFd| openat(dir, "..", flags, Mode::empty()).unwrap();
+    for _ in 0..DEPTH {
+        at = above(&at);
+        for name in [NAME, "beside"] {
+            unlinkat(&at, name, AtFlags::REMOVEDIR).unwrap();
+        }
+    }
+}
+
+#[test]
+fn few_descriptors_are_enough_for_any_tree() {
+    let dir = tempdir().unwrap();
+    // A comb: at each level there are names pending, so every level would like to stay open.
+    let mut path = PathBuf::new();
+    for level in 0..60 {
+        for number in 0..40 {
+            std::fs::create_dir_all(dir.path().join(&path).join(format!("tooth{number}"))).unwrap();
+        }
+        path.push(format!("level{level}"));
+    }
+    let plenty = check(Walk::new(dir.path()).threads(Some(2)));
+    for descriptors in [0, 3, 6, 10] {
+        let walk = Walk::new(dir.path()).threads(Some(2)).max_descriptors(Some(descriptors));
+        let few = check(walk);
+        assert!(few.errors.is_empty(), "{:?}", few.errors.first());
+        assert_eq!(few.seen, plenty.seen, "{descriptors} descriptors");
+    }
+}
+
+#[test]
+fn links_are_followed_as_told() {
+    let dir = tempdir().unwrap();
+    let root = dir.path();
+    make(root, &["real/inside", "tree/file"]);
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, root.join(name)).unwrap();
+    link("../real", "tree/link");
+    link("nowhere", "tree/broken");
+    link("tree", "entrance");
+    let walk = |symlinks| check(Walk::new(root.join("entrance")).symlinks(symlinks).metadata(true));
+
+    let never = walk(Symlinks::Never);
+    assert_eq!(never.seen.len(), 1);
+    assert_eq!(never.seen[&root.join("entrance")].kind, FileKind::Symlink);
+
+    let roots = walk(Symlinks::Roots);
+    assert_eq!(roots.below(&root.join("entrance")), ["broken", "file", "link"]);
+    assert_eq!(roots.seen[&root.join("entrance/link")].kind, FileKind::Symlink);
+
+    let always = walk(Symlinks::Always);
+    assert_eq!(always.below(&root.join("entrance")), ["file", "link", "link/inside"]);
+    assert_eq!(always.seen[&root.join("entrance/link")].kind, FileKind::Directory);
+    assert_eq!(always.errors.len(), 1, "the broken link: {:?}", always.errors);
+    assert_eq!(always.errors[0].operation, Operation::FollowLink);
+}
+
+#[test]
+fn a_link_back_is_an_error_and_not_a_loop() {
+    let dir = tempdir().unwrap();
+    make(dir.path(), &["a/b/file"]);
+    std::os::unix::fs::symlink("../..", dir.path().join("a/b/up")).unwrap();
+    std::os::unix::fs::symlink(".", dir.path().join("a/self")).unwrap();
+    let outcome = check(Walk::new(dir.path()).symlinks(Symlinks::Always));
+    assert_eq!(outcome.below(dir.path()), ["a", "a/b", "a/b/file"]);
+    assert_eq!(outcome.errors.len(), 2);
+    assert!(outcome.errors[0].to_string().contains("leads back"), "{}", outcome.errors[0]);
+}
+
+#[test]
+fn a_large_directory_is_shared_out() {
+    let dir = tempdir().unwrap();
+    for number in 0..5_000 {
+        std::fs::write(dir.path().join(format!("file-{number}")), "").unwrap();
+    }
+    for number in 0..500 {
+        std::fs::create_dir(dir.path().join(format!("dir-{number}"))).unwrap();
+    }
+    for (threads, descriptors) in [(1, None), (4, None), (4, Some(12)), (1, Some(0))] {
+        let walk = Walk::new(dir.path()).threads(Some(threads)).max_descriptors(descriptors);
+        assert_eq!(check(walk).seen.len(), 5_501, "{threads} {descriptors:?}");
+    }
+}
+
+/// Paths as long as these are better not asked for.
+#[derive(Default)]
+struct Deepest {
+    depth: usize,
+    left: usize,
+}
+
+impl heist_walk::Visitor for Deepest {
+    type Dir = ();
+    fn enter_dir(&mut self, dir: &heist_walk::Entry<'_>, _: Option<&()>) -> heist_walk::Enter<()> {
+        self.depth = self.depth.max(dir.depth());
+        heist_walk::Enter::Into(())
+    }
+    fn file(&mut self, _: &heist_walk::Entry<'_>, _: Option<&()>) -> Flow {
+        Flow::Continue
+    }
+    fn leave_dir(&mut self, (): (), _: Option<&()>) {
+        self.left += 1;
+    }
+    fn error(&mut self, error: heist_walk::WalkError, _: Option<&()>) -> Flow {
+        panic!("{}", error.source);
+    }
+}
+
+/// Quits after a few files.
+struct Impatient(usize);
+
+impl heist_walk::Visitor for Impatient {
+    type Dir = ();
+    fn enter_dir(&mut self, _: &heist_walk::Entry<'_>, _: Option<&()>) -> heist_walk::Enter<()> {
+        heist_walk::Enter::Into(())
+    }
+    fn file(&mut self, _: &heist_walk::Entry<'_>, _: Option<&()>) -> Flow {
+        self.0 += 1;
+        if self.0 == 10 { Flow::Quit } else { Flow::Continue }
+    }
+    fn error(&mut self, _: heist_walk::WalkError, _: Option<&()>) -> Flow {
+        Flow::Continue
+    }
+}
+
+#[test]
+fn who_quits_ends_the_walk_and_not_what_the_token_is_for() {
+    let dir = tempdir().unwrap();
+    for number in 0..3_000 {
+        std::fs::write(dir.path().join(number.to_string()), "").unwrap();
+    }
+    let token = heist::CancelToken::new();
+    let walk = Walk::new(dir.path()).threads(Some(2)).cancel(token.clone());
+    let walked = walk.run(|_worker| Impatient(0)).unwrap();
+    assert!(walked.stopped && !token.is_cancelled());
+    assert_eq!(walked.visitors.len(), 2);
+    assert!(walked.totals.files < 3_000);
+}
+
+#[test]
+fn a_walk_that_was_cancelled_before_visits_nothing() {
+    let dir = tempdir().unwrap();
+    make(dir.path(), &["a/b"]);
+    let token = heist::CancelToken::new();
+    token.cancel();
+    let walked = Walk::new(dir.path()).cancel(token).run(|_worker| Log::default()).unwrap();
+    assert!(walked.stopped);
+    assert_eq!(walked.totals.entries(), 0);
+}
+
+#[test]
+fn no_threads_is_an_error() {
+    let refused = Walk::new(".").threads(Some(0)).run(|_worker| Log::default());
+    assert!(refused.unwrap_err().to_string().contains("workers"));
+}

@@ -1,0 +1,101 @@
+//! What a worker gives back before it sleeps: `ExecutorBuilder::build_with`.
+
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+
+use heist::{AcquireError, CountBudget, CountPermit, Executor, OnPanic};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+enum Task {
+    /// Takes the permit into the scratch and keeps it there.
+    TakeAndKeep,
+    /// Was waiting for the permit, and drops it.
+    Granted(Result<CountPermit, AcquireError>),
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn who_waits_for_what_a_sleeping_worker_held_gets_it() {
+    for _ in 0..200 {
+        let budget = CountBudget::new(1).unwrap();
+        let granted = Arc::new(AtomicUsize::new(0));
+        let executor = {
+            let (budget, granted) = (budget.clone(), Arc::clone(&granted));
+            Executor::builder().workers(2).build_with(
+                |_worker| None::<CountPermit>,
+                move |task, ctx| match task {
+                    Task::TakeAndKeep => *ctx.scratch = budget.try_acquire(1).ok(),
+                    Task::Granted(permit) => {
+                        drop(permit.expect("the budget is open"));
+                        granted.fetch_add(1, Ordering::Relaxed);
+                    }
+                },
+                |held| *held = None,
+            )
+        }
+        .unwrap();
+        executor.spawn_external(Task::TakeAndKeep).unwrap();
+        budget.acquire_then(1, &executor.handle(), Task::Granted).unwrap();
+        // Without the hook the permit would sleep with its worker, and `join` never end.
+        executor.join();
+        assert_eq!(granted.load(Ordering::Relaxed), 1);
+        assert_eq!(budget.available(), 1);
+    }
+}
+
+#[test]
+fn the_permit_comes_back_though_nothing_else_happens() {
+    let budget = CountBudget::new(1).unwrap();
+    let (shared, taken) = (budget.clone(), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&taken);
+    let executor = Executor::builder()
+        .workers(1)
+        .build_with(
+            |_worker| None::<CountPermit>,
+            move |(), ctx| {
+                *ctx.scratch = shared.try_acquire(1).ok();
+                counted.fetch_add(usize::from(ctx.scratch.is_some()), Ordering::Relaxed);
+            },
+            |held| *held = None,
+        )
+        .unwrap();
+    executor.spawn_external(()).unwrap();
+    wait_until("the permit", || taken.load(Ordering::Relaxed) == 1 && budget.available() == 1);
+    executor.join();
+}
+
+#[test]
+fn its_panic_is_a_panic_like_others() {
+    let panicking = |on_panic| {
+        let executor = Executor::builder()
+            .workers(1)
+            .on_panic(on_panic)
+            .build_with(
+                |_worker| false,
+                |(), ctx| *ctx.scratch = true,
+                |ran| assert!(!*ran, "a hook that panics after a task"),
+            )
+            .unwrap();
+        let handle = executor.handle();
+        executor.spawn_external(()).unwrap();
+        wait_until("the panic", || !handle.panics().is_empty());
+        (executor, handle)
+    };
+    // Isolated: the scratch is made anew, and the worker goes on.
+    let (executor, handle) = panicking(OnPanic::Isolate);
+    executor.spawn_external(()).unwrap();
+    wait_until("the next panic", || handle.panics().len() == 2);
+    executor.join();
+    // Not isolated: it ends the pool.
+    let (executor, _handle) = panicking(OnPanic::Abort);
+    let joined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executor.join()));
+    assert!(joined.is_err());
+}
