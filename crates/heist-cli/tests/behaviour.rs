@@ -22,7 +22,8 @@ fn lines(text: &str) -> Vec<(String, String)> {
     text.lines()
         .map(|line| {
             let size = line.split_whitespace().next().expect("a size").to_owned();
-            let name = line.rsplit(['█', '░', '─', '│']).next().expect("a name").trim();
+            let name = line.trim_start().strip_prefix(&size).expect("it is there");
+            let name = name.rsplit(['█', '░', '─', '│']).next().expect("a name").trim();
             (size, name.to_owned())
         })
         .collect()
