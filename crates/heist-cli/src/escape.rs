@@ -116,7 +116,7 @@ pub(crate) fn write_base64(out: &mut impl Write, bytes: &[u8]) -> io::Result<()>
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::{for_terminal, shortened, write_base64, write_json_string};
     use std::ffi::OsStr;

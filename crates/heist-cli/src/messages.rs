@@ -78,9 +78,13 @@ pub(crate) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Starts to show `progress`. Nothing is shown of a walk that is over at once. `None` without a terminal.
+    /// Starts to show `progress`. Nothing is shown of a walk that is over at once. `None` without a terminal that can
+    /// erase a line.
     pub(crate) fn start(messages: &Arc<Messages>, progress: Progress) -> Option<Self> {
         terminal::columns(&io::stderr())?;
+        if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+            return None;
+        }
         let (stop, stopped) = channel::<()>();
         let shared = Arc::clone(messages);
         let draw = move || {

@@ -9,8 +9,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use support::{directory, endless_tree, file, heist_du, name, odd_tree, output, text};
 
 fn errors(output: &Output) -> String {
@@ -22,7 +22,8 @@ fn lines(text: &str) -> Vec<(String, String)> {
     text.lines()
         .map(|line| {
             let size = line.split_whitespace().next().expect("a size").to_owned();
-            let name = line.rsplit(['█', '░', '─', '│']).next().expect("a name").trim();
+            let name = line.trim_start().strip_prefix(&size).expect("it is there");
+            let name = name.rsplit(['█', '░', '─', '│']).next().expect("a name").trim();
             (size, name.to_owned())
         })
         .collect()
@@ -169,6 +170,25 @@ fn a_closed_stderr_is_no_reason_to_fail() {
     assert_eq!(output.stdout, b"0\t/dev/null\n");
 }
 
+/// Waits until `is_so`, on a machine as busy as it may be.
+#[track_caller]
+fn wait_until(is_so: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_secs(60), "it takes too long");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Whether a process has a handler for SIGINT.
+fn listens_for_interrupts(child: &Child) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it is there");
+    let caught =
+        status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("Linux has it");
+    let caught = u64::from_str_radix(caught.trim(), 16).expect("a mask");
+    caught & 1 << (Signal::INT.as_raw() - 1) != 0
+}
+
 #[test]
 fn an_interrupt_prints_what_is_known() {
     let temp = endless_tree();
@@ -176,7 +196,8 @@ fn an_interrupt_prints_what_is_known() {
         let mut command = heist_du(["-L", "-l", "-d", "1", "--format", format, "0"]);
         command.current_dir(temp.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("it starts");
-        std::thread::sleep(Duration::from_millis(500));
+        wait_until(|| listens_for_interrupts(&child));
+        std::thread::sleep(Duration::from_millis(300));
         let pid = Pid::from_child(&child);
         kill_process(pid, Signal::INT).expect("it is there");
         let output = child.wait_with_output().expect("it ends");
@@ -196,6 +217,26 @@ fn an_interrupt_prints_what_is_known() {
             _ => assert!(printed.lines().any(|line| line.ends_with('0') || line.ends_with("0/"))),
         }
     }
+}
+
+#[test]
+fn an_interrupt_while_output_is_written_ends_it_at_once() {
+    let temp = tempfile::tempdir().expect("a directory for the test");
+    // More than a pipe and the tool's own buffer hold, for a reader who does not read.
+    for number in 0..2_000 {
+        file(temp.path().join(format!("{number:0>200}")), 0);
+    }
+    let mut command = heist_du(["-a", "--format", "du"]);
+    command.arg(temp.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let unread = child.stdout.as_ref().expect("a pipe");
+    wait_until(|| rustix::io::ioctl_fionread(unread).expect("a pipe") > 0);
+    std::thread::sleep(Duration::from_millis(100));
+    let ended = child.try_wait().expect("it is mine");
+    assert!(ended.is_none(), "it waits for its reader");
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it is there");
+    // (This closes no pipe and reads nothing.)
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
 }
 
 #[test]

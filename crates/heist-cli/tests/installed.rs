@@ -53,3 +53,31 @@ fn the_version_is_the_packages() {
     // Without a command there is nothing to do.
     assert_eq!(heist(&[]).status.code(), Some(2));
 }
+
+/// Options in README.md that are not ours: those of ncdu and head, and one of GNU du that is said to be missing.
+const OTHERS: [&str; 3] = ["-f", "-1", "-S"];
+
+#[test]
+fn the_readme_names_only_options_that_exist() {
+    let readme = include_str!("../README.md");
+    let help = String::from_utf8(heist(&["du", "--help"]).stdout).expect("text");
+    let known = |option: &str| {
+        help.split(|c: char| c.is_whitespace() || ",[<=".contains(c)).any(|word| word == option)
+    };
+    let words = readme.split(|c: char| c.is_whitespace() || "`,;.()=|[]".contains(c));
+    let options: Vec<&str> = words.filter(|word| word.starts_with('-') && word.len() > 1).collect();
+    let mut checked = 0;
+    for option in options {
+        let is_long =
+            option.starts_with("--") && option[2..].starts_with(|c: char| c.is_ascii_lowercase());
+        let is_short = option.len() == 2 && option.as_bytes()[1].is_ascii_alphanumeric();
+        if (is_long || is_short) && !OTHERS.contains(&option) {
+            assert!(
+                known(option),
+                "`{option}` is in README.md, but `heist du --help` does not know it"
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "only {checked} options found in README.md");
+}

@@ -129,7 +129,8 @@ fn messages_do_not_mix_with_the_progress_line() {
             .expect("a link");
     }
     let terminal = Terminal::open("messages", 120, temp.path());
-    terminal.type_line(&format!("clear; {HEIST} du -L -l -s -j 2 0; echo code $?"));
+    // The terminal itself would write `^C` where the cursor is.
+    terminal.type_line(&format!("stty -echoctl; clear; {HEIST} du -L -l -s -j 2 0; echo code $?"));
     terminal.wait_for("cannot follow symbolic link");
     terminal.press(&["C-c"]);
     let screen = terminal.wait_for("code 130");

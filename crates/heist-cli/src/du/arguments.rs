@@ -11,19 +11,21 @@ use std::path::PathBuf;
 /// What the help ends with.
 const AFTER_HELP: &str = "\
 Sizes:
-  SIZE is a number, a unit, or both: 512, 10K, 1M, 2GiB are powers of 1024; 10KB, 1MB of 1000. What is shown is
-  rounded up. Without --apparent-size, sizes are what files take on the disk.
+  SIZE is a number, a unit, or both: 512, 10K, 1M, 2GiB are powers of 1024;
+  10KB, 1MB of 1000. What is shown is rounded up. Without --apparent-size,
+  sizes are what files take on the disk.
 
 Formats:
-  text  a tree with bars and percent: two levels deep, the ten largest of each directory (see -d, --top)
+  text  a tree with bars and percent: two levels deep, of each directory the
+        ten largest entries (see -d and --top)
   du    the lines of GNU du: size, tab, path; children before their parents
   json  one object with the whole tree
   ncdu  what `ncdu -f FILE` reads
-  csv   a line for each directory (with -a, for each file, too), with a header
+  csv   a header, and a line for each directory; with -a for each file, too
 
 Exit codes:
   0    everything was read
-  1    something could not be read, or the output not be written; each case is named on stderr
+  1    something could not be read, or the output not be written; stderr says what
   2    wrong usage
   130  ended by Ctrl-C; what was known by then was printed
 
@@ -34,7 +36,8 @@ Examples:
   heist du -sh --format du /home/*   as `du -sh /home/*`, on all cores
   heist du --by-extension            which kinds of files take the room
   heist du --gitignore               without what git ignores
-  heist du --format ncdu / > all.json && ncdu -f all.json";
+  heist du --format ncdu / > all.json && ncdu -f all.json
+                                     look around in it";
 
 /// Show how much room files and directories take
 ///

@@ -46,7 +46,9 @@ enum What {
 /// Writes the tree.
 pub(super) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>) -> io::Result<()> {
     let total = usage.total();
-    let lines = Lines::new(view, total);
+    // One total is all of the whole; there is nothing to compare.
+    let has_shares = usage.tree.is_some() || usage.roots.len() > 1;
+    let lines = Lines { has_shares, ..Lines::new(view, total) };
     match &usage.tree {
         None => {
             for root in &usage.roots {
@@ -139,12 +141,14 @@ pub(super) struct Lines<'a> {
     view: &'a View,
     /// What 100 percent is.
     whole: u64,
+    /// Whether lines have a percentage and a bar.
+    has_shares: bool,
 }
 
 impl<'a> Lines<'a> {
     /// Lines whose percent are shares of `whole`.
     pub(super) fn new(view: &'a View, whole: Size) -> Self {
-        Self { view, whole: view.amount(whole) }
+        Self { view, whole: view.amount(whole), has_shares: true }
     }
 
     fn write_tree(
@@ -186,6 +190,22 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
+    /// Writes the percentage and, if there is room, the bar. Says how many columns that took.
+    fn write_share(&self, amount: u64, output: &mut Output<impl Write>) -> io::Result<usize> {
+        let share = if self.whole == 0 { 0.0 } else { amount as f64 / self.whole as f64 };
+        let percent = format!("{:>3.0}% ", share * 100.0);
+        output.out.write_all(percent.as_bytes())?;
+        if output.columns.is_some_and(|columns| columns < COLUMNS_WITH_BARS) {
+            return Ok(percent.len());
+        }
+        let filled = ((share * BAR_COLUMNS as f64).round() as usize).min(BAR_COLUMNS);
+        let (filled, empty) = ("█".repeat(filled), "░".repeat(BAR_COLUMNS - filled));
+        let colors = output.colors;
+        let (filled, empty) = (colors.paint(Role::Bar, filled), colors.paint(Role::Faint, empty));
+        write!(output.out, "{filled}{empty} ")?;
+        Ok(percent.len() + BAR_COLUMNS + 1)
+    }
+
     /// Writes one line. `name` must be fit to be shown.
     pub(super) fn write(
         &self,
@@ -195,21 +215,13 @@ impl<'a> Lines<'a> {
         role: Role,
         output: &mut Output<impl Write>,
     ) -> io::Result<()> {
-        let amount = self.view.amount(size);
-        let share = if self.whole == 0 { 0.0 } else { amount as f64 / self.whole as f64 };
         let colors = output.colors;
+        let amount = self.view.amount(size);
         let figure = format!("{:>SIZE_COLUMNS$}", self.view.unit.show(amount));
-        let percent = format!("{:>3.0}%", share * 100.0);
-        let mut used = figure.chars().count() + 2 + percent.len() + 1;
-        write!(output.out, "{}  {percent} ", colors.paint(Role::Size, figure))?;
-        if output.columns.is_none_or(|columns| columns >= COLUMNS_WITH_BARS) {
-            // (A share is at most 1, so this is at most the bar's length.)
-            let filled = (share * BAR_COLUMNS as f64).round() as usize;
-            let (filled, empty) = ("█".repeat(filled), "░".repeat(BAR_COLUMNS - filled));
-            let (filled, empty) =
-                (colors.paint(Role::Bar, filled), colors.paint(Role::Faint, empty));
-            write!(output.out, "{filled}{empty} ")?;
-            used += BAR_COLUMNS + 1;
+        let mut used = figure.chars().count() + 2;
+        write!(output.out, "{}  ", colors.paint(Role::Size, figure))?;
+        if self.has_shares {
+            used += self.write_share(amount, output)?;
         }
         let name = match output.columns {
             None => name.into(),
