@@ -6,6 +6,8 @@
 //!
 //! That needs a tree. So it is worth knowing beforehand whether any roots overlap at all: their real paths say so. Not
 //! seen by these is a directory that is mounted in two places; it is still counted once, but perhaps for a later root.
+//!
+//! A root in a root is walked as a root: its depth, and its filter, are those of a root, wherever it is counted.
 
 use crate::Symlinks;
 use crate::metadata::{FileIdentity, Metadata};
