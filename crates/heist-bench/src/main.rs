@@ -59,6 +59,9 @@ enum Suite {
     /// The walkers of other libraries; contenders of `walk`.
     #[command(hide = true)]
     Library(walk::libraries::Options),
+    /// One walk by heist-walk, as a program of its own.
+    #[command(hide = true)]
+    HeistWalk(walk::heist_walk::Options),
     /// Runs a command and says what it took; the measuring part of `walk`.
     #[command(hide = true)]
     Stopwatch(walk::stopwatch::Options),
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Suite::Walk(options) => suite::walk::run(&options),
         Suite::Floor(options) => walk::floor::run(&options),
         Suite::Library(options) => walk::libraries::run(&options),
+        Suite::HeistWalk(options) => walk::heist_walk::run(&options),
         Suite::Stopwatch(options) => walk::stopwatch::run(&options),
     };
     match outcome {

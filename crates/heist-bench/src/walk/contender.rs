@@ -13,7 +13,7 @@ use super::answer::Format;
 use super::heist_walk;
 
 /// Stands for the path of the tree among a contender's arguments.
-const TREE: &str = "{tree}";
+pub(super) const TREE: &str = "{tree}";
 
 /// The name of the yardstick.
 pub(crate) const FLOOR: &str = "floor";
