@@ -22,17 +22,19 @@ pub enum Size {
     Small,
     /// Two workers of the idle protocol, or a whole pool that is small or loaded before it starts.
     Medium,
-    /// Two workers of a whole pool, and a producer: a million schedules at two pre-emptions.
+    /// Two workers of a whole pool, and a producer: a million schedules at two pre-emptions, which takes minutes.
     Large,
 }
 
 impl Size {
-    /// The largest number of pre-emptions: 2 in CI; with `HEIST_LOOM=full` as far as it ends within minutes.
+    /// The largest number of pre-emptions: 2 in CI, and 1 for what is large; with `HEIST_LOOM=full` as far as it ends
+    /// within minutes.
     fn bound(self) -> Option<usize> {
         let full = std::env::var("HEIST_LOOM").is_ok_and(|mode| mode == "full");
         match self {
             Self::Small if full => None,
             Self::Medium if full => Some(4),
+            Self::Large if !full => Some(1),
             _ => Some(2),
         }
     }
