@@ -191,6 +191,16 @@ impl Walk {
         tracer: impl Tracer,
         visitor: impl Fn(usize) -> V + Send + Sync + 'static,
     ) -> Result<Walked<V>, WalkStartError> {
+        self.start(tracer, visitor).map(Running::join)
+    }
+
+    /// Starts the walk, and does not wait for it.
+    pub(crate) fn start<V: Visitor>(
+        self,
+        tracer: impl Tracer,
+        visitor: impl Fn(usize) -> V + Send + Sync + 'static,
+    ) -> Result<Running<V>, WalkStartError> {
+        self.refuse_no_threads()?;
         let roots = self.roots.len();
         let progress = self.progress();
         let (engine, threads) = self.into_engine();
@@ -227,8 +237,13 @@ impl Walk {
                     let (worker, mut queue) = ctx.split();
                     at_work.run(job, worker, &mut queue);
                 },
-                // Others may be waiting for the disk.
-                |worker| worker.slot = None,
+                |worker| {
+                    // Others may be waiting for the disk, and for what was found on it.
+                    worker.slot = None;
+                    if let Some(hands) = &mut worker.hands {
+                        hands.visitor.before_sleep();
+                    }
+                },
             )?
         };
         // Set before there is any task that could want it.
@@ -237,14 +252,17 @@ impl Walk {
             // Refused only if the walk was cancelled already.
             let _ = executor.spawn_external(Job::Walk(WalkTask::Root(root)));
         }
-        let metrics = executor.join();
-        let visitors = std::mem::take(&mut *ended.lock().unwrap_or_else(PoisonError::into_inner));
-        let (totals, stopped) = (progress.totals(), stop.is_cancelled());
-        Ok(Walked { visitors, totals, stopped, threads, metrics })
+        Ok(Running { executor, ended, progress, stop, threads })
+    }
+
+    /// An error if the caller wants no threads at all: the executor's, whoever the threads are for.
+    pub(crate) fn refuse_no_threads(&self) -> Result<(), WalkStartError> {
+        let workers = self.threads.unwrap_or(1);
+        Ok(heist::ExecutorConfig { workers, ..Default::default() }.validate()?)
     }
 
     /// The engine, and how many threads it should have.
-    fn into_engine(self) -> (Engine, usize) {
+    pub(crate) fn into_engine(self) -> (Engine, usize) {
         if self.raise_limit {
             sys::raise_descriptor_limit();
         }
@@ -275,8 +293,33 @@ impl Walk {
     }
 }
 
+/// A walk under way.
+pub(crate) struct Running<V: Visitor> {
+    executor: Executor<Job<V::Dir>>,
+    ended: Arc<Mutex<Vec<V>>>,
+    progress: Progress,
+    stop: CancelToken,
+    threads: usize,
+}
+
+impl<V: Visitor> Running<V> {
+    /// What ends it early.
+    pub(crate) fn stop(&self) -> CancelToken {
+        self.stop.clone()
+    }
+
+    /// Waits until everything is visited and every thread is gone. Rethrows the first panic of a visitor.
+    pub(crate) fn join(self) -> Walked<V> {
+        let metrics = self.executor.join();
+        let visitors =
+            std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        let (totals, stopped) = (self.progress.totals(), self.stop.is_cancelled());
+        Walked { visitors, totals, stopped, threads: self.threads, metrics }
+    }
+}
+
 /// A worker recurses nowhere; the rest is for the visitor. Many threads, so not more than that.
-const STACK_BYTES: usize = 1 << 20;
+pub(crate) const STACK_BYTES: usize = 1 << 20;
 
 /// What the executor runs.
 enum Job<D> {

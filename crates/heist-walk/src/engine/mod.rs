@@ -56,8 +56,8 @@ pub(crate) enum WalkTask<D> {
 /// Directories in one directory, to be entered.
 #[derive(Debug)]
 pub(crate) struct Pending<D> {
-    within: Arc<OpenDir<D>>,
-    names: Names,
+    pub(crate) within: Arc<OpenDir<D>>,
+    pub(crate) names: Names,
 }
 
 impl<D> WalkTask<D> {
@@ -93,6 +93,12 @@ pub(crate) struct Hands<V> {
     pub(crate) visitor: V,
     pub(crate) buffer: ReadBuffer,
     pub(crate) counts: WorkerCounts,
+}
+
+impl<V> Hands<V> {
+    pub(crate) fn new(visitor: V, counts: WorkerCounts) -> Self {
+        Self { visitor, buffer: ReadBuffer::new(), counts }
+    }
 }
 
 /// What a walk is asked to do, and what all workers share.

@@ -1,0 +1,252 @@
+//! [`Entries`]: a walk's entries, as they are found.
+//!
+//! Each worker's visitor gathers a batch and sends it through a bounded channel: when it is full, when it has a directory's
+//! own entry in it (others may be inside of that directory soon, and an entry comes after those that it is in), and when the
+//! worker has nothing to do. A full channel blocks the worker, and so holds the walk back.
+//!
+//! Invariants:
+//! - at most [`BATCHES_WAITING`] batches wait in the channel, each worker has one in its hands, and the caller one, of at most
+//!   [`ENTRIES_PER_BATCH`] entries each;
+//! - a batch says before its entries which directory they are in, so that entries of one directory share its path.
+//!
+//! The walk is joined by a thread of its own, which ends the channel. There is no order between directories.
+
+use super::found::{Found, WalkEntry};
+use crate::entry::{Entry, Surroundings};
+use crate::error::WalkError;
+use crate::visitor::{Enter, Flow, Visitor};
+use crate::walk::{Running, Walk, WalkStartError};
+use heist::CancelToken;
+use heist::trace::NoTrace;
+use std::iter::FusedIterator;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+
+/// A quarter of a block of entries: enough that the channel's own cost is lost in that of the entries.
+const ENTRIES_PER_BATCH: usize = 256;
+
+/// Enough that a caller who is as fast as the walk finds something whenever he asks. With batches of 256 entries of some 100
+/// bytes it is 1.6 MB at most; nearly all batches are smaller, because each directory ends one.
+const BATCHES_WAITING: usize = 64;
+
+impl Walk {
+    /// Walks on threads in the background, and gives the entries one by one as they are found.
+    ///
+    /// A directory comes before what is in it; otherwise there is no order, and it is another one each time (for one order,
+    /// see [`Walk::sorted`]). A caller who is slow holds the walk back: about 16,000 entries wait for him at most, and up
+    /// to 256 on each thread. One who drops the iterator ends the walk.
+    ///
+    /// ```
+    /// use heist_walk::Walk;
+    ///
+    /// for entry in Walk::new("src").entries()? {
+    ///     match entry {
+    ///         Ok(entry) => println!("{}", entry.path().display()),
+    ///         Err(error) => eprintln!("{error}"),
+    ///     }
+    /// }
+    /// # Ok::<(), heist_walk::WalkStartError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The system refuses a thread, or [`threads`](Walk::threads) is 0. What goes wrong in the tree comes from the iterator,
+    /// and the walk goes on.
+    pub fn entries(self) -> Result<Entries, WalkStartError> {
+        let (sender, receiver) = sync_channel(BATCHES_WAITING);
+        // Before the walk: workers that wait for room could not be ended by whoever finds that there is no thread to join
+        // them.
+        let (hand_over, running) = channel::<Running<Gatherer>>();
+        let join = move || {
+            if let Ok(running) = running.recv() {
+                // The visitors send what they have left when they are dropped, and the last one ends the channel.
+                drop(running.join());
+            }
+        };
+        let joiner = std::thread::Builder::new()
+            .name("heist-walk".to_owned())
+            .spawn(join)
+            .map_err(|source| WalkStartError::Thread { worker: 0, source })?;
+        let running = self.start(NoTrace, move |_| Gatherer::new(sender.clone()))?;
+        let stop = running.stop();
+        // It waits for just that.
+        let _ = hand_over.send(running);
+        Ok(Entries {
+            receiver: Some(receiver),
+            batch: Vec::new().into_iter(),
+            within: None,
+            min_depth: 0,
+            joiner: Some(joiner),
+            stop,
+        })
+    }
+}
+
+/// A walk's entries, as they are found: see [`Walk::entries`].
+///
+/// Dropping it ends the walk and waits for its threads.
+///
+/// # Panics
+/// `next` rethrows a panic of the walk.
+#[derive(Debug)]
+pub struct Entries {
+    /// `None` at the end.
+    receiver: Option<Receiver<Batch>>,
+    batch: std::vec::IntoIter<Item>,
+    /// The directory that the batch's next entries are in.
+    within: Option<Arc<Path>>,
+    min_depth: u32,
+    joiner: Option<JoinHandle<()>>,
+    stop: CancelToken,
+}
+
+type Batch = Vec<Item>;
+
+/// A part of a batch.
+#[derive(Debug)]
+enum Item {
+    /// What follows is in here; in no directory if it is a root.
+    Within(Option<Arc<Path>>),
+    Found(Found),
+    Failed(WalkError),
+}
+
+impl Entries {
+    /// Leaves out entries that are less far below their root: with 1 the roots. Errors come all the same.
+    #[must_use]
+    pub fn min_depth(mut self, min_depth: usize) -> Self {
+        self.min_depth = u32::try_from(min_depth).unwrap_or(u32::MAX);
+        self
+    }
+
+    /// The walk has ended: waits for the last of its threads.
+    fn end(&mut self) {
+        self.receiver = None;
+        if let Some(joiner) = self.joiner.take()
+            && let Err(payload) = joiner.join()
+        {
+            resume_unwind(payload);
+        }
+    }
+}
+
+impl Iterator for Entries {
+    type Item = Result<WalkEntry, WalkError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.batch.next() {
+                Some(Item::Within(within)) => self.within = within,
+                Some(Item::Found(found)) if found.depth < self.min_depth => {}
+                Some(Item::Found(found)) => {
+                    return Some(Ok(WalkEntry::new(self.within.clone(), found)));
+                }
+                Some(Item::Failed(error)) => return Some(Err(error)),
+                None => match self.receiver.as_ref()?.recv() {
+                    Ok(batch) => self.batch = batch.into_iter(),
+                    Err(_) => {
+                        self.end();
+                        return None;
+                    }
+                },
+            }
+        }
+    }
+}
+
+impl FusedIterator for Entries {}
+
+impl Drop for Entries {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        // Wakes whoever waits for room.
+        self.receiver = None;
+        if let Some(joiner) = self.joiner.take() {
+            // Who drops it does not ask how the walk went; and rethrowing here could abort the process.
+            let _ = joiner.join();
+        }
+    }
+}
+
+/// A worker's visitor.
+#[derive(Debug)]
+struct Gatherer {
+    batch: Batch,
+    /// The directory of the last entry.
+    within: Option<Arc<Path>>,
+    /// Whether the batch says so.
+    is_said: bool,
+    sender: SyncSender<Batch>,
+}
+
+impl Gatherer {
+    fn new(sender: SyncSender<Batch>) -> Self {
+        Self { batch: Vec::new(), within: None, is_said: false, sender }
+    }
+
+    fn add(&mut self, entry: &Entry<'_>) -> Flow {
+        let path = entry.within.map(Surroundings::path);
+        // Compared byte by byte: to compare paths would be to take them apart.
+        let same = self.within.as_deref().map(Path::as_os_str) == path.map(Path::as_os_str);
+        if !same {
+            self.within = path.map(Arc::from);
+        }
+        if !same || !self.is_said {
+            self.batch.push(Item::Within(self.within.clone()));
+            self.is_said = true;
+        }
+        self.batch.push(Item::Found(Found::new(entry)));
+        self.send_if_full()
+    }
+
+    fn send_if_full(&mut self) -> Flow {
+        if self.batch.len() < ENTRIES_PER_BATCH { Flow::Continue } else { self.send() }
+    }
+
+    fn send(&mut self) -> Flow {
+        if self.batch.is_empty() {
+            return Flow::Continue;
+        }
+        self.is_said = false;
+        // Nobody listens any more: then there is nobody to walk for.
+        match self.sender.send(std::mem::take(&mut self.batch)) {
+            Ok(()) => Flow::Continue,
+            Err(_) => Flow::Quit,
+        }
+    }
+}
+
+impl Visitor for Gatherer {
+    type Dir = ();
+
+    fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
+        let added = self.add(dir);
+        match if added == Flow::Quit { added } else { self.send() } {
+            Flow::Quit => Enter::Quit,
+            Flow::Continue | Flow::Skip => Enter::Into(()),
+        }
+    }
+
+    fn file(&mut self, file: &Entry<'_>, _parent: Option<&()>) -> Flow {
+        self.add(file)
+    }
+
+    fn before_sleep(&mut self) {
+        // If nobody listens any more, the next entry will tell.
+        let _ = self.send();
+    }
+
+    fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
+        self.batch.push(Item::Failed(error));
+        self.send_if_full()
+    }
+}
+
+/// What is left at the end of the walk.
+impl Drop for Gatherer {
+    fn drop(&mut self) {
+        let _ = self.send();
+    }
+}
