@@ -1,4 +1,5 @@
-//! Dropping an iterator ends its walk: no thread is left, and nobody hangs. Alone in its process, because it counts threads.
+//! Dropping an iterator ends its walk: no thread is left, and nobody hangs. Alone in its process, because it counts
+//! threads.
 #![cfg(target_os = "linux")]
 
 use heist_walk::Walk;

@@ -1,19 +1,21 @@
 //! [`Ahead`]: reading directories before the caller comes to them.
 //!
-//! Places that wait are on a stack with the one that the caller needs first on top: whoever has read a directory puts the
-//! directories in it there, the first of them last. A worker takes the top, unless what was read ahead already takes as much
-//! memory as it may; then it sleeps until the caller has taken some of it.
+//! Places that wait are on a stack with the one that the caller needs first on top: whoever has read a directory puts
+//! the directories in it there, the first of them last. A worker takes the top, unless what was read ahead already
+//! takes as much memory as it may; then it sleeps until the caller has taken some of it.
 //!
-//! Why nobody waits for ever: the caller waits only for a place that somebody else has claimed, and who has claimed a place
-//! reads it to its end without waiting for anything here. A place that nobody has claimed the caller reads himself, however
-//! full of later directories the memory is.
+//! Why nobody waits for ever: the caller waits only for a place that somebody else has claimed (and only if there is
+//! nothing that he could read meanwhile), and who has claimed a place reads it to its end without waiting for
+//! anything here. A place that nobody has claimed the caller reads himself, however full of later directories the
+//! memory is.
 //!
-//! Not guaranteed: that the stack is in the caller's order throughout. Two workers that read at the same time put their
-//! directories there in the order in which they are done. That costs read-ahead, and never changes what the caller gets.
+//! Not guaranteed: that the stack is in the caller's order throughout. Two workers that read at the same time put
+//! their directories there in the order in which they are done. That costs read-ahead, and never changes what the
+//! caller gets.
 
 use super::listing::{Listing, Place, Reader, State};
 use crate::counters::Progress;
-use crate::engine::Engine;
+use crate::engine::{Engine, WalkTask};
 use crate::walk::{STACK_BYTES, WalkStartError};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -48,8 +50,11 @@ struct Queue {
     stack: VecDeque<Arc<Place>>,
     /// What was read ahead, and the caller has not taken yet.
     bytes: usize,
-    /// Workers that sleep.
+    /// Workers that sleep and that nobody has woken. (To wake is a system call, whether somebody sleeps or not. One
+    /// that wakes for no reason is counted twice when it sleeps again, and then woken once too often.)
     idle: usize,
+    /// Whether the caller sleeps.
+    caller_waits: bool,
     is_over: bool,
     panic: Option<Payload>,
 }
@@ -107,7 +112,7 @@ impl Ahead {
     pub(super) fn add_last(&self, place: Arc<Place>) {
         let mut queue = self.shared.lock();
         queue.stack.push_front(place);
-        self.shared.wake_workers(&queue, 1);
+        self.shared.wake_workers(&mut queue, 1);
     }
 
     pub(super) fn engine(&self) -> &Engine {
@@ -123,7 +128,8 @@ impl Ahead {
                     let was_full = queue.bytes >= self.shared.most_bytes;
                     queue.bytes -= listing.bytes;
                     if was_full {
-                        self.shared.wake_workers(&queue, queue.stack.len());
+                        let waiting = queue.stack.len();
+                        self.shared.wake_workers(&mut queue, waiting);
                     }
                     return listing;
                 }
@@ -131,8 +137,8 @@ impl Ahead {
                     queue.forget_claimed();
                     drop(queue);
                     let listing = self.reader.read(task);
-                    let mut queue = self.shared.lock();
-                    self.shared.push(&mut queue, &listing);
+                    // He goes into the first directory himself. Told of it, a worker would just be in his way.
+                    self.shared.push(&mut self.shared.lock(), &listing, 1);
                     return listing;
                 }
                 State::Claimed => {
@@ -142,7 +148,17 @@ impl Ahead {
                         self.shared.engine.stop.cancel();
                         resume_unwind(payload);
                     }
-                    queue = self.shared.read.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                    // Rather than wait, the caller reads what comes after it.
+                    queue = match self.shared.next(&mut queue) {
+                        Some((other, task)) => {
+                            drop(queue);
+                            self.shared.read_ahead(&other, task, &mut self.reader)
+                        }
+                        None => {
+                            queue.caller_waits = true;
+                            self.shared.read.wait(queue).unwrap_or_else(PoisonError::into_inner)
+                        }
+                    };
                 }
             }
         }
@@ -184,20 +200,52 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts the directories of a listing on top.
-    fn push(&self, queue: &mut Queue, listing: &Listing) {
+    /// Puts the directories of a listing on top, without the first `left_out`.
+    fn push(&self, queue: &mut Queue, listing: &Listing, left_out: usize) {
         let before = queue.stack.len();
         queue.stack.extend(listing.places().map(Arc::clone));
-        let added = queue.stack.len() - before;
+        let added = (queue.stack.len() - before).saturating_sub(left_out);
+        queue.stack.truncate(before + added);
         self.wake_workers(queue, added);
     }
 
-    fn wake_workers(&self, queue: &Queue, places: usize) {
+    fn wake_workers(&self, queue: &mut Queue, places: usize) {
         if queue.bytes < self.most_bytes {
-            for _ in 0..places.min(queue.idle) {
+            let woken = places.min(queue.idle);
+            queue.idle -= woken;
+            for _ in 0..woken {
                 self.work.notify_one();
             }
         }
+    }
+
+    /// Claims the place that the caller needs first, if there is one, and room for it.
+    fn next(&self, queue: &mut Queue) -> Option<(Arc<Place>, WalkTask<()>)> {
+        while queue.bytes < self.most_bytes {
+            let place = queue.stack.pop_back()?;
+            if let Some(task) = place.try_claim() {
+                return Some((place, task));
+            }
+        }
+        None
+    }
+
+    /// Reads a place that was claimed, for when the caller comes there.
+    fn read_ahead(
+        &self,
+        place: &Place,
+        task: WalkTask<()>,
+        reader: &mut Reader,
+    ) -> MutexGuard<'_, Queue> {
+        let listing = reader.read(task);
+        let mut queue = self.lock();
+        queue.bytes += listing.bytes;
+        self.push(&mut queue, &listing, 0);
+        place.set_read(listing);
+        if std::mem::take(&mut queue.caller_waits) {
+            self.read.notify_one();
+        }
+        queue
     }
 
     /// A worker's life.
@@ -205,22 +253,16 @@ impl Shared {
         let worked = catch_unwind(AssertUnwindSafe(|| {
             let mut queue = self.lock();
             while !queue.is_over {
-                let next =
-                    if queue.bytes < self.most_bytes { queue.stack.pop_back() } else { None };
-                let Some(place) = next else {
-                    queue.idle += 1;
-                    queue = self.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
-                    queue.idle -= 1;
-                    continue;
+                queue = match self.next(&mut queue) {
+                    Some((place, task)) => {
+                        drop(queue);
+                        self.read_ahead(&place, task, &mut reader)
+                    }
+                    None => {
+                        queue.idle += 1;
+                        self.work.wait(queue).unwrap_or_else(PoisonError::into_inner)
+                    }
                 };
-                let Some(task) = place.try_claim() else { continue };
-                drop(queue);
-                let listing = reader.read(task);
-                queue = self.lock();
-                queue.bytes += listing.bytes;
-                self.push(&mut queue, &listing);
-                place.set_read(listing);
-                self.read.notify_one();
             }
         }));
         if let Err(payload) = worked {

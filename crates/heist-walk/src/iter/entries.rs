@@ -1,20 +1,17 @@
 //! [`Entries`]: a walk's entries, as they are found.
 //!
-//! Each worker's visitor gathers a batch and sends it through a bounded channel: when it is full, when it has a directory's
-//! own entry in it (others may be inside of that directory soon, and an entry comes after those that it is in), and when the
-//! worker has nothing to do. A full channel blocks the worker, and so holds the walk back.
+//! Each worker's visitor [gathers](super::gatherer) entries and sends them in batches through a bounded channel. A
+//! full channel blocks the worker, and so holds the walk back. The walk is joined by a thread of its own, which ends
+//! the channel.
 //!
-//! Invariants:
-//! - at most [`BATCHES_WAITING`] batches wait in the channel, each worker has one in its hands, and the caller one, of at most
-//!   [`ENTRIES_PER_BATCH`] entries each;
-//! - a batch says before its entries which directory they are in, so that entries of one directory share its path.
+//! Invariant: at most [`BATCHES_WAITING`] batches wait in the channel, each worker has one in its hands, and the
+//! caller one.
 //!
-//! The walk is joined by a thread of its own, which ends the channel. There is no order between directories.
+//! Not guaranteed: any order between directories.
 
-use super::found::{Found, WalkEntry};
-use crate::entry::{Entry, Surroundings};
+use super::found::WalkEntry;
+use super::gatherer::{Batch, Gatherer, Item};
 use crate::error::WalkError;
-use crate::visitor::{Enter, Flow, Visitor};
 use crate::walk::{Running, Walk, WalkStartError};
 use heist::CancelToken;
 use heist::trace::NoTrace;
@@ -22,22 +19,19 @@ use std::iter::FusedIterator;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::thread::JoinHandle;
 
-/// A quarter of a block of entries: enough that the channel's own cost is lost in that of the entries.
-const ENTRIES_PER_BATCH: usize = 256;
-
-/// Enough that a caller who is as fast as the walk finds something whenever he asks. With batches of 256 entries of some 100
-/// bytes it is 1.6 MB at most; nearly all batches are smaller, because each directory ends one.
+/// Enough that a caller who is as fast as the walk finds something whenever he asks. With batches of 256 entries of
+/// some 100 bytes it is 1.6 MB at most.
 const BATCHES_WAITING: usize = 64;
 
 impl Walk {
     /// Walks on threads in the background, and gives the entries one by one as they are found.
     ///
-    /// A directory comes before what is in it; otherwise there is no order, and it is another one each time (for one order,
-    /// see [`Walk::sorted`]). A caller who is slow holds the walk back: about 16,000 entries wait for him at most, and up
-    /// to 256 on each thread. One who drops the iterator ends the walk.
+    /// A directory comes before what is in it; otherwise there is no order, and it is another one each time (for one
+    /// order, see [`Walk::sorted`]). A caller who is slow holds the walk back: about 16,000 entries wait for him at
+    /// most, and up to 256 on each thread. One who drops the iterator ends the walk.
     ///
     /// ```
     /// use heist_walk::Walk;
@@ -52,12 +46,12 @@ impl Walk {
     /// ```
     ///
     /// # Errors
-    /// The system refuses a thread, or [`threads`](Walk::threads) is 0. What goes wrong in the tree comes from the iterator,
-    /// and the walk goes on.
+    /// The system refuses a thread, or [`threads`](Walk::threads) is 0. What goes wrong in the tree comes from the
+    /// iterator, and the walk goes on.
     pub fn entries(self) -> Result<Entries, WalkStartError> {
         let (sender, receiver) = sync_channel(BATCHES_WAITING);
-        // Before the walk: workers that wait for room could not be ended by whoever finds that there is no thread to join
-        // them.
+        // Before the walk: workers that wait for room could not be ended by whoever finds that there is no thread to
+        // join them.
         let (hand_over, running) = channel::<Running<Gatherer>>();
         let join = move || {
             if let Ok(running) = running.recv() {
@@ -100,17 +94,6 @@ pub struct Entries {
     min_depth: u32,
     joiner: Option<JoinHandle<()>>,
     stop: CancelToken,
-}
-
-type Batch = Vec<Item>;
-
-/// A part of a batch.
-#[derive(Debug)]
-enum Item {
-    /// What follows is in here; in no directory if it is a root.
-    Within(Option<Arc<Path>>),
-    Found(Found),
-    Failed(WalkError),
 }
 
 impl Entries {
@@ -167,86 +150,5 @@ impl Drop for Entries {
             // Who drops it does not ask how the walk went; and rethrowing here could abort the process.
             let _ = joiner.join();
         }
-    }
-}
-
-/// A worker's visitor.
-#[derive(Debug)]
-struct Gatherer {
-    batch: Batch,
-    /// The directory of the last entry.
-    within: Option<Arc<Path>>,
-    /// Whether the batch says so.
-    is_said: bool,
-    sender: SyncSender<Batch>,
-}
-
-impl Gatherer {
-    fn new(sender: SyncSender<Batch>) -> Self {
-        Self { batch: Vec::new(), within: None, is_said: false, sender }
-    }
-
-    fn add(&mut self, entry: &Entry<'_>) -> Flow {
-        let path = entry.within.map(Surroundings::path);
-        // Compared byte by byte: to compare paths would be to take them apart.
-        let same = self.within.as_deref().map(Path::as_os_str) == path.map(Path::as_os_str);
-        if !same {
-            self.within = path.map(Arc::from);
-        }
-        if !same || !self.is_said {
-            self.batch.push(Item::Within(self.within.clone()));
-            self.is_said = true;
-        }
-        self.batch.push(Item::Found(Found::new(entry)));
-        self.send_if_full()
-    }
-
-    fn send_if_full(&mut self) -> Flow {
-        if self.batch.len() < ENTRIES_PER_BATCH { Flow::Continue } else { self.send() }
-    }
-
-    fn send(&mut self) -> Flow {
-        if self.batch.is_empty() {
-            return Flow::Continue;
-        }
-        self.is_said = false;
-        // Nobody listens any more: then there is nobody to walk for.
-        match self.sender.send(std::mem::take(&mut self.batch)) {
-            Ok(()) => Flow::Continue,
-            Err(_) => Flow::Quit,
-        }
-    }
-}
-
-impl Visitor for Gatherer {
-    type Dir = ();
-
-    fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
-        let added = self.add(dir);
-        match if added == Flow::Quit { added } else { self.send() } {
-            Flow::Quit => Enter::Quit,
-            Flow::Continue | Flow::Skip => Enter::Into(()),
-        }
-    }
-
-    fn file(&mut self, file: &Entry<'_>, _parent: Option<&()>) -> Flow {
-        self.add(file)
-    }
-
-    fn before_sleep(&mut self) {
-        // If nobody listens any more, the next entry will tell.
-        let _ = self.send();
-    }
-
-    fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
-        self.batch.push(Item::Failed(error));
-        self.send_if_full()
-    }
-}
-
-/// What is left at the end of the walk.
-impl Drop for Gatherer {
-    fn drop(&mut self) {
-        let _ = self.send();
     }
 }

@@ -1,6 +1,7 @@
 //! [`WalkEntry`]: an entry that the caller can keep.
 //!
-//! Entries of one directory share its path; each has only its name for itself. A path is put together when it is asked for.
+//! Entries of one directory share its path; each has only its name for itself. A path is put together when it is
+//! asked for.
 
 use crate::entry::Entry;
 use crate::metadata::{FileKind, Metadata};

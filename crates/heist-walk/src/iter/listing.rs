@@ -1,7 +1,7 @@
 //! [`Listing`]: a directory, read and sorted; [`Place`]: one that is to be read; [`Reader`]: who reads.
 //!
-//! A reader has the engine do the work, one directory at a time, and catches the tasks that the engine leaves: blocks of
-//! the same directory are read at once, and directories in it become places of their own.
+//! A reader has the engine do the work, one directory at a time, and catches the tasks that the engine leaves: blocks
+//! of the same directory are read at once, and directories in it become places of their own.
 
 use super::found::Found;
 use crate::counters::WorkerCounts;
@@ -208,8 +208,8 @@ impl Visitor for Collector {
     }
 
     fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
-        // The directory is entered before anything in it is asked; and only what is in it can fail to answer then. (Rules
-        // are the directory's own, though their files are in it.)
+        // The directory is entered before anything in it is asked; and only what is in it can fail to answer then.
+        // (Rules are the directory's own, though their files are in it.)
         let is_inside = self.own.as_ref().is_some_and(|own| error.depth > own.depth as usize)
             && error.operation != Operation::ReadIgnoreFile;
         if is_inside {

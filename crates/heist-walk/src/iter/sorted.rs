@@ -1,11 +1,12 @@
 //! [`Sorted`]: a walk's entries, in the order of a serial walk over sorted directories.
 //!
-//! The caller's thread goes through the tree in order, with a stack of the directories that it is in. Directories come from
-//! [`Ahead`], which has read them already or is told to read them now. What the caller gets depends on the tree alone, not on
-//! who read what.
+//! The caller's thread goes through the tree in order, with a stack of the directories that it is in. Directories
+//! come from [`Ahead`], which has read them already or is told to read them now. What the caller gets depends on the
+//! tree alone, not on who read what.
 //!
-//! Invariant: a directory that has nothing left is taken off the stack before the next one goes on, and one with a long path
-//! does not keep it; so a deep chain of directories takes memory by its depth, and not by its depth times its path.
+//! Invariant: a directory that has nothing left is taken off the stack before the next one goes on, and one with a
+//! long path does not keep it; so a deep chain of directories takes memory by its depth, and not by its depth times
+//! its path.
 
 use super::ahead::Ahead;
 use super::found::WalkEntry;
@@ -24,15 +25,16 @@ const BYTES_AHEAD: usize = 16 << 20;
 const LONGEST_PATH_KEPT: usize = 4096;
 
 impl Walk {
-    /// Gives the entries one by one, in the order of a serial walk: the roots as they were given; a directory before what is
-    /// in it, that by the bytes of the names, and everything below one entry before the next. The order is the same each
-    /// time, with any number of threads.
+    /// Gives the entries one by one, in the order of a serial walk: the roots as they were given; a directory before
+    /// what is in it, that by the bytes of the names, and everything below one entry before the next. The order is
+    /// the same each time, with any number of threads.
     ///
     /// An error comes where its entry would; one that is about a directory that was entered comes right after it.
     ///
-    /// Threads in the background read directories ahead of the caller, up to 16 MiB of entries (and each the directory at
-    /// hand). The caller's thread is one of the walk's [`threads`](Walk::threads) and reads what has not been read
-    /// when it comes there; with one thread there is nothing in the background. Dropping the iterator ends the walk.
+    /// Threads in the background read directories ahead of the caller, up to 16 MiB of entries (and each the
+    /// directory at hand). The caller's thread is one of the walk's [`threads`](Walk::threads) and reads what has not
+    /// been read when it comes there; with one thread there is nothing in the background. Dropping the iterator ends
+    /// the walk.
     ///
     /// ```
     /// use heist_walk::Walk;
@@ -47,8 +49,8 @@ impl Walk {
     /// ```
     ///
     /// # Errors
-    /// The system refuses a thread, or [`threads`](Walk::threads) is 0. What goes wrong in the tree comes from the iterator,
-    /// and the walk goes on.
+    /// The system refuses a thread, or [`threads`](Walk::threads) is 0. What goes wrong in the tree comes from the
+    /// iterator, and the walk goes on.
     pub fn sorted(self) -> Result<Sorted, WalkStartError> {
         self.sorted_within(BYTES_AHEAD)
     }
