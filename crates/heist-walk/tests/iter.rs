@@ -142,7 +142,7 @@ fn a_directory_of_100_000_files() {
 fn a_deep_chain() {
     use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
     const DEPTH: usize = 3_000;
-    let root = tempfile::tempdir().expect("a directory");
+    let root = roomy();
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut dir = openat(CWD, root.path(), flags, Mode::empty()).expect("the root");
     for _ in 0..DEPTH {
