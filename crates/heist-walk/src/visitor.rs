@@ -48,6 +48,10 @@ pub trait Visitor: Send + 'static {
         let _ = (dir, parent);
     }
 
+    /// The worker has nothing to do for now. Whatever its visitor has gathered for others can be handed on: it may be
+    /// long until the next entry.
+    fn before_sleep(&mut self) {}
+
     /// Something could not be visited, or not completely. `parent` is what was kept for the directory that it is in
     /// (for a directory that was entered but could not be read: that directory).
     fn error(&mut self, error: WalkError, parent: Option<&Self::Dir>) -> Flow;

@@ -140,6 +140,21 @@ fn globs_are_relative_to_each_root() -> Result<(), heist_walk::FilterError> {
     Ok(())
 }
 
+/// However the root is called. (Tests are run in the crate's own directory.)
+#[test]
+fn globs_are_relative_to_a_root_called_dot() -> Result<(), heist_walk::FilterError> {
+    for (root, glob) in
+        [(".", "/src/lib.rs"), ("./", "src/lib.rs"), ("src", "/lib.rs"), ("./src/", "/lib.rs")]
+    {
+        let (paths, errors, totals) =
+            walk(Path::new(root), Walk::new(root).filter(Filter::new().only(glob)?));
+        assert!(errors.is_empty(), "{errors:?}");
+        assert_eq!(totals.files, 1, "{glob} in {root}: {paths:?}");
+        assert!(paths.iter().any(|path| path.ends_with("lib.rs")), "{glob} in {root}");
+    }
+    Ok(())
+}
+
 #[cfg(unix)]
 #[test]
 fn kinds_are_those_of_what_is_shown() {

@@ -58,8 +58,8 @@ pub(crate) enum WalkTask<D> {
 /// Directories in one directory, to be entered.
 #[derive(Debug)]
 pub(crate) struct Pending<D> {
-    within: Arc<OpenDir<D>>,
-    names: Names,
+    pub(crate) within: Arc<OpenDir<D>>,
+    pub(crate) names: Names,
 }
 
 impl<D> WalkTask<D> {
@@ -97,6 +97,12 @@ pub(crate) struct Hands<V> {
     /// Directories in the one that is being read. Empty in between, and here only to be used again.
     pub(crate) names: Names,
     pub(crate) counts: WorkerCounts,
+}
+
+impl<V> Hands<V> {
+    pub(crate) fn new(visitor: V, counts: WorkerCounts) -> Self {
+        Self { visitor, buffer: ReadBuffer::new(), names: Names::default(), counts }
+    }
 }
 
 /// What a walk is asked to do, and what all workers share.

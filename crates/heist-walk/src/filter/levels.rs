@@ -116,30 +116,32 @@ impl Level {
             true => place.rules(RuleFile::Ignore, errors),
             false => Gitignore::empty(),
         };
-        let git_ignore = match filter.git_ignore && read {
-            true => place.rules(RuleFile::GitIgnore, errors),
-            false => Gitignore::empty(),
-        };
         let git = match filter.looks_for_repositories() || filter.git_exclude {
             true => place.kind_of(OsStr::new(".git")),
             false => None,
-        };
-        let git_exclude = match git {
-            Some(kind) if filter.git_exclude && read => {
-                place.rules(RuleFile::GitExclude(kind), errors)
-            }
-            _ => Gitignore::empty(),
         };
         let is_repository = filter.looks_for_repositories()
             // (Above a root only `.gitignore` files care where a repository is.)
             && (filter.git_ignore || !is_above_root)
             && (git.is_some() || place.kind_of(OsStr::new(".jj")).is_some());
+        let is_in_repository =
+            is_repository || parent.as_ref().is_some_and(|parent| parent.is_in_repository);
+        // Git's rules outside of a repository hold nowhere: where there is one further in, they end at its top.
+        let reads_git = read && (is_in_repository || !filter.require_git);
+        let git_ignore = match filter.git_ignore && reads_git {
+            true => place.rules(RuleFile::GitIgnore, errors),
+            false => Gitignore::empty(),
+        };
+        let git_exclude = match git {
+            Some(kind) if filter.git_exclude && reads_git => {
+                place.rules(RuleFile::GitExclude(kind), errors)
+            }
+            _ => Gitignore::empty(),
+        };
         let all = [&custom, &ignore, &git_ignore, &git_exclude];
         if !is_repository && all.iter().all(|rules| rules.is_empty()) {
             return parent;
         }
-        let is_in_repository =
-            is_repository || parent.as_ref().is_some_and(|parent| parent.is_in_repository);
         Some(Arc::new(Self {
             parent,
             is_above_root,

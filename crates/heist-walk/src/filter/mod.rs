@@ -437,8 +437,9 @@ mod tests {
         assert_eq!(uses(Call::OpenFile, Filter::new()), 0);
         assert_eq!(uses(Call::OpenFile, Filter::new().skip_hidden(true)), 0);
         assert_eq!(uses(Call::OpenFile, Filter::new().ignore_files(true)), 3);
-        let all = Filter::new().standard(true).custom_ignore_file(".x").require_git(false);
-        assert_eq!(uses(Call::OpenFile, all), 9);
+        let all = Filter::new().standard(true).custom_ignore_file(".x");
+        assert_eq!(uses(Call::OpenFile, all.clone().require_git(false)), 9);
+        assert_eq!(uses(Call::OpenFile, all), 6, "git's rules, and there is no repository");
     }
 
     #[test]

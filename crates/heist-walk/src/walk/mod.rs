@@ -1,17 +1,19 @@
-//! [`Walk`]: what to walk, and how; and the run itself.
+//! [`Walk`]: what to walk, and how.
+
+mod run;
+
+pub(crate) use run::{Running, STACK_BYTES};
 
 use crate::counters::{Progress, Totals};
-use crate::disks::{Disks, cores};
-use crate::engine::{Descriptors, Engine, Hands, RESERVE, Spawn, WalkTask};
+use crate::disks::Disks;
+use crate::engine::{Descriptors, Engine, RESERVE};
 use crate::filter::Filter;
-use crate::reserve::Reserve;
-use crate::sys::{self, Names, ReadBuffer};
+use crate::sys;
 use crate::visitor::Visitor;
 use heist::metrics::MetricsSnapshot;
-use heist::trace::{NoTrace, Tracer, name_slice};
-use heist::{CancelToken, DeviceLanes, DeviceSlotPermit, DeviceTurn, Executor, StartError};
+use heist::trace::{NoTrace, Tracer};
+use heist::{CancelToken, StartError};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Which symbolic links a walk follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -226,78 +228,21 @@ impl Walk {
         tracer: impl Tracer,
         visitor: impl Fn(usize) -> V + Send + Sync + 'static,
     ) -> Result<Walked<V>, WalkStartError> {
-        let roots = self.roots.len();
-        let progress = self.progress();
-        let (engine, first, threads) = self.into_engine();
-        let stop = engine.stop.clone();
-        let slots = Arc::clone(engine.disks.slots());
-        let ended = Arc::new(Mutex::new(Vec::new()));
-        let lanes = Arc::new(OnceLock::new());
-        let reserve = Arc::new(Reserve::new(first, threads));
-        let builder = Executor::builder()
-            .workers(threads)
-            .thread_name("heist-walk")
-            .stack_size(Some(STACK_BYTES))
-            .cancel(stop.clone())
-            .trace(tracer);
-        let executor = {
-            let (progress, ended) = (progress.clone(), Arc::clone(&ended));
-            let reserve_of_workers = Arc::clone(&reserve);
-            #[cfg(all(test, target_os = "linux", not(heist_portable)))]
-            let faults = crate::sys::fault::Plan::current();
-            let at_work = AtWork { engine, lanes: Arc::clone(&lanes) };
-            builder.build_with(
-                move |worker| {
-                    #[cfg(all(test, target_os = "linux", not(heist_portable)))]
-                    crate::sys::fault::Plan::install(faults.clone());
-                    let reserve = CallAtTheEnd(Arc::clone(&reserve_of_workers));
-                    reserve.0.hold_back(worker);
-                    Worker {
-                        number: worker,
-                        reserve,
-                        resting: false,
-                        hands: Some(Hands {
-                            visitor: visitor(worker),
-                            buffer: ReadBuffer::new(),
-                            names: Names::default(),
-                            counts: progress.add_worker(),
-                        }),
-                        slot: None,
-                        ended: Arc::clone(&ended),
-                    }
-                },
-                move |job, ctx| {
-                    let (worker, mut queue) = ctx.split();
-                    at_work.run(job, worker, &mut queue);
-                },
-                |worker| {
-                    // Others may be waiting for the disk.
-                    worker.slot = None;
-                    worker.reserve.0.rest(worker.number, &mut worker.resting);
-                },
-            )?
-        };
-        // Set before there is any task that could want it.
-        let _ = lanes.set(DeviceLanes::new(&executor.handle(), slots, Job::OnDisk));
-        for root in 0..roots {
-            // Refused only if the walk was cancelled already.
-            let _ = executor.spawn_external(Job::Walk(WalkTask::Root(root)));
-        }
-        reserve.watch(&progress);
-        let metrics = executor.join();
-        let visitors = std::mem::take(&mut *ended.lock().unwrap_or_else(PoisonError::into_inner));
-        let (totals, stopped) = (progress.totals(), stop.is_cancelled());
-        Ok(Walked { visitors, totals, stopped, threads, metrics })
+        self.start(tracer, true, visitor).map(Running::join)
     }
 
-    /// The engine; how many threads begin; and how many there are.
-    fn into_engine(self) -> (Engine, usize, usize) {
+    /// An error if the caller wants no threads at all: the executor's, whoever the threads are for.
+    pub(crate) fn refuse_no_threads(&self) -> Result<(), WalkStartError> {
+        let workers = self.threads.unwrap_or(1);
+        Ok(heist::ExecutorConfig { workers, ..Default::default() }.validate()?)
+    }
+
+    /// The engine, and how many threads it should have.
+    pub(crate) fn into_engine(self) -> (Engine, usize) {
         if self.raise_limit {
             sys::raise_descriptor_limit();
         }
         let (disks, threads) = Disks::new(&self.roots, self.threads);
-        // Whoever says how many means it.
-        let first = self.threads.unwrap_or_else(|| threads.min(cores()));
         let available = sys::descriptors_available().saturating_sub(RESERVE);
         let available = self.max_descriptors.map_or(available, |most| most.min(available));
         let (descriptors, affordable) = Descriptors::new(available, threads);
@@ -321,118 +266,6 @@ impl Walk {
             // A child: a visitor that quits ends this walk, and not whatever else the caller's token is for.
             stop: self.cancel.child(),
         };
-        (engine, first.min(threads), threads)
-    }
-}
-
-/// A worker recurses nowhere; the rest is for the visitor. Many threads, so not more than that.
-const STACK_BYTES: usize = 1 << 20;
-
-/// What the executor runs.
-enum Job<D> {
-    Walk(WalkTask<D>),
-    /// A task that had to wait for its disk.
-    OnDisk(DeviceTurn<WalkTask<D>>),
-}
-
-/// The queue of the worker at hand.
-impl<D> Spawn<D> for heist::Spawner<'_, Job<D>> {
-    fn spawn(&mut self, task: WalkTask<D>) {
-        self.spawn_local(Job::Walk(task));
-    }
-}
-
-/// What all workers share.
-struct AtWork<D> {
-    engine: Engine,
-    lanes: Arc<OnceLock<DeviceLanes<WalkTask<D>>>>,
-}
-
-impl<D: Send + Sync + 'static> AtWork<D> {
-    fn run<V: Visitor<Dir = D>>(
-        &self,
-        job: Job<D>,
-        worker: &mut Worker<V>,
-        queue: &mut heist::Spawner<'_, Job<D>>,
-    ) {
-        match job {
-            Job::Walk(task) => {
-                if let Some(task) = self.admit(task, worker) {
-                    self.work(task, worker, queue);
-                }
-            }
-            Job::OnDisk(turn) => {
-                // The worker stays on that disk until it finds something else to do, or nothing.
-                let admitted = turn.run(|task, slot| {
-                    worker.slot = Some(slot);
-                    task
-                });
-                if let Some(task) = admitted {
-                    self.work(task, worker, queue);
-                }
-            }
-        }
-    }
-
-    fn work<V: Visitor<Dir = D>>(
-        &self,
-        task: WalkTask<D>,
-        worker: &mut Worker<V>,
-        queue: &mut heist::Spawner<'_, Job<D>>,
-    ) {
-        worker.reserve.0.work_again(&mut worker.resting);
-        name_slice(task.label());
-        if let Some(hands) = &mut worker.hands {
-            self.engine.run(task, hands, queue);
-        }
-    }
-
-    /// Sees to it that the worker has a slot of the task's disk. If there is none free, the task waits in the disk's lane,
-    /// and the worker is free for others.
-    fn admit<V>(&self, task: WalkTask<D>, worker: &mut Worker<V>) -> Option<WalkTask<D>> {
-        let Some(disk) = task.disk() else { return Some(task) };
-        if worker.slot.as_ref().is_some_and(|slot| slot.device() == disk) {
-            return Some(task);
-        }
-        worker.slot = None;
-        worker.slot = self.engine.disks.slots().try_acquire(disk);
-        if worker.slot.is_some() {
-            return Some(task);
-        }
-        if let Some(lanes) = self.lanes.get() {
-            // Refused only if the walk was stopped, and then it would be dropped anyway.
-            let _ = lanes.submit(disk, task);
-        }
-        None
-    }
-}
-
-/// What a worker has: when it ends, its visitor goes back to the caller.
-struct Worker<V> {
-    number: usize,
-    hands: Option<Hands<V>>,
-    reserve: CallAtTheEnd,
-    /// Whether it counts as out of work.
-    resting: bool,
-    /// The right to use a disk: kept while the worker stays on that disk.
-    slot: Option<DeviceSlotPermit>,
-    ended: Arc<Mutex<Vec<V>>>,
-}
-
-/// Calls the reserve when a worker ends, also by a panic: nobody may be held back then.
-struct CallAtTheEnd(Arc<Reserve>);
-
-impl Drop for CallAtTheEnd {
-    fn drop(&mut self) {
-        self.0.call();
-    }
-}
-
-impl<V> Drop for Worker<V> {
-    fn drop(&mut self) {
-        if let Some(hands) = self.hands.take() {
-            hands.counts.show();
-            self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(hands.visitor);
-        }
+        (engine, threads)
     }
 }
