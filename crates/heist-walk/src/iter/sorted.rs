@@ -11,6 +11,7 @@
 use super::ahead::Ahead;
 use super::found::WalkEntry;
 use super::listing::{Content, Listing, Place};
+use crate::disks::cores;
 use crate::error::WalkError;
 use crate::walk::{Walk, WalkStartError};
 use std::collections::VecDeque;
@@ -20,6 +21,10 @@ use std::sync::Arc;
 
 /// What may be read ahead, in memory: some 100,000 entries.
 const BYTES_AHEAD: usize = 16 << 20;
+
+/// How many threads read ahead if nobody says: enough to keep a disk busy, and few enough that on a warm cache they do not
+/// cost more than they read.
+const THREADS_IN_ORDER: usize = 8;
 
 /// A path that is longer than most systems allow is put together again rather than kept.
 const LONGEST_PATH_KEPT: usize = 4096;
@@ -59,7 +64,10 @@ impl Walk {
     pub(super) fn sorted_within(self, bytes_ahead: usize) -> Result<Sorted, WalkStartError> {
         self.refuse_no_threads()?;
         let progress = self.progress();
+        let asked_for = self.threads.is_some();
         let (engine, threads) = self.into_engine();
+        // Order keeps many threads from being of use.
+        let threads = if asked_for { threads } else { threads.min(cores().max(THREADS_IN_ORDER)) };
         let roots = engine.roots.len();
         let sorted = Sorted {
             ahead: Ahead::new(engine, threads, bytes_ahead, &progress)?,

@@ -60,7 +60,7 @@ pub enum Symlinks {
 #[must_use]
 pub struct Walk {
     roots: Vec<PathBuf>,
-    threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
     metadata: bool,
     symlinks: Symlinks,
     same_file_system: bool,
