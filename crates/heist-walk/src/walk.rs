@@ -125,9 +125,9 @@ impl Walk {
         }
     }
 
-    /// How many threads walk. `None`, the default, asks the roots' disks: 2 for one with a moving head, and 32 or more for
-    /// others, whose waiting times overlap; of these only as many as there are cores begin, and the rest when it shows
-    /// that the walk waits.
+    /// How many threads walk. `None`, the default, asks the roots' disks: 2 for one with a moving head, and 32 or
+    /// more for others, whose waiting times overlap; of these only as many as there are cores begin, and the rest
+    /// when it shows that the walk waits.
     pub fn threads(mut self, threads: Option<usize>) -> Self {
         self.threads = threads;
         self
@@ -169,16 +169,17 @@ impl Walk {
         self
     }
 
-    /// Whether the process's soft limit of descriptors is raised (to its hard limit, 65,536 at most), so that directories
-    /// with pending names can stay open. On by default. With it off, or with a low limit, the walk opens some twice.
+    /// Whether the process's soft limit of descriptors is raised (to its hard limit, 65,536 at most), so that
+    /// directories with pending names can stay open. On by default. With it off, or with a low limit, the walk opens
+    /// some twice.
     pub fn raise_descriptor_limit(mut self, raise: bool) -> Self {
         self.raise_limit = raise;
         self
     }
 
-    /// How many descriptors the walk may have open: three for each thread, and with less than that there are fewer threads.
-    /// More make it faster, because directories with pending names can stay open. `None`, the default: what the process may
-    /// still open, but for a reserve of 8.
+    /// How many descriptors the walk may have open: three for each thread, and with less than that there are fewer
+    /// threads. More make it faster, because directories with pending names can stay open. `None`, the default: what
+    /// the process may still open, but for a reserve of 8.
     pub fn max_descriptors(mut self, max_descriptors: Option<usize>) -> Self {
         self.max_descriptors = max_descriptors;
         self
@@ -387,8 +388,8 @@ impl<D: Send + Sync + 'static> AtWork<D> {
         }
     }
 
-    /// Sees to it that the worker has a slot of the task's disk. If there is none free, the task waits in the disk's lane,
-    /// and the worker is free for others.
+    /// Sees to it that the worker has a slot of the task's disk. If there is none free, the task waits in the disk's
+    /// lane, and the worker is free for others.
     fn admit<V>(&self, task: WalkTask<D>, worker: &mut Worker<V>) -> Option<WalkTask<D>> {
         let Some(disk) = task.disk() else { return Some(task) };
         if worker.slot.as_ref().is_some_and(|slot| slot.device() == disk) {

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use support::check;
 
-/// Two directories on different disks, if this machine has them: main memory and whatever the temporary directory is on.
+/// Two directories on different disks, if this machine has them: main memory and whatever the temporary directory is
+/// on.
 fn two_disks() -> Option<[tempfile::TempDir; 2]> {
     let in_memory = tempfile::tempdir_in("/dev/shm").ok()?;
     let on_disk = tempfile::tempdir().ok()?;

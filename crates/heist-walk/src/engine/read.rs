@@ -20,8 +20,8 @@ enum Sort {
 }
 
 impl Engine {
-    /// Reads a directory, from where its last block ended. `handed_on` says that this is a block of a large directory, to
-    /// be handed on as soon as a block has been fetched.
+    /// Reads a directory, from where its last block ended. `handed_on` says that this is a block of a large
+    /// directory, to be handed on as soon as a block has been fetched.
     pub(super) fn read<V: Visitor>(
         &self,
         open: Arc<OpenDir<V::Dir>>,
