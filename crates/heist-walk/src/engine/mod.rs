@@ -389,13 +389,14 @@ impl Engine {
 
     /// Lets go of a directory that is closed. Whoever is last leaves it, and then perhaps those that it is in.
     fn leave<V: Visitor>(&self, node: Arc<DirNode<V::Dir>>, hands: &mut Hands<V>) {
-        // What a stopped walk did not finish is not left: others drop what they hold, and then who is last has not seen
-        // everything.
-        if self.stop.is_cancelled() {
-            return;
-        }
         let mut next = Some(node);
         while let Some(mut node) = next.and_then(Arc::into_inner) {
+            // What a stopped walk did not finish is not left: others drop what they hold, and then who is last has not
+            // seen everything. Asked of each directory, and only once this is the last hold on it: whoever let go of it
+            // because the walk was stopped did so after the stop.
+            if self.stop.is_cancelled() {
+                return;
+            }
             hands.visitor.leave_dir(node.kept, node.parent.kept());
             next = node.parent.take();
         }
