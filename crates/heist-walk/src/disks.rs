@@ -48,9 +48,7 @@ impl Disks {
         let mut config = DeviceSlotsConfig::by_kind().with_detector(detector.clone());
         for &kind in DeviceKind::FROM_SLOWEST {
             // Whoever says how many threads means it, whatever the disk.
-            let slots = threads.unwrap_or_else(|| workers_for(kind, cores));
-            // (No threads at all is the executor's to refuse.)
-            config = config.with_kind(kind, slots.max(1));
+            config = config.with_kind(kind, threads.unwrap_or_else(|| workers_for(kind, cores)));
         }
         let slots = DeviceSlots::new(config).expect("every kind has at least one slot");
         let mut map = DeviceMap::new(detector);

@@ -9,7 +9,9 @@ use crate::sys::{self, Names, ReadBuffer};
 use crate::visitor::Visitor;
 use heist::metrics::MetricsSnapshot;
 use heist::trace::{NoTrace, Tracer, name_slice};
-use heist::{CancelToken, DeviceLanes, DeviceSlotPermit, DeviceTurn, Executor, StartError};
+use heist::{
+    CancelToken, DeviceLanes, DeviceSlotPermit, DeviceTurn, Executor, ExecutorConfig, StartError,
+};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -86,7 +88,7 @@ pub struct Walked<V> {
     pub metrics: MetricsSnapshot,
 }
 
-/// Why a walk could not start: the system refuses a thread.
+/// Why a walk could not start: the system refuses a thread, or there cannot be so many.
 pub type WalkStartError = StartError;
 
 /// The same walk once more: it has counters of its own.
@@ -204,7 +206,7 @@ impl Walk {
     /// Walks, and returns when everything is visited. `visitor` makes each worker's visitor, given the worker's number.
     ///
     /// # Errors
-    /// The system refuses a thread, or `threads` is 0. What goes wrong in the tree goes to [`Visitor::error`].
+    /// The system refuses a thread, or `threads` is 0 or more than 4,096. What goes wrong in the tree goes to [`Visitor::error`].
     ///
     /// # Panics
     /// Rethrows the first panic of a visitor.
@@ -227,6 +229,11 @@ impl Walk {
         tracer: impl Tracer,
         visitor: impl Fn(usize) -> V + Send + Sync + 'static,
     ) -> Result<Walked<V>, WalkStartError> {
+        if let Some(workers) = self.threads {
+            // Before anything is made for that many, and before it becomes fewer for want of descriptors: who is
+            // refused is told of the number that he gave.
+            ExecutorConfig { workers, ..ExecutorConfig::default() }.validate()?;
+        }
         let roots = self.roots.len();
         let progress = self.progress();
         let (engine, first, threads) = self.into_engine();
@@ -302,7 +309,6 @@ impl Walk {
         let available = sys::descriptors_available().saturating_sub(RESERVE);
         let available = self.max_descriptors.map_or(available, |most| most.min(available));
         let (descriptors, affordable) = Descriptors::new(available, threads);
-        // (0 threads are refused by the executor, and not made 1 here.)
         let threads = threads.min(affordable);
         let identify = self.same_file_system
             || self.symlinks == Symlinks::Always
