@@ -147,7 +147,8 @@ impl Walk {
         self
     }
 
-    /// Whether the walk stays on the file systems of its roots. Off by default.
+    /// Whether the walk stays on the file systems of its roots. Off by default. (That something is mounted on a file
+    /// shows only in a walk with [metadata](Self::metadata).)
     pub fn same_file_system(mut self, same: bool) -> Self {
         self.same_file_system = same;
         self

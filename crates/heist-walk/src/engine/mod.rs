@@ -323,10 +323,14 @@ impl Engine {
         }
     }
 
+    /// Whether something in `parent` is on another file system, and the walk stays on that of its root.
+    #[inline(always)]
     fn leaves_file_system<D>(&self, parent: &DirNode<D>, metadata: Option<&Metadata>) -> bool {
-        let devices = parent.identity.zip(metadata);
         self.same_file_system
-            && devices.is_some_and(|(parent, metadata)| parent.device != metadata.device)
+            && parent
+                .identity
+                .zip(metadata)
+                .is_some_and(|(parent, metadata)| parent.device != metadata.device)
     }
 
     /// Shows a directory to the visitor: what it keeps for it, if the walk goes in.
