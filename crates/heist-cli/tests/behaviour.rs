@@ -56,6 +56,8 @@ fn wrong_usage_is_refused_and_nothing_is_walked() {
     check_refused(&["-s", "-a"], "cannot be used with");
     check_refused(&["-s", "-d", "1"], "cannot be used with");
     check_refused(&["-j", "0"], "at least 1 thread");
+    check_refused(&["-j", "100000"], "but is 100000; try fewer threads");
+    check_refused(&["-j", &usize::MAX.to_string()], "try fewer threads");
     check_refused(&["-B", "0"], "0 is no size here");
     check_refused(&["-B", "x"], "not a size");
     check_refused(&["-t", "-0"], "0 is no size here");

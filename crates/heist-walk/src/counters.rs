@@ -60,8 +60,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// What the walk has done so far: zeros before it has started. Never more than is true; up to a block of entries per
-    /// worker less.
+    /// What the walk has done so far: zeros before it has started. Never more than is true; up to a block of entries
+    /// per worker less.
     #[must_use]
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();

@@ -1,22 +1,23 @@
 //! [`Reserve`]: workers that are there but do not work until they are needed.
 //!
-//! How many threads are best depends on the cache. If everything is in it, a walk only computes, and more threads than
-//! cores get into each other's way. If it is not, a walk only waits, and then 32 threads that wait at the same time
-//! are three times as fast as 2. Nobody knows beforehand. So a walk begins with as many workers as there are cores; the others are held
-//! back before their first step. The thread that called the walk has nothing to do but to wait for its end, so it looks
-//! from time to time how much of the time the workers compute; if that is less than half, or nothing is visited at all,
-//! it calls the reserve.
+//! How many threads are best depends on the cache. If everything is in it, a walk only computes, and more threads
+//! than cores get into each other's way. If it is not, a walk only waits, and then 32 threads that wait at the same
+//! time are three times as fast as 2. Nobody knows beforehand. So a walk begins with as many workers as there are
+//! cores; the others are held back before their first step. The thread that called the walk has nothing to do but to
+//! wait for its end, so it looks from time to time how much of the time the workers compute; if that is less than
+//! half, or nothing is visited at all, it calls the reserve.
 //!
-//! The reserve is called in any case when all of the first workers run out of work: a walk ends when every worker says that
-//! there is nothing left. No worker is held back longer than that, whatever becomes of the others: a worker that ends
-//! calls the reserve, too.
+//! The reserve is called in any case when all of the first workers run out of work: a walk ends when every worker
+//! says that there is nothing left. No worker is held back longer than that, whatever becomes of the others: a worker
+//! that ends calls the reserve, too.
 
 use crate::counters::Progress;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the caller looks. A walk that waits for its disk does a few hundred steps in that time, so not much is lost.
+/// How often the caller looks. A walk that waits for its disk does a few hundred steps in that time, so not much is
+/// lost.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// See the module's documentation.

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use support::{Log, make};
 use tempfile::tempdir;
 
-/// Does something when it comes to the file `trigger`: the directories beside it are listed by then, but not open.
+/// Does something when it comes to the file `trigger`: the directories beside it are listed by then, but not open. And
+/// removes a directory that is called `doomed` when it enters it: it is open by then, but not read.
 struct Saboteur {
     log: Log,
     act: Arc<dyn Fn(&Path) + Send + Sync>,
@@ -20,6 +21,9 @@ impl Visitor for Saboteur {
     type Dir = PathBuf;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&PathBuf>) -> Enter<PathBuf> {
+        if dir.name() == "doomed" {
+            std::fs::remove_dir(dir.path()).unwrap();
+        }
         self.log.enter_dir(dir, parent)
     }
 
@@ -81,6 +85,15 @@ fn a_directory_that_vanished_is_told_of() {
     assert_eq!(seen, paths(&["", "trigger"]));
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].source.kind(), std::io::ErrorKind::NotFound);
+}
+
+/// Only what is empty can be removed, so nothing in it was missed.
+#[test]
+fn a_directory_that_is_removed_before_it_is_read_is_empty() {
+    let add = |tree: &Path| std::fs::create_dir(tree.join("victim/doomed")).unwrap();
+    let (seen, errors) = sabotage(|walk| walk, add);
+    assert_eq!(seen, paths(&["", "trigger", "victim", "victim/doomed", "victim/inside"]));
+    assert!(errors.is_empty(), "{errors:?}");
 }
 
 #[test]

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use support::check;
 
-/// Two directories on different disks, if this machine has them: main memory and whatever the temporary directory is on.
+/// Two directories on different disks, if this machine has them: main memory and whatever the temporary directory is
+/// on.
 fn two_disks() -> Option<[tempfile::TempDir; 2]> {
     let in_memory = tempfile::tempdir_in("/dev/shm").ok()?;
     let on_disk = tempfile::tempdir().ok()?;
@@ -109,4 +110,42 @@ fn a_walk_crosses_to_another_disk_and_back_unless_told_to_stay() {
     assert_eq!(across, [106; 6]);
     assert_eq!(stay, [5; 6]);
     assert_eq!(by_default, 106);
+}
+
+#[test]
+fn a_file_on_another_file_system_is_left_out_if_the_walk_is_to_stay() {
+    let Some([in_memory, on_disk]) = two_disks() else {
+        eprintln!("skipped: there is only one disk here");
+        return;
+    };
+    support::make(in_memory.path(), &["file", "directory/file"]);
+    support::make(on_disk.path(), &["here", "elsewhere"]);
+    for name in ["file", "directory"] {
+        let link = on_disk.path().join(format!("link to {name}"));
+        std::os::unix::fs::symlink(in_memory.path().join(name), link).unwrap();
+    }
+    std::os::unix::fs::symlink("here", on_disk.path().join("link here")).unwrap();
+    let walk = Walk::new(on_disk.path()).metadata(true);
+    let over_links = walk.clone().symlinks(heist_walk::Symlinks::Always);
+    let below = |walk: Walk| check(walk).below(on_disk.path());
+    let staying = ["elsewhere", "here", "link here"];
+    assert_eq!(below(over_links.clone().same_file_system(true)), staying);
+    assert_eq!(below(over_links).len(), 6);
+
+    let elsewhere = on_disk.path().join("elsewhere");
+    let mounted = std::process::Command::new("mount")
+        .arg("--bind")
+        .args([&in_memory.path().join("file"), &elsewhere])
+        .stderr(std::process::Stdio::null())
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: mounting is not allowed here");
+        return;
+    }
+    let staying = below(walk.clone().same_file_system(true));
+    let crossing = below(walk);
+    let unmounted = std::process::Command::new("umount").arg(&elsewhere).status().unwrap();
+    assert!(unmounted.success());
+    assert_eq!(staying, ["here", "link here", "link to directory", "link to file"]);
+    assert_eq!(crossing.len(), 5);
 }

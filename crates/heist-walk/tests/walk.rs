@@ -255,7 +255,11 @@ fn a_walk_that_was_cancelled_before_visits_nothing() {
 }
 
 #[test]
-fn no_threads_is_an_error() {
-    let refused = Walk::new(".").threads(Some(0)).run(|_worker| Log::default());
-    assert!(refused.unwrap_err().to_string().contains("workers"));
+fn no_threads_and_too_many_are_errors() {
+    for threads in [0, 4_097, 1 << 20, usize::MAX] {
+        let refused = Walk::new(".").threads(Some(threads)).run(|_worker| Log::default());
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("workers"), "{error}");
+        assert!(threads == 0 || error.contains(&threads.to_string()), "{error}");
+    }
 }

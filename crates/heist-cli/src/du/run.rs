@@ -59,7 +59,11 @@ pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Exit {
         Ok(usage) => usage,
         Err(error) => {
             messages.say(&format!("cannot start the walk: {error}; try fewer threads, with -j"));
-            return Exit::Incomplete;
+            return match error {
+                // Only -j can ask for something that there cannot be.
+                WalkStartError::Config(_) => Exit::Usage,
+                _ => Exit::Incomplete,
+            };
         }
     };
     let started = Instant::now();

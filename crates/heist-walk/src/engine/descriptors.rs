@@ -1,14 +1,14 @@
 //! [`Descriptors`]: how many directories may stay open while names in them wait.
 //!
-//! A worker needs a few descriptors for the directory at hand ([`PER_WORKER`]). What is left of the process's limit goes to
-//! directories whose names wait to be opened. When there are too many of these, a directory is closed as soon as it has
-//! been read, and opened again, name by name from its root, when its turn comes.
+//! A worker needs a few descriptors for the directory at hand ([`PER_WORKER`]). What is left of the process's limit
+//! goes to directories whose names wait to be opened. When there are too many of these, a directory is closed as soon
+//! as it has been read, and opened again, name by name from its root, when its turn comes.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The directory whose names are being opened, the one being read, and one more on the way down to a closed one, or for a
-/// file of ignore rules.
+/// The directory whose names are being opened, the one being read, and one more on the way down to a closed one, or
+/// for a file of ignore rules.
 pub(crate) const PER_WORKER: usize = 3;
 
 /// For the rest of the program: its output, a trace, the mount table.

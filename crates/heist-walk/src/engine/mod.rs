@@ -1,12 +1,13 @@
-//! The engine of a walk: what its tasks do. It knows nothing of threads; whoever runs the tasks gives it a worker's state
-//! and a way to spawn more.
+//! The engine of a walk: what its tasks do. It knows nothing of threads; whoever runs the tasks gives it a worker's
+//! state and a way to spawn more.
 //!
-//! - A directory whose entries have been read is pending as [`Pending`]: up to [`NAMES_PER_TASK`] names of directories in
-//!   it. A worker takes one name, gives the rest back to its queue, where others can steal it, and enters that one
-//!   directory: so the walk is depth-first on each worker and few directories are open, but anything pending can be stolen.
-//! - A directory that does not fit into one block of entries is read on by [`WalkTask::More`]: whoever has fetched a block
-//!   first spawns that, then visits its block. So one huge directory is visited by all workers, though only one at a
-//!   time is in the system call that lists it.
+//! - A directory whose entries have been read is pending as [`Pending`]: up to [`NAMES_PER_TASK`] names of
+//!   directories in it. A worker takes one name, gives the rest back to its queue, where others can steal it, and
+//!   enters that one directory: so the walk is depth-first on each worker and few directories are open, but anything
+//!   pending can be stolen.
+//! - A directory that does not fit into one block of entries is read on by [`WalkTask::More`]: whoever has fetched a
+//!   block first spawns that, then visits its block. So one huge directory is visited by all workers, though only one
+//!   at a time is in the system call that lists it.
 //!
 //! Invariant: each directory that is entered is left once, by the worker that finishes the last thing below it, unless
 //! the walk was stopped. See [`node`].
@@ -35,8 +36,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Enough that a task's own cost is lost in that of opening its directories, and few enough that there is something left
-/// to steal.
+/// Enough that a task's own cost is lost in that of opening its directories, and few enough that there is something
+/// left to steal.
 pub(crate) const NAMES_PER_TASK: usize = 32;
 
 /// How often a call that found no descriptor free is made again, waiting twice as long each time: 127 ms in all.
@@ -328,10 +329,14 @@ impl Engine {
         }
     }
 
+    /// Whether something in `parent` is on another file system, and the walk stays on that of its root.
+    #[inline(always)]
     fn leaves_file_system<D>(&self, parent: &DirNode<D>, metadata: Option<&Metadata>) -> bool {
-        let devices = parent.identity.zip(metadata);
         self.same_file_system
-            && devices.is_some_and(|(parent, metadata)| parent.device != metadata.device)
+            && parent
+                .identity
+                .zip(metadata)
+                .is_some_and(|(parent, metadata)| parent.device != metadata.device)
     }
 
     /// Shows a directory to the visitor: what it keeps for it, if the walk goes in.
@@ -394,13 +399,14 @@ impl Engine {
 
     /// Lets go of a directory that is closed. Whoever is last leaves it, and then perhaps those that it is in.
     fn leave<V: Visitor>(&self, node: Arc<DirNode<V::Dir>>, hands: &mut Hands<V>) {
-        // What a stopped walk did not finish is not left: others drop what they hold, and then who is last has not seen
-        // everything.
-        if self.stop.is_cancelled() {
-            return;
-        }
         let mut next = Some(node);
         while let Some(mut node) = next.and_then(Arc::into_inner) {
+            // What a stopped walk did not finish is not left: others drop what they hold, and then who is last has not
+            // seen everything. Asked of each directory, and only once this is the last hold on it: whoever let go of it
+            // because the walk was stopped did so after the stop.
+            if self.stop.is_cancelled() {
+                return;
+            }
             hands.visitor.leave_dir(node.kept, node.parent.kept());
             next = node.parent.take();
         }

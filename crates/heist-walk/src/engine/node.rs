@@ -1,5 +1,5 @@
-//! Directories on the way: [`DirNode`], which lives until everything below it is done, and [`OpenDir`], which lives while
-//! its descriptor is needed.
+//! Directories on the way: [`DirNode`], which lives until everything below it is done, and [`OpenDir`], which lives
+//! while its descriptor is needed.
 //!
 //! Nobody counts a directory's children. Whatever is pending below a directory holds its node; who drops the last hold
 //! ([`Arc::into_inner`] tells exactly one) leaves the directory, and then lets go of the parent. So the end of each

@@ -20,8 +20,8 @@ enum Sort {
 }
 
 impl Engine {
-    /// Reads a directory, from where its last block ended. `handed_on` says that this is a block of a large directory, to
-    /// be handed on as soon as a block has been fetched.
+    /// Reads a directory, from where its last block ended. `handed_on` says that this is a block of a large
+    /// directory, to be handed on as soon as a block has been fetched.
     pub(super) fn read<V: Visitor>(
         &self,
         open: Arc<OpenDir<V::Dir>>,
@@ -130,7 +130,7 @@ impl Engine {
         self.leave_pending(open, hands, queue);
     }
 
-    /// What to do with an entry; `None` if a filter leaves it out.
+    /// What to do with an entry; `None` if a filter leaves it out, or it is on another file system and is not to be seen.
     #[inline(always)]
     fn sort<D>(
         &self,
@@ -158,6 +158,7 @@ impl Engine {
             return match dir.metadata_of(name, true) {
                 Ok(found) if excluded(found.kind) => None,
                 Ok(found) if found.kind.is_dir() => Some(Sort::Directory { follow: true }),
+                Ok(found) if self.leaves_file_system(&open.node, Some(&found)) => None,
                 Ok(found) => Some(Sort::File(Some(found))),
                 Err(_) if excluded(kind) => None,
                 Err(source) => Some(Sort::Failed(Operation::FollowLink, source)),
@@ -176,6 +177,10 @@ impl Engine {
                 Ok(found) => metadata = Some(found),
                 Err(source) => return Some(Sort::Failed(Operation::ReadMetadata, source)),
             }
+        }
+        // Files can be mounted on files.
+        if self.leaves_file_system(&open.node, metadata.as_ref()) {
+            return None;
         }
         Some(Sort::File(metadata))
     }

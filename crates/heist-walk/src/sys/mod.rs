@@ -1,11 +1,12 @@
 //! The only door to the file system: opening, listing and asking, always relative to an open directory.
 //!
-//! Two back ends have the same names and signatures. On Linux it is `openat`, `getdents64` and `statx`; elsewhere (and on
-//! Linux with `--cfg heist_portable`, which is how it is tested) it is `std::fs`, where "relative" means a joined path.
+//! Two back ends have the same names and signatures. On Linux it is `openat`, `getdents64` and `statx`; elsewhere
+//! (and on Linux with `--cfg heist_portable`, which is how it is tested) it is `std::fs`, where "relative" means a
+//! joined path.
 //!
 //! - [`Dir`]: an open directory;
-//! - [`Listing`]: its entries, block by block, into a worker's [`ReadBuffer`]. What is not read yet stays in the `Dir`, so
-//!   that another worker can go on with the next block;
+//! - [`Listing`]: its entries, block by block, into a worker's [`ReadBuffer`]. What is not read yet stays in the
+//!   `Dir`, so that another worker can go on with the next block;
 //! - [`Name`]: what both ends call an entry; [`Names`]: many of them, packed.
 
 #[cfg(all(target_os = "linux", not(heist_portable)))]

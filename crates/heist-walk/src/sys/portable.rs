@@ -1,7 +1,7 @@
 //! Every other system: `std::fs`, with joined paths.
 //!
-//! What the Linux layer has and this one has not: a directory that is renamed during the walk is lost, one that is replaced
-//! by a link may be followed, and a path that is too long for the system is an error.
+//! What the Linux layer has and this one has not: a directory that is renamed during the walk is lost, one that is
+//! replaced by a link may be followed, and a path that is too long for the system is an error.
 
 use crate::metadata::{FileIdentity, FileKind, Metadata};
 use std::collections::VecDeque;

@@ -4,7 +4,7 @@
 //! an entry (its chunk's number, and its place there) is final as soon as the entry is seen, needs no lock, and fits
 //! into 32 bits; and no memory is ever moved or doubled.
 //!
-//! A record has 48 bytes, a name what it is long.
+//! A record has 40 bytes, a name what it is long.
 
 use super::Size;
 use super::names::Names;

@@ -1,7 +1,7 @@
 //! [`UsageTree`]: how much room each directory takes, or each file.
 //!
 //! What the workers have recorded stays where it is; the tree adds the order of each directory's entries, and each
-//! directory's sum. So an entry costs 52 bytes and its name, and a directory 32 more.
+//! directory's sum. So an entry costs 44 bytes and its name, and a directory 32 more.
 
 use super::Size;
 use super::record::{Marks, NONE, Records};

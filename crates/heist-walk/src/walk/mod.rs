@@ -88,7 +88,7 @@ pub struct Walked<V> {
     pub metrics: MetricsSnapshot,
 }
 
-/// Why a walk could not start: the system refuses a thread.
+/// Why a walk could not start: the system refuses a thread, or there cannot be so many.
 pub type WalkStartError = StartError;
 
 /// The same walk once more: it has counters of its own.
@@ -127,9 +127,9 @@ impl Walk {
         }
     }
 
-    /// How many threads walk. `None`, the default, asks the roots' disks: 2 for one with a moving head, and 32 or more for
-    /// others, whose waiting times overlap; of these only as many as there are cores begin, and the rest when it shows
-    /// that the walk waits.
+    /// How many threads walk. `None`, the default, asks the roots' disks: 2 for one with a moving head, and 32 or
+    /// more for others, whose waiting times overlap; of these only as many as there are cores begin, and the rest
+    /// when it shows that the walk waits.
     pub fn threads(mut self, threads: Option<usize>) -> Self {
         self.threads = threads;
         self
@@ -147,7 +147,8 @@ impl Walk {
         self
     }
 
-    /// Whether the walk stays on the file systems of its roots. Off by default.
+    /// Whether the walk stays on the file systems of its roots. Off by default. (That something is mounted on a file
+    /// shows only in a walk with [metadata](Self::metadata).)
     pub fn same_file_system(mut self, same: bool) -> Self {
         self.same_file_system = same;
         self
@@ -171,16 +172,17 @@ impl Walk {
         self
     }
 
-    /// Whether the process's soft limit of descriptors is raised (to its hard limit, 65,536 at most), so that directories
-    /// with pending names can stay open. On by default. With it off, or with a low limit, the walk opens some twice.
+    /// Whether the process's soft limit of descriptors is raised (to its hard limit, 65,536 at most), so that
+    /// directories with pending names can stay open. On by default. With it off, or with a low limit, the walk opens
+    /// some twice.
     pub fn raise_descriptor_limit(mut self, raise: bool) -> Self {
         self.raise_limit = raise;
         self
     }
 
-    /// How many descriptors the walk may have open: three for each thread, and with less than that there are fewer threads.
-    /// More make it faster, because directories with pending names can stay open. `None`, the default: what the process may
-    /// still open, but for a reserve of 8.
+    /// How many descriptors the walk may have open: three for each thread, and with less than that there are fewer
+    /// threads. More make it faster, because directories with pending names can stay open. `None`, the default: what
+    /// the process may still open, but for a reserve of 8.
     pub fn max_descriptors(mut self, max_descriptors: Option<usize>) -> Self {
         self.max_descriptors = max_descriptors;
         self
@@ -205,7 +207,7 @@ impl Walk {
     /// Walks, and returns when everything is visited. `visitor` makes each worker's visitor, given the worker's number.
     ///
     /// # Errors
-    /// The system refuses a thread, or `threads` is 0. What goes wrong in the tree goes to [`Visitor::error`].
+    /// The system refuses a thread, or `threads` is 0 or more than 4,096. What goes wrong in the tree goes to [`Visitor::error`].
     ///
     /// # Panics
     /// Rethrows the first panic of a visitor.
@@ -246,7 +248,6 @@ impl Walk {
         let available = sys::descriptors_available().saturating_sub(RESERVE);
         let available = self.max_descriptors.map_or(available, |most| most.min(available));
         let (descriptors, affordable) = Descriptors::new(available, threads);
-        // (0 threads are refused by the executor, and not made 1 here.)
         let threads = threads.min(affordable);
         let identify = self.same_file_system
             || self.symlinks == Symlinks::Always

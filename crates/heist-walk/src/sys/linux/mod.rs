@@ -173,7 +173,12 @@ impl Listing<'_> {
         {
             return Some(Err(error.into()));
         }
-        Some(self.raw.next()?.map(Listed).map_err(io::Error::from))
+        match self.raw.next()? {
+            Ok(entry) => Some(Ok(Listed(entry))),
+            // It has been removed since it was opened, so there is nothing in it: that is all of it, as POSIX has it.
+            Err(Errno::NOENT) => None,
+            Err(error) => Some(Err(error.into())),
+        }
     }
 
     /// Whether the next entry comes from the next block: another worker may then go on with it.
