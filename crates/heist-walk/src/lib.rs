@@ -2,8 +2,8 @@
 //!
 //! [`Walk`] says what to walk. Take the entries in whatever way suits you:
 //!
-//! - a [`Visitor`], one for each worker, sees every entry where it is found, without a path being put together and without
-//!   a lock: for totals, indexes, anything that adds up ([`Walk::run`]);
+//! - a [`Visitor`], one for each worker, sees every entry where it is found, without a path being put together and
+//!   without a lock: for totals, indexes, anything that adds up ([`Walk::run`]);
 //! - an iterator, for people who only want paths ([`Walk::entries`]);
 //! - an iterator in order, the same for any number of threads ([`Walk::sorted`]);
 //! - [`usage`] adds up what trees take on the disk, as `du` does.
@@ -25,21 +25,23 @@
 //!
 //! # How it goes
 //!
-//! A directory is opened relative to the descriptor of the one that it is in, and its entries are asked for relative to
-//! its own: no path is looked up twice, and none is ever too long. What waits is a block of names, not of paths. Each
-//! worker goes depth first, so few directories are open; whatever waits can be stolen. A directory with more entries than
-//! one system call returns is read by one worker after the other, and visited by all of them at once.
+//! A directory is opened relative to the descriptor of the one that it is in, and its entries are asked for relative
+//! to its own: no path is looked up twice, and none is ever too long. What waits is a block of names, not of paths.
+//! Each worker goes depth first, so few directories are open; whatever waits can be stolen. A directory with more
+//! entries than one system call returns is read by one worker after the other, and visited by all of them at once.
 //!
 //! A walk begins with as many threads as there are cores. If it turns out that they wait for the disk (the cache is
-//! cold), the reserve is called: up to 32 for a disk that serves many requests at once. A disk with a moving head gets 2.
-//! Several disks in one walk do not wait for each other: each has its own share of the threads ([`heist::DeviceSlots`]).
+//! cold), the reserve is called: up to 32 for a disk that serves many requests at once. A disk with a moving head
+//! gets 2. Several disks in one walk do not wait for each other: each has its own share of the threads
+//! ([`heist::DeviceSlots`]).
 //!
 //! # What is guaranteed
 //!
-//! - **Every entry once**: what is in the tree throughout the walk is visited once, whatever else changes meanwhile; and
-//!   what is not visited is told of. Errors ([`WalkError`]) name the path, its depth and what failed, and the walk goes on.
-//! - **Never outside**: a symbolic link is not followed unless [`Symlinks`] says so, also if it takes a directory's place
-//!   under the walk. (On systems other than Linux the standard library cannot promise that.)
+//! - **Every entry once**: what is in the tree throughout the walk is visited once, whatever else changes meanwhile;
+//!   and what is not visited is told of. Errors ([`WalkError`]) name the path, its depth and what failed, and the
+//!   walk goes on.
+//! - **Never outside**: a symbolic link is not followed unless [`Symlinks`] says so, also if it takes a directory's
+//!   place under the walk. (On systems other than Linux the standard library cannot promise that.)
 //! - **Any depth**: nothing recurses, and paths may be longer than the system can take.
 //! - **Few descriptors**: three for each thread are enough ([`Walk::max_descriptors`]); directories are closed and
 //!   opened again, and must be the same then.

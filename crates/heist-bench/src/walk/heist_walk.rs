@@ -1,7 +1,7 @@
 //! The walks of the library `heist-walk`, as programs that take part in the race: the hidden subcommand `heist-walk`.
 //!
-//! Three of them: names that are counted, as the floor does it; names with their metadata; and paths that are printed, as
-//! `fd` and `bfs` do it.
+//! Three of them: names that are counted, as the floor does it; names with their metadata; and paths that are
+//! printed, as `fd` and `bfs` do it.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

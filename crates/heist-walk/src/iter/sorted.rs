@@ -22,8 +22,8 @@ use std::sync::Arc;
 /// What may be read ahead, in memory: some 100,000 entries.
 const BYTES_AHEAD: usize = 16 << 20;
 
-/// How many threads read ahead if nobody says: enough to keep a disk busy, and few enough that on a warm cache they do not
-/// cost more than they read.
+/// How many threads read ahead if nobody says: enough to keep a disk busy, and few enough that on a warm cache they
+/// do not cost more than they read.
 const THREADS_IN_ORDER: usize = 8;
 
 /// A path that is longer than most systems allow is put together again rather than kept.

@@ -1,7 +1,7 @@
 //! A walk under way: the executor that runs the engine's tasks, its workers, and whose disk is whose.
 //!
-//! Invariant: a worker has at most one slot of a disk, and none while it sleeps. A task whose disk has no slot free waits in
-//! that disk's lane and comes back with one.
+//! Invariant: a worker has at most one slot of a disk, and none while it sleeps. A task whose disk has no slot free
+//! waits in that disk's lane and comes back with one.
 
 use super::{Walk, WalkStartError, Walked};
 use crate::counters::Progress;
@@ -172,8 +172,8 @@ impl<D: Send + Sync + 'static> AtWork<D> {
         }
     }
 
-    /// Sees to it that the worker has a slot of the task's disk. If there is none free, the task waits in the disk's lane,
-    /// and the worker is free for others.
+    /// Sees to it that the worker has a slot of the task's disk. If there is none free, the task waits in the disk's
+    /// lane, and the worker is free for others.
     fn admit<V>(&self, task: WalkTask<D>, worker: &mut Worker<V>) -> Option<WalkTask<D>> {
         let Some(disk) = task.disk() else { return Some(task) };
         if worker.slot.as_ref().is_some_and(|slot| slot.device() == disk) {
