@@ -35,12 +35,18 @@ struct RootSums {
 pub(super) struct TotalsVisitor<E> {
     shared: Arc<SharedTotals>,
     sums: Vec<RootSums>,
+    /// Links that lead back to where they are.
+    loops: u64,
     on_error: Arc<E>,
 }
 
 impl<E> TotalsVisitor<E> {
     pub(super) fn new(roots: usize, shared: Arc<SharedTotals>, on_error: Arc<E>) -> Self {
-        Self { shared, sums: vec![RootSums::default(); roots], on_error }
+        Self { shared, sums: vec![RootSums::default(); roots], loops: 0, on_error }
+    }
+
+    pub(super) fn loops(&self) -> u64 {
+        self.loops
     }
 
     /// The sums of all workers; `None` for a root that has nothing of its own.
@@ -111,6 +117,10 @@ impl<E: OnError> Visitor for TotalsVisitor<E> {
     }
 
     fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
+        if error.is_loop() {
+            self.loops += 1;
+            return Flow::Continue;
+        }
         (self.on_error)(&error);
         Flow::Continue
     }
