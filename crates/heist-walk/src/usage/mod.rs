@@ -186,7 +186,7 @@ fn measure_totals(
     });
     let on_error = Arc::new(on_error);
     let walked = walk.run_traced(tracer, move |_worker| {
-        TotalsVisitor::new(roots, Arc::clone(&shared), Arc::clone(&on_error))
+        TotalsVisitor::new(Arc::clone(&shared), Arc::clone(&on_error))
     })?;
     let sums = TotalsVisitor::merge(roots, &walked.visitors);
     let roots = paths.into_iter().zip(sums);
