@@ -56,8 +56,8 @@ impl WalkError {
         Self { path: path.to_path_buf(), depth, operation, source }
     }
 
-    /// Whether this is a symbolic link that was not followed because it leads back to a directory that it is in. What it
-    /// leads to is visited all the same.
+    /// Whether this is a symbolic link that was not followed because it leads back to a directory that it is in. What
+    /// it leads to is visited all the same.
     #[must_use]
     pub fn is_loop(&self) -> bool {
         let refusal = self.source.get_ref().and_then(|source| source.downcast_ref::<Refusal>());

@@ -207,7 +207,8 @@ impl Walk {
     /// Walks, and returns when everything is visited. `visitor` makes each worker's visitor, given the worker's number.
     ///
     /// # Errors
-    /// The system refuses a thread, or `threads` is 0 or more than 4,096. What goes wrong in the tree goes to [`Visitor::error`].
+    /// The system refuses a thread, or `threads` is 0 or more than 4,096. What goes wrong in the tree goes to
+    /// [`Visitor::error`].
     ///
     /// # Panics
     /// Rethrows the first panic of a visitor.

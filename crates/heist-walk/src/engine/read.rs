@@ -130,7 +130,8 @@ impl Engine {
         self.leave_pending(open, hands, queue);
     }
 
-    /// What to do with an entry; `None` if a filter leaves it out, or it is on another file system and is not to be seen.
+    /// What to do with an entry; `None` if a filter leaves it out, or it is on another file system and is not to be
+    /// seen.
     #[inline(always)]
     fn sort<D>(
         &self,
