@@ -319,6 +319,22 @@ fn thresholds_hide_what_is_too_small_or_too_large() {
 }
 
 #[test]
+fn what_is_over_a_limit_takes_no_line_from_what_is_not() {
+    let larges = ["a", "b", "c", "d", "e"];
+    let mut sizes: Vec<_> = larges.iter().map(|name| (*name, 100_000)).collect();
+    sizes.extend([("small", 100), ("e/small", 100)]);
+    let temp = tree_of(&sizes);
+    let run = |arguments: &[&str]| {
+        let mut command = heist_du(arguments);
+        command.arg(".").current_dir(temp.path());
+        names(&text(command))
+    };
+    assert_eq!(run(&["-t", "-50K", "--top", "2"]), ["./", "e/", "small/", "small/"]);
+    assert_eq!(run(&["-t", "-50K", "--top", "1"]), ["./", "e/", "small/", "(1 more)"]);
+    assert_eq!(run(&["-t", "-1", "--top", "2"]), [] as [&str; 0]);
+}
+
+#[test]
 fn several_roots_share_one_whole() {
     let temp = tree_of(&[("one", 300_000), ("two", 100_000)]);
     let mut command = heist_du(["-s", "-c", "-k", "one", "two"]);

@@ -151,6 +151,13 @@ fn extensions_are_added_up() {
     assert!(csv.contains("\nrs,2,30,"), "{csv}");
     let shown = text(in_directory(heist_du(["--by-extension", "-A"]), temp.path()));
     assert!(shown.contains(".rs  2 files") && shown.contains("(no extension)"), "{shown}");
+    file(temp.path().join("large.txt"), 100_000);
+    file(temp.path().join("d.rs"), 1);
+    let first = |arguments: &[&str]| {
+        let shown = text(in_directory(heist_du(arguments), temp.path()));
+        shown.lines().next().map(|line| line.contains(".rs  3 files")).expect("a line")
+    };
+    assert!(!first(&["--by-extension"]) && first(&["--by-extension", "--sort", "count"]));
 }
 
 /// The fields of one CSV line after another, by the rules of RFC 4180.

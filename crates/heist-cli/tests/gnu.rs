@@ -182,6 +182,18 @@ fn links_are_followed_as_told() {
 }
 
 #[test]
+fn a_link_back_is_no_error() {
+    let temp = tempfile::tempdir().expect("a directory");
+    fs::create_dir_all(temp.path().join("tree/a")).expect("directories");
+    std::os::unix::fs::symlink("..", temp.path().join("tree/a/back")).expect("a link");
+    for arguments in
+        [&["-L", "tree"][..], &["-L", "-a", "tree"], &["-L", "-s", "tree"], &["-L", "-l", "tree"]]
+    {
+        check_in(temp.path(), arguments);
+    }
+}
+
+#[test]
 fn missing_roots_are_named_and_the_others_measured() {
     let temp = odd_tree(false);
     for arguments in
@@ -229,6 +241,9 @@ fn what_is_excluded_by_name_is_excluded_by_both() {
         &["-0", "-a", "--exclude=odd", "--exclude=c", "tree"],
         &["-0", "-a", "--exclude-from=globs", "tree"],
         &["-0", "-a", "-X", "globs", "tree"],
+        // Also what the shell made of a pattern.
+        &["-0", "-a", "--exclude=odd", "tree/odd", "tree/a", "tree"],
+        &["-0", "-s", "--exclude=tree", "tree"],
     ] {
         check_in(temp.path(), arguments);
     }

@@ -55,6 +55,14 @@ impl WalkError {
     pub fn new(path: &Path, depth: usize, operation: Operation, source: io::Error) -> Self {
         Self { path: path.to_path_buf(), depth, operation, source }
     }
+
+    /// Whether this is a symbolic link that was not followed because it leads back to a directory that it is in. What
+    /// it leads to is visited all the same.
+    #[must_use]
+    pub fn is_loop(&self) -> bool {
+        let refusal = self.source.get_ref().and_then(|source| source.downcast_ref::<Refusal>());
+        refusal == Some(&Refusal::Loop)
+    }
 }
 
 impl fmt::Display for WalkError {
@@ -78,11 +86,19 @@ pub(crate) enum Refusal {
     Replaced,
 }
 
-impl Refusal {
-    pub(crate) fn into_io_error(self) -> io::Error {
-        io::Error::other(match self {
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Self::Loop => "it leads back to a directory that it is in",
             Self::Replaced => "it was replaced by another one during the walk",
         })
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl Refusal {
+    pub(crate) fn into_io_error(self) -> io::Error {
+        io::Error::other(self)
     }
 }

@@ -76,6 +76,52 @@ fn a_disk_that_does_not_answer_holds_up_no_other() {
     assert_eq!(walked.totals.directories, 802);
 }
 
+/// Waits at each root that is a file until everything below the first root is seen.
+struct StuckAtRoots(Arc<AtomicUsize>);
+
+impl Visitor for StuckAtRoots {
+    type Dir = ();
+
+    fn enter_dir(&mut self, _dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
+        Enter::Into(())
+    }
+
+    fn file(&mut self, file: &Entry<'_>, _parent: Option<&()>) -> Flow {
+        if file.root() == 0 {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            return Flow::Continue;
+        }
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while self.0.load(Ordering::Relaxed) < 2_000 {
+            assert!(Instant::now() < deadline, "a disk waits for what is elsewhere");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Flow::Continue
+    }
+
+    fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
+        panic!("{error}");
+    }
+}
+
+/// A worker that looks at a root has no right to the disk that it was on before.
+#[test]
+fn a_root_that_does_not_answer_holds_up_no_disk() {
+    let Some([in_memory, on_disk]) = two_disks() else {
+        eprintln!("skipped: there is only one disk here");
+        return;
+    };
+    fill(in_memory.path(), 2_000);
+    let file = on_disk.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    // Fewer than there are threads.
+    let stuck = vec![file; 28];
+    let seen = Arc::new(AtomicUsize::new(0));
+    let roots = std::iter::once(in_memory.path().to_path_buf()).chain(stuck);
+    let walked = Walk::over(roots).run(move |_worker| StuckAtRoots(Arc::clone(&seen))).unwrap();
+    assert_eq!(walked.totals.files, 2_028);
+}
+
 #[test]
 fn a_walk_crosses_to_another_disk_and_back_unless_told_to_stay() {
     let Some([_, on_disk]) = two_disks() else {

@@ -19,15 +19,23 @@ pub(crate) fn symlinks(selection: &SelectionArguments) -> Symlinks {
     }
 }
 
-/// Where the walk starts.
+/// Where the walk starts. What `--exclude` names is left out here, too: of `/*`, say.
 ///
 /// # Errors
 /// A file of paths cannot be read or has none, or the format cannot show what was asked for; the text says which.
-pub(crate) fn roots(arguments: &DuArguments) -> Result<Vec<PathBuf>, String> {
-    let roots = match &arguments.selection.files0_from {
+pub(crate) fn roots(arguments: &DuArguments, filter: &Filter) -> Result<Vec<PathBuf>, String> {
+    let mut roots = match &arguments.selection.files0_from {
         None => arguments.paths.clone(),
         Some(file) => paths_in(file)?,
     };
+    let mut too_many = None;
+    roots.retain(|root| {
+        let excluded = filter.excludes_root(root).map_err(|error| too_many = Some(error));
+        !excluded.unwrap_or_default()
+    });
+    if let Some(error) = too_many {
+        return Err(format!("--exclude: {error}"));
+    }
     if arguments.format == Format::Ncdu {
         return ncdu_root(&roots, symlinks(&arguments.selection));
     }

@@ -83,11 +83,12 @@ pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Exit {
 fn plan(arguments: &DuArguments) -> Result<Plan, String> {
     let view = View::new(arguments)?;
     let selection = &arguments.selection;
-    let walk = Walk::over(input::roots(arguments)?)
+    let filter = input::filter(selection)?;
+    let walk = Walk::over(input::roots(arguments, &filter)?)
         .threads(arguments.run.threads.map(NonZeroUsize::get))
         .symlinks(input::symlinks(selection))
         .same_file_system(selection.one_file_system)
-        .filter(input::filter(selection)?);
+        .filter(filter);
     let options = UsageOptions::new()
         .detail(view.detail)
         // (ncdu finds out itself which names are of one file.)

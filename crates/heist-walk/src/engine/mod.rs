@@ -32,7 +32,7 @@ use crate::sys::{Dir, Name, Names, ReadBuffer, os_str};
 use crate::visitor::{Enter, Flow, Visitor};
 use heist::{CancelToken, DeviceId};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -264,8 +264,8 @@ impl Engine {
             (Err(error), None) => error.kind() == io::ErrorKind::PermissionDenied,
             (Ok(_), None) => true,
         };
-        if let (false, Err(source)) = (still_directory, opened.as_ref()) {
-            let source = clone_error(source);
+        if !still_directory {
+            let source = opened.err().unwrap_or_else(|| Refusal::Replaced.into_io_error());
             let error = fail(Operation::OpenDirectory, source);
             return self.report(error, Some(&parent.kept), hands);
         }
@@ -411,17 +411,4 @@ impl Engine {
             next = node.parent.take();
         }
     }
-}
-
-/// An error can be had only once; this one says the same.
-fn clone_error(error: &io::Error) -> io::Error {
-    match error.raw_os_error() {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => io::Error::new(error.kind(), error.to_string()),
-    }
-}
-
-/// The path of a root, as an entry's name.
-fn root_name(path: &Path) -> &std::ffi::OsStr {
-    path.as_os_str()
 }

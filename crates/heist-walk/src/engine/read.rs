@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 /// What to do with an entry of a directory.
 enum Sort {
-    /// Show it.
-    File(Option<Metadata>),
+    /// Show it: it, or what it leads to.
+    File { metadata: Option<Metadata>, followed: bool },
     /// Enter it, following its name if it is a link.
     Directory { follow: bool },
     /// It could not be asked.
@@ -89,7 +89,7 @@ impl Engine {
                 continue;
             };
             let flow = match sort {
-                Sort::File(metadata) => {
+                Sort::File { metadata, followed } => {
                     let kind = metadata.map(|metadata| metadata.kind).or(listed.kind());
                     counts.so_far.files += 1;
                     if let Some(metadata) = &metadata {
@@ -103,8 +103,7 @@ impl Engine {
                         root: node.root as usize,
                         metadata: metadata.as_ref().filter(|_| self.metadata),
                         within: Some(&within),
-                        followed: listed.kind() == Some(FileKind::Symlink)
-                            && kind != Some(FileKind::Symlink),
+                        followed,
                     };
                     visitor.file(&entry, Some(&node.kept))
                 }
@@ -160,7 +159,7 @@ impl Engine {
                 Ok(found) if excluded(found.kind) => None,
                 Ok(found) if found.kind.is_dir() => Some(Sort::Directory { follow: true }),
                 Ok(found) if self.leaves_file_system(&open.node, Some(&found)) => None,
-                Ok(found) => Some(Sort::File(Some(found))),
+                Ok(found) => Some(Sort::File { metadata: Some(found), followed: true }),
                 Err(_) if excluded(kind) => None,
                 Err(source) => Some(Sort::Failed(Operation::FollowLink, source)),
             };
@@ -183,7 +182,7 @@ impl Engine {
         if self.leaves_file_system(&open.node, metadata.as_ref()) {
             return None;
         }
-        Some(Sort::File(metadata))
+        Some(Sort::File { metadata, followed: false })
     }
 
     /// Whether `open` may stay open while names in it are pending.

@@ -1,6 +1,6 @@
 //! Where a walk starts.
 
-use super::{DirNode, Engine, Handle, Hands, OpenDir, Parent, Spawn, root_name};
+use super::{DirNode, Engine, Handle, Hands, OpenDir, Parent, Spawn};
 use crate::Symlinks;
 use crate::entry::Entry;
 use crate::error::{Operation, WalkError};
@@ -27,7 +27,7 @@ impl Engine {
             }
         };
         let mut entry = Entry {
-            name: root_name(path),
+            name: path.as_os_str(),
             kind: metadata.kind,
             depth: 0,
             root,

@@ -6,8 +6,10 @@ use super::levels::Candidate;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// A glob that cannot be used.
@@ -107,6 +109,13 @@ impl Globs {
             !built.exclude.is_empty()
                 && built.exclude.matched(candidate.path_below_root(), is_dir).is_ignore()
         })
+    }
+
+    /// Whether a name by itself is to be left out.
+    pub(super) fn excludes_name(&self, name: &OsStr, is_dir: bool) -> io::Result<bool> {
+        self.build()?;
+        let exclude = self.built.get().map(|built| &built.exclude);
+        Ok(exclude.is_some_and(|exclude| exclude.matched(Path::new(name), is_dir).is_ignore()))
     }
 
     /// What the globs of what is to be seen alone say.

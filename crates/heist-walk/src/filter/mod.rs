@@ -198,6 +198,16 @@ impl Filter {
         Ok(self.noted())
     }
 
+    /// Whether [`exclude`](Self::exclude) leaves out `root`, by the last name of its path. A walk visits its roots whatever
+    /// the filter says; this is for callers who take them from a pattern such as `/*`.
+    ///
+    /// # Errors
+    /// The globs are too much for a matcher.
+    pub fn excludes_root(&self, root: &Path) -> io::Result<bool> {
+        let Some(name) = root.file_name() else { return Ok(false) };
+        self.globs.excludes_name(name, root.is_dir())
+    }
+
     /// Leaves out files that match none of these globs, and shows what matches whatever ignore files say about it. A
     /// glob that begins with `!` leaves out instead; of several that match, the last decides. Directories are entered
     /// unless a glob leaves them out. Otherwise as [`exclude`](Self::exclude).

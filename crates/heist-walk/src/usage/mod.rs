@@ -19,9 +19,9 @@
 //!   name. That goes for files with several names, for roots in roots, and in a walk that follows all links for
 //!   everything.
 //!
-//! Not guaranteed, while others change the tree: that the sums were right at any one time. And, in a walk that
-//! follows all links, which of several links that lead to each other is reported as a loop; the sums do not depend on
-//! it.
+//! A link that leads back to a directory that it is in is no error here: what it leads to is counted already.
+//!
+//! Not guaranteed, while others change the tree: that the sums were right at any one time.
 
 mod build;
 mod extensions;
@@ -186,12 +186,13 @@ fn measure_totals(
     });
     let on_error = Arc::new(on_error);
     let walked = walk.run_traced(tracer, move |_worker| {
-        TotalsVisitor::new(roots, Arc::clone(&shared), Arc::clone(&on_error))
+        TotalsVisitor::new(Arc::clone(&shared), Arc::clone(&on_error))
     })?;
     let sums = TotalsVisitor::merge(roots, &walked.visitors);
     let roots = paths.into_iter().zip(sums);
     let roots = roots.map(|(path, size)| RootUsage { path, size, node: None }).collect();
-    Ok(usage_of(walked, roots))
+    let loops = walked.visitors.iter().map(TotalsVisitor::loops).sum();
+    Ok(usage_of(walked, roots, loops))
 }
 
 fn measure_tree(
@@ -218,28 +219,31 @@ fn measure_tree(
     let mut walked = walk.run_traced(tracer, move |_worker| {
         TreeVisitor::new(Arc::clone(&visitors_share), Arc::clone(&on_error))
     })?;
-    let found = walked.visitors.drain(..).map(TreeVisitor::into_found).collect();
+    let found: Vec<_> = walked.visitors.drain(..).map(TreeVisitor::into_found).collect();
+    let loops = found.iter().map(|found| found.loops).sum();
     let built = build(found, &shared, paths.len());
     let roots = paths.into_iter().zip(&built.roots).map(|(path, placed)| RootUsage {
         path,
         size: placed.map(|(_, size)| size),
         node: placed.filter(|_| has_tree).map(|(id, _)| NodeId(id)),
     });
-    let mut usage = usage_of(walked, roots.collect());
+    let mut usage = usage_of(walked, roots.collect(), loops);
     usage.tree = has_tree.then_some(built.tree);
     usage.extensions = built.extensions.into_sorted();
     Ok(usage)
 }
 
-fn usage_of<V>(walked: Walked<V>, roots: Vec<RootUsage>) -> Usage {
+/// `loops` of the walk's errors are none.
+fn usage_of<V>(walked: Walked<V>, roots: Vec<RootUsage>, loops: u64) -> Usage {
+    let errors = walked.totals.errors.saturating_sub(loops);
     Usage {
         roots,
         tree: None,
         extensions: Vec::new(),
-        totals: walked.totals,
+        totals: Totals { errors, ..walked.totals },
         stopped: walked.stopped,
         threads: walked.threads,
-        errors: walked.totals.errors,
+        errors,
         metrics: walked.metrics,
     }
 }

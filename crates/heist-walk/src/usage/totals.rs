@@ -2,6 +2,8 @@
 //!
 //! Only a file with several names goes to a set that all workers share, and belongs to the first root that has a name
 //! of it. So the sums are the same whatever the order in which the workers come to things.
+//!
+//! A worker has sums only for the roots that it came to: there may be a million roots, and many workers.
 
 use super::inodes::{Claim, SharedInodes};
 use super::overlap::RootIdentities;
@@ -10,6 +12,7 @@ use crate::entry::Entry;
 use crate::error::WalkError;
 use crate::metadata::{FileIdentity, Metadata};
 use crate::visitor::{Enter, Flow, Visitor};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What all workers share.
@@ -34,24 +37,57 @@ struct RootSums {
 /// See the module's documentation.
 pub(super) struct TotalsVisitor<E> {
     shared: Arc<SharedTotals>,
-    sums: Vec<RootSums>,
+    /// The root at hand, and its sums: a worker mostly stays below one.
+    root: usize,
+    here: RootSums,
+    /// The sums of other roots.
+    elsewhere: HashMap<usize, RootSums>,
+    /// Links that lead back to where they are.
+    loops: u64,
     on_error: Arc<E>,
 }
 
 impl<E> TotalsVisitor<E> {
-    pub(super) fn new(roots: usize, shared: Arc<SharedTotals>, on_error: Arc<E>) -> Self {
-        Self { shared, sums: vec![RootSums::default(); roots], on_error }
+    pub(super) fn new(shared: Arc<SharedTotals>, on_error: Arc<E>) -> Self {
+        let (here, elsewhere) = (RootSums::default(), HashMap::new());
+        Self { shared, root: 0, here, elsewhere, loops: 0, on_error }
+    }
+
+    pub(super) fn loops(&self) -> u64 {
+        self.loops
     }
 
     /// The sums of all workers; `None` for a root that has nothing of its own.
     pub(super) fn merge(roots: usize, visitors: &[Self]) -> Vec<Option<Size>> {
-        let sums = (0..roots).map(|root| {
-            let of_root = visitors.iter().map(|visitor| &visitor.sums[root]);
-            let counted: Size = of_root.clone().map(|sums| sums.counted).sum();
-            let given_up: Size = of_root.map(|sums| sums.given_up).sum();
-            counted.without(given_up)
-        });
-        sums.map(|size| (size.inodes > 0).then_some(size)).collect()
+        let mut all = vec![RootSums::default(); roots];
+        for visitor in visitors {
+            let elsewhere = visitor.elsewhere.iter().map(|(root, sums)| (*root, sums));
+            for (root, sums) in elsewhere.chain([(visitor.root, &visitor.here)]) {
+                // (In a walk without any roots there is none at hand either.)
+                if let Some(sum) = all.get_mut(root) {
+                    sum.counted += sums.counted;
+                    sum.given_up += sums.given_up;
+                }
+            }
+        }
+        let sizes = all.into_iter().map(|sums| sums.counted.without(sums.given_up));
+        sizes.map(|size| (size.inodes > 0).then_some(size)).collect()
+    }
+
+    /// The sums of a root.
+    #[inline]
+    fn sums_of(&mut self, root: usize) -> &mut RootSums {
+        if root != self.root {
+            self.go_to(root);
+        }
+        &mut self.here
+    }
+
+    #[cold]
+    fn go_to(&mut self, root: usize) {
+        let there = self.elsewhere.remove(&root).unwrap_or_default();
+        let left = std::mem::replace(&mut self.here, there);
+        self.elsewhere.insert(std::mem::replace(&mut self.root, root), left);
     }
 
     /// Whether this is the first time that the walk comes to a file.
@@ -64,7 +100,7 @@ impl<E> TotalsVisitor<E> {
             Claim::First => true,
             Claim::Taken => false,
             Claim::From(later) => {
-                self.sums[usize::from(later)].given_up += size;
+                self.sums_of(usize::from(later)).given_up += size;
                 true
             }
         }
@@ -80,9 +116,7 @@ impl<E> TotalsVisitor<E> {
         {
             return false;
         }
-        if let Some(sums) = self.sums.get_mut(entry.root()) {
-            sums.counted += size;
-        }
+        self.sums_of(entry.root()).counted += size;
         true
     }
 }
@@ -111,6 +145,10 @@ impl<E: OnError> Visitor for TotalsVisitor<E> {
     }
 
     fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
+        if error.is_loop() {
+            self.loops += 1;
+            return Flow::Continue;
+        }
         (self.on_error)(&error);
         Flow::Continue
     }

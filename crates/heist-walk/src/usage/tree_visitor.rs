@@ -67,6 +67,8 @@ pub(super) struct Found {
     pub(super) sums: Vec<(u32, Size)>,
     /// Directories that could not be read, or not completely.
     pub(super) with_errors: Vec<u32>,
+    /// Links that lead back to where they are.
+    pub(super) loops: u64,
     pub(super) extensions: Extensions,
 }
 
@@ -155,6 +157,10 @@ impl<E: OnError> Visitor for TreeVisitor<E> {
     }
 
     fn error(&mut self, error: WalkError, parent: Option<&u32>) -> Flow {
+        if error.is_loop() {
+            self.found.loops += 1;
+            return Flow::Continue;
+        }
         // Without its ignore rules a directory is still read.
         if error.operation != Operation::ReadIgnoreFile {
             self.found.with_errors.extend(parent);

@@ -175,7 +175,11 @@ impl<D: Send + Sync + 'static> AtWork<D> {
     /// Sees to it that the worker has a slot of the task's disk. If there is none free, the task waits in the disk's
     /// lane, and the worker is free for others.
     fn admit<V>(&self, task: WalkTask<D>, worker: &mut Worker<V>) -> Option<WalkTask<D>> {
-        let Some(disk) = task.disk() else { return Some(task) };
+        let Some(disk) = task.disk() else {
+            // Where a root is shows only when it answers, which may take long: others may need this disk meanwhile.
+            worker.slot = None;
+            return Some(task);
+        };
         if worker.slot.as_ref().is_some_and(|slot| slot.device() == disk) {
             return Some(task);
         }

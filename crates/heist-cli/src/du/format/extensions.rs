@@ -6,6 +6,7 @@
 use super::text::Lines;
 use super::{Output, csv, shown};
 use crate::color::Role;
+use crate::du::arguments::Order;
 use crate::du::view::View;
 use crate::units::grouped;
 use heist_walk::usage::{Size, Usage};
@@ -23,7 +24,7 @@ pub(super) fn write_text(
     let lines = Lines::new(view, total);
     let mut extensions = admitted(usage, view);
     let rest = extensions.split_off(extensions.len().min(view.top));
-    if view.order == crate::du::arguments::Order::Name {
+    if view.order == Order::Name {
         extensions.sort_by(|a, b| a.0.cmp(&b.0));
     }
     if view.reverse {
@@ -63,12 +64,14 @@ pub(super) fn write_csv(
     Ok(())
 }
 
-/// The extensions that are shown, the largest first.
+/// The extensions that are shown, the largest first; or that with the most files, if that is asked for.
 fn admitted<'a>(usage: &'a Usage, view: &View) -> Vec<&'a (OsString, Size, u64)> {
     let mut extensions: Vec<_> =
         usage.extensions.iter().filter(|(_, size, _)| view.admits(*size)).collect();
     // They come by what they take on the disk, then by name; sorting keeps that order among equals.
-    extensions.sort_by_key(|(_, size, _)| Reverse(view.amount(*size)));
+    extensions.sort_by_key(|(_, size, files)| {
+        Reverse(if view.order == Order::Count { *files } else { view.amount(*size) })
+    });
     extensions
 }
 

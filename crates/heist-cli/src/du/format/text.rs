@@ -6,12 +6,14 @@
 use super::{Output, shown};
 use crate::color::Role;
 use crate::du::arguments::Order;
-use crate::du::traverse::root_path;
+use crate::du::traverse::{Step, root_path, traverse};
 use crate::du::view::View;
 use crate::escape::shortened;
 use crate::units::{Threshold, grouped};
 use heist_walk::usage::{NodeId, Size, Usage, UsageTree};
 use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::convert::Infallible;
 use std::io::{self, Write};
 
 /// Columns of a bar where there is room for one.
@@ -71,32 +73,52 @@ pub(super) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>)
 
 /// The lines of one root, parents before their children.
 fn rows(tree: &UsageTree, root: NodeId, view: &View) -> Vec<Row> {
+    let ways = ways_to_shown(tree, root, view);
     let mut rows = Vec::new();
     // What is still to be written, the next one last.
-    let mut pending = vec![Row { what: What::Entry(root), depth: 0 }];
+    let mut pending = Vec::new();
+    if is_shown(tree, root, view, &ways) {
+        pending.push(Row { what: What::Entry(root), depth: 0 });
+    }
     while let Some(row) = pending.pop() {
         rows.push(row);
         if let What::Entry(node) = row.what
             && row.depth < view.depth_max
         {
-            push_children(tree, node, row.depth + 1, view, &mut pending);
+            push_children(tree, node, row.depth + 1, view, &ways, &mut pending);
         }
     }
-    // From the end: whether something at this depth or below was kept since the last line above it.
-    let mut kept_depth = 0;
-    let mut kept = Vec::with_capacity(rows.len());
-    for row in rows.into_iter().rev() {
-        let admitted = match row.what {
-            What::Entry(node) => view.admits(tree.size(node)),
-            What::More { .. } => true,
-        };
-        if admitted || kept_depth > row.depth {
-            kept_depth = row.depth;
-            kept.push(row);
-        }
+    rows
+}
+
+/// The directories that are over the limit, and have something below them that is not.
+fn ways_to_shown(tree: &UsageTree, root: NodeId, view: &View) -> HashSet<NodeId> {
+    let mut ways = HashSet::new();
+    if !matches!(view.threshold, Some(Threshold::AtMost(_))) {
+        return ways;
     }
-    kept.reverse();
-    kept
+    // For each directory on the way down, whether anything in it is shown.
+    let mut shown_within = Vec::new();
+    let Ok(()) = traverse(tree, root, view.depth_max, |visit| {
+        if visit.step == Step::Enter {
+            shown_within.push(false);
+            return Ok::<_, Infallible>(true);
+        }
+        let within = shown_within.pop().unwrap_or(false);
+        let admitted = view.admits(tree.size(visit.node));
+        if within && !admitted {
+            ways.insert(visit.node);
+        }
+        if let Some(above) = shown_within.last_mut() {
+            *above |= within || admitted;
+        }
+        Ok(true)
+    });
+    ways
+}
+
+fn is_shown(tree: &UsageTree, node: NodeId, view: &View, ways: &HashSet<NodeId>) -> bool {
+    view.admits(tree.size(node)) || ways.contains(&node)
 }
 
 /// The entries of a directory that are shown, the first one last.
@@ -105,14 +127,11 @@ fn push_children(
     node: NodeId,
     depth: usize,
     view: &View,
+    ways: &HashSet<NodeId>,
     pending: &mut Vec<Row>,
 ) {
-    // One that is too large may have others below that are not.
-    let may_be_shown = |child: &NodeId| {
-        matches!(view.threshold, Some(Threshold::AtMost(_))) && tree.kind(*child).is_dir()
-            || view.admits(tree.size(*child))
-    };
-    let mut children: Vec<NodeId> = tree.children(node).filter(may_be_shown).collect();
+    let shown = tree.children(node).filter(|child| is_shown(tree, *child, view, ways));
+    let mut children: Vec<NodeId> = shown.collect();
     let weight = |child: &NodeId| match view.order {
         Order::Count => tree.size(*child).inodes,
         Order::Size | Order::Name => view.amount(tree.size(*child)),
@@ -164,7 +183,7 @@ impl<'a> Lines<'a> {
         let mut ends = vec![0];
         for (row, is_last) in rows.iter().zip(is_last) {
             ends.truncate(row.depth + 1);
-            // What was pruned leaves no gap: a line's directory is always there.
+            // There is no gap: a line's directory is always there.
             branches.truncate(ends[ends.len() - 1]);
             let own = match (row.depth, is_last) {
                 (0, _) => "",
