@@ -85,11 +85,18 @@ impl Entry<'_> {
 
     /// Its path, in a buffer of the caller's: without allocating, if it is large enough.
     pub fn path_into(&self, path: &mut PathBuf) {
-        path.clear();
+        // Not by `PathBuf::push`, which looks at every name for a root or a prefix of its own.
+        let text = path.as_mut_os_string();
+        text.clear();
         if let Some(within) = self.within {
-            path.push(within.path());
+            let within = within.path().as_os_str();
+            text.push(within);
+            let last = within.as_encoded_bytes().last();
+            if last.is_some_and(|&byte| !std::path::is_separator(char::from(byte))) {
+                text.push(std::path::MAIN_SEPARATOR_STR);
+            }
         }
-        path.push(self.name);
+        text.push(self.name);
     }
 }
 
