@@ -198,8 +198,8 @@ impl Filter {
         Ok(self.noted())
     }
 
-    /// Whether [`exclude`](Self::exclude) leaves out `root`, by the last name of its path. A walk visits its roots whatever
-    /// the filter says; this is for callers who take them from a pattern such as `/*`.
+    /// Whether [`exclude`](Self::exclude) leaves out `root`, by the last name of its path. A walk visits its roots
+    /// whatever the filter says; this is for callers who take them from a pattern such as `/*`.
     ///
     /// # Errors
     /// The globs are too much for a matcher.
