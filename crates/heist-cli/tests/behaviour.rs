@@ -182,6 +182,21 @@ fn wait_until(is_so: impl Fn() -> bool) {
     }
 }
 
+/// The command, with SIGINT as it is by default: what runs in the background, as these tests may, ignores it, and so do
+/// its children.
+fn interruptible(command: &Command) -> Command {
+    let mut reset = Command::new("env");
+    reset.arg("--default-signal=INT").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => reset.env(name, value),
+            None => reset.env_remove(name),
+        };
+    }
+    reset.stdin(Stdio::null());
+    reset
+}
+
 /// Whether a process has a handler for SIGINT.
 fn listens_for_interrupts(child: &Child) -> bool {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it is there");
@@ -195,7 +210,8 @@ fn listens_for_interrupts(child: &Child) -> bool {
 fn an_interrupt_prints_what_is_known() {
     let temp = endless_tree();
     for format in ["text", "du", "json"] {
-        let mut command = heist_du(["-L", "-l", "-d", "1", "--format", format, "0"]);
+        let mut command =
+            interruptible(&heist_du(["-L", "-l", "-d", "1", "--format", format, "0"]));
         command.current_dir(temp.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("it starts");
         wait_until(|| listens_for_interrupts(&child));
@@ -228,7 +244,7 @@ fn an_interrupt_while_output_is_written_ends_it_at_once() {
     for number in 0..2_000 {
         file(temp.path().join(format!("{number:0>200}")), 0);
     }
-    let mut command = heist_du(["-a", "--format", "du"]);
+    let mut command = interruptible(&heist_du(["-a", "--format", "du"]));
     command.arg(temp.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let unread = child.stdout.as_ref().expect("a pipe");
