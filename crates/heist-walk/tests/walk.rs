@@ -189,12 +189,14 @@ fn a_large_directory_is_shared_out() {
 }
 
 /// Paths as long as these are better not asked for.
+#[cfg(all(target_os = "linux", not(heist_portable)))]
 #[derive(Default)]
 struct Deepest {
     depth: usize,
     left: usize,
 }
 
+#[cfg(all(target_os = "linux", not(heist_portable)))]
 impl heist_walk::Visitor for Deepest {
     type Dir = ();
     fn enter_dir(&mut self, dir: &heist_walk::Entry<'_>, _: Option<&()>) -> heist_walk::Enter<()> {
