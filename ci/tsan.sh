@@ -11,7 +11,7 @@ export RUSTC_BOOTSTRAP=1 # for -Z on a stable compiler
 export RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer --cfg heist_tsan"
 export TSAN_OPTIONS="suppressions=$PWD/ci/tsan.supp"
 # Everything is ten times slower. Hundreds of rounds are for ci/soak.sh, thousands of cases for ci/full.sh.
-export HEIST_SOAK_ROUNDS=${HEIST_SOAK_ROUNDS:-100} PROPTEST_CASES=${PROPTEST_CASES:-40}
+export HEIST_SOAK_ROUNDS=${HEIST_SOAK_ROUNDS:-50} PROPTEST_CASES=${PROPTEST_CASES:-20}
 run() { cargo test -p heist --target x86_64-unknown-linux-gnu --quiet "$@"; }
 
 run --test tsan_canary --no-run
