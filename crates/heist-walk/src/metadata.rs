@@ -1,5 +1,6 @@
 //! [`Metadata`] and [`FileKind`]: what a walk knows about an entry, the same on every system.
 
+use std::fs::FileType;
 use std::time::SystemTime;
 
 /// What an entry is.
@@ -42,6 +43,41 @@ impl FileKind {
     pub const fn is_symlink(self) -> bool {
         matches!(self, Self::Symlink)
     }
+}
+
+impl From<FileType> for FileKind {
+    fn from(file_type: FileType) -> Self {
+        if file_type.is_dir() {
+            Self::Directory
+        } else if file_type.is_file() {
+            Self::File
+        } else if file_type.is_symlink() {
+            Self::Symlink
+        } else {
+            special_kind(file_type)
+        }
+    }
+}
+
+#[cfg(unix)]
+fn special_kind(file_type: FileType) -> FileKind {
+    use std::os::unix::fs::FileTypeExt;
+    if file_type.is_fifo() {
+        FileKind::Fifo
+    } else if file_type.is_socket() {
+        FileKind::Socket
+    } else if file_type.is_char_device() {
+        FileKind::CharacterDevice
+    } else if file_type.is_block_device() {
+        FileKind::BlockDevice
+    } else {
+        FileKind::Other
+    }
+}
+
+#[cfg(not(unix))]
+fn special_kind(_file_type: FileType) -> FileKind {
+    FileKind::Other
 }
 
 /// What the system says about an entry: as much of it as tools over trees ask for.

@@ -2,7 +2,7 @@
 //!
 //! How many threads are best depends on the cache. If everything is in it, a walk only computes, and more threads
 //! than cores get into each other's way. If it is not, a walk only waits, and then 32 threads that wait at the same
-//! time are three times as fast as 2. Nobody knows beforehand. So a walk begins with as many workers as there are
+//! time are twice as fast as 2. Nobody knows beforehand. So a walk begins with as many workers as there are
 //! cores; the others are held back before their first step. The thread that called the walk has nothing to do but to
 //! wait for its end, so it looks from time to time how much of the time the workers compute; if that is less than
 //! half, or nothing is visited at all, it calls the reserve.

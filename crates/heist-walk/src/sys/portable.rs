@@ -6,7 +6,7 @@
 use crate::metadata::{FileIdentity, FileKind, Metadata};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::fs::{DirEntry, FileType, ReadDir};
+use std::fs::{DirEntry, ReadDir};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -111,7 +111,7 @@ pub(crate) struct Listed {
 
 impl Listed {
     fn new(entry: &DirEntry) -> Self {
-        Self { name: entry.file_name(), kind: entry.file_type().ok().map(kind_from) }
+        Self { name: entry.file_name(), kind: entry.file_type().ok().map(FileKind::from) }
     }
 
     pub(crate) fn name(&self) -> &Name {
@@ -200,44 +200,11 @@ pub(crate) fn time_computed() -> Option<std::time::Duration> {
     None
 }
 
-fn kind_from(file_type: FileType) -> FileKind {
-    if file_type.is_dir() {
-        FileKind::Directory
-    } else if file_type.is_file() {
-        FileKind::File
-    } else if file_type.is_symlink() {
-        FileKind::Symlink
-    } else {
-        special_kind(file_type)
-    }
-}
-
-#[cfg(unix)]
-fn special_kind(file_type: FileType) -> FileKind {
-    use std::os::unix::fs::FileTypeExt;
-    if file_type.is_fifo() {
-        FileKind::Fifo
-    } else if file_type.is_socket() {
-        FileKind::Socket
-    } else if file_type.is_char_device() {
-        FileKind::CharacterDevice
-    } else if file_type.is_block_device() {
-        FileKind::BlockDevice
-    } else {
-        FileKind::Other
-    }
-}
-
-#[cfg(not(unix))]
-fn special_kind(_file_type: FileType) -> FileKind {
-    FileKind::Other
-}
-
 #[cfg(unix)]
 fn metadata_from(metadata: &std::fs::Metadata) -> Metadata {
     use std::os::unix::fs::MetadataExt;
     Metadata {
-        kind: kind_from(metadata.file_type()),
+        kind: metadata.file_type().into(),
         len: metadata.len(),
         allocated: metadata.blocks().saturating_mul(512),
         device: metadata.dev(),
@@ -251,7 +218,7 @@ fn metadata_from(metadata: &std::fs::Metadata) -> Metadata {
 #[cfg(not(unix))]
 fn metadata_from(metadata: &std::fs::Metadata) -> Metadata {
     Metadata {
-        kind: kind_from(metadata.file_type()),
+        kind: metadata.file_type().into(),
         len: metadata.len(),
         allocated: metadata.len(),
         device: 0,

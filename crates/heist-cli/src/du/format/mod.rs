@@ -15,7 +15,6 @@ use crate::escape;
 use heist_walk::FileKind;
 use heist_walk::usage::Usage;
 use std::ffi::OsStr;
-use std::fs::FileType;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -85,35 +84,7 @@ fn os_str(bytes: &[u8]) -> &OsStr {
 fn root_kind(path: &Path, view: &View) -> FileKind {
     let asked = if view.follows_roots { path.metadata() } else { path.symlink_metadata() };
     // It was there a moment ago.
-    asked.map_or(FileKind::Other, |metadata| kind_of(metadata.file_type()))
-}
-
-fn kind_of(file_type: FileType) -> FileKind {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt as _;
-        if file_type.is_fifo() {
-            return FileKind::Fifo;
-        }
-        if file_type.is_socket() {
-            return FileKind::Socket;
-        }
-        if file_type.is_char_device() {
-            return FileKind::CharacterDevice;
-        }
-        if file_type.is_block_device() {
-            return FileKind::BlockDevice;
-        }
-    }
-    if file_type.is_dir() {
-        FileKind::Directory
-    } else if file_type.is_file() {
-        FileKind::File
-    } else if file_type.is_symlink() {
-        FileKind::Symlink
-    } else {
-        FileKind::Other
-    }
+    asked.map_or(FileKind::Other, |metadata| metadata.file_type().into())
 }
 
 /// What a kind of entry is called in `json` and `csv`.
