@@ -1,0 +1,15 @@
+//! Every secret in a tree, at the speed of reading.
+
+mod chunk;
+mod confidence;
+mod detector;
+mod encoding;
+mod finding;
+mod secret;
+
+pub use chunk::Chunk;
+pub use confidence::{Confidence, UnknownConfidence};
+pub use detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
+pub use encoding::Encoding;
+pub use finding::Finding;
+pub use secret::{Fingerprint, Secret, mask};
