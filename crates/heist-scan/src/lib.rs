@@ -6,6 +6,7 @@ mod detector;
 mod encoding;
 mod finding;
 mod secret;
+mod secrets;
 
 pub use chunk::Chunk;
 pub use confidence::{Confidence, UnknownConfidence};
