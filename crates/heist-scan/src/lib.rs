@@ -2,9 +2,11 @@
 
 mod chunk;
 mod confidence;
+pub mod decode;
 mod detector;
 mod encoding;
 mod finding;
+pub mod noise;
 mod secret;
 
 pub use chunk::Chunk;
