@@ -3,10 +3,12 @@
 mod checksum;
 mod chunk;
 mod confidence;
+pub mod decode;
 mod detector;
 mod encoding;
 mod finding;
 pub mod rules;
+pub mod noise;
 mod secret;
 mod secrets;
 
