@@ -5,6 +5,8 @@ mod confidence;
 mod detector;
 mod encoding;
 mod finding;
+pub mod hand;
+pub mod noise;
 mod secret;
 
 pub use chunk::Chunk;
