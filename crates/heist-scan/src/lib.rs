@@ -8,6 +8,7 @@ mod detector;
 mod encoding;
 mod finding;
 pub mod rules;
+pub mod hand;
 pub mod noise;
 mod secret;
 mod secrets;
