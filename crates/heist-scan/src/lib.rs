@@ -1,5 +1,6 @@
 //! Every secret in a tree, at the speed of reading.
 
+mod checksum;
 mod chunk;
 mod confidence;
 mod detector;
@@ -7,6 +8,7 @@ mod encoding;
 mod finding;
 mod secret;
 
+pub use checksum::{Checksum, UnknownChecksum};
 pub use chunk::Chunk;
 pub use confidence::{Confidence, UnknownConfidence};
 pub use detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
