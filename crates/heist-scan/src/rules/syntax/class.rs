@@ -151,8 +151,7 @@ fn write_class(negated: bool, items: &[Item<'_>], output: &mut String) {
     output.push_str(if unicode { "])" } else { "]" });
 }
 
-/// One character that stands for itself, in a class or outside. Blanks are written out, so that they also count where
-/// `(?x)` leaves them out.
+/// One character that stands for itself, in a class or outside.
 pub(super) fn push_character(character: char, output: &mut String) {
     match character {
         '\n' => output.push_str("\\n"),

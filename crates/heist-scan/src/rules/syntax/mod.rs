@@ -20,7 +20,7 @@
 //!
 //! Not guaranteed: that characters are counted as Go counts them. `.` and `[^x]` are one byte here and one character
 //! there; and the vertical tab belongs to `\s` here and not there. What Rust alone has (set operations in classes,
-//! `\<` as the beginning of a word) cannot be written in a rule. What is wrong with an expression is mostly found by
+//! `\<` as the beginning of a word, `(?x)`) is not for rules. What is wrong with an expression is mostly found by
 //! [`parse`] and not by [`translate`].
 
 mod class;
