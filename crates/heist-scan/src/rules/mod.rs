@@ -2,6 +2,7 @@
 
 mod error;
 mod model;
+pub mod syntax;
 
 pub use error::{RuleError, RuleErrorKind, RuleNote, RulePlace};
 pub use model::{
