@@ -7,9 +7,9 @@ pub mod decode;
 mod detector;
 mod encoding;
 mod finding;
-pub mod rules;
 pub mod hand;
 pub mod noise;
+pub mod rules;
 mod secret;
 mod secrets;
 
@@ -24,3 +24,4 @@ pub use rules::{
     RuleSet,
 };
 pub use secret::{Fingerprint, Secret, mask};
+pub use secrets::{DetectorOptions, PrefilterKind, Scratch, SecretDetector};

@@ -3,7 +3,6 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `kind` | which detectors there are |
 //! | `assignment`, `operator`, `value` | key, operator, value: the one parser for all notations |
 //! | `key_words` | whether a key's words name a secret |
 //! | `shape` | what a value looks like: classes of characters, identifiers, placeholders |
@@ -25,7 +24,6 @@ pub mod assignment;
 mod connection;
 mod generic;
 mod jwt;
-mod kind;
 mod name;
 mod operator;
 mod password;
@@ -33,8 +31,8 @@ mod private_key;
 mod url_credentials;
 mod value;
 
+use crate::rules::HandKind;
 pub use assignment::{ASSIGNMENT_REACH, Assignment};
-pub use kind::HandKind;
 
 use crate::confidence::Confidence;
 use crate::noise::Noise;

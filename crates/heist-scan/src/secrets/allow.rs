@@ -37,7 +37,8 @@ impl Allow {
 
     /// Whether it is about paths alone, and has this one: then the object need not be opened.
     pub(crate) fn has_path_alone(&self, path: &Path) -> bool {
-        let alone = self.condition == Condition::Any || self.regexes.is_empty() && self.stopwords.is_empty();
+        let alone = self.condition == Condition::Any
+            || self.regexes.is_empty() && self.stopwords.is_empty();
         alone && any(&self.paths, &slashed(path))
     }
 
@@ -80,7 +81,8 @@ pub(crate) fn slashed(path: &Path) -> std::borrow::Cow<'_, [u8]> {
     if std::path::MAIN_SEPARATOR == '/' {
         bytes.into()
     } else {
-        let slash = |&byte: &u8| if std::path::is_separator(char::from(byte)) { b'/' } else { byte };
+        let slash =
+            |&byte: &u8| if std::path::is_separator(char::from(byte)) { b'/' } else { byte };
         bytes.iter().map(slash).collect()
     }
 }

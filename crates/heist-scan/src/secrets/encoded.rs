@@ -9,8 +9,8 @@ use super::rule::Found;
 use super::{Scratch, SecretDetector};
 use crate::chunk::Chunk;
 use crate::decode::{
-    DECODE_STRIDE, Decoded, EscapeKind, base64_at, base64_starts, escape_starts, hex_at, hex_starts,
-    json_escaped_at, url_escaped_at, utf16, utf16_guess,
+    DECODE_STRIDE, Decoded, EscapeKind, base64_at, base64_starts, escape_starts, hex_at,
+    hex_starts, json_escaped_at, url_escaped_at, utf16, utf16_guess,
 };
 use crate::detector::{Match, RuleIndex};
 use crate::encoding::Encoding;

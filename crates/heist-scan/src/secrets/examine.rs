@@ -4,13 +4,14 @@
 //! alone. An expression sees one byte more on each side, for `\b` and its like.
 
 use super::SecretDetector;
-use super::allow::Allow;
 use super::pattern::LazyRegex;
 use super::plan::Use;
 use super::prefilter::Candidates;
-use super::rule::Found;
+use super::rule::{Found, Surroundings};
+use crate::confidence::Confidence;
 use crate::hand::{ASSIGNMENT_REACH, Hit, Reach, Window, assignment};
 use regex_automata::meta::Cache;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
@@ -198,15 +199,19 @@ impl Examiner {
         rule: u32,
         whole: Range<usize>,
         secret: Range<usize>,
-        proposed: Option<(crate::Confidence, std::borrow::Cow<'static, str>)>,
+        proposed: Option<(Confidence, Cow<'static, str>)>,
     ) {
         let active = &detector.rules[rule as usize];
         if !active.has_keyword(text.bytes, &whole) {
             return;
         }
-        let allows: &[Allow] = &detector.allows;
-        let judged =
-            active.judge(text.bytes, &whole, &secret, proposed, text.path, &detector.noise, allows);
+        let surroundings = Surroundings {
+            text: text.bytes,
+            path: text.path,
+            noise: &detector.noise,
+            allows: &detector.allows,
+        };
+        let judged = active.judge(&surroundings, &whole, &secret, proposed);
         if let Some((confidence, reason)) = judged {
             self.found.push(Found { rule, whole, secret, confidence, reason });
         }

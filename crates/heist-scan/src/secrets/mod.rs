@@ -103,7 +103,7 @@ impl SecretDetector {
             allows: allowlists.iter().map(Allow::new).collect(),
             plan,
             prefilter,
-            noise: Noise { enabled: options.noise_filter, ..Noise::default() },
+            noise: Noise { enabled: options.noise_filter },
             decode: options.decode,
             overlap,
             path_rules,

@@ -11,13 +11,24 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// A rule's expression is tried: the literal begins so far after the match's beginning.
-    Regex { rule: u32, after_min: usize, after_max: Option<usize> },
+    Regex {
+        rule: u32,
+        after_min: usize,
+        after_max: Option<usize>,
+    },
     /// A rule's expression is looked for around the literal, a keyword that is not part of the match.
-    Near { rule: u32 },
+    Near {
+        rule: u32,
+    },
     /// The assignment whose key has the literal in it is compared with a rule.
-    Assignment { rule: u32 },
+    Assignment {
+        rule: u32,
+    },
     /// A detector is asked.
-    Hand { rule: u32, kind: HandKind },
+    Hand {
+        rule: u32,
+        kind: HandKind,
+    },
     /// Escaped text is decoded.
     UrlEscape,
     JsonEscape,
@@ -38,7 +49,7 @@ pub(crate) struct Plan {
 /// Escapes of characters that secrets have in them; and of the first letters and digits, for those who escape everything.
 const URL_ESCAPES: [&str; 12] =
     ["%2b", "%2d", "%2e", "%2f", "%3a", "%3d", "%40", "%5f", "%7e", "%20", "%26", "%25"];
-const JSON_ESCAPES: [&str; 2] = ["\\u00", "\\x"];
+const JSON_ESCAPE: &str = "\\u00";
 
 impl Plan {
     pub(crate) fn new(rules: &[Rule], decode: bool) -> Self {
@@ -51,9 +62,7 @@ impl Plan {
             for escape in URL_ESCAPES {
                 plan.add(Literal::either_case(escape.as_bytes()), Use::UrlEscape, &mut known);
             }
-            for escape in JSON_ESCAPES.into_iter().filter(|escape| escape.len() >= LITERAL_BYTES_MIN) {
-                plan.add(Literal::exactly(escape.as_bytes()), Use::JsonEscape, &mut known);
-            }
+            plan.add(Literal::exactly(JSON_ESCAPE.as_bytes()), Use::JsonEscape, &mut known);
         }
         plan
     }

@@ -24,6 +24,16 @@ pub(crate) struct ActiveRule {
     needs_keyword: bool,
 }
 
+/// What a match is judged by, besides its rule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) path: &'a Path,
+    pub(crate) noise: &'a Noise,
+    /// What no rule reports.
+    pub(crate) allows: &'a [Allow],
+}
+
 /// A match in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -37,7 +47,9 @@ pub(crate) struct Found {
 impl ActiveRule {
     pub(crate) fn new(rule: Rule) -> Self {
         let regex = match &rule.pattern {
-            Pattern::Regex(pattern) | Pattern::Assignment(pattern) => LazyRegex::new(pattern.clone()),
+            Pattern::Regex(pattern) | Pattern::Assignment(pattern) => {
+                LazyRegex::new(pattern.clone())
+            }
             Pattern::Hand(_) | Pattern::Path => LazyRegex::new(""),
         };
         let needs_keyword = matches!(rule.pattern, Pattern::Regex(_)) && !rule.keywords.is_empty();
@@ -77,14 +89,12 @@ impl ActiveRule {
     /// How sure a match is, and why; `None` if it is none after all.
     pub(crate) fn judge(
         &self,
-        text: &[u8],
+        surroundings: &Surroundings<'_>,
         whole: &Range<usize>,
         secret: &Range<usize>,
         proposed: Option<(Confidence, Cow<'static, str>)>,
-        path: &Path,
-        noise: &Noise,
-        everywhere_allowed: &[Allow],
     ) -> Option<(Confidence, Cow<'static, str>)> {
+        let Surroundings { text, path, noise, allows } = *surroundings;
         let bytes = &text[secret.clone()];
         if bytes.is_empty() {
             return None;
@@ -102,7 +112,7 @@ impl ActiveRule {
         }
         let line = line_around(text, secret);
         let shown = Shown { path, secret: bytes, whole: &text[whole.clone()], line };
-        if self.allows.iter().chain(everywhere_allowed).any(|allow| allow.has(&shown)) {
+        if self.allows.iter().chain(allows).any(|allow| allow.has(&shown)) {
             return None;
         }
         if certain {
@@ -110,7 +120,9 @@ impl ActiveRule {
         }
         let (confidence, reason) = proposed.unwrap_or_else(|| {
             let reason = match self.rule.pattern {
-                Pattern::Assignment(_) => "assigned to a name of this vendor's, and of the right form",
+                Pattern::Assignment(_) => {
+                    "assigned to a name of this vendor's, and of the right form"
+                }
                 _ => "the vendor's prefix, length and alphabet",
             };
             (self.rule.confidence, Cow::Borrowed(reason))
