@@ -41,6 +41,7 @@ mod file;
 mod load;
 mod model;
 mod names;
+mod sample;
 mod source;
 pub mod syntax;
 mod value;
@@ -51,3 +52,4 @@ pub use model::{
     Allowlist, Condition, HandKind, MAX_LENGTH_DEFAULT, Pattern, REMEDY_DEFAULT, RegexTarget, Rule,
     RuleSet, UnknownHandKind,
 };
+pub use sample::{Expanded, Sampler, expand_example, sample};
