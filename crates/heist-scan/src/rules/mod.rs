@@ -35,6 +35,7 @@
 
 mod assembly;
 mod build;
+mod check;
 mod data;
 mod error;
 mod file;
@@ -46,6 +47,7 @@ mod source;
 pub mod syntax;
 mod value;
 
+pub use check::{Find, Problem, check_examples, check_rule, check_rules};
 pub use error::{RuleError, RuleErrorKind, RuleNote, RulePlace};
 pub use load::Loaded;
 pub use model::{
