@@ -25,11 +25,15 @@ pub mod assignment;
 mod connection;
 mod generic;
 mod jwt;
+mod key_words;
 mod kind;
 mod name;
 mod operator;
 mod password;
 mod private_key;
+mod shape;
+#[cfg(test)]
+mod testing;
 mod url_credentials;
 mod value;
 

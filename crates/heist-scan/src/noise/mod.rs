@@ -31,6 +31,12 @@ pub struct Context<'a> {
     pub line: &'a [u8],
 }
 
+impl Default for Noise {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
+}
+
 impl Noise {
     /// Strictly: for generic secrets and passwords.
     #[must_use]
