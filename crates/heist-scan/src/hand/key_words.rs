@@ -444,6 +444,60 @@ pub(super) fn names_secret(key: &[u8]) -> Option<Strength> {
         .then_some(Strength::Weak)
 }
 
+/// Before `password`: what makes it a sentence or an action.
+const NOT_BEFORE_PASSWORD: [&str; 30] = [
+    "forgot",
+    "forgotten",
+    "reset",
+    "change",
+    "changed",
+    "show",
+    "hide",
+    "invalid",
+    "wrong",
+    "incorrect",
+    "enter",
+    "missing",
+    "require",
+    "required",
+    "validate",
+    "check",
+    "verify",
+    "is",
+    "has",
+    "generate",
+    "weak",
+    "no",
+    "bad",
+    "lost",
+    "update",
+    "encode",
+    "encrypt",
+    "ask",
+    "prompt",
+    "by",
+];
+
+/// Whether the key names a password.
+pub(super) fn names_password(key: &[u8]) -> bool {
+    if is_about_something_else(key) {
+        return false;
+    }
+    let words = Words::of(key);
+    let mut index = 0;
+    while words.from_end(index).is_some_and(|word| {
+        is_one_of(trim_digits(word), &FRAMES) || word.iter().all(u8::is_ascii_digit)
+    }) {
+        index += 1;
+    }
+    let Some(last) = words.from_end(index).map(trim_digits) else { return false };
+    let names = ["password", "passwd", "passphrase", "passwort", "pwd"]
+        .iter()
+        .any(|ending| ends_with(last, ending))
+        || is_one_of(last, &["pass", "dbpass", "userpass", "adminpass", "smtppass"]);
+    names && words.from_end(index + 1).is_none_or(|word| !is_one_of(word, &NOT_BEFORE_PASSWORD))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -507,6 +561,33 @@ mod tests {
                 "token_string",
             ],
         );
+    }
+
+    #[test]
+    fn keys_that_name_passwords() {
+        for key in [
+            "password",
+            "DB_PASS",
+            "db.password",
+            "userPassword",
+            "PGPASSWORD",
+            "pwd",
+            "password2",
+            "x.setPassword",
+        ] {
+            assert!(names_password(key.as_bytes()), "{key}");
+        }
+        for key in [
+            "password_field",
+            "forgotPassword",
+            "passwordHash",
+            "compass",
+            "bypass",
+            "passwords/a",
+            "passwordless",
+        ] {
+            assert!(!names_password(key.as_bytes()), "{key}");
+        }
     }
 
     #[test]
