@@ -23,17 +23,21 @@
 
 pub mod assignment;
 mod connection;
+mod der;
 mod generic;
+mod json;
 mod jwt;
 mod key_words;
 mod kind;
 mod name;
 mod operator;
 mod password;
+mod pem;
 mod private_key;
 mod shape;
 #[cfg(test)]
 mod testing;
+mod url;
 mod url_credentials;
 mod value;
 

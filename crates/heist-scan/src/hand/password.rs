@@ -203,7 +203,9 @@ pub(super) fn judge(value: &[u8]) -> Option<(Confidence, &'static str)> {
 /// Calls, members and markup.
 fn is_code(value: &[u8]) -> bool {
     value.windows(2).any(|pair| matches!(pair, b"()" | b"->" | b"::" | b"</" | b"/>" | b"=>"))
-        || matches!(value.last(), Some(b':' | b'>' | b'(' | b',' | b';' | b'='))
+        || matches!(value.last(), Some(b':' | b'>' | b'(' | b',' | b';'))
+        // Base64 is padded, but then it is long.
+        || value.len() < 20 && value.ends_with(b"=")
         || value.ends_with(b"...")
         || matches!(
             value.first(),
