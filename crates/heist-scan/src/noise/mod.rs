@@ -37,6 +37,12 @@ pub struct Context<'a> {
     pub line: &'a [u8],
 }
 
+impl Default for Noise {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
+}
+
 impl Noise {
     /// Strict: for generic secrets and passwords.
     #[must_use]
