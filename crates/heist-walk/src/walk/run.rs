@@ -31,7 +31,7 @@ impl Walk {
         let slots = Arc::clone(engine.disks.slots());
         let ended = Arc::new(Mutex::new(Vec::new()));
         let lanes = Arc::new(OnceLock::new());
-        let reserve = Arc::new(Reserve::new(first.min(threads), threads));
+        let reserve = Arc::new(Reserve::new(first.min(threads), threads, V::READS_FILES));
         let builder = Executor::builder()
             .workers(threads)
             .thread_name("heist-walk")
