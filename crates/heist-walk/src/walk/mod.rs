@@ -71,6 +71,7 @@ pub struct Walk {
     raise_limit: bool,
     max_descriptors: Option<usize>,
     max_waiting_files: usize,
+    seed: Option<u64>,
 }
 
 /// How many files wait by default for a visitor that wants them later.
@@ -129,6 +130,7 @@ impl Walk {
             raise_limit: true,
             max_descriptors: None,
             max_waiting_files: WAITING_FILES,
+            seed: None,
         }
     }
 
@@ -197,6 +199,12 @@ impl Walk {
     /// worker that finds more reads them at once. 1,024 by default.
     pub fn max_waiting_files(mut self, max_waiting_files: usize) -> Self {
         self.max_waiting_files = max_waiting_files;
+        self
+    }
+
+    /// For the executor's random choices: whom to steal from.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
         self
     }
 
