@@ -12,10 +12,22 @@ pub mod noise;
 pub mod rules;
 mod secret;
 mod secrets;
+mod config;
+mod detector;
+mod encoding;
+mod finding;
+mod read;
+mod read_only;
+mod report;
+mod scan;
+mod secret;
+mod sink;
+mod source;
 
 pub use checksum::{Checksum, UnknownChecksum};
 pub use chunk::Chunk;
 pub use confidence::{Confidence, UnknownConfidence};
+pub use config::ScanConfig;
 pub use detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 pub use encoding::Encoding;
 pub use finding::Finding;
@@ -25,3 +37,12 @@ pub use rules::{
 };
 pub use secret::{Fingerprint, Secret, mask};
 pub use secrets::{DetectorOptions, PrefilterKind, Scratch, SecretDetector};
+pub use read_only::ReadOnly;
+pub use report::{Incomplete, Outcome, OutcomeCounts, ScanError, ScanReport, Stopped};
+pub use scan::{
+    ScanCounts, ScanProgress, parallel_scan_dir, parallel_scan_dir_traced, scan_local,
+    scan_local_with_progress,
+};
+pub use secret::{Fingerprint, Secret, mask};
+pub use sink::{ObjectOutcome, Sink};
+pub use source::{FileSource, Object, ReaderSource, Source, SourceError, StdinSource};
