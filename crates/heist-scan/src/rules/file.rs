@@ -7,7 +7,7 @@
 
 use super::error::{RuleError, RuleErrorKind, RuleNote};
 use super::model::{Allowlist, Condition, HandKind, RegexTarget};
-use super::source::Source;
+use super::source::{Expression, Source};
 use super::value;
 use crate::checksum::Checksum;
 use crate::confidence::Confidence;
@@ -39,8 +39,8 @@ pub(super) struct Entry {
     pub(super) offset: usize,
     pub(super) id: String,
     pub(super) description: Option<String>,
-    pub(super) regex: Option<String>,
-    pub(super) assignment: Option<String>,
+    pub(super) regex: Option<Expression>,
+    pub(super) assignment: Option<Expression>,
     pub(super) detector: Option<HandKind>,
     pub(super) path: Option<String>,
     pub(super) entropy: Option<f64>,
@@ -196,7 +196,7 @@ fn field(
         "remedy" => entry.remedy = text("remedy")?,
         "regex" => entry.regex = regex("regex")?,
         "assignment" => entry.assignment = regex("assignment")?,
-        "path" => entry.path = regex("path")?,
+        "path" => entry.path = regex("path")?.map(|regex| regex.text),
         "detector" => entry.detector = parsed("detector", text("detector")?).map_err(here)?,
         "confidence" => {
             entry.confidence = parsed("confidence", text("confidence")?).map_err(here)?;
@@ -279,7 +279,7 @@ fn allowlist(
             let patterns =
                 value::texts(field, value)?.into_iter().filter(|(pattern, _)| !pattern.is_empty());
             let checked = patterns.map(|(pattern, offset)| {
-                source.regex(field, &pattern).map_err(|kind| (kind, offset))
+                source.regex(field, &pattern).map(|regex| regex.text).map_err(|kind| (kind, offset))
             });
             checked.collect::<Result<Vec<_>, Problem>>()
         };
