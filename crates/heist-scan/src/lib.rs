@@ -6,6 +6,7 @@ mod confidence;
 mod detector;
 mod encoding;
 mod finding;
+pub mod rules;
 mod secret;
 
 pub use checksum::{Checksum, UnknownChecksum};
@@ -14,4 +15,8 @@ pub use confidence::{Confidence, UnknownConfidence};
 pub use detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 pub use encoding::Encoding;
 pub use finding::Finding;
+pub use rules::{
+    Allowlist, Condition, HandKind, Loaded, Pattern, RegexTarget, Rule, RuleError, RuleNote,
+    RuleSet,
+};
 pub use secret::{Fingerprint, Secret, mask};
