@@ -10,7 +10,7 @@
 //!
 //! A password alone is none: it takes a host beside it, which also says whether it is an example.
 
-use super::url::{self, Host};
+use super::url;
 use super::{Hit, Reach, Trigger, Window};
 use crate::confidence::Confidence;
 use crate::noise::Noise;
@@ -248,7 +248,7 @@ mod tests {
     use super::super::HandKind;
     use super::super::testing::{check_bounds, found_by, random_text};
     use super::Confidence;
-    use super::Host;
+    use super::url::Host;
     use proptest::prelude::*;
 
     #[track_caller]

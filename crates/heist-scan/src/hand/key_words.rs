@@ -5,6 +5,7 @@
 //!
 //! No allocation: at most so many words, compared in place without regard to case.
 
+use super::words::{is_one_of, split};
 use std::ops::Range;
 
 /// The last so many words count.
@@ -20,286 +21,47 @@ pub(super) enum Strength {
 }
 
 /// Words that name a secret on their own.
-const STRONG: [&str; 30] = [
-    "secret",
-    "secrets",
-    "apikey",
-    "apitoken",
-    "apisecret",
-    "authtoken",
-    "authkey",
-    "accesstoken",
-    "accesskey",
-    "secretkey",
-    "secrettoken",
-    "clientsecret",
-    "privatekey",
-    "signingkey",
-    "signingsecret",
-    "encryptionkey",
-    "refreshtoken",
-    "bearertoken",
-    "appsecret",
-    "consumersecret",
-    "accountkey",
-    "masterkey",
-    "webhooksecret",
-    "credential",
-    "credentials",
-    "authorization",
-    "sharedsecret",
-    "sessiontoken",
-    "passwd",
-    "password",
-];
+const STRONG: [&str; 30] = split(
+    "secret secrets apikey apitoken apisecret authtoken authkey accesstoken accesskey secretkey secrettoken \
+     clientsecret privatekey signingkey signingsecret encryptionkey refreshtoken bearertoken appsecret \
+     consumersecret accountkey masterkey webhooksecret credential credentials authorization sharedsecret \
+     sessiontoken passwd password",
+);
 
 /// Words that may.
 const WEAK: [&str; 7] = ["token", "tokens", "auth", "bearer", "pat", "jwt", "creds"];
 
 /// Before `key`, `token`, `secret`: what makes them secret for certain.
-const QUALIFIERS: [&str; 38] = [
-    "api",
-    "access",
-    "private",
-    "signing",
-    "secret",
-    "encryption",
-    "auth",
-    "master",
-    "shared",
-    "account",
-    "service",
-    "hmac",
-    "aes",
-    "storage",
-    "subscription",
-    "client",
-    "webhook",
-    "session",
-    "app",
-    "application",
-    "deploy",
-    "admin",
-    "bearer",
-    "refresh",
-    "oauth",
-    "bot",
-    "personal",
-    "user",
-    "root",
-    "jwt",
-    "crypto",
-    "authentication",
-    "consumer",
-    "license",
-    "write",
-    "integration",
-    "server",
-    "registry",
-];
+const QUALIFIERS: [&str; 38] = split(
+    "api access private signing secret encryption auth master shared account service hmac aes storage \
+     subscription client webhook session app application deploy admin bearer refresh oauth bot personal user root \
+     jwt crypto authentication consumer license write integration server registry",
+);
 
 /// Words that speak against it wherever they stand.
-const NEVER: [&str; 47] = [
-    "public",
-    "pub",
-    "publishable",
-    "cache",
-    "cached",
-    "primary",
-    "foreign",
-    "sort",
-    "partition",
-    "keyword",
-    "keywords",
-    "tokenizer",
-    "tokenize",
-    "author",
-    "authors",
-    "checksum",
-    "checksums",
-    "digest",
-    "integrity",
-    "commit",
-    "etag",
-    "sha",
-    "sha1",
-    "sha256",
-    "sha384",
-    "sha512",
-    "md5",
-    "hash",
-    "hashes",
-    "hashed",
-    "fingerprint",
-    "thumbprint",
-    "page",
-    "cursor",
-    "continuation",
-    "csrf",
-    "xsrf",
-    "forgery",
-    "authenticity",
-    "site",
-    "sitekey",
-    "idempotency",
-    "correlation",
-    "locale",
-    "i18n",
-    "translation",
-    "keyboard",
-];
+const NEVER: [&str; 47] = split(
+    "public pub publishable cache cached primary foreign sort partition keyword keywords tokenizer tokenize \
+     author authors checksum checksums digest integrity commit etag sha sha1 sha256 sha384 sha512 md5 hash hashes \
+     hashed fingerprint thumbprint page cursor continuation csrf xsrf forgery authenticity site sitekey \
+     idempotency correlation locale i18n translation keyboard",
+);
 
 /// Words at the end that say the key is about a secret, and not one.
-const NOT_LAST: [&str; 132] = [
-    "id",
-    "ids",
-    "identifier",
-    "uuid",
-    "guid",
-    "name",
-    "names",
-    "type",
-    "types",
-    "field",
-    "fields",
-    "path",
-    "paths",
-    "file",
-    "filename",
-    "files",
-    "dir",
-    "folder",
-    "url",
-    "urls",
-    "uri",
-    "uris",
-    "endpoint",
-    "endpoints",
-    "host",
-    "domain",
-    "header",
-    "headers",
-    "prefix",
-    "suffix",
-    "length",
-    "len",
-    "size",
-    "count",
-    "counts",
-    "index",
-    "idx",
-    "expiry",
-    "expires",
-    "expiration",
-    "expired",
-    "ttl",
-    "timeout",
-    "lifetime",
-    "duration",
-    "age",
-    "algorithm",
-    "alg",
-    "algo",
-    "version",
-    "format",
-    "regex",
-    "regexp",
-    "pattern",
-    "class",
-    "kind",
-    "label",
-    "labels",
-    "placeholder",
-    "hint",
-    "description",
-    "desc",
-    "title",
-    "message",
-    "messages",
-    "msg",
-    "error",
-    "errors",
-    "status",
-    "state",
-    "policy",
-    "arn",
-    "ref",
-    "provider",
-    "scope",
-    "scopes",
-    "issuer",
-    "audience",
-    "param",
-    "parameter",
-    "params",
-    "attribute",
-    "property",
-    "column",
-    "table",
-    "env",
-    "var",
-    "variable",
-    "method",
-    "manager",
-    "service",
-    "handler",
-    "helper",
-    "factory",
-    "builder",
-    "parser",
-    "stream",
-    "list",
-    "limit",
-    "offset",
-    "position",
-    "pos",
-    "start",
-    "end",
-    "line",
-    "symbol",
-    "symbols",
-    "signature",
-    "image",
-    "icon",
-    "template",
-    "example",
-    "usage",
-    "date",
-    "time",
-    "at",
-    "by",
-    "address",
-    "contract",
-    "balance",
-    "amount",
-    "price",
-    "supply",
-    "enabled",
-    "required",
-    "mode",
-    "info",
-    "rs",
-    "js",
-    "py",
-    "go",
-    "ts",
-];
+const NOT_LAST: [&str; 132] = split(
+    "id ids identifier uuid guid name names type types field fields path paths file filename files dir folder url \
+     urls uri uris endpoint endpoints host domain header headers prefix suffix length len size count counts index \
+     idx expiry expires expiration expired ttl timeout lifetime duration age algorithm alg algo version format \
+     regex regexp pattern class kind label labels placeholder hint description desc title message messages msg \
+     error errors status state policy arn ref provider scope scopes issuer audience param parameter params \
+     attribute property column table env var variable method manager service handler helper factory builder \
+     parser stream list limit offset position pos start end line symbol symbols signature image icon template \
+     example usage date time at by address contract balance amount price supply enabled required mode info rs js \
+     py go ts",
+);
 
 /// Words that only frame a name: `setToken`, `TOKEN_VALUE`, `token1`.
-const FRAMES: [&str; 12] = [
-    "value",
-    "string",
-    "str",
-    "data",
-    "default",
-    "prod",
-    "production",
-    "staging",
-    "dev",
-    "live",
-    "new",
-    "old",
-];
+const FRAMES: [&str; 12] =
+    split("value string str data default prod production staging dev live new old");
 
 /// Up to [`WORDS_MAX`] words of a key, from its end on.
 struct Words<'a> {
@@ -327,14 +89,14 @@ impl<'a> Words<'a> {
     }
 
     /// The word that is so many from the end.
-    fn from_end(&self, index: usize) -> Option<&'a [u8]> {
+    fn last_but(&self, index: usize) -> Option<&'a [u8]> {
         let (begin, end) = *self.ranges[..self.count].get(index)?;
         let range: Range<usize> = begin.into()..end.into();
         Some(&self.key[range])
     }
 
     fn iter(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
-        (0..self.count).filter_map(|index| self.from_end(index))
+        (0..self.count).filter_map(|index| self.last_but(index))
     }
 }
 
@@ -356,11 +118,6 @@ fn begin_of_word(key: &[u8], end: usize) -> usize {
         begin -= 1;
     }
     begin
-}
-
-fn is_one_of(word: &[u8], list: &[&str]) -> bool {
-    list.iter()
-        .any(|known| known.len() == word.len() && word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 fn ends_with(word: &[u8], ending: &str) -> bool {
@@ -388,7 +145,7 @@ pub(super) fn is_about_something_else(key: &[u8]) -> bool {
         return true;
     }
     let words = Words::of(key);
-    words.from_end(0).is_none_or(|last| is_one_of(trim_digits(last), &NOT_LAST))
+    words.last_but(0).is_none_or(|last| is_one_of(trim_digits(last), &NOT_LAST))
         || words.iter().any(|word| is_one_of(word, &NEVER))
 }
 
@@ -406,13 +163,13 @@ pub(super) fn names_secret(key: &[u8]) -> Option<Strength> {
     let words = Words::of(key);
     // The path before the last dot is where it is, not what it is; but `api.key` is what it is.
     let mut index = 0;
-    while words.from_end(index).is_some_and(|word| {
+    while words.last_but(index).is_some_and(|word| {
         is_one_of(trim_digits(word), &FRAMES) || word.iter().all(u8::is_ascii_digit)
     }) {
         index += 1;
     }
-    let last = trim_digits(words.from_end(index)?);
-    let before = words.from_end(index + 1);
+    let last = trim_digits(words.last_but(index)?);
+    let before = words.last_but(index + 1);
     if is_one_of(last, &STRONG) {
         return Some(Strength::Strong);
     }
@@ -445,38 +202,10 @@ pub(super) fn names_secret(key: &[u8]) -> Option<Strength> {
 }
 
 /// Before `password`: what makes it a sentence or an action.
-const NOT_BEFORE_PASSWORD: [&str; 30] = [
-    "forgot",
-    "forgotten",
-    "reset",
-    "change",
-    "changed",
-    "show",
-    "hide",
-    "invalid",
-    "wrong",
-    "incorrect",
-    "enter",
-    "missing",
-    "require",
-    "required",
-    "validate",
-    "check",
-    "verify",
-    "is",
-    "has",
-    "generate",
-    "weak",
-    "no",
-    "bad",
-    "lost",
-    "update",
-    "encode",
-    "encrypt",
-    "ask",
-    "prompt",
-    "by",
-];
+const NOT_BEFORE_PASSWORD: [&str; 30] = split(
+    "forgot forgotten reset change changed show hide invalid wrong incorrect enter missing require required \
+     validate check verify is has generate weak no bad lost update encode encrypt ask prompt by",
+);
 
 /// Whether the key names a password.
 pub(super) fn names_password(key: &[u8]) -> bool {
@@ -485,17 +214,17 @@ pub(super) fn names_password(key: &[u8]) -> bool {
     }
     let words = Words::of(key);
     let mut index = 0;
-    while words.from_end(index).is_some_and(|word| {
+    while words.last_but(index).is_some_and(|word| {
         is_one_of(trim_digits(word), &FRAMES) || word.iter().all(u8::is_ascii_digit)
     }) {
         index += 1;
     }
-    let Some(last) = words.from_end(index).map(trim_digits) else { return false };
+    let Some(last) = words.last_but(index).map(trim_digits) else { return false };
     let names = ["password", "passwd", "passphrase", "passwort", "pwd"]
         .iter()
         .any(|ending| ends_with(last, ending))
         || is_one_of(last, &["pass", "dbpass", "userpass", "adminpass", "smtppass"]);
-    names && words.from_end(index + 1).is_none_or(|word| !is_one_of(word, &NOT_BEFORE_PASSWORD))
+    names && words.last_but(index + 1).is_none_or(|word| !is_one_of(word, &NOT_BEFORE_PASSWORD))
 }
 
 #[cfg(test)]

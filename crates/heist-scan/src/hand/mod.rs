@@ -4,8 +4,9 @@
 //! | file | idea |
 //! |---|---|
 //! | `kind` | which detectors there are |
-//! | `assignment`, `operator`, `value` | key, operator, value: the one parser for all notations |
+//! | `assignment`, `operator`, `name`, `value` | key, operator, value: the one parser for all notations |
 //! | `key_words` | whether a key's words name a secret |
+//! | `words` | lists of words |
 //! | `shape` | what a value looks like: classes of characters, identifiers, placeholders |
 //! | `generic`, `password` | values of assignments |
 //! | `url`, `url_credentials`, `connection` | URLs with a password, and connection strings |
@@ -40,6 +41,7 @@ mod testing;
 mod url;
 mod url_credentials;
 mod value;
+mod words;
 
 pub use assignment::{ASSIGNMENT_REACH, Assignment};
 pub use kind::HandKind;
