@@ -14,7 +14,9 @@ const WORDS_MAX: usize = 12;
 /// How much a key says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
-    /// It could name something else: `auth`, `token` in a compiler, `key` after a word that is not known.
+    /// It ends with `key`, and what is before that says nothing: mostly what something is looked up by.
+    Faint,
+    /// It could name something else: `auth`, `token` in a compiler.
     Weak,
     /// It names a secret.
     Strong,
@@ -193,12 +195,12 @@ pub(super) fn names_secret(key: &[u8]) -> Option<Strength> {
         return Some(Strength::Weak);
     }
     // `SECRET_KEY_BASE`, `secretForSigning`: said earlier, and nothing later speaks against it.
-    words
-        .iter()
-        .skip(index + 1)
-        .take(2)
-        .any(|word| is_one_of(word, &["secret", "apikey"]))
-        .then_some(Strength::Weak)
+    if (1..=2).any(|back| {
+        words.last_but(index + back).is_some_and(|word| is_one_of(word, &["secret", "apikey"]))
+    }) {
+        return Some(Strength::Weak);
+    }
+    is_one_of(last, &["key"]).then_some(Strength::Faint)
 }
 
 /// Before `password`: what makes it a sentence or an action.
@@ -293,6 +295,11 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_are_only_called_so() {
+        check(Some(Strength::Faint), &["key", "HEX_KEY", "dict_key", "someKey"]);
+    }
+
+    #[test]
     fn keys_that_name_passwords() {
         for key in [
             "password",
@@ -345,7 +352,6 @@ mod tests {
                 "integrity",
                 "commit",
                 "etag",
-                "key",
                 "name",
                 "colour",
                 "",

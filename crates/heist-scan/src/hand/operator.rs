@@ -272,5 +272,5 @@ fn first_argument(window: &Window<'_>, comma: usize) -> Option<Range<usize>> {
         before -= 1;
     }
     let before = skip_space(text, before, true);
-    matches!(text.get(before.checked_sub(1)?)?, b'(' | b'[').then_some(key)
+    (*text.get(before.checked_sub(1)?)? == b'(').then_some(key)
 }

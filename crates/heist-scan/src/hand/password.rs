@@ -159,6 +159,9 @@ fn is_code(value: &[u8]) -> bool {
             Some(b'#' | b'.' | b',' | b')' | b']' | b'=' | b'&' | b';' | b'\\' | b'+')
         )
         || value.starts_with(b"--")
+        || value.starts_with(b"0x")
+        // An assignment of its own, in which the password is found.
+        || [&b"password="[..], b"passwd=", b"pwd="].iter().any(|part| contains_ignoring_case(value, part))
 }
 
 fn is_hash(value: &[u8]) -> bool {
@@ -246,6 +249,7 @@ mod tests {
             "password = 'hunter2x'",
             "password: hunter2x\n",
             "https://host/?user=a&password={}&x",
+            "password_line = \"PASSWORD={}\"",
         ] {
             check(template, Some(Confidence::Medium));
         }
@@ -292,6 +296,8 @@ mod tests {
             "bypass_all = \"{}\"",
             "password = input2 + \"x\"",
             "password = os.environ[\"X1\"]",
+            "const STATUS_BAD_PASSWORD: i32 = 0xC000006B_u32 as _;",
+            "[\"password1\", \"{}\"]",
         ] {
             check(template, None);
         }
