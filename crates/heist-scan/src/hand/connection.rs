@@ -134,6 +134,12 @@ fn by_parts(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
         None if limit == text.len() && window.ends_object => limit,
         None => return None,
     };
+    // The end of a call that it stands in.
+    let end = if text[begin..end].ends_with(b")") && !text[begin..end].contains(&b'(') {
+        end - 1
+    } else {
+        end
+    };
     if begin == end {
         return None;
     }
@@ -304,6 +310,7 @@ mod tests {
             "AccountName=joe;AccountKey={b64:20}==",
             "mypassword={b62:16} host=db.corp.net user=x",
             "redis://cache.corp.net:6379/0",
+            "connect(host=None, port=1, user=None, password=None)",
         ] {
             check(template, None);
         }

@@ -27,6 +27,10 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
         return;
     }
     let Some(strength) = names_secret(&text[found.key.clone()]) else { return };
+    // A function about keys is called with all kinds of things.
+    if strength == Strength::Faint && text.get(found.key.end) == Some(&b'(') {
+        return;
+    }
     if !is_in_place(window, &found) {
         return;
     }
@@ -112,8 +116,7 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
     if value.starts_with(b"0x") {
         return false;
     }
-    let dotted = value.contains(&b'.') || value.contains(&b':');
-    if dotted && !quoted && value.split(|byte| matches!(byte, b'.' | b':')).all(is_identifier) {
+    if !quoted && is_member(value) {
         return false;
     }
     let least = match (shape.length, strength) {
@@ -124,6 +127,15 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
         _ => 3.5,
     };
     shannon_entropy(value) >= least
+}
+
+/// The path to a member in code: names all over, or at least at its end.
+fn is_member(value: &[u8]) -> bool {
+    let separates = |byte: &u8| matches!(byte, b'.' | b':');
+    let Some(last) = value.iter().rposition(|byte| separates(byte)) else { return false };
+    let last = Shape::of(&value[last + 1..]);
+    value.split(separates).all(is_identifier)
+        || last.length >= 8 && last.in_words * 2 >= last.length
 }
 
 /// A name in code: letters first, and not many digits.
@@ -207,6 +219,9 @@ mod tests {
             "the token {b62:32} is here",
             "{b62:32}",
             "key = \"{hex:32}\"",
+            "accept_key(b\"{b62:32}\")",
+            "private_key: ed25519.Ed25519PrivateKey",
+            "key: \"MFkwEwYHKoZIzj0{b64:64}\"",
             "key: {b62:32}\n",
             "key = \"{b62:18}\"",
             "\"next_page_token\": \"{b62:32}\"",

@@ -146,6 +146,10 @@ pub(super) fn is_about_something_else(key: &[u8]) -> bool {
     if key.iter().any(|byte| matches!(byte, b'/' | b' ')) {
         return true;
     }
+    // A name ends with its last word; a pattern or a template does not.
+    if !key.last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+        return true;
+    }
     let words = Words::of(key);
     words.last_but(0).is_none_or(|last| is_one_of(trim_digits(last), &NOT_LAST))
         || words.iter().any(|word| is_one_of(word, &NEVER))

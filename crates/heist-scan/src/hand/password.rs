@@ -292,6 +292,8 @@ mod tests {
             "assert password != \"{}\"",
             "password: userPasswordField",
             "the password is {}",
+            "password or PKCS12",
+            "('pwd$', 're$read')",
             "password_file = \"{}\"",
             "bypass_all = \"{}\"",
             "password = input2 + \"x\"",

@@ -148,9 +148,10 @@ impl Host {
 }
 
 /// Words that stand for a password in documentation.
-const STAND_INS: [&str; 24] = split(
+const STAND_INS: [&str; 31] = split(
     "password passwd pass pwd secret token user username changeme apikey api_key api-key key mypassword mypass \
-     yourpassword your_password your-password credentials auth access_token p4ssw0rd pass123 password123",
+     yourpassword your_password your-password credentials auth access_token p4ssw0rd pass123 password123 \
+     none null nil true false empty undefined",
 );
 
 /// How sure a password for a host is, and why; `None` if it is none.
@@ -179,7 +180,8 @@ pub(super) fn judge(
     let host = Host::of(host);
     let stands_in = is_one_of(secret, &STAND_INS);
     let shape = Shape::of(secret);
-    let simple = shape.classes() == 1 || stands_in || secret.eq_ignore_ascii_case(user);
+    let words = shape.digits == 0 && (shape.upper == 0 || shape.others == 0 && shape.upper == 1);
+    let simple = words || shape.classes() == 1 || stands_in || secret.eq_ignore_ascii_case(user);
     if stands_in || simple && host == Host::Example {
         return None;
     }
