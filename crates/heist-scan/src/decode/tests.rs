@@ -113,11 +113,12 @@ fn long_text_is_decoded_in_overlapping_pieces() {
     let plain: String = (0..6_000).map(|line| format!("entry {line:05} of a list\n")).collect();
     let json: String = plain.replace('\n', "\\n");
     let url: String = plain.replace('\n', "%0A").replace(' ', "+");
-    let cases: [(String, DecodeAt, &dyn Fn(&[u8], usize) -> bool); 4] = [
-        (STANDARD.encode(&plain), base64_at, &|text, at| base64_starts(text, at, 0)),
-        (to_hex(&plain), hex_at, &|text, at| hex_starts(text, at, 0)),
-        (json, json_escaped_at, &|text, at| escape_starts(EscapeKind::Json, text, at, 0)),
-        (url, url_escaped_at, &|text, at| escape_starts(EscapeKind::Url, text, at, 0)),
+    type Starts = fn(&[u8], usize) -> bool;
+    let cases: [(String, DecodeAt, Starts); 4] = [
+        (STANDARD.encode(&plain), base64_at, |text, at| base64_starts(text, at, 0)),
+        (to_hex(&plain), hex_at, |text, at| hex_starts(text, at, 0)),
+        (json, json_escaped_at, |text, at| escape_starts(EscapeKind::Json, text, at, 0)),
+        (url, url_escaped_at, |text, at| escape_starts(EscapeKind::Url, text, at, 0)),
     ];
     for (text, decode, starts) in cases {
         let text = text.as_bytes();
@@ -207,7 +208,9 @@ proptest! {
     }
 
     #[test]
-    fn hex_gives_back_what_was_encoded(text in text(), before in "[ x:]{1,9}", from in 0..20_usize, len in 1..20_usize) {
+    fn hex_gives_back_what_was_encoded(
+        text in text(), before in "[ x:]{1,9}", from in 0..20_usize, len in 1..20_usize,
+    ) {
         let source = format!("{before}{}", to_hex(&text));
         let found = decoded(hex_at, source.as_bytes(), before.len()).expect("it is text");
         prop_assert_eq!(&found.bytes, text.as_bytes());
@@ -237,7 +240,8 @@ proptest! {
             }
             ends.push((ends[ends.len() - 1].0 + character.len_utf8(), source.len()));
         }
-        let found = decoded(if url { url_escaped_at } else { json_escaped_at }, source.as_bytes(), at).expect("an escape");
+        let decode = if url { url_escaped_at } else { json_escaped_at };
+        let found = decoded(decode, source.as_bytes(), at).expect("an escape");
         prop_assert_eq!(&found.bytes, plain.as_bytes());
         for from in 0..ends.len() {
             for to in from + 1..ends.len() {
@@ -247,7 +251,9 @@ proptest! {
     }
 
     #[test]
-    fn utf16_does_not_depend_on_even_cuts(bytes in proptest::collection::vec(any::<u8>(), 0..200), cut in 0..100_usize, low_first in any::<bool>()) {
+    fn utf16_does_not_depend_on_even_cuts(
+        bytes in proptest::collection::vec(any::<u8>(), 0..200), cut in 0..100_usize, low_first in any::<bool>(),
+    ) {
         let encoding = if low_first { Encoding::Utf16Le } else { Encoding::Utf16Be };
         let cut = (2 * cut).min(bytes.len() / 2 * 2);
         let of = |part: &[u8]| {
@@ -302,10 +308,16 @@ proptest! {
     fn nothing_beyond_the_reach_matters(seed in any::<u64>(), more in "[A-Za-z0-9%\\\\]{1,40}", width in 60..80_usize) {
         let mut rng = heist::XorShift64::new(seed);
         let plain: String = (0..24_000).map(|_| char::from(b"the quick fox\n"[rng.below_usize(14)])).collect();
-        let wrapped: Vec<u8> = STANDARD.encode(&plain).into_bytes().chunks(width).flat_map(|line| [line, b"\n"].concat()).collect();
+        let encoded = STANDARD.encode(&plain).into_bytes();
+        let wrapped: Vec<u8> = encoded.chunks(width).flat_map(|line| [line, b"\n"].concat()).collect();
         let json = plain.replace('\n', "\\n").into_bytes();
         let url = plain.replace(['\n', ' '], "%20").into_bytes();
-        for (text, decode, is_run) in [(wrapped, base64_at as DecodeAt, true), (to_hex(&plain).into_bytes(), hex_at, true), (url, url_escaped_at, false), (json, json_escaped_at, false)] {
+        for (text, decode, is_run) in [
+            (wrapped, base64_at as DecodeAt, true),
+            (to_hex(&plain).into_bytes(), hex_at, true),
+            (url, url_escaped_at, false),
+            (json, json_escaped_at, false),
+        ] {
             let at = if is_run {
                 0
             } else {

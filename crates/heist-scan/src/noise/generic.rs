@@ -1,7 +1,7 @@
 //! The strict verdict: on what is said to be a secret by its key alone.
 //!
-//! In order: what it certainly is instead; how it is made (entropy, words); where it stands. What is certain goes first,
-//! so that the reason given is the strongest.
+//! In order: what it certainly is instead; how it is made (entropy, words); where it stands. What is certain goes
+//! first, so that the reason given is the strongest.
 
 use super::content::{SaidBy, hash_by_name, is_base64_of_text, is_public_der, known_content};
 use super::entropy::{least_by_chance, shannon_entropy};

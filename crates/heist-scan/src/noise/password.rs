@@ -58,7 +58,7 @@ pub(super) fn judge(secret: &[u8], shape: &Shape, reading: &Reading) -> Verdict 
         .all(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
     if shape.len < 4 {
         Verdict::Drop("too short for a password")
-    } else if NO_PASSWORDS.iter().any(|word| is_word(&word)) {
+    } else if NO_PASSWORDS.iter().any(is_word) {
         Verdict::Drop("a word that stands for a password")
     } else if spaces >= 2 && mostly_words || spaces >= 1 && all_words {
         Verdict::Drop("text with spaces")

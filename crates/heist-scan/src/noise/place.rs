@@ -124,8 +124,8 @@ const LINE_MIN: usize = 160;
 /// As much of a line is looked at.
 const LINE_LOOKED_AT: usize = 256;
 
-/// What is counted in a line, each in 16 bits of a word: spaces, signs of code, what numbers are made of, commas. Braces
-/// and quotes are not: data without spaces has as many of them as code.
+/// What is counted in a line, each in 16 bits of a word: spaces, signs of code, what numbers are made of, commas.
+/// Braces and quotes are not: data without spaces has as many of them as code.
 const COUNTED: [u64; 256] = {
     let mut counted = [0; 256];
     let mut byte = 0;
