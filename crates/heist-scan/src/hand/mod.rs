@@ -3,7 +3,6 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `kind` | which detectors there are |
 //! | `assignment`, `operator`, `name`, `value` | key, operator, value: the one parser for all notations |
 //! | `key_words` | whether a key's words name a secret |
 //! | `words` | lists of words |
