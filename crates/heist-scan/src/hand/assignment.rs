@@ -1,8 +1,9 @@
 //! Assignments: a key, an operator and a value, in the notations of source code, JSON, YAML, TOML, INI, `.env`, shells,
 //! XML, HTTP headers, command lines and function calls.
 //!
-//! There is one truth, `operator::key_before`: given where a value begins, which key it belongs to. Both directions ask it:
-//! [`from_value`] walks left to where the value begins, [`from_key`] walks right over the places where a value could begin.
+//! There is one truth, `operator::key_before`: given where a value begins, which key it belongs to. Both directions
+//! ask it: [`from_value`] walks left to where the value begins, [`from_key`] walks right over the places where a
+//! value could begin.
 //!
 //! Invariant: what [`from_key`] gives, [`from_value`] gives too, at every position of the value. (If the value has
 //! another assignment in it, `from_key` gives nothing: the inner one is the one that is meant, as in

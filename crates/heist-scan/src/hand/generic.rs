@@ -1,8 +1,8 @@
 //! Generic secrets: the value of an assignment whose key names a secret, if it looks random.
 //!
-//! What it is about is what is *not* found: source trees are full of identifiers, checksums, paths and tables with keys
-//! that sound like secrets. A value has to be one token of 16 to 512 characters, with a mixture of classes and with enough
-//! entropy for its length; without quotes it also has to stand where configuration files have values.
+//! What it is about is what is *not* found: source trees are full of identifiers, checksums, paths and tables with
+//! keys that sound like secrets. A value has to be one token of 16 to 512 characters, with a mixture of classes and
+//! with enough entropy for its length; without quotes it also has to stand where configuration files have values.
 //!
 //! Not guaranteed: that no words are in it. Those are left to the noise filter.
 
@@ -16,8 +16,8 @@ use crate::noise::shannon_entropy;
 const LENGTH_MIN: usize = 16;
 const LENGTH_MAX: usize = 512;
 
-/// A run that has a digit in it begins this near the beginning of nearly every random value. Further runs find the same,
-/// so going further back for them would only cost: long base64 text is full of runs.
+/// A run that has a digit in it begins this near the beginning of nearly every random value. Further runs find the
+/// same, so going further back for them would only cost: long base64 text is full of runs.
 const RUN_WITHIN: usize = 96;
 
 pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {

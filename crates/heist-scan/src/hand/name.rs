@@ -1,5 +1,5 @@
-//! Keys as they are written: plain, quoted, as an index, with a type after them, as an element's name, or as the name of
-//! a field called `value`.
+//! Keys as they are written: plain, quoted, as an index, with a type after them, as an element's name, or as the name
+//! of a field called `value`.
 //!
 //! All of it reads leftwards from where a key ends.
 

@@ -4,8 +4,8 @@
 //! stands beside the word: types, labels, prompts, templates, patterns, names of variables. Without quotes it is only
 //! found where configuration has values.
 //!
-//! Not guaranteed: passwords with spaces in them, and such that are no more than one word. A word is either not reported,
-//! or with low confidence.
+//! Not guaranteed: passwords with spaces in them, and such that are no more than one word. A word is either not
+//! reported, or with low confidence.
 
 use super::assignment::{Assignment, after_key};
 use super::key_words;

@@ -1,8 +1,9 @@
 //! Private keys: blocks in PEM with any kind of line ends around them, PuTTY's files, and .NET's `<RSAKeyValue>`.
 //!
-//! What is in a block is decoded and parsed. A key that is whole and not encrypted is certain; an encrypted one is still
-//! somebody's, but worth less to whoever finds it; a broken one is hardly more than its heading, and a heading alone, as
-//! in every program that reads keys, is nothing. Public keys and certificates have other headings and are never found.
+//! What is in a block is decoded and parsed. A key that is whole and not encrypted is certain; an encrypted one is
+//! still somebody's, but worth less to whoever finds it; a broken one is hardly more than its heading, and a heading
+//! alone, as in every program that reads keys, is nothing. Public keys and certificates have other headings and are
+//! never found.
 //!
 //! The secret is the whole block, 16 KiB at most.
 

@@ -1,5 +1,5 @@
-//! What the tests of the detectors share: asking a detector at its triggers, as a scan does, and random secrets that stand
-//! in no source file.
+//! What the tests of the detectors share: asking a detector at its triggers, as a scan does, and random secrets that
+//! stand in no source file.
 
 use super::{HandKind, Hit, Trigger, Window};
 use crate::noise::Noise;
