@@ -12,6 +12,7 @@
 //! Values are tokens: without white space, quotes, angle brackets and backslashes. Not read: tables (`key | value`),
 //! block scalars of YAML, and values that are put together from several literals.
 
+use super::name;
 use super::operator::{self, Left};
 use super::value::{self, Alphabet};
 use super::{Reach, Window};
@@ -100,6 +101,12 @@ pub(super) fn after_key(window: &Window<'_>, alphabet: Alphabet) -> Option<Assig
     let text = window.text;
     let at = window.at;
     let limit = text.len().min(at + KEY_TO_VALUE_MAX);
+    // Text without any end of a word, however many keywords are in it, has no key.
+    if text[at..limit].iter().take_while(|&&byte| value::is_key(byte)).count()
+        > name::KEY_LENGTH_MAX
+    {
+        return None;
+    }
     let mut missed = 0;
     let mut line_ends = 0;
     let mut before = *text.get(at)?;

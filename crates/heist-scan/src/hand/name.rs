@@ -9,7 +9,7 @@ use super::value::{is_key, is_quote, is_space};
 use std::ops::Range;
 
 /// No key is longer.
-const KEY_LENGTH_MAX: usize = 128;
+pub(super) const KEY_LENGTH_MAX: usize = 128;
 
 /// Beyond this it is no type.
 const TYPE_LENGTH_MAX: usize = 64;

@@ -105,7 +105,8 @@ fn putty(rest: &[u8]) -> Option<Judged> {
     if !matches!(heading.first()?, b'1'..=b'3') || heading.get(1) != Some(&b':') {
         return None;
     }
-    let (cipher, _) = field(rest, b"\nEncryption: ")?;
+    // The second line. A file of nothing but headings must not be searched to its end at each of them.
+    let (cipher, _) = field(&rest[..rest.len().min(256)], b"\nEncryption: ")?;
     let (lines, body_begin) = field(rest, b"\nPrivate-Lines: ")?;
     let lines: usize = std::str::from_utf8(lines).ok()?.parse().ok()?;
     let (check, end) = field(rest, b"\nPrivate-MAC: ")?;
