@@ -3,9 +3,9 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `assignment`, `operator`, `value` | key, operator, value: the one parser for all notations |
+//! | `assignment`, `operator`, `name`, `value` | key, operator, value: the one parser for all notations |
 //! | `key_words` | whether a key's words name a secret |
-//! | `name`, `words` | keys as they are written, and lists of words |
+//! | `words` | lists of words |
 //! | `shape` | what a value looks like: classes of characters, identifiers, placeholders |
 //! | `generic`, `password` | values of assignments |
 //! | `url`, `url_credentials`, `connection` | URLs with a password, and connection strings |
