@@ -39,12 +39,18 @@ pub(super) fn is_template(text: &[u8]) -> bool {
         && text[1..]
             .iter()
             .all(|&byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
-    is_bracketed || is_variable || (0..text.len()).any(|at| begins_template(&text[at..]))
+    is_bracketed
+        || is_variable
+        || text.iter().enumerate().any(|(at, byte)| is_mark(*byte) && begins_template(&text[at..]))
+}
+
+/// What templates' marks begin with.
+fn is_mark(byte: u8) -> bool {
+    matches!(byte, b'$' | b'{' | b'#' | b'<' | b'%' | b'*' | b'.' | 0xE2)
 }
 
 /// Whether a mark of templates, or of what was crossed out, stands here.
 fn begins_template(text: &[u8]) -> bool {
-    // By the first byte most are told apart.
     match text[0] {
         b'$' => matches!(text, [_, b'{' | b'(', ..]),
         b'{' => matches!(text, [_, b'{' | b'}', ..] | [_, b'0', b'}', ..]),

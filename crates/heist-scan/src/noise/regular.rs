@@ -110,58 +110,60 @@ fn follows_on_keyboard(byte: u8, next: u8) -> bool {
     KEY_AFTER[usize::from(byte)] == next
 }
 
-/// How long the current run of one kind is, and how much of the text such runs have covered.
-#[derive(Default)]
-struct Runs {
-    current: usize,
-    longest: usize,
-    covered: usize,
-}
-
-impl Runs {
-    fn step(&mut self, goes_on: bool) {
-        if !goes_on {
-            self.current = 1;
-            return;
+/// Letters in lower case and digits; 0 for all else.
+const FOLDED: [u8; 256] = {
+    let mut folded = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        if byte.is_ascii_alphanumeric() {
+            folded[byte as usize] = byte.to_ascii_lowercase();
         }
-        self.current += 1;
-        self.longest = self.longest.max(self.current);
-        match self.current.cmp(&SHORT_SEQUENCE_MIN) {
-            std::cmp::Ordering::Less => {}
-            std::cmp::Ordering::Equal => self.covered += SHORT_SEQUENCE_MIN,
-            std::cmp::Ordering::Greater => self.covered += 1,
-        }
+        byte += 1;
     }
+    folded
+};
 
-    fn are_most_of(&self, len: usize) -> bool {
-        self.longest >= SEQUENCE_MIN || self.covered >= SHORT_SEQUENCE_MIN && self.covered * 2 > len
-    }
-}
+/// The kinds of sequences: upwards, downwards, every second character upwards, upwards with doubled characters.
+const KINDS: usize = 4;
 
 /// Whether it is mostly in sequence: `12345678`, `hgfedcba`, `11223344`, `a1b2c3d4`, `qwertyui`. Signs are skipped and
 /// case does not matter.
 fn is_sequential(text: &[u8]) -> bool {
-    let (mut upwards, mut downwards, mut alternating) = <(Runs, Runs, Runs)>::default();
-    // Doubled characters count only if the sequence goes on after them: else one character would be a sequence.
-    let (mut doubled, mut doubled_steps) = (Runs::default(), 0);
+    let mut current = [1_usize; KINDS];
+    let mut covered = [0_usize; KINDS];
+    // One character again and again is no sequence: with doubled characters there must be steps, too.
+    let mut steps = 0;
     let (mut before, mut last) = (0, 0);
     let mut len = 0;
-    for byte in text.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase)
-    {
+    for byte in text.iter().map(|&byte| FOLDED[usize::from(byte)]).filter(|&byte| byte != 0) {
         len += 1;
         let is_next = follows(last, byte);
-        upwards.step(is_next || follows_on_keyboard(last, byte));
-        downwards.step(follows(byte, last) || follows_on_keyboard(byte, last));
-        alternating.step(follows(before, byte));
-        let goes_on = is_next || byte == last;
-        doubled_steps = if goes_on { doubled_steps + usize::from(is_next) } else { 0 };
-        doubled.step(goes_on);
-        if doubled.current >= SEQUENCE_MIN && doubled_steps >= 3 {
-            return true;
-        }
+        let goes_on = [
+            is_next | follows_on_keyboard(last, byte),
+            follows(byte, last) | follows_on_keyboard(byte, last),
+            follows(before, byte),
+            is_next | (byte == last),
+        ];
         (before, last) = (last, byte);
+        // Mostly, nothing goes on.
+        if goes_on == [false; KINDS] {
+            (current, steps) = ([1; KINDS], 0);
+            continue;
+        }
+        steps = if goes_on[3] { steps + usize::from(is_next) } else { 0 };
+        for kind in 0..KINDS {
+            current[kind] = if goes_on[kind] { current[kind] + 1 } else { 1 };
+            covered[kind] += match current[kind].cmp(&SHORT_SEQUENCE_MIN) {
+                std::cmp::Ordering::Less => 0,
+                std::cmp::Ordering::Equal => SHORT_SEQUENCE_MIN,
+                std::cmp::Ordering::Greater => 1,
+            };
+            if current[kind] >= SEQUENCE_MIN && (kind < 3 || steps >= 3) {
+                return true;
+            }
+        }
     }
-    [upwards, downwards, alternating].iter().any(|runs| runs.are_most_of(len))
+    covered[..3].iter().any(|&covered| covered > 0 && covered * 2 > len)
 }
 
 #[cfg(test)]
