@@ -101,26 +101,61 @@ const WRAPPED: [[u8; 2]; 256] = {
 };
 
 /// Whether `next` follows `byte` in the alphabet or the digits. Both are lower case letters or digits.
-fn follows(byte: u8, next: u8) -> bool {
-    let wrapped = WRAPPED[usize::from(byte)];
+const fn follows(byte: u8, next: u8) -> bool {
+    let wrapped = WRAPPED[byte as usize];
     (next == byte.wrapping_add(1)) | (next == wrapped[0]) | (next == wrapped[1])
 }
 
-fn follows_on_keyboard(byte: u8, next: u8) -> bool {
-    KEY_AFTER[usize::from(byte)] == next
+const fn follows_on_keyboard(byte: u8, next: u8) -> bool {
+    KEY_AFTER[byte as usize] == next
 }
 
-/// Letters in lower case and digits; 0 for all else.
-const FOLDED: [u8; 256] = {
-    let mut folded = [0; 256];
+/// Letters in lower case and digits, numbered from 1 on; 0 for all else.
+const NUMBERS: [u8; 256] = {
+    let mut numbers = [0; 256];
     let mut byte = 0_u8;
     while byte < 0x80 {
-        if byte.is_ascii_alphanumeric() {
-            folded[byte as usize] = byte.to_ascii_lowercase();
-        }
+        numbers[byte as usize] = match byte {
+            b'0'..=b'9' => byte - b'0' + 1,
+            b'a'..=b'z' => byte - b'a' + 11,
+            b'A'..=b'Z' => byte - b'A' + 11,
+            _ => 0,
+        };
         byte += 1;
     }
-    folded
+    numbers
+};
+
+/// In the alphabet or the digits, the second follows the first.
+const NEXT: u8 = 1;
+/// It does so there or on a keyboard.
+const UPWARDS: u8 = 2;
+/// The first follows the second.
+const DOWNWARDS: u8 = 4;
+/// They are the same.
+const SAME: u8 = 8;
+
+/// How two numbered characters follow each other.
+const RELATIONS: [[u8; 64]; 64] = {
+    let mut relations = [[0; 64]; 64];
+    let characters = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut first = 0;
+    while first < characters.len() {
+        let mut second = 0;
+        while second < characters.len() {
+            let (one, two) = (characters[first], characters[second]);
+            let next = follows(one, two);
+            let upwards = next || follows_on_keyboard(one, two);
+            let downwards = follows(two, one) || follows_on_keyboard(two, one);
+            relations[first + 1][second + 1] = next as u8 * NEXT
+                + upwards as u8 * UPWARDS
+                + downwards as u8 * DOWNWARDS
+                + (one == two) as u8 * SAME;
+            second += 1;
+        }
+        first += 1;
+    }
+    relations
 };
 
 /// The kinds of sequences: upwards, downwards, every second character upwards, upwards with doubled characters.
@@ -135,21 +170,25 @@ fn is_sequential(text: &[u8]) -> bool {
     let mut steps = 0;
     let (mut before, mut last) = (0, 0);
     let mut len = 0;
-    for byte in text.iter().map(|&byte| FOLDED[usize::from(byte)]).filter(|&byte| byte != 0) {
+    for number in text.iter().map(|&byte| NUMBERS[usize::from(byte)]).filter(|&number| number != 0)
+    {
         len += 1;
-        let is_next = follows(last, byte);
-        let goes_on = [
-            is_next | follows_on_keyboard(last, byte),
-            follows(byte, last) | follows_on_keyboard(byte, last),
-            follows(before, byte),
-            is_next | (byte == last),
-        ];
-        (before, last) = (last, byte);
+        let number = usize::from(number & 63);
+        let relation = RELATIONS[last][number];
+        let alternates = RELATIONS[before][number] & NEXT;
+        (before, last) = (last, number);
         // Mostly, nothing goes on.
-        if goes_on == [false; KINDS] {
+        if relation | alternates == 0 {
             (current, steps) = ([1; KINDS], 0);
             continue;
         }
+        let is_next = relation & NEXT != 0;
+        let goes_on = [
+            relation & UPWARDS != 0,
+            relation & DOWNWARDS != 0,
+            alternates != 0,
+            relation & (NEXT | SAME) != 0,
+        ];
         steps = if goes_on[3] { steps + usize::from(is_next) } else { 0 };
         for kind in 0..KINDS {
             current[kind] = if goes_on[kind] { current[kind] + 1 } else { 1 };
