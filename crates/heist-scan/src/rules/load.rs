@@ -49,8 +49,8 @@ impl RuleSet {
     ///
     /// # Errors
     ///
-    /// The file or one that it extends cannot be read, is too large, is no TOML, or a value in it is wrong. A field that
-    /// is not understood is no error, but a note.
+    /// The file or one that it extends cannot be read, is too large, is no TOML, or a value in it is wrong. A field
+    /// that is not understood is no error, but a note.
     pub fn load(path: &Path) -> Result<Loaded, RuleError> {
         let text = read_file(path).map_err(|kind| RuleError::new(kind).in_file(path))?;
         load_text(&text, path)
