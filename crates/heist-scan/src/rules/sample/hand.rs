@@ -8,7 +8,7 @@ use heist::XorShift64;
 const LETTERS_AND_DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /// Marks that mean nothing special in quotes, in YAML or in a connection string, and are no mask either.
-const MARKS: &[u8] = b"#!+";
+const MARKS: &[u8] = b"#!";
 
 /// Marks that need no escaping in a URL.
 const MARKS_OF_URLS: &[u8] = b"!-_";
