@@ -155,22 +155,19 @@ fn matches_are_bounded() {
 
 #[test]
 fn examples_are_found_and_counter_examples_are_not() {
-    let compiled = Compiled::all();
-    let rules = RuleSet::builtin();
-    let has_expression = |rule: &Rule| !matches!(rule.pattern, Pattern::Hand(_));
-    let only = RuleSet {
-        rules: rules.rules.into_iter().filter(has_expression).collect(),
-        ..RuleSet::default()
-    };
-    let problems = check_examples(&only, &|text| {
-        compiled
-            .iter()
-            .flat_map(|compiled| {
-                compiled.find(text).into_iter().map(|place| (compiled.rule.id.clone(), place))
-            })
-            .collect()
-    });
-    let findings: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let mut findings = Vec::new();
+    for compiled in Compiled::all() {
+        if matches!(compiled.rule.pattern, Pattern::Hand(_)) {
+            continue;
+        }
+        // One rule at a time: what other rules find in its examples is not asked here.
+        let alone = RuleSet { rules: vec![compiled.rule.clone()], ..RuleSet::default() };
+        let id = &compiled.rule.id;
+        let problems = check_examples(&alone, &|text| {
+            compiled.find(text).into_iter().map(|place| (id.clone(), place)).collect()
+        });
+        findings.extend(problems.iter().map(ToString::to_string));
+    }
     check_none(&findings, "rules are right about their examples");
 }
 
