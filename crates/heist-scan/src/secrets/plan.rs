@@ -3,6 +3,7 @@
 use super::anchors::{LITERAL_BYTES_MIN, anchors_of};
 use super::literal::Literal;
 use super::prefilter::Sought;
+use crate::decode::EscapeKind;
 use crate::hand::Trigger;
 use crate::rules::{HandKind, Pattern, Rule};
 use std::collections::HashMap;
@@ -46,11 +47,6 @@ pub(crate) struct Plan {
     pub(crate) everywhere: Vec<u32>,
 }
 
-/// Escapes of characters that secrets have in them; and of the first letters and digits, for those who escape everything.
-const URL_ESCAPES: [&str; 12] =
-    ["%2b", "%2d", "%2e", "%2f", "%3a", "%3d", "%40", "%5f", "%7e", "%20", "%26", "%25"];
-const JSON_ESCAPE: &str = "\\u00";
-
 impl Plan {
     pub(crate) fn new(rules: &[Rule], decode: bool) -> Self {
         let mut plan = Self::default();
@@ -59,10 +55,13 @@ impl Plan {
             plan.add_rule(index as u32, rule, &mut known);
         }
         if decode {
-            for escape in URL_ESCAPES {
-                plan.add(Literal::either_case(escape.as_bytes()), Use::UrlEscape, &mut known);
+            for (kind, place) in
+                [(EscapeKind::Url, Use::UrlEscape), (EscapeKind::Json, Use::JsonEscape)]
+            {
+                for escape in kind.triggers() {
+                    plan.add(Literal::either_case(escape.as_bytes()), place, &mut known);
+                }
             }
-            plan.add(Literal::exactly(JSON_ESCAPE.as_bytes()), Use::JsonEscape, &mut known);
         }
         plan
     }
