@@ -48,10 +48,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn new(rules: &[Rule], decode: bool) -> Self {
+    /// For these rules. Their longest matches become what their expressions allow, if that is less.
+    pub(crate) fn new(rules: &mut [Rule], decode: bool) -> Self {
         let mut plan = Self::default();
         let mut known = HashMap::new();
-        for (index, rule) in rules.iter().enumerate() {
+        for (index, rule) in rules.iter_mut().enumerate() {
             plan.add_rule(index as u32, rule, &mut known);
         }
         if decode {
@@ -70,7 +71,7 @@ impl Plan {
         &self.uses[usize::from(literal)]
     }
 
-    fn add_rule(&mut self, number: u32, rule: &Rule, known: &mut HashMap<Sought, usize>) {
+    fn add_rule(&mut self, number: u32, rule: &mut Rule, known: &mut HashMap<Sought, usize>) {
         match &rule.pattern {
             Pattern::Path => {}
             Pattern::Hand(kind) => {
@@ -97,7 +98,10 @@ impl Plan {
                     .unicode(false)
                     .build()
                     .parse(pattern);
-                let anchors = hir.ok().as_ref().and_then(anchors_of);
+                let hir = hir.ok();
+                let longest = hir.as_ref().and_then(|hir| hir.properties().maximum_len());
+                rule.max_length = rule.max_length.min(longest.unwrap_or(usize::MAX)).max(1);
+                let anchors = hir.as_ref().and_then(anchors_of);
                 let keywords = keywords(rule);
                 if let Some(anchors) = anchors {
                     for anchor in anchors.literals {
