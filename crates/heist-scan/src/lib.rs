@@ -6,6 +6,8 @@ mod detector;
 mod encoding;
 mod finding;
 mod secret;
+pub mod suppress;
+mod whole_file;
 
 pub use chunk::Chunk;
 pub use confidence::{Confidence, UnknownConfidence};
@@ -13,3 +15,4 @@ pub use detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 pub use encoding::Encoding;
 pub use finding::Finding;
 pub use secret::{Fingerprint, Secret, mask};
+pub use whole_file::WholeFile;
