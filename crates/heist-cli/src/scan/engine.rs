@@ -1,12 +1,13 @@
 //! The scan itself: settings and a detector become a run of the library, and its report what is told of it.
 
 use super::settings::{Settings, is_stdin};
-use super::summary::{Ended, Gap, Skipped};
+use super::summary::{Ended, Gap, Skipped, Summary, Unreported};
 use crate::escape;
 use crate::interrupt::Interrupt;
 use crate::messages::{Messages, ProgressLine, reason};
 use crate::units::{Unit, grouped};
 use heist::trace::ChromeTrace;
+use heist_scan::suppress::BaselineError;
 use heist_scan::{ScanConfig, ScanProgress, ScanReport, SecretDetector, Sink};
 use std::fs::File;
 use std::io::BufWriter;
@@ -76,4 +77,122 @@ fn progress_line(progress: &ScanProgress, elapsed: Duration) -> String {
         Unit::HUMAN.show(now.bytes),
         Unit::HUMAN.show(rate)
     )
+}
+
+fn scan_all(
+    settings: &Settings,
+    detector: &Arc<SecretDetector>,
+    sink: &Arc<dyn Sink>,
+    config: &ScanConfig,
+    progress: &ScanProgress,
+) -> Result<Vec<ScanReport>, String> {
+    let cannot = |error: &dyn std::fmt::Display| {
+        format!("cannot start the scan: {error}; try fewer threads, with -j")
+    };
+    let mut reports = Vec::new();
+    let roots: Vec<PathBuf> =
+        settings.paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
+    if !roots.is_empty() {
+        let (detector, sink) = (Arc::clone(detector), Arc::clone(sink));
+        let report = heist_scan::parallel_scan_dir(&roots, detector, sink, config, progress);
+        reports.push(report.map_err(|error| cannot(&error))?);
+    }
+    if settings.paths.iter().any(|path| is_stdin(path)) {
+        let stdin = std::io::stdin();
+        reports.push(heist_scan::scan_reader(
+            detector,
+            Path::new(STDIN_NAME),
+            stdin,
+            sink,
+            progress,
+        ));
+    }
+    Ok(reports)
+}
+
+/// What is told of a scan. `output_failed`: it was ended because nobody could hear of the rest.
+pub(crate) fn summary(
+    scanned: &Scanned,
+    settings: &Settings,
+    unreported: Unreported,
+    output_failed: bool,
+) -> Summary {
+    let mut summary = Summary {
+        files: 0,
+        bytes: 0,
+        confidence: settings.confidence,
+        unreported,
+        skipped: Skipped::default(),
+        gaps: Vec::new(),
+        gaps_more: 0,
+        ended: None,
+        configuration: settings.configuration.clone(),
+    };
+    for report in &scanned.reports {
+        summary.files += report.files;
+        summary.bytes += report.bytes;
+        summary.skipped.binary += report.binary;
+        summary.skipped.too_large += report.too_large;
+        summary.skipped.special += report.special;
+        summary.skipped.excluded += report.excluded;
+        summary.gaps_more += report.incomplete_more;
+        summary.gaps.extend(
+            report
+                .incomplete
+                .iter()
+                .map(|(path, why)| Gap { path: path.clone(), reason: why.to_string() }),
+        );
+        match report.stopped {
+            Some(heist_scan::Stop::Cancelled) if !output_failed => {
+                summary.ended = Some(Ended::Interrupted);
+            }
+            Some(heist_scan::Stop::Deadline) if summary.ended.is_none() => {
+                summary.ended = Some(Ended::TimedOut);
+            }
+            _ => {}
+        }
+    }
+    summary.gaps.sort_by(|first, second| {
+        let bytes = |gap: &Gap| gap.path.as_os_str().as_encoded_bytes().to_vec();
+        bytes(first).cmp(&bytes(second))
+    });
+    summary
+}
+
+/// Names on stderr what was not scanned.
+pub(crate) fn say_gaps(summary: &Summary, quiet: bool, messages: &Messages) {
+    if let Some(ended) = summary.ended {
+        messages.say(ended.text());
+    }
+    if quiet {
+        return;
+    }
+    for gap in &summary.gaps {
+        let path = escape::for_terminal(gap.path.as_os_str());
+        messages.say(&format!("cannot scan '{path}': {}", gap.reason));
+    }
+    if summary.gaps_more > 0 {
+        messages.say(&format!("... and {} more", grouped(summary.gaps_more)));
+    }
+}
+
+/// What is wrong with a baseline.
+pub(crate) fn baseline_error(error: &BaselineError) -> String {
+    let shown = |path: &Path| escape::for_terminal(path.as_os_str()).into_owned();
+    match error {
+        BaselineError::Read { path, source } => format!(
+            "cannot read the baseline '{}': {}; `heist baseline --output FILE` makes one",
+            shown(path),
+            reason(source)
+        ),
+        BaselineError::Write { path, source } => {
+            format!("cannot write the baseline '{}': {}", shown(path), reason(source))
+        }
+        BaselineError::Invalid { path, reason } => format!(
+            "'{}' is no baseline: {}; mend it, or make a new one with `heist baseline`",
+            shown(path),
+            escape::visible(&reason.replace('\n', " "))
+        ),
+        other => escape::visible(&other.to_string()).into_owned(),
+    }
 }
