@@ -3,11 +3,15 @@
 mod checksum;
 mod chunk;
 mod confidence;
+pub mod decode;
 mod detector;
 mod encoding;
 mod finding;
+pub mod hand;
+pub mod noise;
 pub mod rules;
 mod secret;
+mod secrets;
 pub mod suppress;
 mod whole_file;
 
@@ -22,4 +26,5 @@ pub use rules::{
     RuleSet,
 };
 pub use secret::{Fingerprint, Secret, mask};
+pub use secrets::{DetectorOptions, PrefilterKind, Scratch, SecretDetector};
 pub use whole_file::WholeFile;
