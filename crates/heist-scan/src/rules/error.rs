@@ -38,6 +38,8 @@ pub enum RuleErrorKind {
     TooLarge {
         /// What it is.
         what: &'static str,
+        /// What its size is counted in.
+        unit: &'static str,
         /// How large it is.
         size: usize,
         /// How large it may be.
@@ -45,8 +47,6 @@ pub enum RuleErrorKind {
     },
     /// A rule has no name.
     NoId,
-    /// Two rules have the same name.
-    DuplicateId,
     /// A rule says nothing about what it looks for, or two things at once.
     Pattern(&'static str),
     /// A field has a value that it cannot have.
@@ -65,8 +65,6 @@ pub enum RuleErrorKind {
     },
     /// `extend.url`: rules are never fetched.
     Network(String),
-    /// One file extends another, and so on, too often.
-    ExtendTooDeep(usize),
     /// A name of a rule, or a pattern for names, that no rule has.
     UnknownRule {
         /// The name.
@@ -126,14 +124,13 @@ impl fmt::Display for RuleErrorKind {
             Self::Read(error) => write!(f, "the rules cannot be read: {error}"),
             Self::NotText => write!(f, "the file is not in UTF-8; save it as UTF-8"),
             Self::Toml(problem) => write!(f, "{}", problem.trim_end()),
-            Self::TooLarge { what, size, limit } => {
+            Self::TooLarge { what, unit, size, limit } => {
                 write!(
                     f,
-                    "{what} of {size} is too large: at most {limit}; split it or leave something out"
+                    "{what} with {size} {unit} is too large: at most {limit}; split it or leave something out"
                 )
             }
             Self::NoId => write!(f, "the rule has no `id`; give it a name of its own"),
-            Self::DuplicateId => write!(f, "another rule has the same `id`; rename one of them"),
             Self::Pattern(problem) => f.write_str(problem),
             Self::Value { field, problem } => write!(f, "`{field}`: {problem}"),
             Self::Regex { field, problem } => {
@@ -148,12 +145,6 @@ impl fmt::Display for RuleErrorKind {
                 "`extend.url` ({url}) is not fetched, as nothing is ever taken from the network; download the file and \
                  name it by `extend.path`"
             ),
-            Self::ExtendTooDeep(limit) => {
-                write!(
-                    f,
-                    "files extend each other more than {limit} deep; put some of them together"
-                )
-            }
             Self::UnknownRule { name, nearest: Some(nearest) } => {
                 write!(f, "no rule is called {name:?}; is it {nearest:?}?")
             }

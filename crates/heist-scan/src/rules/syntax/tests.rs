@@ -177,11 +177,11 @@ proptest! {
     #[test]
     fn nothing_panics_and_what_is_translated_stays(picks in prop::collection::vec(0..PIECES.len(), 0..24)) {
         let pattern: String = picks.into_iter().map(|pick| PIECES[pick]).collect();
-        if let Ok(translated) = translate(&pattern) {
-            if let Ok(hir) = parse(&translated) {
-                let again = translate(&translated).expect("it was accepted once");
-                prop_assert_eq!(parse(&again).expect("and parsed"), hir, "{} -> {} -> {}", pattern, translated, again);
-            }
+        if let Ok(translated) = translate(&pattern)
+            && let Ok(hir) = parse(&translated)
+        {
+            let again = translate(&translated).expect("it was accepted once");
+            prop_assert_eq!(parse(&again).expect("and parsed"), hir, "{} -> {} -> {}", pattern, translated, again);
         }
     }
 
