@@ -147,6 +147,14 @@ pub(crate) fn run(arguments: &BaselineArguments, messages: &Arc<Messages>) -> Ex
     if arguments.prune && !prune {
         messages.say("not everything was scanned, so nothing is taken out of the baseline");
     }
+    let mut found: Vec<Found> = found.into_values().collect();
+    if !settings.paths_were_given {
+        for found in &mut found {
+            if let Ok(below) = found.path.strip_prefix(".") {
+                found.path = Arc::from(below);
+            }
+        }
+    }
     let exit = update(baseline, found, prune, arguments, messages);
     if exit == Exit::Success && !summary.is_complete() { Exit::NotAllScanned } else { exit }
 }
@@ -180,12 +188,11 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<Plan, Stri
 
 fn update(
     mut baseline: Baseline,
-    found: HashMap<Fingerprint, Found>,
+    mut found: Vec<Found>,
     prune: bool,
     arguments: &BaselineArguments,
     messages: &Messages,
 ) -> Exit {
-    let mut found: Vec<Found> = found.into_values().collect();
     found.sort_by(|first, second| {
         (&first.path, first.line, &first.rule).cmp(&(&second.path, second.line, &second.rule))
     });

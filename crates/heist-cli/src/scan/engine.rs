@@ -8,7 +8,7 @@ use crate::messages::{Messages, ProgressLine, reason};
 use crate::units::{Unit, grouped};
 use heist::trace::ChromeTrace;
 use heist_scan::suppress::BaselineError;
-use heist_scan::{ScanConfig, ScanProgress, ScanReport, SecretDetector, Sink};
+use heist_scan::{Incomplete, ScanConfig, ScanProgress, ScanReport, SecretDetector, Sink, Stopped};
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::NonZeroUsize;
@@ -24,6 +24,8 @@ pub(crate) const STDIN_NAME: &str = "stdin";
 pub(crate) struct Scanned {
     /// Of the paths, and of stdin.
     pub(crate) reports: Vec<ScanReport>,
+    /// Rules that were needed and could not be used.
+    pub(crate) failed_rules: Vec<String>,
     pub(crate) elapsed: Duration,
 }
 
@@ -59,9 +61,11 @@ pub(crate) fn scan(
         .progress
         .then(|| ProgressLine::start_with(messages, move |elapsed| progress_line(&shown, elapsed)))
         .flatten();
-    let reports = scan_all(settings, &Arc::new(detector), sink, &config, &progress);
+    let detector = Arc::new(detector);
+    let reports = scan_all(settings, &detector, sink, &config, &progress);
     drop(line);
-    Ok(Scanned { reports: reports?, elapsed: started.elapsed() })
+    let failed_rules = detector.failed_rules().map(|rule| rule.id.clone()).collect();
+    Ok(Scanned { reports: reports?, failed_rules, elapsed: started.elapsed() })
 }
 
 fn progress_line(progress: &ScanProgress, elapsed: Duration) -> String {
@@ -73,7 +77,7 @@ fn progress_line(progress: &ScanProgress, elapsed: Duration) -> String {
     };
     format!(
         "{} files  {}  {}/s  {findings}",
-        grouped(now.files),
+        grouped(now.objects),
         Unit::HUMAN.show(now.bytes),
         Unit::HUMAN.show(rate)
     )
@@ -126,6 +130,7 @@ pub(crate) fn summary(
         gaps: Vec::new(),
         gaps_more: 0,
         ended: None,
+        failed_rules: scanned.failed_rules.clone(),
         configuration: settings.configuration.clone(),
     };
     for report in &scanned.reports {
@@ -159,10 +164,25 @@ pub(crate) fn summary(
     summary
 }
 
+/// Why something was not scanned, without what is said of its path.
+fn gap_reason(why: &Incomplete) -> String {
+    match why {
+        Incomplete::Unreadable(error) => reason(error),
+        Incomplete::Walk(error) => reason(&error.source),
+        other => escape::visible(&other.to_string()).into_owned(),
+    }
+}
+
 /// Names on stderr what was not scanned.
 pub(crate) fn say_gaps(summary: &Summary, quiet: bool, messages: &Messages) {
     if let Some(ended) = summary.ended {
         messages.say(ended.text());
+    }
+    for rule in &summary.failed_rules {
+        let rule = escape::visible(rule);
+        messages.say(&format!(
+            "the rule `{rule}` is too large to be used; nothing was looked for with it"
+        ));
     }
     if quiet {
         return;

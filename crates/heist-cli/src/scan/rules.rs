@@ -58,12 +58,12 @@ pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<Secre
         return Err("there is no rule left to look for anything with".into());
     }
     let options = DetectorOptions {
-        noise: settings.noise_filter,
+        noise_filter: settings.noise_filter,
         decode: settings.decode,
         generic: settings.generic,
         ..DetectorOptions::default()
     };
-    SecretDetector::new(rules, options).map_err(|error| shown(&error))
+    Ok(SecretDetector::new(rules, options))
 }
 
 fn shown(error: &RuleError) -> String {

@@ -71,6 +71,8 @@ pub(crate) struct Summary {
     /// How many more there are.
     pub(crate) gaps_more: u64,
     pub(crate) ended: Option<Ended>,
+    /// Rules that were needed and could not be used.
+    pub(crate) failed_rules: Vec<String>,
     /// The configuration file that was used.
     pub(crate) configuration: Option<PathBuf>,
 }
@@ -78,7 +80,7 @@ pub(crate) struct Summary {
 impl Summary {
     /// Whether everything was scanned that should have been.
     pub(crate) fn is_complete(&self) -> bool {
-        self.gaps.is_empty() && self.gaps_more == 0 && self.ended.is_none()
+        self.gap_count() == 0 && self.ended.is_none() && self.failed_rules.is_empty()
     }
 
     /// How many gaps there are.

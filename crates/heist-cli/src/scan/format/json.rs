@@ -15,9 +15,10 @@
 //!
 //! Fields of places are those of `jsonl`. `complete` is false if something in `incomplete` was not scanned, or if the
 //! scan was ended early; then `ended` says by what: `interrupted` or `timeout`. `incomplete_more` counts what is not in
-//! the list. `configuration` is the configuration file that was used, if there was one.
+//! the list. `failed_rules`, if there are any, were needed and could not be used. `configuration` is the configuration file that was used, if there was one.
 
 use super::{Report, path_bytes, write_judgement, write_position};
+use crate::escape::write_json_string;
 use crate::json::{Object, array};
 use crate::scan::place::{Group, Place, groups};
 use crate::scan::summary::{Ended, Summary};
@@ -41,6 +42,11 @@ pub(super) fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()>
         object.end()
     })?;
     object.plain("incomplete_more", summary.gaps_more)?;
+    if !summary.failed_rules.is_empty() {
+        array(object.field("failed_rules")?, &summary.failed_rules, |out, rule| {
+            write_json_string(out, rule.as_bytes())
+        })?;
+    }
     object.end()?;
     out.write_all(b"\n")
 }

@@ -101,11 +101,13 @@ fn write_invocation(report: &Report<'_>, base: &Path, out: &mut impl Write) -> i
     let more = (summary.gaps_more > 0)
         .then(|| format!("{} more paths could not be scanned", summary.gaps_more));
     let ended = summary.ended.map(|ended| ended.text().to_owned());
+    let failed =
+        summary.failed_rules.iter().map(|rule| format!("the rule {rule} could not be used"));
     let notifications: Vec<(Option<&Gap>, String)> = summary
         .gaps
         .iter()
         .map(|gap| (Some(gap), format!("not scanned completely: {}", gap.reason)))
-        .chain(more.into_iter().chain(ended).map(|text| (None, text)))
+        .chain(more.into_iter().chain(ended).chain(failed).map(|text| (None, text)))
         .collect();
     array(invocation.field("toolExecutionNotifications")?, notifications, |out, (gap, text)| {
         let mut notification = Object::begin(out)?;

@@ -93,7 +93,7 @@ fn write_total(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let summary = report.summary;
-    let scanned = format!("{} ({})", files(summary.files), Unit::HUMAN.show(summary.bytes));
+    let scanned = format!("{} ({})", files(summary.files), size(summary.bytes));
     if groups.is_empty() {
         let text = if summary.unreported.unsure > 0 {
             format!("No secrets of {} confidence or more", summary.confidence)
@@ -123,7 +123,7 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         "Not reported: ",
         &[
             (unreported.unsure, &below),
-            (unreported.allowed, "allowed in their lines"),
+            (unreported.allowed, "allowed by a comment"),
             (unreported.in_baseline, "in the baseline"),
             (unreported.ignored, "named by .gitleaksignore"),
         ],
@@ -136,7 +136,7 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         &[
             (skipped.binary, &binary),
             (skipped.too_large, "larger than --max-size"),
-            (skipped.special, "no regular files"),
+            (skipped.special, "special (pipes, sockets, devices)"),
             (skipped.excluded, "excluded"),
         ],
         out,
@@ -146,6 +146,9 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     }
     if let Some(ended) = summary.ended {
         writeln!(out, "Not complete: {}.", ended.text())?;
+    }
+    if !summary.failed_rules.is_empty() {
+        writeln!(out, "Not complete: rules that could not be used; stderr names them.")?;
     }
     match summary.gap_count() {
         0 => Ok(()),
@@ -191,6 +194,11 @@ fn role_of(confidence: Confidence) -> Role {
 /// Bytes of a file, fit to be seen by a terminal.
 fn shown(bytes: &[u8]) -> String {
     escape::visible(&String::from_utf8_lossy(bytes)).into_owned()
+}
+
+/// A size; small ones look like counts without their unit.
+fn size(bytes: u64) -> String {
+    if bytes < 1024 { counted(bytes, "byte", "bytes") } else { Unit::HUMAN.show(bytes) }
 }
 
 fn files(count: u64) -> String {
