@@ -8,7 +8,10 @@ use crate::messages::{Messages, ProgressLine, reason};
 use crate::units::{Unit, grouped};
 use heist::trace::ChromeTrace;
 use heist_scan::suppress::BaselineError;
-use heist_scan::{Incomplete, ScanConfig, ScanProgress, ScanReport, SecretDetector, Sink, Stopped};
+use heist_scan::{
+    Incomplete, ReaderSource, ScanConfig, ScanError, ScanProgress, ScanReport, SecretDetector,
+    Sink, Stopped, parallel_scan_dir, parallel_scan_dir_traced, scan_local_with_progress,
+};
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::NonZeroUsize;
@@ -43,6 +46,7 @@ pub(crate) fn scan(
     interrupt: &Interrupt,
     messages: &Arc<Messages>,
 ) -> Result<Scanned, String> {
+    let trace = settings.trace.as_deref().map(open_trace).transpose()?;
     let started = Instant::now();
     // A time that is too far away never comes.
     let deadline = settings.timeout.and_then(|timeout| started.checked_add(timeout));
@@ -62,8 +66,12 @@ pub(crate) fn scan(
         .then(|| ProgressLine::start_with(messages, move |elapsed| progress_line(&shown, elapsed)))
         .flatten();
     let detector = Arc::new(detector);
-    let reports = scan_all(settings, &detector, sink, &config, &progress);
+    let reports = scan_all(settings, &detector, sink, &config, &progress, trace.as_ref());
     drop(line);
+    if let Some(Err(error)) = trace.map(ChromeTrace::finish) {
+        // The scan is what was asked for; its trace is not worth another exit code.
+        messages.say(&format!("cannot write the trace: {}", reason(&error)));
+    }
     let failed_rules = detector.failed_rules().map(|rule| rule.id.clone()).collect();
     Ok(Scanned { reports: reports?, failed_rules, elapsed: started.elapsed() })
 }
@@ -89,29 +97,40 @@ fn scan_all(
     sink: &Arc<dyn Sink>,
     config: &ScanConfig,
     progress: &ScanProgress,
+    trace: Option<&Trace>,
 ) -> Result<Vec<ScanReport>, String> {
-    let cannot = |error: &dyn std::fmt::Display| {
-        format!("cannot start the scan: {error}; try fewer threads, with -j")
-    };
-    let mut reports = Vec::new();
+    let cannot = |error: ScanError| format!("{error}; try fewer threads, with -j");
     let roots: Vec<PathBuf> =
         settings.paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
+    let shared = || (Arc::clone(detector), Arc::clone(sink));
+    let mut reports = Vec::new();
     if !roots.is_empty() {
-        let (detector, sink) = (Arc::clone(detector), Arc::clone(sink));
-        let report = heist_scan::parallel_scan_dir(&roots, detector, sink, config, progress);
-        reports.push(report.map_err(|error| cannot(&error))?);
+        let (detector, sink) = shared();
+        let report = match trace {
+            None => parallel_scan_dir(&roots, detector, sink, config, progress),
+            Some(trace) => {
+                parallel_scan_dir_traced(&roots, detector, sink, config, progress, trace.clone())
+            }
+        };
+        reports.push(report.map_err(cannot)?);
     }
     if settings.paths.iter().any(|path| is_stdin(path)) {
-        let stdin = std::io::stdin();
-        reports.push(heist_scan::scan_reader(
-            detector,
-            Path::new(STDIN_NAME),
-            stdin,
-            sink,
-            progress,
-        ));
+        let (detector, sink) = shared();
+        let source = ReaderSource::new(STDIN_NAME, std::io::stdin());
+        let report = scan_local_with_progress(detector, source, sink, config, progress);
+        reports.push(report.map_err(cannot)?);
     }
     Ok(reports)
+}
+
+fn open_trace(path: &Path) -> Result<Trace, String> {
+    match File::create(path) {
+        Ok(file) => Ok(ChromeTrace::new(BufWriter::new(file))),
+        Err(error) => {
+            let shown = escape::for_terminal(path.as_os_str());
+            Err(format!("cannot create the trace '{shown}': {}", reason(&error)))
+        }
+    }
 }
 
 /// What is told of a scan. `output_failed`: it was ended because nobody could hear of the rest.
@@ -134,24 +153,26 @@ pub(crate) fn summary(
         configuration: settings.configuration.clone(),
     };
     for report in &scanned.reports {
-        summary.files += report.files;
+        let outcomes = &report.outcomes;
+        summary.files +=
+            outcomes.scanned + outcomes.shrunk + outcomes.grown + outcomes.findings_cut;
         summary.bytes += report.bytes;
-        summary.skipped.binary += report.binary;
-        summary.skipped.too_large += report.too_large;
-        summary.skipped.special += report.special;
-        summary.skipped.excluded += report.excluded;
-        summary.gaps_more += report.incomplete_more;
+        summary.skipped.binary += outcomes.binary;
+        summary.skipped.too_large += outcomes.too_large;
+        summary.skipped.special += outcomes.special;
+        summary.skipped.excluded += outcomes.excluded + report.filtered;
+        summary.gaps_more += report.incomplete_count - report.incomplete.len() as u64;
         summary.gaps.extend(
             report
                 .incomplete
                 .iter()
-                .map(|(path, why)| Gap { path: path.clone(), reason: why.to_string() }),
+                .map(|(path, why)| Gap { path: path.clone(), reason: gap_reason(why) }),
         );
         match report.stopped {
-            Some(heist_scan::Stop::Cancelled) if !output_failed => {
+            Some(Stopped::Cancelled) if !output_failed => {
                 summary.ended = Some(Ended::Interrupted);
             }
-            Some(heist_scan::Stop::Deadline) if summary.ended.is_none() => {
+            Some(Stopped::Deadline) if summary.ended.is_none() => {
                 summary.ended = Some(Ended::TimedOut);
             }
             _ => {}
