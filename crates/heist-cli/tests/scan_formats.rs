@@ -33,7 +33,7 @@ fn text_groups_by_secret_and_says_what_to_do() {
     for expected in [
         "    a.py:2:8\n      key = \"tok_******",
         "    sub/b.txt:1:1\n",
-        "    sub/b.txt:3:15\n",
+        "    sub/b.txt:3:13\n",
         "    sub/c.txt:1:35\n",
         "    high: ",
         "    remedy: Throw it away.\n",

@@ -139,6 +139,15 @@ fn assignment_at(window: &Window<'_>, begin: usize, alphabet: Alphabet) -> Optio
     let Left { key, opening } = operator::key_before(window, begin)?;
     let end = value::end_of_value(window, begin, opening, alphabet)?;
     let quoted = matches!(opening, value::Opening::Quote { .. });
+    if !quoted {
+        // `key: Type = value` and `Authorization: Bearer value`: the first word is not it.
+        let mut rest = window.text[end..].iter().copied();
+        let next = rest.by_ref().find(|&byte| !value::is_space(byte));
+        let spaced = window.text.get(end).is_some_and(|&byte| value::is_space(byte));
+        if spaced && (next == Some(b'=') || operator::is_scheme(&window.text[begin..end])) {
+            return None;
+        }
+    }
     Some(Assignment { key, value: begin..end, quoted })
 }
 

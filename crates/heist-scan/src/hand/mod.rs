@@ -22,12 +22,20 @@
 
 pub mod assignment;
 mod connection;
+mod der;
 mod generic;
+mod json;
 mod jwt;
+mod key_words;
 mod name;
 mod operator;
 mod password;
+mod pem;
 mod private_key;
+mod shape;
+#[cfg(test)]
+mod testing;
+mod url;
 mod url_credentials;
 mod value;
 

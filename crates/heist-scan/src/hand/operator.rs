@@ -56,6 +56,11 @@ pub(super) struct Left {
     pub(super) opening: Opening,
 }
 
+/// Whether it is a word before a credential in a header.
+pub(super) fn is_scheme(word: &[u8]) -> bool {
+    (3..=9).contains(&word.len()) && SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
+}
+
 /// What stands to the left of the value that begins at `begin`.
 pub(super) fn key_before(window: &Window<'_>, begin: usize) -> Option<Left> {
     let text = window.text;
@@ -152,7 +157,7 @@ fn key_before_word(window: &Window<'_>, end: usize) -> Option<Range<usize>> {
     let is_one_of = |words: &[&[u8]], range: &Range<usize>| {
         words.iter().any(|known| text[range.clone()].eq_ignore_ascii_case(known))
     };
-    if word.len() <= 9 && is_one_of(&SCHEMES, &word) {
+    if is_scheme(&text[word.clone()]) {
         let before = *text.get(word.start.checked_sub(1)?)?;
         return match before {
             _ if is_quote(before) => {

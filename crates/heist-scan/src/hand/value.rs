@@ -108,12 +108,24 @@ pub(super) fn end_of_value(
             match text.get(end) {
                 // A call, an index, a block, a generic type: code, not a literal.
                 Some(b'(' | b'[' | b'{' | b'<') => return None,
+                // The letters before a string.
+                Some(&mark)
+                    if is_quote(mark) && end - begin <= 2 && is_prefix(&text[begin..end]) =>
+                {
+                    return None;
+                }
                 Some(_) => end,
                 None => window.ends_object.then_some(end)?,
             }
         }
     };
     (end > begin && end - begin <= VALUE_LENGTH_MAX).then_some(end)
+}
+
+fn is_prefix(letters: &[u8]) -> bool {
+    letters.iter().all(|byte| {
+        matches!(byte | 0x20, b'b' | b'r' | b'f' | b'u' | b'l' | b'#' | b'$' | b'@' | b'`')
+    })
 }
 
 fn closes(text: &[u8], end: usize, mark: u8, backslashes: usize) -> bool {

@@ -253,3 +253,53 @@ impl Loading {
         Ok(assembly.finish())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn the_built_in_rules_are_understood() {
+        let loaded = parse_built_in(&data::FILES).expect("they are rules");
+        assert!(loaded.notes.is_empty(), "{:#?}", loaded.notes);
+        assert!(!loaded.rules.rules.is_empty());
+    }
+
+    /// What is read for a start, without and with what a user's file costs in addition.
+    #[test]
+    #[ignore = "a measurement: run it in release, alone"]
+    fn reading_many_rules_takes_little_time() {
+        let one = |number: usize| {
+            format!(
+                r#"
+[[rules]]
+id = "vendor-{number}-token"
+description = "Token of the vendor number {number}, as it hands them out"
+remedy = "Revoke it in the vendor's console under settings, then tokens; and make a new one."
+regex = """\\b(vnd{number}_[0-9A-Za-z]{{36}})(?:['\"\\s`;]|$)"""
+keywords = ["vnd{number}_", "vendor{number}"]
+confidence = "high"
+entropy = 3.0
+tags = ["vendor", "token"]
+examples = ['''token = "{{secret}}"''', '''VENDOR_TOKEN={{secret}}''', '''-H "Authorization: Bearer {{secret}}"''']
+counterExamples = ['''vnd{number}_short''', '''token = "vnd{number}_${{TOKEN}}"''']
+"#
+            )
+        };
+        let text: String = (0..150).map(one).collect();
+        let fastest = |read: &dyn Fn() -> usize| {
+            let times = (0..50).map(|_| {
+                let start = Instant::now();
+                assert_eq!(read(), 150);
+                start.elapsed()
+            });
+            times.min().expect("some")
+        };
+        let built_in =
+            fastest(&|| parse_built_in(&[("x", &text)]).expect("rules").rules.rules.len());
+        let users = fastest(&|| RuleSet::parse(&text, "x").expect("rules").rules.rules.len());
+        println!("150 rules, {} bytes: built in {built_in:?}, a user's {users:?}", text.len());
+        assert!(built_in < Duration::from_millis(5));
+    }
+}

@@ -35,19 +35,23 @@
 
 mod assembly;
 mod build;
+mod check;
 mod data;
 mod error;
 mod file;
 mod load;
 mod model;
 mod names;
+mod sample;
 mod source;
 pub mod syntax;
 mod value;
 
+pub use check::{Find, Problem, check_examples, check_rule, check_rules};
 pub use error::{RuleError, RuleErrorKind, RuleNote, RulePlace};
 pub use load::Loaded;
 pub use model::{
     Allowlist, Condition, HandKind, MAX_LENGTH_DEFAULT, Pattern, REMEDY_DEFAULT, RegexTarget, Rule,
     RuleSet, UnknownHandKind,
 };
+pub use sample::{Expanded, Sampler, expand_example, sample};

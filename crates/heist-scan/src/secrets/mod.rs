@@ -38,7 +38,7 @@ use encoded::{UTF16_AFTER, UTF16_BEFORE, scan_encoded};
 use examine::{BLOCK_BYTES, Examiner, Text};
 use literal::LITERAL_BYTES_MAX;
 use plan::{Plan, Use};
-use prefilter::{Prefilter, Table};
+use prefilter::Prefilter;
 use rule::{ActiveRule, LINE_REACH};
 use std::borrow::Cow;
 use std::path::Path;
@@ -93,7 +93,7 @@ impl SecretDetector {
             rules.into_iter().filter(|rule| options.generic || !rule.generic).collect();
         let plan = Plan::new(&rules, options.decode);
         let overlap = overlap(&rules, &plan, options.decode);
-        let prefilter = options.prefilter.build(Table::new(plan.literals.clone()));
+        let prefilter = options.prefilter.build(&plan.sought);
         let is_by_path = |rule: &Rule| rule.pattern == Pattern::Path;
         let numbered = rules.iter().enumerate();
         let path_rules =
@@ -136,7 +136,7 @@ fn overlap(rules: &[Rule], plan: &Plan, decode: bool) -> Overlap {
         overlap.before = overlap.before.max(before);
         overlap.after = overlap.after.max(after);
     };
-    let literals = 0..plan.literals.len();
+    let literals = 0..plan.sought.len();
     for place in literals.flat_map(|literal| plan.uses(literal as u16)) {
         match *place {
             Use::Regex { rule, after_max, .. } => {

@@ -2,7 +2,7 @@
 
 use super::anchors::{LITERAL_BYTES_MIN, anchors_of};
 use super::literal::Literal;
-use super::pattern::syntax;
+use super::prefilter::Sought;
 use crate::hand::Trigger;
 use crate::rules::{HandKind, Pattern, Rule};
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ pub(crate) enum Use {
 /// For each literal, which rules are looked for where it stands.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) literals: Vec<Literal>,
+    pub(crate) sought: Vec<Sought>,
     /// In the same order.
     uses: Vec<Vec<Use>>,
     /// Rules that are asked at each run.
@@ -71,7 +71,7 @@ impl Plan {
         &self.uses[usize::from(literal)]
     }
 
-    fn add_rule(&mut self, number: u32, rule: &Rule, known: &mut HashMap<Literal, usize>) {
+    fn add_rule(&mut self, number: u32, rule: &Rule, known: &mut HashMap<Sought, usize>) {
         match &rule.pattern {
             Pattern::Path => {}
             Pattern::Hand(kind) => {
@@ -107,7 +107,8 @@ impl Plan {
                         let after_max = anchor.after_max.filter(|max| *max < furthest);
                         let place =
                             Use::Regex { rule: number, after_min: anchor.after_min, after_max };
-                        self.add(anchor.literal, place, known);
+                        let sought = Sought { literal: anchor.literal, gate: anchor.gate };
+                        self.add_gated(sought, place, known);
                     }
                 } else if keywords.is_empty() {
                     self.everywhere.push(number);
@@ -120,11 +121,15 @@ impl Plan {
         }
     }
 
-    fn add(&mut self, literal: Literal, place: Use, known: &mut HashMap<Literal, usize>) {
-        let number = *known.entry(literal).or_insert_with_key(|literal| {
-            self.literals.push(literal.clone());
+    fn add(&mut self, literal: Literal, place: Use, known: &mut HashMap<Sought, usize>) {
+        self.add_gated(Sought { literal, gate: None }, place, known);
+    }
+
+    fn add_gated(&mut self, sought: Sought, place: Use, known: &mut HashMap<Sought, usize>) {
+        let number = *known.entry(sought).or_insert_with_key(|sought| {
+            self.sought.push(sought.clone());
             self.uses.push(Vec::new());
-            self.literals.len() - 1
+            self.sought.len() - 1
         });
         if !self.uses[number].contains(&place) {
             self.uses[number].push(place);
@@ -140,6 +145,3 @@ fn keywords(rule: &Rule) -> Vec<Literal> {
     }
     rule.keywords.iter().map(|word| Literal::either_case(word.as_bytes()).cut()).collect()
 }
-
-/// The syntax that expressions are parsed with here is that with which they are compiled.
-const _: fn() -> regex_automata::util::syntax::Config = syntax;

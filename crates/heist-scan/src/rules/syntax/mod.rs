@@ -25,6 +25,7 @@
 
 mod class;
 
+use regex_automata::meta::Regex;
 use regex_syntax::hir::Hir;
 use std::borrow::Cow;
 use std::fmt;
@@ -56,6 +57,28 @@ pub fn parse(pattern: &str) -> Result<Hir, SyntaxError> {
         .nest_limit(NEST_LIMIT)
         .build();
     parser.parse(pattern).map_err(|error| SyntaxError(one_line(&error)))
+}
+
+/// How large an expression may become when it is compiled, in bytes.
+const COMPILED_BYTES_MAX: usize = 16 << 20;
+
+/// Compiles what [`parse`] has parsed.
+///
+/// # Errors
+///
+/// It becomes too large.
+pub fn compile(hir: &Hir) -> Result<Regex, SyntaxError> {
+    let config = Regex::config().utf8_empty(false).nfa_size_limit(Some(COMPILED_BYTES_MAX));
+    let regex = Regex::builder().configure(config).build_from_hir(hir);
+    regex.map_err(|error| {
+        let problem = error.size_limit().map_or_else(
+            || error.to_string(),
+            |limit| {
+                format!("it becomes larger than {limit} bytes when it is compiled; repeat less")
+            },
+        );
+        SyntaxError(problem)
+    })
 }
 
 /// What is wrong, without the picture of the expression that comes before it: that can be as long as the expression.

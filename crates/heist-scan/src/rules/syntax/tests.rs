@@ -2,13 +2,12 @@
 
 use super::*;
 use proptest::prelude::*;
-use regex_automata::meta::Regex;
 
 fn regex(pattern: &str) -> Regex {
     let translated = translate(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
     let hir =
         parse(&translated).unwrap_or_else(|error| panic!("{pattern} -> {translated}: {error}"));
-    Regex::builder().build_from_hir(&hir).expect("small enough")
+    compile(&hir).expect("small enough")
 }
 
 /// Whether the whole text is a match.

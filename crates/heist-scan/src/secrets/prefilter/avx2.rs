@@ -6,7 +6,7 @@
 //! over each other.
 
 use super::buckets::{self, Halves};
-use super::{Candidates, Prefilter, RUN_BYTES_MIN, RUN_BYTES_SEEN, Table, begins_run, scalar};
+use super::{Candidates, Prefilter, RUN_BYTES_MIN, RUN_BYTES_SEEN, Tables, begins_run};
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
     _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
@@ -22,7 +22,7 @@ const VECTOR: usize = 32;
 const STEP: usize = 2 * VECTOR;
 
 /// Each group has eight buckets: the bits of a byte.
-const GROUPS: usize = 2;
+const GROUPS: usize = 4;
 
 /// What a step may read: its positions, and the last one's window.
 const STEP_READS: usize = STEP + 3;
@@ -47,7 +47,7 @@ struct ByHalves {
 
 #[derive(Debug)]
 pub(crate) struct Avx2 {
-    table: Arc<Table>,
+    tables: Arc<Tables>,
     groups: [[ByHalves; 4]; GROUPS],
     class: ByHalves,
 }
@@ -59,11 +59,11 @@ const LETTER_HIGH: u8 = 4;
 
 impl Avx2 {
     /// If this machine has the instructions.
-    pub(crate) fn new(table: &Arc<Table>) -> Option<Self> {
+    pub(crate) fn new(tables: &Arc<Tables>) -> Option<Self> {
         if !std::arch::is_x86_feature_detected!("avx2") {
             return None;
         }
-        let buckets = buckets::assign(table, GROUPS * 8);
+        let buckets = buckets::assign(&tables.anywhere, GROUPS * 8);
         let bits = |group: usize, byte: usize, has: &dyn Fn(Halves) -> bool| -> u8 {
             (0..8).map(|bit| u8::from(has(buckets[group * 8 + bit][byte])) << bit).sum()
         };
@@ -90,18 +90,25 @@ impl Avx2 {
                 _ => 0,
             }),
         };
-        Some(Self { table: Arc::clone(table), groups, class })
+        Some(Self { tables: Arc::clone(tables), groups, class })
     }
 
     #[target_feature(enable = "avx2")]
     fn sweep_vectors(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
-        let windows_end = (owned.end + self.table.window_at_max()).min(text.len());
+        // A literal's window begins up to so far after the literal, and a run is known by its twelfth byte.
+        let windows_end = (owned.end + self.tables.anywhere.window_at_max()).min(text.len());
+        let runs_end = owned.end + self.tables.gate_max + RUN_BYTES_MIN - 1;
+        let end = windows_end.max(runs_end.min(text.len()));
         let mut runs = Runs::before(text, owned.start);
         let mut at = owned.start;
-        while at + STEP <= windows_end && at + STEP_READS <= text.len() {
-            let step: &[u8; STEP_READS] = match text[at..at + STEP_READS].try_into() {
-                Ok(step) => step,
-                Err(_) => break,
+        while at < end {
+            let padded;
+            let step: &[u8; STEP_READS] = match text[at..].first_chunk() {
+                Some(step) => step,
+                None => {
+                    padded = pad(&text[at..]);
+                    &padded
+                }
             };
             let (first, first_class) = self.look(step, 0);
             let (second, second_class) = self.look(step, VECTOR);
@@ -109,30 +116,21 @@ impl Avx2 {
             while windows != 0 {
                 let window = at + windows.trailing_zeros() as usize;
                 windows &= windows - 1;
-                self.table.look_up(text, window, &owned, found);
+                if window < windows_end {
+                    self.tables.anywhere.look_up(text, window, &owned, found);
+                }
             }
             let mut reached = runs.step(u64::from(first_class) | u64::from(second_class) << VECTOR);
             while reached != 0 {
                 let twelfth = at + reached.trailing_zeros() as usize;
                 reached &= reached - 1;
                 let begin = twelfth + 1 - RUN_BYTES_MIN;
-                if begin >= owned.start && begin < owned.end && self.has_digit(text, begin) {
+                self.tables.look_up_at_run(text, begin, &owned, found);
+                if owned.contains(&begin) && self.has_digit(text, begin) {
                     found.runs.push(begin);
                 }
             }
             at += STEP;
-        }
-        scalar::sweep_windows(&self.table, text, at..windows_end, &owned, found);
-        // Runs that had not reached their length before `at`.
-        let mut begin = (at + 1).saturating_sub(RUN_BYTES_MIN).max(owned.start);
-        if begin > 0 && begin > owned.start {
-            // Not one that is under way already.
-            while begin < owned.end && text[begin - 1].is_ascii_alphanumeric() {
-                begin += 1;
-            }
-        }
-        if begin < owned.end {
-            scalar::sweep_runs(text, begin..owned.end, found);
         }
     }
 
@@ -198,6 +196,14 @@ fn load(step: &[u8; STEP_READS], from: usize) -> __m256i {
     let bytes = &step[from..from + VECTOR];
     // SAFETY: the slice has the 32 bytes that are read; the load needs no alignment.
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+/// The last bytes of a text, and zeros: no literal and no run has any.
+#[cold]
+fn pad(rest: &[u8]) -> [u8; STEP_READS] {
+    let mut padded = [0; STEP_READS];
+    padded[..rest.len()].copy_from_slice(rest);
+    padded
 }
 
 /// The low and the high half of each byte.

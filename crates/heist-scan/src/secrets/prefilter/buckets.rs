@@ -37,9 +37,9 @@ pub(super) type Bucket = [Halves; WINDOW_BYTES];
 /// Spreads a table's literals over `count` buckets.
 pub(super) fn assign(table: &Table, count: usize) -> Vec<Bucket> {
     let odds = Odds::new();
-    let mut windows: Vec<(f64, Bucket)> = (0..table.literals().len())
-        .map(|number| {
-            let window = table.window(number);
+    let mut windows: Vec<(f64, Bucket)> = table
+        .windows()
+        .map(|window| {
             let bucket: Bucket = std::array::from_fn(|at| Halves::of(window.get(at)));
             (odds.of_bucket(&bucket), bucket)
         })

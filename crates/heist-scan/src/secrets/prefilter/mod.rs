@@ -15,11 +15,12 @@ mod scalar;
 mod table;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use avx2::Avx2;
-pub(crate) use naive::Naive;
-pub(crate) use scalar::Scalar;
-pub(crate) use table::Table;
+use avx2::Avx2;
+use naive::Naive;
+use scalar::Scalar;
+use table::Table;
 
+use super::literal::{Literal, WINDOW_BYTES};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,6 +30,15 @@ pub(crate) const RUN_BYTES_MIN: usize = 12;
 
 /// A run must have a digit within so many bytes.
 pub(crate) const RUN_BYTES_SEEN: usize = 64;
+
+/// A literal that is looked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Sought {
+    pub(crate) literal: Literal,
+    /// How far after its beginning a run of letters and digits must begin, if one must: then it may be passed over where
+    /// none does.
+    pub(crate) gate: Option<usize>,
+}
 
 /// A literal that begins somewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,19 +83,72 @@ pub enum PrefilterKind {
 }
 
 impl PrefilterKind {
-    /// The prefilter of this kind for these literals.
-    pub(crate) fn build(self, table: Table) -> Box<dyn Prefilter> {
-        let table = Arc::new(table);
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Auto => match Avx2::new(&table) {
-                Some(avx2) => Box::new(avx2),
-                None => Box::new(Scalar(table)),
-            },
-            #[cfg(not(target_arch = "x86_64"))]
-            Self::Auto => Box::new(Scalar(table)),
-            Self::Scalar => Box::new(Scalar(table)),
-            Self::Off => Box::new(Naive(table)),
+    /// The prefilter of this kind for these literals, which are known by their numbers from then on.
+    pub(crate) fn build(self, sought: &[Sought]) -> Box<dyn Prefilter> {
+        assert!(sought.len() < usize::from(u16::MAX), "a literal's number has 16 bits");
+        if self == Self::Off {
+            return Box::new(Naive(sought.to_vec()));
+        }
+        let tables = Arc::new(Tables::new(sought));
+        #[cfg(target_arch = "x86_64")]
+        if self == Self::Auto
+            && let Some(avx2) = Avx2::new(&tables)
+        {
+            return Box::new(avx2);
+        }
+        Box::new(Scalar(tables))
+    }
+}
+
+/// The literals: those that can stand anywhere, and those that only stand where a run begins.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    anywhere: Table,
+    at_runs: Table,
+    /// How far after a literal's beginning the run can begin.
+    gate_max: usize,
+}
+
+impl Tables {
+    fn new(sought: &[Sought]) -> Self {
+        let mut anywhere = Vec::new();
+        let mut at_runs = Vec::new();
+        let mut gate_max = 0;
+        for (number, Sought { literal, gate }) in sought.iter().enumerate() {
+            let number = number as u16;
+            // The window ends where the run begins, or, if there is nothing before the run, begins there.
+            let window_at = match *gate {
+                Some(0) => Some(0),
+                Some(gate) => gate
+                    .checked_sub(WINDOW_BYTES)
+                    .or((gate == 3 && literal.len() == 3).then_some(0)),
+                None => None,
+            };
+            match (window_at, gate) {
+                (Some(window_at), Some(gate)) => {
+                    gate_max = gate_max.max(*gate);
+                    at_runs.push((number, literal.clone(), window_at));
+                }
+                _ => anywhere.push((number, literal.clone(), literal.window())),
+            }
+        }
+        Self { anywhere: Table::new(anywhere), at_runs: Table::new(at_runs), gate_max }
+    }
+
+    /// Adds the literals that lead to the run of at least [`RUN_BYTES_MIN`] that begins at `run`.
+    #[inline]
+    fn look_up_at_run(
+        &self,
+        text: &[u8],
+        run: usize,
+        owned: &Range<usize>,
+        found: &mut Candidates,
+    ) {
+        // Literals of three bytes before the run have a window that begins there; of all others it has four.
+        for back in [4, 3, 0] {
+            if let Some(window) = run.checked_sub(back) {
+                self.at_runs.look_up(text, window, owned, found);
+            }
         }
     }
 }
@@ -115,6 +178,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::sync::LazyLock;
+
+    fn sought() -> Vec<Sought> {
+        let free = literals().into_iter().map(|literal| Sought { literal, gate: None });
+        let gated =
+            [("abcd", 0), ("xyz_", 4), ("ef_", 3), ("x_abc", 2), ("bcd-ab", 4), ("gha_b", 4)];
+        let gated = gated.map(|(text, gate)| {
+            let literal = Literal::either_case(text.as_bytes());
+            Sought { literal, gate: Some(gate) }
+        });
+        free.chain(gated).collect()
+    }
+
+    fn is_open(text: &[u8], hit: AnchorHit) -> bool {
+        let Some(gate) = sought()[usize::from(hit.literal)].gate else { return true };
+        // One that is too near its literal's beginning for a window of its own is looked for anywhere.
+        let is_looked_for_anywhere = gate == 2;
+        let run = hit.at + gate;
+        let len = text[run..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let begins = run == 0 || !text[run - 1].is_ascii_alphanumeric();
+        is_looked_for_anywhere || begins && len >= RUN_BYTES_MIN
+    }
 
     fn literals() -> Vec<Literal> {
         let mut literals: Vec<Literal> = (0..150_u32)
@@ -146,6 +230,10 @@ mod tests {
             3 => proptest::sample::select(literals()).prop_map(|literal| {
                 literal.bytes().iter().map(|byte| byte.byte).collect()
             }),
+            2 => (proptest::sample::select(sought()), "[ _]?", "[a-f0-9]{0,20}").prop_map(|(sought, before, after)| {
+                let literal = sought.literal.bytes().iter().map(|byte| byte.byte);
+                before.bytes().chain(literal).chain(after.bytes()).collect()
+            }),
             1 => proptest::sample::select(vec![b"://".to_vec(), b"-----BEGIN".to_vec()]),
         ];
         proptest::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat())
@@ -153,7 +241,7 @@ mod tests {
 
     /// Built once: what is tested is the sweep.
     static PREFILTERS: LazyLock<[Box<dyn Prefilter>; 3]> =
-        LazyLock::new(|| KINDS.map(|kind| kind.build(Table::new(literals()))));
+        LazyLock::new(|| KINDS.map(|kind| kind.build(&sought())));
 
     const KINDS: [PrefilterKind; 3] =
         [PrefilterKind::Off, PrefilterKind::Scalar, PrefilterKind::Auto];
@@ -179,8 +267,11 @@ mod tests {
         fn all_prefilters_find_the_same(text in texts(), cuts in proptest::collection::vec(0_usize..800, 0..4)) {
             let mut cuts = cuts;
             cuts.sort_unstable();
-            let expected = sweep(PrefilterKind::Off, &text, &[]);
-            for kind in KINDS {
+            let mut expected = sweep(PrefilterKind::Off, &text, &[]);
+            prop_assert_eq!(&sweep(PrefilterKind::Off, &text, &cuts), &expected);
+            // A literal whose gate is shut need not be found.
+            expected.anchors.retain(|hit| is_open(&text, *hit));
+            for kind in [PrefilterKind::Scalar, PrefilterKind::Auto] {
                 prop_assert_eq!(&sweep(kind, &text, &cuts), &expected, "{:?}", kind);
             }
         }

@@ -1,46 +1,38 @@
-//! [`Scalar`]: four bytes at each position looked up in the table.
+//! [`Scalar`]: four bytes at each position looked up in a table.
 
-use super::{Candidates, Prefilter, Table, begins_run};
+use super::{Candidates, Prefilter, RUN_BYTES_MIN, Tables, begins_run};
 use std::ops::Range;
 use std::sync::Arc;
 
 #[derive(Debug)]
-pub(crate) struct Scalar(pub(crate) Arc<Table>);
+pub(crate) struct Scalar(pub(crate) Arc<Tables>);
 
 impl Prefilter for Scalar {
     fn sweep(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
-        let windows = owned.start..(owned.end + self.0.window_at_max()).min(text.len());
-        sweep_windows(&self.0, text, windows, &owned, found);
-        sweep_runs(text, owned, found);
+        let anywhere = &self.0.anywhere;
+        for window in owned.start..(owned.end + anywhere.window_at_max()).min(text.len()) {
+            anywhere.look_up(text, window, &owned, found);
+        }
+        self.sweep_runs(text, owned, found);
     }
 }
 
-/// Adds the literals whose windows begin in `windows`, and which themselves begin in `owned`.
-pub(super) fn sweep_windows(
-    table: &Table,
-    text: &[u8],
-    windows: Range<usize>,
-    owned: &Range<usize>,
-    found: &mut Candidates,
-) {
-    for window in windows {
-        table.look_up(text, window, owned, found);
-    }
-}
-
-/// Adds the runs that begin in `owned`.
-pub(super) fn sweep_runs(text: &[u8], owned: Range<usize>, found: &mut Candidates) {
-    let mut at = owned.start;
-    while at < owned.end {
-        if !text[at].is_ascii_alphanumeric() {
-            at += 1;
-            continue;
+impl Scalar {
+    fn sweep_runs(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
+        let end = (owned.end + self.0.gate_max).min(text.len());
+        let mut at = owned.start;
+        while at < end {
+            let rest = &text[at..];
+            let run =
+                rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
+            let begins = at == 0 || !text[at - 1].is_ascii_alphanumeric();
+            if begins && run >= RUN_BYTES_MIN {
+                self.0.look_up_at_run(text, at, &owned, found);
+                if owned.contains(&at) && begins_run(text, at) {
+                    found.runs.push(at);
+                }
+            }
+            at += run + 1;
         }
-        if begins_run(text, at) {
-            found.runs.push(at);
-        }
-        // The next run can only begin after this one.
-        let rest = &text[at..owned.end];
-        at += rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
     }
 }

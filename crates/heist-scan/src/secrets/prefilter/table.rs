@@ -3,7 +3,7 @@
 //! Windows are looked up without regard to case (a bit of each byte is set), so that one look-up serves literals in one
 //! case and in either; what is found is compared in full.
 
-use super::super::literal::{Literal, WINDOW_BYTES};
+use super::super::literal::{Literal, LiteralByte, WINDOW_BYTES};
 use super::{AnchorHit, Candidates};
 use std::ops::Range;
 
@@ -16,39 +16,45 @@ const FOLD: u32 = 0x2020_2020;
 /// The first three bytes of a window: literals of three bytes have no more.
 const THREE_BYTES: u32 = 0x00ff_ffff;
 
+/// No entry has this place.
 const NONE: u16 = u16::MAX;
 
 /// Which literals have a given window.
 #[derive(Debug)]
 pub(crate) struct Table {
-    literals: Vec<Literal>,
-    /// Where each literal's window begins in it.
-    window_at: Vec<u8>,
+    entries: Vec<Entry>,
     window_at_max: usize,
     has_short: bool,
     /// Which hashes any window has: small, so that it stays in the fastest cache.
     known: Box<[u64]>,
-    /// The first literal of each hash, and for each literal the next one.
+    /// The first entry of each hash.
     first: Box<[u16]>,
-    next: Vec<u16>,
+}
+
+/// A literal, and where its window is.
+#[derive(Debug)]
+struct Entry {
+    literal: Literal,
+    /// Its number among all literals, those of other tables included.
+    number: u16,
+    /// Where its window begins in it.
+    window_at: usize,
+    /// The next entry of the same hash.
+    next: u16,
 }
 
 impl Table {
-    /// Of these literals, which are known by their numbers from then on.
-    pub(crate) fn new(literals: Vec<Literal>) -> Self {
-        assert!(literals.len() < usize::from(NONE), "a literal's number has 16 bits");
+    /// Of these literals, each with its number and where its window begins.
+    pub(crate) fn new(literals: impl IntoIterator<Item = (u16, Literal, usize)>) -> Self {
         let mut table = Self {
-            window_at: Vec::new(),
+            entries: Vec::new(),
             window_at_max: 0,
             has_short: false,
             known: vec![0; 1 << (HASH_BITS - 6)].into(),
             first: vec![NONE; 1 << HASH_BITS].into(),
-            next: Vec::new(),
-            literals,
         };
-        for (number, literal) in table.literals.iter().enumerate() {
-            let at = literal.window();
-            let window = &literal.bytes()[at..(at + WINDOW_BYTES).min(literal.len())];
+        for (number, literal, window_at) in literals {
+            let window = window(&literal, window_at);
             let mut bytes = [0; WINDOW_BYTES];
             for (byte, wanted) in bytes.iter_mut().zip(window) {
                 *byte = wanted.byte;
@@ -58,16 +64,11 @@ impl Table {
             let hash = hash(if is_short { folded & THREE_BYTES } else { folded });
             table.has_short |= is_short;
             table.known[hash / 64] |= 1 << (hash % 64);
-            table.next.push(table.first[hash]);
-            table.first[hash] = number as u16;
-            table.window_at.push(at as u8);
-            table.window_at_max = table.window_at_max.max(at);
+            table.window_at_max = table.window_at_max.max(window_at);
+            let next = std::mem::replace(&mut table.first[hash], table.entries.len() as u16);
+            table.entries.push(Entry { literal, number, window_at, next });
         }
         table
-    }
-
-    pub(crate) fn literals(&self) -> &[Literal] {
-        &self.literals
     }
 
     /// How far after a literal's beginning its window can begin.
@@ -75,11 +76,9 @@ impl Table {
         self.window_at_max
     }
 
-    /// What a literal's window can be, byte by byte; fewer than four if the literal has no more.
-    pub(crate) fn window(&self, number: usize) -> &[super::super::literal::LiteralByte] {
-        let at = usize::from(self.window_at[number]);
-        let literal = self.literals[number].bytes();
-        &literal[at..(at + WINDOW_BYTES).min(literal.len())]
+    /// What the windows are, byte by byte; fewer than four if the literal has no more.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = &[LiteralByte]> {
+        self.entries.iter().map(|entry| window(&entry.literal, entry.window_at))
     }
 
     /// Adds the literals whose window begins at `window`, and which begin in `owned`.
@@ -122,18 +121,21 @@ impl Table {
         owned: &Range<usize>,
         found: &mut Candidates,
     ) {
-        let mut number = self.first[hash];
-        while number != NONE {
-            let index = usize::from(number);
-            if let Some(at) = window.checked_sub(usize::from(self.window_at[index]))
+        let mut next = self.first[hash];
+        while let Some(entry) = self.entries.get(usize::from(next)) {
+            if let Some(at) = window.checked_sub(entry.window_at)
                 && owned.contains(&at)
-                && self.literals[index].stands_at(text, at)
+                && entry.literal.stands_at(text, at)
             {
-                found.anchors.push(AnchorHit { at, literal: number });
+                found.anchors.push(AnchorHit { at, literal: entry.number });
             }
-            number = self.next[index];
+            next = entry.next;
         }
     }
+}
+
+fn window(literal: &Literal, at: usize) -> &[LiteralByte] {
+    &literal.bytes()[at..(at + WINDOW_BYTES).min(literal.len())]
 }
 
 /// The bytes from `at` on, of which there are fewer than four, and zeros.
