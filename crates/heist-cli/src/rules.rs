@@ -241,8 +241,13 @@ fn test(
             1 => "1 problem".to_owned(),
             count => format!("{} problems", grouped(count as u64)),
         };
-        let (count, examples) = (grouped(count as u64), grouped(examples as u64));
-        writeln!(out, "{count} rules, {examples} examples and counter-examples: {verdict}")
+        let rules = if count == 1 {
+            "1 rule".to_owned()
+        } else {
+            format!("{} rules", grouped(count as u64))
+        };
+        let examples = grouped(examples as u64);
+        writeln!(out, "{rules}, {examples} examples and counter-examples: {verdict}")
     };
     let written = report();
     let exit = if problems.is_empty() { Exit::Success } else { Exit::Incomplete };

@@ -43,8 +43,8 @@ fn rules_of_a_file_are_listed() {
     let path = scene.path("rules.toml");
     let listed = text(&rules(&["list", "--rules", path.to_str().expect("UTF-8")]));
     let expected = "\
-fair-token   medium   Fair token of a test
 faint-token  low      Faint token of a test
+fair-token   medium   Fair token of a test
 test-token   high     Token of a test
 ";
     assert_eq!(listed, expected);
@@ -62,7 +62,7 @@ fn rules_are_tested() {
         check(&format!("{good}examples = ['x = {{secret}}']\ncounterExamples = ['mine_short']\n"));
     assert_eq!(
         (code(&output), &*text(&output)),
-        (0, "1 rules, 2 examples and counter-examples: all as they should be\n")
+        (0, "1 rule, 2 examples and counter-examples: all as they should be\n")
     );
     let output =
         check(&format!("{good}examples = ['mine_short']\ncounterExamples = ['x = {{secret}}']\n"));

@@ -71,6 +71,37 @@ fn stdin_is_scanned() {
 }
 
 #[test]
+fn stdin_that_says_nothing_is_not_waited_for_for_ever() {
+    let scene = Scene::new();
+    let mut command = scene.heist("scan", ["--timeout", "300ms", "-"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let pipe = child.stdin.take().expect("a pipe");
+    let output = child.wait_with_output().expect("it ends");
+    drop(pipe);
+    assert_eq!(code(&output), 2);
+    assert!(errors(&output).contains("the time is over"), "{}", errors(&output));
+}
+
+#[test]
+fn a_file_can_be_a_secret_by_its_name() {
+    let scene = Scene::new();
+    let path = scene.path("rules.toml");
+    let rule = "[[rules]]\nid = 'key-file'\ndescription = 'Key file'\npath = '\\.key$'\n";
+    fs::write(&path, rule).expect("a file");
+    scene.file("a/x.key", "anything");
+    scene.file("a/y.key", "anything");
+    let output = scene.scan::<&str>([]);
+    assert_eq!(code(&output), 1, "{}", errors(&output));
+    let printed = text(&output);
+    assert!(printed.contains("Key file  the file itself  ("), "{printed}");
+    assert!(
+        printed.contains("    a/x.key\n") && printed.contains("2 secrets in 2 places"),
+        "{printed}"
+    );
+}
+
+#[test]
 fn what_is_scanned_can_be_chosen() {
     let scene = Scene::new();
     let secret = |seed| token("tok_", seed);
@@ -107,6 +138,7 @@ fn what_is_scanned_can_be_chosen() {
         scene.places(&["--exclude", "!**/.git/objects"]),
         with(&["sub/.git/objects/ab/cd:1"], &[])
     );
+    assert_eq!(scene.places(&["--exclude", "vendor", "vendor", ".env"]), [".env:1"]);
     assert_eq!(scene.places(&["--follow"]), with(&["link/y:1"], &[]));
     assert_eq!(scene.places(&["link"]), ["link/y:1"], "a PATH is followed");
     let report = json(&scene.scan(["-f", "json", "--max-size", "10K", "--exclude", "vendor"]));
@@ -149,7 +181,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_scanned() {
     let directory = scene.file("shut/x", token("tok_", 2)).parent().expect("it has one").to_owned();
     scene.file("open", token("tok_", 3));
     for closed in [&file, &directory] {
-        fs::set_permissions(closed, Permissions::from_mode(0)).expect("mine");
+        fs::set_permissions(closed, Permissions::from_mode(0o000)).expect("mine");
     }
     let run = |arguments: &[&str]| as_somebody_else(scene.heist("scan", arguments));
     if let (Some(found), Some(none), Some(report)) =

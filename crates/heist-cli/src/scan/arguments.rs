@@ -141,7 +141,7 @@ pub(crate) struct SelectionArguments {
     /// Leave out what matches GLOB, with everything in it. May be given several times
     ///
     /// GLOB is written as in a `.gitignore`: `*.o` matches names at any depth, `/build` only at the top, `tmp/` only
-    /// directories, and `!GLOB` is not left out after all. `.git/objects` is left out unless `!.git/objects` is given.
+    /// directories, and `!GLOB` is not left out after all. `.git/objects` is left out unless `!**/.git/objects` is given.
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
 

@@ -1,6 +1,7 @@
 //! The scan itself: settings and a detector become a run of the library, and its report what is told of it.
 
 use super::settings::{Settings, is_stdin};
+use super::stdin::Stdin;
 use super::summary::{Ended, Gap, Skipped, Summary, Unreported};
 use crate::escape;
 use crate::interrupt::Interrupt;
@@ -66,7 +67,8 @@ pub(crate) fn scan(
         .then(|| ProgressLine::start_with(messages, move |elapsed| progress_line(&shown, elapsed)))
         .flatten();
     let detector = Arc::new(detector);
-    let reports = scan_all(settings, &detector, sink, &config, &progress, trace.as_ref());
+    let stdin = Stdin::new(interrupt.token(), deadline);
+    let reports = scan_all(settings, &detector, sink, &config, &progress, trace.as_ref(), stdin);
     drop(line);
     if let Some(Err(error)) = trace.map(ChromeTrace::finish) {
         // The scan is what was asked for; its trace is not worth another exit code.
@@ -98,6 +100,7 @@ fn scan_all(
     config: &ScanConfig,
     progress: &ScanProgress,
     trace: Option<&Trace>,
+    stdin: Stdin,
 ) -> Result<Vec<ScanReport>, String> {
     let cannot = |error: ScanError| format!("{error}; try fewer threads, with -j");
     let roots: Vec<PathBuf> =
@@ -116,7 +119,7 @@ fn scan_all(
     }
     if settings.paths.iter().any(|path| is_stdin(path)) {
         let (detector, sink) = shared();
-        let source = ReaderSource::new(STDIN_NAME, std::io::stdin());
+        let source = ReaderSource::new(STDIN_NAME, stdin);
         let report = scan_local_with_progress(detector, source, sink, config, progress);
         reports.push(report.map_err(cannot)?);
     }

@@ -13,6 +13,7 @@
 //! | `run` | one run of the command, and its exit code |
 //! | `format`, `summary` | what can be printed |
 //! | `output` | stdout, or a file that is whole or not there |
+//! | `stdin` | stdin, which may keep one waiting |
 //! | `stats` | how it went |
 
 pub(crate) mod arguments;
@@ -26,6 +27,7 @@ pub(crate) mod rules;
 mod run;
 pub(crate) mod settings;
 mod stats;
+mod stdin;
 pub(crate) mod summary;
 pub(crate) mod suppression;
 

@@ -17,7 +17,7 @@ const GIT_OBJECTS: &str = "**/.git/objects";
 /// What is to be done, for `heist scan` and `heist baseline`.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// What is scanned; `-` is stdin. Never empty.
+    /// What is scanned; `-` is stdin.
     pub(crate) paths: Vec<PathBuf>,
     /// Whether `paths` is what was asked for, or what is scanned if nothing was.
     pub(crate) paths_were_given: bool,
@@ -110,9 +110,18 @@ impl Settings {
         let list = |given: &[String], configured: &[String]| {
             if given.is_empty() { configured.to_vec() } else { given.to_vec() }
         };
+        let filter = filter(selection, configuration)?;
+        let mut roots = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
+        // As in a directory: of `*`, say, what is excluded is left out.
+        for at in (0..roots.len()).rev() {
+            let excluded = filter.excludes_root(&roots[at]);
+            if excluded.map_err(|error| format!("--exclude: {error}"))? && !is_stdin(&roots[at]) {
+                roots.remove(at);
+            }
+        }
         let follow = flag(selection.follow, selection.no_follow, configuration.follow);
         Ok(Self {
-            paths: if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() },
+            paths: roots,
             paths_were_given: !paths.is_empty(),
             configuration: configuration.path.clone(),
             baseline: baseline.map(Path::to_owned).or_else(|| configuration.baseline.clone()),
@@ -132,7 +141,7 @@ impl Settings {
             ),
             decode: !flag(detection.no_decode, detection.decode, configuration.no_decode),
             max_size: selection.max_size.or(configuration.max_size),
-            filter: filter(selection, configuration)?,
+            filter,
             binary: flag(selection.binary, selection.no_binary, configuration.binary),
             symlinks: if follow { Symlinks::Always } else { Symlinks::Roots },
             one_file_system: flag(

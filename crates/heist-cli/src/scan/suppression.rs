@@ -76,6 +76,12 @@ impl Suppression {
         self.own.extend(path.canonicalize());
     }
 
+    fn is_own(&self, path: &Path) -> bool {
+        // The system is asked only about what has the right name: there may be many findings.
+        let has_name = self.own.iter().any(|own| own.file_name() == path.file_name());
+        has_name && path.canonicalize().is_ok_and(|path| self.own.contains(&path))
+    }
+
     /// Why a finding is not reported; `None` if it is.
     pub(crate) fn check(&self, finding: &Finding) -> Option<Known> {
         if finding.allowed {
@@ -87,9 +93,7 @@ impl Suppression {
         if self.ignored.iter().any(|(directory, ignored)| is_ignored(directory, ignored, finding)) {
             return Some(Known::Ignored);
         }
-        // (The system is asked last, and only about files that have something in them.)
-        let is_own = || finding.path.canonicalize().is_ok_and(|path| self.own.contains(&path));
-        (!self.own.is_empty() && is_own()).then_some(Known::Own)
+        self.is_own(&finding.path).then_some(Known::Own)
     }
 }
 

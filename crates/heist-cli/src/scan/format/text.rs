@@ -30,11 +30,14 @@ pub(super) fn write(report: &Report<'_>, look: Look, out: &mut impl Write) -> io
 fn write_group(group: &Group<'_>, look: Look, out: &mut impl Write) -> io::Result<()> {
     let surest = group.surest();
     let colors = look.colors;
+    // Of a file that is a secret by its name there is nothing to be masked.
+    let secret =
+        if surest.offset.is_empty() { "the file itself".to_owned() } else { shown(&surest.secret) };
     writeln!(
         out,
         "{}  {}  {}",
         colors.paint(Role::Heading, escape::visible(&surest.description)),
-        colors.paint(Role::Alarm, shown(&surest.secret)),
+        colors.paint(Role::Alarm, secret),
         colors.paint(
             Role::Faint,
             format_args!("({}, {})", escape::visible(&surest.rule), surest.fingerprint)
