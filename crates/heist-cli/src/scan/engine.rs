@@ -18,6 +18,7 @@ use std::io::BufWriter;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// What stdin is called in reports.
@@ -30,6 +31,8 @@ pub(crate) struct Scanned {
     pub(crate) reports: Vec<ScanReport>,
     /// Rules that were needed and could not be used.
     pub(crate) failed_rules: Vec<String>,
+    /// Why stdin was not read to its end, if the scan was over before.
+    stdin_ended: Option<Ended>,
     pub(crate) elapsed: Duration,
 }
 
@@ -68,6 +71,7 @@ pub(crate) fn scan(
         .flatten();
     let detector = Arc::new(detector);
     let stdin = Stdin::new(interrupt.token(), deadline);
+    let is_cut = stdin.is_cut();
     let reports = scan_all(settings, &detector, sink, &config, &progress, trace.as_ref(), stdin);
     drop(line);
     if let Some(Err(error)) = trace.map(ChromeTrace::finish) {
@@ -75,7 +79,12 @@ pub(crate) fn scan(
         messages.say(&format!("cannot write the trace: {}", reason(&error)));
     }
     let failed_rules = detector.failed_rules().map(|rule| rule.id.clone()).collect();
-    Ok(Scanned { reports: reports?, failed_rules, elapsed: started.elapsed() })
+    let cut = is_cut.load(Ordering::Acquire);
+    let stdin_ended = cut.then(|| match interrupt.token().is_cancelled() {
+        true => Ended::Interrupted,
+        false => Ended::TimedOut,
+    });
+    Ok(Scanned { reports: reports?, failed_rules, stdin_ended, elapsed: started.elapsed() })
 }
 
 fn progress_line(progress: &ScanProgress, elapsed: Duration) -> String {
@@ -151,7 +160,7 @@ pub(crate) fn summary(
         skipped: Skipped::default(),
         gaps: Vec::new(),
         gaps_more: 0,
-        ended: None,
+        ended: scanned.stdin_ended.filter(|_| !output_failed),
         failed_rules: scanned.failed_rules.clone(),
         configuration: settings.configuration.clone(),
     };

@@ -1,8 +1,11 @@
 //! [`Stdin`]: stdin as something to be scanned. Whoever types there, or has not begun to, can be waited for no longer
-//! than the scan may take.
+//! than the scan may take. What was cut is no end: it is an error, or a scan that was ended would look like one that is
+//! complete.
 
 use heist::CancelToken;
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often it is looked whether the scan is to end.
@@ -14,11 +17,17 @@ pub(super) struct Stdin {
     stdin: io::Stdin,
     cancel: CancelToken,
     deadline: Option<Instant>,
+    is_cut: Arc<AtomicBool>,
 }
 
 impl Stdin {
     pub(super) fn new(cancel: CancelToken, deadline: Option<Instant>) -> Self {
-        Self { stdin: io::stdin(), cancel, deadline }
+        Self { stdin: io::stdin(), cancel, deadline, is_cut: Arc::default() }
+    }
+
+    /// Will be true if the scan was over before stdin was.
+    pub(super) fn is_cut(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_cut)
     }
 
     fn is_over(&self) -> bool {
@@ -31,8 +40,11 @@ impl Read for Stdin {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.is_over() {
-                // The scan knows why, and that this is not the end.
-                return Ok(0);
+                self.is_cut.store(true, Ordering::Release);
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "the scan was over before its end",
+                ));
             }
             if is_ready(&self.stdin, LOOK)? {
                 return self.stdin.read(buffer);
