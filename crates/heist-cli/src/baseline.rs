@@ -1,7 +1,7 @@
 //! `heist baseline`: makes the secrets that are there now known, so that `heist scan --baseline` reports only new ones.
 //!
-//! Invariant: the file is replaced whole, after the scan; it never has a secret in it. What was known stays known unless
-//! `--prune` is given and everything was scanned.
+//! Invariant: the file is replaced whole, after the scan; it never has a secret in it. What was known stays known
+//! unless `--prune` is given and everything was scanned.
 
 use crate::escape;
 use crate::exit::Exit;
@@ -38,8 +38,8 @@ Exit codes:
 
 /// Make the secrets that are there now known, so that a scan reports only new ones
 ///
-/// Scans as `heist scan` does and writes what it finds into a baseline. A file that is there is updated: new secrets are
-/// added, and all others stay.
+/// Scans as `heist scan` does and writes what it finds into a baseline. A file that is there is updated: new secrets
+/// are added, and all others stay.
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP, after_help = AFTER_HELP)]
 pub(crate) struct BaselineArguments {

@@ -1,7 +1,7 @@
 //! [`Object`]: writes a JSON object field by field, without keeping it.
 //!
-//! Invariant: what is written is JSON if every object that is begun is ended. What a terminal must not see is escaped, so
-//! output can be shown as it is.
+//! Invariant: what is written is JSON if every object that is begun is ended. What a terminal must not see is
+//! escaped, so output can be shown as it is.
 
 use crate::escape::{write_base64, write_json_string};
 use std::io::{self, Write};

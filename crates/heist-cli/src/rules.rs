@@ -36,10 +36,11 @@ pub(crate) enum RulesCommand {
         #[arg(short, long, value_name = "FILE")]
         rules: Vec<PathBuf>,
     },
-    /// Check the rules of a file: that they can be used, find their examples, and find nothing in their counter-examples
+    /// Check the rules of a file: that they can be used, find their examples, and find nothing in their
+    /// counter-examples
     ///
-    /// In an example, `{secret}` stands for a generated secret of the rule's form; in a counter-example also `{wrong}`, for
-    /// one of the right form whose checksum is wrong. Ends with 1 if a rule fails.
+    /// In an example, `{secret}` stands for a generated secret of the rule's form; in a counter-example also
+    /// `{wrong}`, for one of the right form whose checksum is wrong. Ends with 1 if a rule fails.
     Test {
         /// A file of rules, written for heist or gitleaks
         file: PathBuf,

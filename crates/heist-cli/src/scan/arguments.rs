@@ -27,9 +27,9 @@ What is not reported:
 
 Configuration:
   A heist.toml in the directory of the first PATH or above it, else in the current directory or above. Its keys are
-  the long options, without the dashes: `confidence = \"high\"`, `exclude = [\"*.lock\"]`, `no-generic = true`. What is on
-  the command line wins; --exclude adds to it. Each flag has an opposite: --binary and --no-binary, --no-generic and
-  --generic.
+  the long options, without the dashes: `confidence = \"high\"`, `exclude = [\"*.lock\"]`, `no-generic = true`.
+  What is on the command line wins; --exclude adds to it. Each flag has an opposite: --binary and --no-binary,
+  --no-generic and --generic.
 
 Exit codes:
   0    nothing was found, and everything was scanned
@@ -141,7 +141,8 @@ pub(crate) struct SelectionArguments {
     /// Leave out what matches GLOB, with everything in it. May be given several times
     ///
     /// GLOB is written as in a `.gitignore`: `*.o` matches names at any depth, `/build` only at the top, `tmp/` only
-    /// directories, and `!GLOB` is not left out after all. `.git/objects` is left out unless `!**/.git/objects` is given.
+    /// directories, and `!GLOB` is not left out after all. `.git/objects` is left out unless `!**/.git/objects` is
+    /// given.
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
 

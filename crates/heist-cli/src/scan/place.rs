@@ -1,5 +1,5 @@
-//! [`Place`]: what is kept and shown of a finding. Secrets are masked here, once and for all: what prints a place cannot
-//! show more than is in it.
+//! [`Place`]: what is kept and shown of a finding. Secrets are masked here, once and for all: what prints a place
+//! cannot show more than is in it.
 
 use heist_scan::{Confidence, Encoding, Finding, Fingerprint};
 use std::borrow::Cow;

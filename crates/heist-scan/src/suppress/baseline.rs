@@ -1,7 +1,7 @@
 //! [`Baseline`]: the secrets that somebody has looked at, known by their keyed hashes.
 //!
-//! The file is TOML, one line for each secret, in the order of the hashes, so that a change of one secret is a change of
-//! one line:
+//! The file is TOML, one line for each secret, in the order of the hashes, so that a change of one secret is a change
+//! of one line:
 //!
 //! ```toml
 //! version = 1
@@ -11,9 +11,9 @@
 //! ]
 //! ```
 //!
-//! Invariants: no secret is ever in it; only the fingerprint counts, so an entry holds for its secret wherever that moves.
-//! The key is random and the file's own, so hashes of two files have nothing in common. Not guaranteed: whoever has the
-//! file has the key, and can try guesses; a secret that can be guessed is one that has to be changed.
+//! Invariants: no secret is ever in it; only the fingerprint counts, so an entry holds for its secret wherever that
+//! moves. The key is random and the file's own, so hashes of two files have nothing in common. Not guaranteed:
+//! whoever has the file has the key, and can try guesses; a secret that can be guessed is one that has to be changed.
 
 use crate::secret::{Fingerprint, Secret};
 use crate::whole_file::WholeFile;

@@ -14,8 +14,9 @@
 //! ```
 //!
 //! Fields of places are those of `jsonl`. `complete` is false if something in `incomplete` was not scanned, or if the
-//! scan was ended early; then `ended` says by what: `interrupted` or `timeout`. `incomplete_more` counts what is not in
-//! the list. `failed_rules`, if there are any, were needed and could not be used. `configuration` is the configuration file that was used, if there was one.
+//! scan was ended early; then `ended` says by what: `interrupted` or `timeout`. `incomplete_more` counts what is not
+//! in the list. `failed_rules`, if there are any, were needed and could not be used. `configuration` is the
+//! configuration file that was used, if there was one.
 
 use super::{Report, path_bytes, write_judgement, write_position};
 use crate::escape::write_json_string;

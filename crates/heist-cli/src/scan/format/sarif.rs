@@ -4,8 +4,8 @@
 //! - `partialFingerprints` has `secret/v1`, the secret's fingerprint, and `occurrence/v1`, the same with the number of
 //!   the place among those of its secret: both stay when lines move.
 //! - Paths are relative to `SRCROOT`, the current directory, if they are below it.
-//! - Columns count UTF-16 code units, as the format wants them. Where the text of a line cannot be read again (stdin, or
-//!   the file has changed) they count bytes; `byteOffset` and `byteLength` are always those of the scan.
+//! - Columns count UTF-16 code units, as the format wants them. Where the text of a line cannot be read again (stdin,
+//!   or the file has changed) they count bytes; `byteOffset` and `byteLength` are always those of the scan.
 //! - `invocations` tells whether everything was scanned, and what was not.
 
 use super::{Report, uri};
