@@ -47,6 +47,42 @@ fn exit_codes_say_what_came_of_it() {
     assert_eq!((code(&quiet), errors(&quiet)), (2, String::new()));
 }
 
+/// A GitHub token that nobody was given: its checksum is right, so nothing else looks like it.
+fn github_token() -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let body = (token("", 5) + &token("", 6))[..30].to_owned();
+    let mut crc = !0_u32;
+    for byte in body.bytes() {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+        }
+    }
+    let mut rest = !crc;
+    let mut digits = [0; 6];
+    for digit in digits.iter_mut().rev() {
+        *digit = DIGITS[rest as usize % 62];
+        rest /= 62;
+    }
+    format!("{}{body}{}", ["gh", "p_"].concat(), String::from_utf8_lossy(&digits))
+}
+
+#[test]
+fn the_built_in_rules_find_a_planted_secret_and_say_what_to_do() {
+    let scene = Scene::new();
+    let secret = github_token();
+    scene.file("deploy/release.sh", format!("#!/bin/sh\nexport TOKEN={secret}\n"));
+    let mut command = plain();
+    command.args(["scan", "--no-config"]).current_dir(scene.tree());
+    let output = run(command);
+    let printed = text(&output);
+    assert_eq!(code(&output), 1, "{printed}{}", errors(&output));
+    assert!(printed.contains("    deploy/release.sh:2:14\n      export TOKEN=gh"), "{printed}");
+    assert!(printed.contains("    certain: ") && printed.contains("    remedy: "), "{printed}");
+    assert!(printed.contains("1 secret in 1 place (1 certain), in 1 file"), "{printed}");
+    assert!(!printed.contains(&secret[8..30]), "{printed}");
+}
+
 #[test]
 fn stdin_is_scanned() {
     let scene = Scene::new();
