@@ -56,11 +56,12 @@ impl WholeFile {
     fn create_as(path: &Path, private: bool) -> io::Result<Self> {
         // A link that leads nowhere is what it is: its target cannot be told from here.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        match fs::metadata(&target) {
-            Ok(metadata) if metadata.is_dir() => {
+        let replaced = fs::metadata(&target).ok();
+        match &replaced {
+            Some(metadata) if metadata.is_dir() => {
                 return Err(io::Error::from(io::ErrorKind::IsADirectory));
             }
-            Ok(metadata) if !metadata.is_file() => {
+            Some(metadata) if !metadata.is_file() => {
                 let file = OpenOptions::new().write(true).open(&target)?;
                 return Ok(Self { file, names: None });
             }
@@ -78,7 +79,14 @@ impl WholeFile {
             options.write(true).create_new(true);
             restrict(&mut options, private);
             match options.open(&other) {
-                Ok(file) => return Ok(Self { file, names: Some((other, target)) }),
+                Ok(file) => {
+                    let unfinished = Self { file, names: Some((other, target)) };
+                    if let Some(metadata) = replaced.filter(|_| !private) {
+                        // Who may read it is not to change.
+                        unfinished.file.set_permissions(metadata.permissions())?;
+                    }
+                    return Ok(unfinished);
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -186,6 +194,11 @@ mod tests {
         assert_eq!(fs::read(&path).expect("it is there"), b"after");
         let mode = path.metadata().expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        let mut file = WholeFile::create(&path).expect("it can be made");
+        file.write_all(b"again").expect("there is room");
+        file.commit().expect("it is renamed");
+        let mode = path.metadata().expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "who may read it does not change");
         let mut null = WholeFile::create("/dev/null".as_ref()).expect("a device");
         assert_eq!(null.unfinished(), None);
         null.write_all(b"gone").expect("it takes everything");

@@ -57,6 +57,11 @@ impl Place {
         }
     }
 
+    /// What its rule finds, where more comes in the same line.
+    pub(crate) fn title(&self) -> &str {
+        self.description.trim_end_matches('.')
+    }
+
     /// By path, then by where it is in it. No two places are equal in all of this.
     fn order(&self) -> impl Ord + '_ {
         let path = self.path.as_os_str().as_encoded_bytes();

@@ -5,10 +5,10 @@
 //!  "not_reported": {"below_confidence": 4, "allowed": 0, "in_baseline": 1, "ignored": 0},
 //!  "skipped": {"binary": 2, "too_large": 0, "special": 0, "excluded": 1},
 //!  "secrets": [
-//!    {"fingerprint": "32 hexadecimal digits", "rule": "github-pat", "description": "GitHub personal access token",
+//!    {"fingerprint": "32 hexadecimal digits", "rule": "github-personal-token", "description": "A GitHub token.",
 //!     "remedy": "Revoke it", "confidence": "certain", "secret": "ghp_******2f", "places": [
-//!       {"rule": "github-pat", "path": "src/a.rs", "line": 3, "column": 9, "end_line": 3, "end_column": 49,
-//!        "offset": 71, "length": 40, "confidence": "certain", "reason": "its checksum holds", "encoding": "plain",
+//!       {"rule": "github-personal-token", "path": "src/a.rs", "line": 3, "column": 9, "end_line": 3,
+//!        "end_column": 49, "offset": 71, "length": 40, "confidence": "certain", "reason": "its checksum holds", "encoding": "plain",
 //!        "excerpt": "let token = \"ghp_******2f\";"}]}],
 //!  "incomplete": [{"path": "closed", "reason": "Permission denied"}], "incomplete_more": 0}
 //! ```

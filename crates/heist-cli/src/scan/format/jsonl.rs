@@ -1,7 +1,7 @@
 //! `--format jsonl`: an object for each place, each in a line of its own.
 //!
 //! ```json
-//! {"rule": "github-pat", "description": "GitHub personal access token", "path": "src/a.rs", "line": 3, "column": 9,
+//! {"rule": "github-personal-token", "description": "A GitHub token.", "path": "src/a.rs", "line": 3, "column": 9,
 //!  "end_line": 3, "end_column": 49, "offset": 71, "length": 40, "fingerprint": "32 hexadecimal digits",
 //!  "confidence": "certain", "reason": "its checksum holds", "encoding": "plain", "secret": "ghp_******2f",
 //!  "excerpt": "let token = \"ghp_******2f\";"}

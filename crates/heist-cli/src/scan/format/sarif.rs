@@ -142,7 +142,11 @@ fn write_result(
     result.text("level", level(place.confidence))?;
     let text = format!(
         "{}: {} ({} confidence: {}). {}",
-        place.description, secret, place.confidence, place.reason, place.remedy
+        place.title(),
+        secret,
+        place.confidence,
+        place.reason,
+        place.remedy
     );
     write_message(&mut result, "message", &escape::visible(&text))?;
     array(result.field("locations")?, [place], |out, place| {

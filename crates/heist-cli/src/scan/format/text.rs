@@ -36,7 +36,7 @@ fn write_group(group: &Group<'_>, look: Look, out: &mut impl Write) -> io::Resul
     writeln!(
         out,
         "{}  {}  {}",
-        colors.paint(Role::Heading, escape::visible(&surest.description)),
+        colors.paint(Role::Heading, escape::visible(surest.title())),
         colors.paint(Role::Alarm, secret),
         colors.paint(
             Role::Faint,
