@@ -50,6 +50,27 @@ impl EscapeKind {
         }
     }
 
+    /// Those at which a scan asks whether a decode begins: of characters that secrets have in them, and that stand for
+    /// themselves unless somebody escapes them. In whatever case.
+    #[must_use]
+    pub fn triggers(self) -> &'static [&'static str] {
+        match self {
+            Self::Url => &[
+                "%20", "%25", "%26", "%2b", "%2d", "%2e", "%2f", "%3a", "%3d", "%40", "%5f", "%7e",
+            ],
+            Self::Json => &["\\u00"],
+        }
+    }
+
+    /// Whether an escape at which a scan asks begins at `at`.
+    fn is_trigger(self, text: &[u8], at: usize) -> bool {
+        let stands = |trigger: &&str| {
+            let there = text.get(at..at + trigger.len());
+            there.is_some_and(|there| there.eq_ignore_ascii_case(trigger.as_bytes()))
+        };
+        self.triggers().iter().any(stands) && self.is_at(text, at)
+    }
+
     /// Whether an escape begins at `at`.
     fn is_at(self, text: &[u8], at: usize) -> bool {
         text.get(at) == Some(&self.mark())
@@ -58,18 +79,19 @@ impl EscapeKind {
     }
 }
 
-/// Whether a decode is to begin at the escape at `at`: the first one of its stretch, or the first one after a while
-/// without any, or the first one in its cell of the object's grid. `offset` is the object's offset of `text[0]`.
+/// Whether a decode is to begin at the escape at `at`, one of the [triggers](EscapeKind::triggers): the first one of its
+/// stretch, or the first one after a while without any, or the first one in its cell of the object's grid. `offset` is
+/// the object's offset of `text[0]`.
 #[must_use]
 pub fn escape_starts(kind: EscapeKind, text: &[u8], at: usize, offset: u64) -> bool {
-    if !kind.is_at(text, at) {
+    if !kind.is_trigger(text, at) {
         return false;
     }
     for behind in (at.saturating_sub(TAIL)..at).rev() {
         if kind.is_break(text[behind]) || cell(offset, behind) != cell(offset, at) {
             return true;
         }
-        if text[behind] == kind.mark() && kind.is_at(text, behind) {
+        if text[behind] == kind.mark() && kind.is_trigger(text, behind) {
             return false;
         }
     }

@@ -204,7 +204,7 @@ fn check_texts(rule: &Rule, find: &Find<'_>, texts: &mut Vec<String>) {
     }
 }
 
-/// What is wrong with what was found. Never shows a whole secret: the example's own text has none.
+/// What is wrong with what was found. The secret that it shows is a made one.
 fn judge(
     example: &str,
     wanted: bool,

@@ -185,7 +185,7 @@ impl Examiner {
         let (window, from) = cut(text, at, ASSIGNMENT_REACH);
         let Some(found) = assignment::from_key(&window) else { return };
         let regex: &LazyRegex = &detector.rules[rule as usize].regex;
-        if regex.matches_all(&window.text[found.value.clone()], &mut self.caches[rule as usize]) {
+        if regex.is_match_with(&window.text[found.value.clone()], &mut self.caches[rule as usize]) {
             let secret = found.value.start + from..found.value.end + from;
             let whole = (found.key.start + from).min(secret.start)..secret.end;
             self.judge(detector, text, rule, whole, secret, None);

@@ -89,9 +89,9 @@ impl SecretDetector {
     #[must_use]
     pub fn new(rules: RuleSet, options: DetectorOptions) -> Self {
         let RuleSet { rules, allowlists } = rules;
-        let rules: Vec<Rule> =
+        let mut rules: Vec<Rule> =
             rules.into_iter().filter(|rule| options.generic || !rule.generic).collect();
-        let plan = Plan::new(&rules, options.decode);
+        let plan = Plan::new(&mut rules, options.decode);
         let overlap = overlap(&rules, &plan, options.decode);
         let prefilter = options.prefilter.build(&plan.sought);
         let is_by_path = |rule: &Rule| rule.pattern == Pattern::Path;

@@ -45,12 +45,11 @@ impl LazyRegex {
         self.get().is_some_and(|regex| regex.is_match(Input::new(text)))
     }
 
-    /// Whether all of `text` matches: the longest match at its beginning ends at its end.
-    pub(crate) fn matches_all(&self, text: &[u8], cache: &mut Option<Cache>) -> bool {
+    /// Whether there is a match anywhere, with a worker's cache.
+    pub(crate) fn is_match_with(&self, text: &[u8], cache: &mut Option<Cache>) -> bool {
         self.get().is_some_and(|regex| {
             let cache = cache.get_or_insert_with(|| regex.create_cache());
-            let input = Input::new(text).anchored(Anchored::Yes);
-            regex.search_with(cache, &input).is_some_and(|found| found.end() == text.len())
+            regex.search_half_with(cache, &Input::new(text).earliest(true)).is_some()
         })
     }
 

@@ -3,6 +3,7 @@
 use super::anchors::{LITERAL_BYTES_MIN, anchors_of};
 use super::literal::Literal;
 use super::prefilter::Sought;
+use crate::decode::EscapeKind;
 use crate::hand::Trigger;
 use crate::rules::{HandKind, Pattern, Rule};
 use std::collections::HashMap;
@@ -46,23 +47,22 @@ pub(crate) struct Plan {
     pub(crate) everywhere: Vec<u32>,
 }
 
-/// Escapes of characters that secrets have in them; and of the first letters and digits, for those who escape everything.
-const URL_ESCAPES: [&str; 12] =
-    ["%2b", "%2d", "%2e", "%2f", "%3a", "%3d", "%40", "%5f", "%7e", "%20", "%26", "%25"];
-const JSON_ESCAPE: &str = "\\u00";
-
 impl Plan {
-    pub(crate) fn new(rules: &[Rule], decode: bool) -> Self {
+    /// For these rules. Their longest matches become what their expressions allow, if that is less.
+    pub(crate) fn new(rules: &mut [Rule], decode: bool) -> Self {
         let mut plan = Self::default();
         let mut known = HashMap::new();
-        for (index, rule) in rules.iter().enumerate() {
+        for (index, rule) in rules.iter_mut().enumerate() {
             plan.add_rule(index as u32, rule, &mut known);
         }
         if decode {
-            for escape in URL_ESCAPES {
-                plan.add(Literal::either_case(escape.as_bytes()), Use::UrlEscape, &mut known);
+            for (kind, place) in
+                [(EscapeKind::Url, Use::UrlEscape), (EscapeKind::Json, Use::JsonEscape)]
+            {
+                for escape in kind.triggers() {
+                    plan.add(Literal::either_case(escape.as_bytes()), place, &mut known);
+                }
             }
-            plan.add(Literal::exactly(JSON_ESCAPE.as_bytes()), Use::JsonEscape, &mut known);
         }
         plan
     }
@@ -71,7 +71,7 @@ impl Plan {
         &self.uses[usize::from(literal)]
     }
 
-    fn add_rule(&mut self, number: u32, rule: &Rule, known: &mut HashMap<Sought, usize>) {
+    fn add_rule(&mut self, number: u32, rule: &mut Rule, known: &mut HashMap<Sought, usize>) {
         match &rule.pattern {
             Pattern::Path => {}
             Pattern::Hand(kind) => {
@@ -98,7 +98,10 @@ impl Plan {
                     .unicode(false)
                     .build()
                     .parse(pattern);
-                let anchors = hir.ok().as_ref().and_then(anchors_of);
+                let hir = hir.ok();
+                let longest = hir.as_ref().and_then(|hir| hir.properties().maximum_len());
+                rule.max_length = rule.max_length.min(longest.unwrap_or(usize::MAX)).max(1);
+                let anchors = hir.as_ref().and_then(anchors_of);
                 let keywords = keywords(rule);
                 if let Some(anchors) = anchors {
                     for anchor in anchors.literals {

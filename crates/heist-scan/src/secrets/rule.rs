@@ -47,9 +47,9 @@ pub(crate) struct Found {
 impl ActiveRule {
     pub(crate) fn new(rule: Rule) -> Self {
         let regex = match &rule.pattern {
-            Pattern::Regex(pattern) | Pattern::Assignment(pattern) => {
-                LazyRegex::new(pattern.clone())
-            }
+            Pattern::Regex(pattern) => LazyRegex::new(pattern.clone()),
+            // All of the value, whichever alternative that takes.
+            Pattern::Assignment(pattern) => LazyRegex::new(format!(r"\A(?:{pattern})\z")),
             Pattern::Hand(_) | Pattern::Path => LazyRegex::new(""),
         };
         let needs_keyword = matches!(rule.pattern, Pattern::Regex(_)) && !rule.keywords.is_empty();
