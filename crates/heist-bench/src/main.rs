@@ -20,6 +20,7 @@ mod reference_executor;
 mod reference_gate;
 mod report;
 mod runtimes;
+mod scan;
 mod suite;
 mod thread_stats;
 mod walk;
@@ -53,6 +54,8 @@ enum Suite {
     Blocking(suite::blocking::Options),
     /// Walks of whole trees against du, diskus, fd and others, each a process of its own.
     Walk(suite::walk::Options),
+    /// Scans of whole trees for secrets against kingfisher, gitleaks and others, and how right each is.
+    Scan(suite::scan::Options),
     /// The least that a walk of a tree costs; a contender of `walk`.
     #[command(hide = true)]
     Floor(walk::floor::Options),
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Suite::Runtime(options) => suite::runtime::run(&options),
         Suite::Blocking(options) => suite::blocking::run(&options),
         Suite::Walk(options) => suite::walk::run(&options),
+        Suite::Scan(options) => suite::scan::run(&options),
         Suite::Floor(options) => walk::floor::run(&options),
         Suite::Library(options) => walk::libraries::run(&options),
         Suite::HeistWalk(options) => walk::heist_walk::run(&options),

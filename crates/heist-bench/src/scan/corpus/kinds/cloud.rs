@@ -1,0 +1,70 @@
+//! Tokens of clouds, hosting, networks and databases.
+
+use super::super::alphabet::{base64, bech32, bytes, draw};
+use super::{Form, Kind, Token};
+use crate::walk::trees::random::Random;
+
+pub(super) const KINDS: &[Kind] = &[
+    Kind::typical("aws-access-key-id", "aws access key id", "AKIA{t16}"),
+    Kind::named("aws-secret-access-key", "aws secret access key", "{B40}"),
+    Kind::typical("google-api-key", "google api key", "AIzaSy{b33}"),
+    Kind::typical("google-client-secret", "google client secret", "GOCSPX-{b28}"),
+    Kind::typical("google-access-token", "google access token", "ya29.{b180}"),
+    Kind::made(
+        "azure-storage-key",
+        "azure storage connection string",
+        Form::Typical,
+        azure_storage,
+    ),
+    Kind::typical("azure-client-secret", "azure client secret", "{w3}8Q~{w34}"),
+    Kind::typical("digitalocean", "digitalocean token", "dop_v1_{h64}"),
+    Kind::typical("heroku", "heroku api key", "HRKU-AA{b58}"),
+    Kind::typical("alibaba", "alibaba access key", "LTAI5t{w18}"),
+    Kind::typical("tencent", "tencent secret id", "AKID{w32}"),
+    Kind::typical("fly-io", "fly api token", "fo1_{b43}"),
+    Kind::typical("netlify", "netlify auth token", "nfp_{w36}"),
+    Kind::typical("planetscale", "planetscale password", "pscale_pw_{b43}"),
+    Kind::typical("supabase", "supabase access token", "sbp_{h40}"),
+    Kind::typical("databricks", "databricks token", "dapi{h32}"),
+    Kind::typical("cloudflare-origin-ca", "cloudflare origin ca key", "v1.0-{h24}-{h146}"),
+    Kind::typical("tailscale", "tailscale auth key", "tskey-auth-k{w10}CNTRL-{w32}"),
+    Kind::typical("mapbox-secret", "mapbox token", "sk.eyJ1Ijoi{w80}.{b22}"),
+    Kind::typical("dropbox-short-lived", "dropbox token", "sl.u.{b140}"),
+    Kind::made("age", "age key", Form::Typical, age),
+    Kind::made("1password-secret-key", "op secret key", Form::Typical, one_password),
+];
+
+/// As the portal shows it: a key of 64 bytes among other fields.
+fn azure_storage(random: &mut Random) -> Token {
+    let account = draw(random, 'l', 11);
+    let key = base64(&bytes(random, 64));
+    Token {
+        text: format!(
+            "DefaultEndpointsProtocol=https;AccountName={account};AccountKey={key};\
+             EndpointSuffix=core.windows.net"
+        ),
+        secret: key,
+    }
+}
+
+/// An X25519 identity.
+fn age(random: &mut Random) -> Token {
+    Token::whole(bech32("age-secret-key-", &bytes(random, 32)).to_uppercase())
+}
+
+fn one_password(random: &mut Random) -> Token {
+    let groups = [6, 11, 5, 5, 5].map(|count| draw(random, 'A', count));
+    Token::whole(format!("A3-{}", groups.join("-")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identities_are_as_long_as_published() {
+        let token = age(&mut Random::new(1)).text;
+        assert_eq!(token.len(), 74);
+        assert!(token.starts_with(concat!("AGE-SECRET", "-KEY-1")));
+    }
+}
