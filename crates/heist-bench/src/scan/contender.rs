@@ -113,7 +113,7 @@ pub(crate) const ALL: &[Contender] = &[
     Contender {
         name: "detect-secrets",
         program: Program::OnPath(&["detect-secrets"]),
-        arguments: &["scan", "--all-files", "--no-verify", TREE],
+        arguments: &["-C", TREE, "scan", "--all-files", "--no-verify"],
         format: Format::DetectSecrets,
     },
     Contender {

@@ -108,8 +108,8 @@ fn truffle_hog(object: &Value) -> Option<Finding> {
     let texts = ["Raw", "RawV2"].iter().filter_map(|field| string(&object[field]));
     Some(Finding {
         path: string(&place["file"])?,
-        // Old versions do not say, and some say 0.
-        lines: one_line(&place["line"]).filter(|lines| *lines.start() > 0),
+        // Some versions count lines from 0, some from 1, and some leave them out.
+        lines: None,
         texts: texts.filter(|text| !text.is_empty()).collect(),
     })
 }
@@ -182,7 +182,7 @@ mod tests {
         );
         check(
             Format::TruffleHog,
-            "{\"SourceMetadata\":{\"Data\":{\"Filesystem\":{\"file\":\"/t/a\"}}},\"Raw\":\"s\",\"RawV2\":\"\"}\n",
+            "{\"SourceMetadata\":{\"Data\":{\"Filesystem\":{\"file\":\"/t/a\",\"line\":4}}},\"Raw\":\"s\",\"RawV2\":\"\"}\n",
             &[("/t/a", None, &["s"])],
         );
         check(

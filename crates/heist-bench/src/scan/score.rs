@@ -70,7 +70,7 @@ impl Score {
             by_file.entry(&item.file).or_default().push(index);
         }
         let mut reported = vec![false; corpus.items.len()];
-        let mut wrong: BTreeSet<(String, u64)> = BTreeSet::new();
+        let mut wrong: BTreeSet<((String, u64), String)> = BTreeSet::new();
         let mut lines: BTreeSet<(String, u64)> = BTreeSet::new();
         for finding in findings {
             let file = finding.below(root).unwrap_or_else(|| finding.path.clone());
@@ -86,7 +86,12 @@ impl Score {
             }
             lines.insert((file.clone(), line));
             if owners.is_empty() {
-                wrong.insert((file, line));
+                // Without lines only their texts tell two wrong ones apart.
+                let text = match finding.lines {
+                    Some(_) => String::new(),
+                    None => finding.texts.concat(),
+                };
+                wrong.insert(((file, line), text));
             }
         }
         Self::from_marks(corpus, &by_file, &reported, &wrong, &lines)
@@ -96,7 +101,7 @@ impl Score {
         corpus: &Corpus,
         by_file: &HashMap<&str, Vec<usize>>,
         reported: &[bool],
-        wrong: &BTreeSet<(String, u64)>,
+        wrong: &BTreeSet<((String, u64), String)>,
         lines: &BTreeSet<(String, u64)>,
     ) -> Self {
         let on_line = |(file, line): &(String, u64), label: Label| {
@@ -133,15 +138,15 @@ impl Score {
                     score.found_by_line += usize::from(touched || *reported);
                 }
                 Label::LookAlike if *reported => {
-                    wrong_lines.insert((item.file.clone(), *item.lines.start()));
+                    wrong_lines.insert(((item.file.clone(), *item.lines.start()), String::new()));
                 }
                 Label::LookAlike | Label::Disputed => {}
             }
         }
-        wrong_lines.retain(|place| !on_line(place, Label::Disputed));
+        wrong_lines.retain(|(place, _)| !on_line(place, Label::Disputed));
         score.wrong = wrong_lines.len();
         score.look_alikes =
-            wrong_lines.iter().filter(|place| on_line(place, Label::LookAlike)).count();
+            wrong_lines.iter().filter(|(place, _)| on_line(place, Label::LookAlike)).count();
         for place in lines.iter().filter(|place| !on_line(place, Label::Disputed)) {
             score.lines += 1;
             score.right_lines += usize::from(on_line(place, Label::Secret));

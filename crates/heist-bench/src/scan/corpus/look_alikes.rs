@@ -26,18 +26,35 @@ pub(crate) struct LookAlike {
     pub(crate) make: fn(&mut Random) -> String,
     /// Whether opinions differ about it.
     pub(crate) is_disputed: bool,
+    /// How many are planted.
+    pub(crate) count: usize,
 }
+
+/// So many that there are about as many look-alikes as secrets.
+const MANY: usize = 28;
+
+/// Of those that are rarely met.
+const FEW: usize = 8;
 
 const fn value(
     id: &'static str,
     names: &'static [&'static str],
     make: fn(&mut Random) -> String,
 ) -> LookAlike {
-    LookAlike { id, names, place: Place::Value, make, is_disputed: false }
+    LookAlike { id, names, place: Place::Value, make, is_disputed: false, count: MANY }
+}
+
+/// The same, but few of them.
+const fn rare(
+    id: &'static str,
+    names: &'static [&'static str],
+    make: fn(&mut Random) -> String,
+) -> LookAlike {
+    LookAlike { count: FEW, ..value(id, names, make) }
 }
 
 const fn line(id: &'static str, file: &'static str, make: fn(&mut Random) -> String) -> LookAlike {
-    LookAlike { id, names: &[], place: Place::Line(file), make, is_disputed: false }
+    LookAlike { id, names: &[], place: Place::Line(file), make, is_disputed: false, count: MANY }
 }
 
 const fn disputed(
@@ -45,7 +62,7 @@ const fn disputed(
     names: &'static [&'static str],
     make: fn(&mut Random) -> String,
 ) -> LookAlike {
-    LookAlike { id, names, place: Place::Value, make, is_disputed: true }
+    LookAlike { id, names, place: Place::Value, make, is_disputed: true, count: MANY }
 }
 
 /// All of them, in a fixed order.
@@ -118,8 +135,8 @@ pub(crate) const ALL: &[LookAlike] = &[
         }
         text
     }),
-    value("manual-example", &["aws access key id"], |_| format!("AKIA{}", "IOSFODNN7EXAMPLE")),
-    value("manual-example-secret", &["aws secret access key"], |_| {
+    rare("manual-example", &["aws access key id"], |_| format!("AKIA{}", "IOSFODNN7EXAMPLE")),
+    rare("manual-example-secret", &["aws secret access key"], |_| {
         format!("wJalrXUtnFEMI/K7MDENG/{}", "bPxRfiCYEXAMPLEKEY")
     }),
     value("short-prefix", &["ticket", "branch"], |random| {
@@ -130,9 +147,9 @@ pub(crate) const ALL: &[LookAlike] = &[
         fill(random, form)
     }),
     // Right but for the checksum.
-    value("wrong-checksum-github", &["github token"], |random| wrong(random, "ghp_")),
-    value("wrong-checksum-npm", &["npm token"], |random| wrong(random, "npm_")),
-    value("wrong-checksum-grafana", &["grafana token"], |random| {
+    rare("wrong-checksum-github", &["github token"], |random| wrong(random, "ghp_")),
+    rare("wrong-checksum-npm", &["npm token"], |random| wrong(random, "npm_")),
+    rare("wrong-checksum-grafana", &["grafana token"], |random| {
         let body = format!("glsa_{}", draw(random, 'w', 32));
         format!("{body}_{:08x}", !crc32(body.as_bytes()))
     }),
@@ -140,7 +157,7 @@ pub(crate) const ALL: &[LookAlike] = &[
     value("publishable-key", &["stripe publishable key"], |random| fill(random, "pk_live_51{w97}")),
     value("site-key", &["recaptcha site key"], |random| fill(random, "6L{b38}")),
     value("vapid-public", &["vapid public key"], |random| fill(random, "B{b86}")),
-    value("ssh-public", &["ssh public key"], |random| {
+    rare("ssh-public", &["ssh public key"], |random| {
         fill(random, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{B43} deploy@corp")
     }),
     LookAlike {
@@ -149,6 +166,7 @@ pub(crate) const ALL: &[LookAlike] = &[
         place: Place::Block,
         make: keys::public_rsa,
         is_disputed: false,
+        count: FEW,
     },
     LookAlike {
         id: "certificate",
@@ -156,6 +174,7 @@ pub(crate) const ALL: &[LookAlike] = &[
         place: Place::Block,
         make: keys::certificate,
         is_disputed: false,
+        count: FEW,
     },
     // Names and settings with the words that rules look for.
     value("label", &["password", "password hint", "token help"], |random| {
@@ -337,6 +356,7 @@ pub(crate) const ALL: &[LookAlike] = &[
         place: Place::Block,
         make: keys::encrypted,
         is_disputed: true,
+        count: FEW,
     },
 ];
 

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::{fs, io};
 
 pub(crate) use alphabet::bytes;
-use alphabet::pick;
+use alphabet::{fill, pick};
 use kinds::{Form, Kind, Token};
 use look_alikes::{LookAlike, Place};
 use settings::Setting;
@@ -28,14 +28,11 @@ pub(crate) const SEED: u64 = 0x6865_6973_7420_0007;
 /// Secrets of each kind.
 const INSTANCES: usize = 9;
 
-/// Look-alikes of each kind: so many that there are about as many as secrets.
-const LOOK_ALIKES: usize = 24;
-
 /// Items of one file.
 const ITEMS_PER_FILE: usize = 7;
 
 /// Lines of look-alikes that go together into one file.
-const LINES_PER_FILE: usize = 12;
+const LINES_PER_FILE: usize = 14;
 
 /// What is true of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +74,8 @@ struct Planned {
     name: &'static str,
     token: Token,
     is_block: bool,
+    /// What goes before it.
+    partner: Option<Box<Self>>,
 }
 
 impl Corpus {
@@ -96,8 +95,8 @@ impl Corpus {
             for instance in 0..INSTANCES {
                 let planned = plan_secret(kind, &mut random);
                 let settings = settings_of(planned.is_block);
-                // Two steps at a time, from a place of its own: half of all settings, another half for the next kind.
-                plan(settings[(7 * index + 2 * instance + index % 2) % settings.len()], planned);
+                // From a place of its own and in wide steps: each setting at most once, and others for the next kind.
+                plan(settings[(7 * index + 5 * instance) % settings.len()], planned);
             }
         }
         for (index, look_alike) in look_alikes::ALL.iter().enumerate() {
@@ -105,7 +104,7 @@ impl Corpus {
                 corpus.add_lines(look_alike, path, &mut random);
                 continue;
             }
-            for instance in 0..LOOK_ALIKES {
+            for instance in 0..look_alike.count {
                 let planned = plan_look_alike(look_alike, &mut random);
                 let settings = settings_of(planned.is_block);
                 plan(settings[(5 * index + instance) % settings.len()], planned);
@@ -139,31 +138,45 @@ impl Corpus {
                     lines.push(setting.line(name, value, random));
                 }
             }
-            let (added, held) = if planned.is_block {
-                setting.block(planned.name, &planned.token.text)
-            } else {
-                (vec![setting.line(planned.name, &planned.token.text, random)], 0..1)
-            };
-            let first = (lines.len() + held.start + 1) as u64;
-            self.items.push(Item {
-                file: path.clone(),
-                lines: first..=first + held.len() as u64 - 1,
-                label: planned.label,
-                kind: planned.kind,
-                setting: setting.name(),
-                secret: planned.token.secret.clone(),
-                shown: setting.shown(&planned.token.text),
-            });
-            lines.extend(added);
+            if let Some(partner) = &planned.partner {
+                self.add_item(&path, setting, partner, &mut lines, random);
+            }
+            self.add_item(&path, setting, planned, &mut lines, random);
         }
         lines.extend(foot.iter().map(|line| (*line).to_owned()));
         let taken = self.files.insert(path, setting.encode(&lines));
         assert!(taken.is_none(), "paths of files differ");
     }
 
+    fn add_item(
+        &mut self,
+        path: &str,
+        setting: Setting,
+        planned: &Planned,
+        lines: &mut Vec<String>,
+        random: &mut Random,
+    ) {
+        let (added, held) = if planned.is_block {
+            setting.block(planned.name, &planned.token.text)
+        } else {
+            (vec![setting.line(planned.name, &planned.token.text, random)], 0..1)
+        };
+        let first = (lines.len() + held.start + 1) as u64;
+        self.items.push(Item {
+            file: path.to_owned(),
+            lines: first..=first + held.len() as u64 - 1,
+            label: planned.label,
+            kind: planned.kind,
+            setting: setting.name(),
+            secret: planned.token.secret.clone(),
+            shown: setting.shown(&planned.token.text),
+        });
+        lines.extend(added);
+    }
+
     /// Look-alikes that are whole lines, several files of them.
     fn add_lines(&mut self, look_alike: &LookAlike, path: &str, random: &mut Random) {
-        for number in 0..LOOK_ALIKES / LINES_PER_FILE {
+        for number in 0..look_alike.count / LINES_PER_FILE {
             let file = format!("projects/{number}/{path}");
             let mut text = String::new();
             for line in 1..=LINES_PER_FILE as u64 {
@@ -233,7 +246,18 @@ fn plan_secret(kind: &Kind, random: &mut Random) -> Planned {
         }
         _ => kind.name,
     };
-    Planned { label: Label::Secret, kind: kind.id, name, token, is_block: kind.form == Form::Block }
+    let partner = kind.partner.map(|partner| {
+        Box::new(Planned {
+            label: if partner.is_secret { Label::Secret } else { Label::Disputed },
+            kind: partner.id,
+            name: partner.name,
+            token: Token::whole(fill(random, partner.form)),
+            is_block: false,
+            partner: None,
+        })
+    });
+    let is_block = kind.form == Form::Block;
+    Planned { label: Label::Secret, kind: kind.id, name, token, is_block, partner }
 }
 
 fn plan_look_alike(look_alike: &LookAlike, random: &mut Random) -> Planned {
@@ -243,6 +267,7 @@ fn plan_look_alike(look_alike: &LookAlike, random: &mut Random) -> Planned {
         name: pick(random, look_alike.names),
         token: Token::whole((look_alike.make)(random)),
         is_block: look_alike.place == Place::Block,
+        partner: None,
     }
 }
 

@@ -1,12 +1,16 @@
 //! Tokens of clouds, hosting, networks and databases.
 
 use super::super::alphabet::{base64, bech32, bytes, draw};
-use super::{Form, Kind, Token};
+use super::{Form, Kind, Partner, Token};
 use crate::walk::trees::random::Random;
 
 pub(super) const KINDS: &[Kind] = &[
-    Kind::typical("aws-access-key-id", "aws access key id", "AKIA{t16}"),
-    Kind::named("aws-secret-access-key", "aws secret access key", "{B40}"),
+    Kind::named("aws-secret-access-key", "aws secret access key", "{B40}").after(Partner {
+        id: "aws-access-key-id",
+        name: "aws access key id",
+        form: "AKIA{t16}",
+        is_secret: true,
+    }),
     Kind::typical("google-api-key", "google api key", "AIzaSy{b33}"),
     Kind::typical("google-client-secret", "google client secret", "GOCSPX-{b28}"),
     Kind::typical("google-access-token", "google access token", "ya29.{b180}"),
@@ -19,8 +23,18 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::typical("azure-client-secret", "azure client secret", "{w3}8Q~{w34}"),
     Kind::typical("digitalocean", "digitalocean token", "dop_v1_{h64}"),
     Kind::typical("heroku", "heroku api key", "HRKU-AA{b58}"),
-    Kind::typical("alibaba", "alibaba access key", "LTAI5t{w18}"),
-    Kind::typical("tencent", "tencent secret id", "AKID{w32}"),
+    Kind::named("alibaba-secret", "alibaba access key secret", "{w30}").after(Partner {
+        id: "alibaba-access-key-id",
+        name: "alibaba access key id",
+        form: "LTAI5t{w18}",
+        is_secret: true,
+    }),
+    Kind::named("tencent-secret", "tencent secret key", "{w32}").after(Partner {
+        id: "tencent-secret-id",
+        name: "tencent secret id",
+        form: "AKID{w32}",
+        is_secret: true,
+    }),
     Kind::typical("fly-io", "fly api token", "fo1_{b43}"),
     Kind::typical("netlify", "netlify auth token", "nfp_{w36}"),
     Kind::typical("planetscale", "planetscale password", "pscale_pw_{b43}"),

@@ -1,12 +1,17 @@
 //! Secrets without a form of their own: passwords, credentials in URLs and headers, keys that only their name tells.
 
 use super::super::alphabet::{base64, base64_url, bytes, draw, fill, pick, uuid};
-use super::{Form, Kind, Token};
+use super::{Form, Kind, Partner, Token};
 use crate::walk::trees::random::Random;
 
 pub(super) const KINDS: &[Kind] = &[
     Kind::named("datadog-api-key", "datadog api key", "{h32}"),
-    Kind::named("twilio-auth-token", "twilio auth token", "{h32}"),
+    Kind::named("twilio-auth-token", "twilio auth token", "{h32}").after(Partner {
+        id: "twilio-account-sid",
+        name: "twilio account sid",
+        form: "AC{h32}",
+        is_secret: false,
+    }),
     Kind::named("cloudflare-api-token", "cloudflare api token", "{b40}"),
     Kind::named("azure-devops-pat", "azure devops token", "{T52}"),
     Kind::named("algolia-admin", "algolia admin api key", "{h32}"),

@@ -57,15 +57,27 @@ pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) form: Form,
     pub(crate) maker: Maker,
+    /// What stands in the line before it.
+    pub(crate) partner: Option<Partner>,
+}
+
+/// The half of a pair that says whose the secret is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Partner {
+    pub(crate) id: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) form: &'static str,
+    /// Whether it should be reported too; if not, opinions differ.
+    pub(crate) is_secret: bool,
 }
 
 impl Kind {
     const fn typical(id: &'static str, name: &'static str, form: &'static str) -> Self {
-        Self { id, name, form: Form::Typical, maker: Maker::Form(form) }
+        Self { id, name, form: Form::Typical, maker: Maker::Form(form), partner: None }
     }
 
     const fn named(id: &'static str, name: &'static str, form: &'static str) -> Self {
-        Self { id, name, form: Form::Named, maker: Maker::Form(form) }
+        Self { id, name, form: Form::Named, maker: Maker::Form(form), partner: None }
     }
 
     const fn made(
@@ -74,7 +86,12 @@ impl Kind {
         form: Form,
         maker: fn(&mut Random) -> Token,
     ) -> Self {
-        Self { id, name, form, maker: Maker::Function(maker) }
+        Self { id, name, form, maker: Maker::Function(maker), partner: None }
+    }
+
+    /// The same kind after a line with its other half.
+    const fn after(self, partner: Partner) -> Self {
+        Self { partner: Some(partner), ..self }
     }
 
     /// A new secret of this kind.
@@ -101,8 +118,10 @@ mod tests {
 
     #[test]
     fn there_are_enough_and_their_names_differ() {
-        let ids: HashSet<_> = all().map(|kind| kind.id).collect();
-        assert_eq!(ids.len(), all().count());
+        let partners = all().filter_map(|kind| kind.partner).map(|partner| partner.id);
+        let names: Vec<_> = all().map(|kind| kind.id).chain(partners).collect();
+        let ids: HashSet<_> = names.iter().collect();
+        assert_eq!(ids.len(), names.len());
         assert!(ids.len() >= 60, "{}", ids.len());
     }
 
