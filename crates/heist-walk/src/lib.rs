@@ -6,6 +6,8 @@
 //!   without a lock: for totals, indexes, anything that adds up ([`Walk::run`]);
 //! - an iterator, for people who only want paths ([`Walk::entries`]);
 //! - an iterator in order, the same for any number of threads ([`Walk::sorted`]);
+//! - a [`Visitor`] that also *reads* files gets them back in batches, opened relative to their directory, on whichever
+//!   worker has time ([`Flow::Later`], [`FileBatch`]);
 //! - [`usage`] adds up what trees take on the disk, as `du` does.
 //!
 //! ```
@@ -76,6 +78,7 @@ mod visitor;
 mod walk;
 
 pub use counters::{Progress, Totals};
+pub use engine::{BatchedFile, FileBatch};
 pub use entry::Entry;
 pub use error::{Operation, WalkError};
 pub use filter::{Filter, FilterError};

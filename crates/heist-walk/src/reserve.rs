@@ -5,7 +5,7 @@
 //! time are twice as fast as 2. Nobody knows beforehand. So a walk begins with as many workers as there are
 //! cores; the others are held back before their first step. The thread that called the walk has nothing to do but to
 //! wait for its end, so it looks from time to time how much of the time the workers compute; if that is less than
-//! half, or nothing is visited at all, it calls the reserve.
+//! half, or nothing is visited at all (by workers that do nothing but visit), it calls the reserve.
 //!
 //! The reserve is called in any case when all of the first workers run out of work: a walk ends when every worker
 //! says that there is nothing left. No worker is held back longer than that, whatever becomes of the others: a worker
@@ -25,6 +25,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 pub(crate) struct Reserve {
     /// How many workers begin at once: those with the lowest numbers.
     first: usize,
+    /// Whether the workers may compute for long without visiting anything.
+    computes: bool,
     called: Mutex<bool>,
     call: Condvar,
     /// How many of the first are out of work.
@@ -33,9 +35,10 @@ pub(crate) struct Reserve {
 
 impl Reserve {
     /// Of `all` workers, `first` begin at once.
-    pub(crate) fn new(first: usize, all: usize) -> Self {
+    pub(crate) fn new(first: usize, all: usize, computes: bool) -> Self {
         Self {
             first,
+            computes,
             called: Mutex::new(first >= all),
             call: Condvar::new(),
             resting: AtomicUsize::new(0),
@@ -90,7 +93,7 @@ impl Reserve {
                 return;
             }
             let now = Look::now(progress);
-            if now.shows_waiting_since(&before, self.first) {
+            if now.shows_waiting_since(&before, self.first, self.computes) {
                 *called = true;
                 self.call.notify_all();
             }
@@ -115,8 +118,8 @@ impl Look {
     }
 
     /// Whether `workers` have waited more than computed since `before`.
-    fn shows_waiting_since(&self, before: &Self, workers: usize) -> bool {
-        if self.visited == before.visited {
+    fn shows_waiting_since(&self, before: &Self, workers: usize, computes: bool) -> bool {
+        if !computes && self.visited == before.visited {
             return true;
         }
         let (Some(now), Some(then)) = (self.computed, before.computed) else { return true };
@@ -139,15 +142,17 @@ mod tests {
     fn waiting_is_computing_less_than_half_of_the_time_or_standing_still() {
         let start = Instant::now();
         let before = look(start, 0, 10, 100);
-        assert!(!look(start, 10, 30, 200).shows_waiting_since(&before, 2));
-        assert!(!look(start, 10, 21, 200).shows_waiting_since(&before, 2));
-        assert!(look(start, 10, 19, 200).shows_waiting_since(&before, 2));
-        assert!(look(start, 10, 30, 100).shows_waiting_since(&before, 2));
+        assert!(!look(start, 10, 30, 200).shows_waiting_since(&before, 2, false));
+        assert!(!look(start, 10, 21, 200).shows_waiting_since(&before, 2, false));
+        assert!(look(start, 10, 19, 200).shows_waiting_since(&before, 2, false));
+        assert!(look(start, 10, 30, 100).shows_waiting_since(&before, 2, false));
+        assert!(!look(start, 10, 30, 100).shows_waiting_since(&before, 2, true));
+        assert!(look(start, 10, 19, 100).shows_waiting_since(&before, 2, true));
     }
 
     #[test]
     fn the_reserve_comes_when_all_others_rest() {
-        let reserve = Arc::new(Reserve::new(2, 3));
+        let reserve = Arc::new(Reserve::new(2, 3, false));
         let third = std::thread::spawn({
             let reserve = Arc::clone(&reserve);
             move || reserve.hold_back(2)
@@ -167,14 +172,14 @@ mod tests {
 
     #[test]
     fn without_a_reserve_nobody_is_held_back_and_nobody_watches() {
-        let reserve = Reserve::new(4, 4);
+        let reserve = Reserve::new(4, 4, false);
         reserve.hold_back(3);
         reserve.watch(&Progress::default());
     }
 
     #[test]
     fn the_reserve_comes_when_nothing_moves() {
-        let reserve = Reserve::new(2, 3);
+        let reserve = Reserve::new(2, 3, false);
         reserve.watch(&Progress::default());
         reserve.hold_back(2);
     }

@@ -1,7 +1,9 @@
 //! [`Visitor`]: what a walk calls, on every worker its own.
 
+use crate::engine::FileBatch;
 use crate::entry::Entry;
 use crate::error::WalkError;
+use std::any::Any;
 
 /// How a walk goes on after an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +14,9 @@ pub enum Flow {
     Skip,
     /// Not at all: the walk ends as soon as every worker has noticed.
     Quit,
+    /// With the next one; this file comes back, with others of its directory, in [`Visitor::files`]: to be opened and
+    /// read, on whichever worker has time. (Of something that went wrong: the same as `Continue`.)
+    Later,
 }
 
 /// How a walk goes on at a directory.
@@ -36,11 +41,25 @@ pub trait Visitor: Send + 'static {
     /// What the visitor keeps for a directory; `()` if nothing.
     type Dir: Send + Sync + 'static;
 
+    /// Whether the visitor reads files. A walk that does not move on then may be computing.
+    const READS_FILES: bool = false;
+
     /// A directory. `parent` is what was kept for the one that it is in; a root has none.
     fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&Self::Dir>) -> Enter<Self::Dir>;
 
     /// Anything else than a directory.
     fn file(&mut self, file: &Entry<'_>, parent: Option<&Self::Dir>) -> Flow;
+
+    /// Files of one directory for which [`Visitor::file`] of whichever worker said [`Flow::Later`]. The directory is
+    /// not left before. What is not taken out of the batch is forgotten.
+    fn files(&mut self, files: &mut FileBatch<'_, Self::Dir>) {
+        let _ = files;
+    }
+
+    /// A task that a visitor, this worker's or another one's, has [spawned](FileBatch::spawn).
+    fn task(&mut self, task: Box<dyn Any + Send>) {
+        let _ = task;
+    }
 
     /// Everything below a directory that was entered is done. Not called for what a walk that was cancelled, or that
     /// the visitor quit, had not finished.

@@ -15,11 +15,14 @@
 mod descriptors;
 #[cfg(all(test, target_os = "linux", not(heist_portable)))]
 mod fault_tests;
+mod files;
 mod node;
 mod read;
 mod roots;
 
 pub(crate) use descriptors::{Descriptors, RESERVE};
+pub use files::{BatchedFile, FileBatch};
+pub(crate) use files::{FILES_PER_TASK, PendingFiles, VisitorsTask};
 pub(crate) use node::{DirNode, Handle, OpenDir, Parent};
 
 use crate::Symlinks;
@@ -30,7 +33,7 @@ use crate::filter::Filter;
 use crate::metadata::{FileIdentity, FileKind, Metadata};
 use crate::sys::{Dir, Name, Names, ReadBuffer, os_str};
 use crate::visitor::{Enter, Flow, Visitor};
-use heist::{CancelToken, DeviceId};
+use heist::{CancelToken, CountBudget, DeviceId};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,6 +57,10 @@ pub(crate) enum WalkTask<D> {
     More(Arc<OpenDir<D>>),
     /// Read a directory from its beginning: it is on another disk than the one that it was found on.
     Arrived(Arc<OpenDir<D>>),
+    /// Files that the visitor wants later.
+    Files(Box<PendingFiles<D>>),
+    /// Whatever the visitor likes.
+    Visitors(Box<VisitorsTask>),
 }
 
 /// Directories in one directory, to be entered.
@@ -70,6 +77,8 @@ impl<D> WalkTask<D> {
             Self::Root(_) => None,
             Self::Pending(pending) => Some(pending.within.node.disk),
             Self::More(open) | Self::Arrived(open) => Some(open.node.disk),
+            Self::Files(pending) => Some(pending.within.node.disk),
+            Self::Visitors(task) => Some(task.disk),
         }
     }
 
@@ -80,6 +89,8 @@ impl<D> WalkTask<D> {
             Self::Pending(_) => "directory",
             Self::More(_) => "more of a directory",
             Self::Arrived(_) => "directory on another disk",
+            Self::Files(_) => "files",
+            Self::Visitors(_) => "task of the visitor",
         }
     }
 }
@@ -97,12 +108,15 @@ pub(crate) struct Hands<V> {
     pub(crate) buffer: ReadBuffer,
     /// Directories in the one that is being read. Empty in between, and here only to be used again.
     pub(crate) names: Names,
+    /// Files in it that the visitor wants later, likewise.
+    pub(crate) files: Names,
     pub(crate) counts: WorkerCounts,
 }
 
 impl<V> Hands<V> {
     pub(crate) fn new(visitor: V, counts: WorkerCounts) -> Self {
-        Self { visitor, buffer: ReadBuffer::new(), names: Names::default(), counts }
+        let (names, files) = (Names::default(), Names::default());
+        Self { visitor, buffer: ReadBuffer::new(), names, files, counts }
     }
 }
 
@@ -120,6 +134,8 @@ pub(crate) struct Engine {
     pub(crate) identify: bool,
     pub(crate) descriptors: Descriptors,
     pub(crate) disks: crate::disks::Disks,
+    /// How many files may wait for a visitor that wants them later.
+    pub(crate) waiting_files: CountBudget,
     pub(crate) stop: CancelToken,
 }
 
@@ -136,6 +152,8 @@ impl Engine {
             WalkTask::Pending(pending) => self.enter_pending(pending, hands, queue),
             WalkTask::More(open) => self.read(open, true, hands, queue),
             WalkTask::Arrived(open) => self.read(open, false, hands, queue),
+            WalkTask::Files(pending) => self.take_pending_files(*pending, hands, queue),
+            WalkTask::Visitors(task) => hands.visitor.task(task.task),
         }
         hands.counts.show();
     }

@@ -35,13 +35,21 @@ pub(crate) struct DirNode<D> {
 impl<D> DirNode<D> {
     /// Its path.
     pub(crate) fn path(&self, roots: &[PathBuf]) -> PathBuf {
+        self.path_in(roots.get(self.root as usize).map_or(Path::new(""), PathBuf::as_path))
+    }
+
+    /// Its path without the root's.
+    pub(crate) fn path_below_root(&self) -> PathBuf {
+        self.path_in(Path::new(""))
+    }
+
+    fn path_in(&self, root: &Path) -> PathBuf {
         let mut names = Vec::new();
         let mut node = self;
         while let (Some(name), Some(parent)) = (&node.name, node.parent.get()) {
             names.push(os_str(name));
             node = parent;
         }
-        let root = roots.get(self.root as usize).map_or(Path::new(""), PathBuf::as_path);
         let below = names.iter().map(|name| 1 + name.len()).sum::<usize>();
         let mut path = PathBuf::with_capacity(root.as_os_str().len() + below);
         path.push(root);

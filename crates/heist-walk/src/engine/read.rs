@@ -1,6 +1,8 @@
 //! Reading a directory: its files are visited, its directories become pending.
 
-use super::{Engine, Handle, Hands, NAMES_PER_TASK, OpenDir, Pending, Spawn, WalkTask};
+use super::{
+    Engine, FILES_PER_TASK, Handle, Hands, NAMES_PER_TASK, OpenDir, Pending, Spawn, WalkTask,
+};
 use crate::Symlinks;
 use crate::entry::{Entry, Surroundings};
 use crate::error::{Operation, WalkError};
@@ -43,8 +45,9 @@ impl Engine {
             };
             WalkError::new(&path, depth, operation, source)
         };
-        let Hands { visitor, buffer, names, counts } = hands;
+        let Hands { visitor, buffer, names, files, counts } = hands;
         names.clear();
+        files.clear();
         let mut hand_on_next = handed_on;
         let mut next_is_others = false;
         let mut blocks = 0;
@@ -105,7 +108,14 @@ impl Engine {
                         within: Some(&within),
                         followed,
                     };
-                    visitor.file(&entry, Some(&node.kept))
+                    let flow = visitor.file(&entry, Some(&node.kept));
+                    if flow == Flow::Later {
+                        files.push(name, followed);
+                        if files.len() == FILES_PER_TASK {
+                            self.full_batch(&open, files, visitor, queue);
+                        }
+                    }
+                    flow
                 }
                 Sort::Directory { follow } => {
                     names.push(name, follow);
@@ -126,7 +136,25 @@ impl Engine {
                 break;
             }
         }
+        if !hands.files.is_empty() {
+            self.take_last_files(&open, hands, queue);
+        }
         self.leave_pending(open, hands, queue);
+    }
+
+    /// The last files of a block: others can have the directories meanwhile, if these can wait.
+    fn take_last_files<V: Visitor>(
+        &self,
+        open: &Arc<OpenDir<V::Dir>>,
+        hands: &mut Hands<V>,
+        queue: &mut impl Spawn<V::Dir>,
+    ) {
+        let Hands { visitor, names, files, .. } = hands;
+        if !names.is_empty() && self.keep_open(open) {
+            let (within, names) = (Arc::clone(open), names.take());
+            queue.spawn(WalkTask::Pending(Box::new(Pending { within, names })));
+        }
+        self.take_files(open, files, visitor, queue);
     }
 
     /// What to do with an entry; `None` if a filter leaves it out, or it is on another file system and is not to be
@@ -186,7 +214,7 @@ impl Engine {
     }
 
     /// Whether `open` may stay open while names in it are pending.
-    fn keep_open<D>(&self, open: &OpenDir<D>) -> bool {
+    pub(super) fn keep_open<D>(&self, open: &OpenDir<D>) -> bool {
         if open.is_kept_open() {
             return true;
         }

@@ -37,8 +37,13 @@ impl Engine {
         };
         if !metadata.kind.is_dir() {
             self.count_file(&entry, hands);
-            if hands.visitor.file(&entry, None) == Flow::Quit {
-                self.stop.cancel();
+            match hands.visitor.file(&entry, None) {
+                Flow::Continue | Flow::Skip => {}
+                Flow::Quit => self.stop.cancel(),
+                Flow::Later => {
+                    let disk = self.disks.disk_of(metadata.device);
+                    self.take_root_file(root, disk, hands, queue);
+                }
             }
             return;
         }

@@ -173,7 +173,7 @@ impl Spawn<()> for Left {
     fn spawn(&mut self, task: WalkTask<()>) {
         match task {
             WalkTask::Pending(pending) => self.directories.push(*pending),
-            WalkTask::More(_) | WalkTask::Arrived(_) | WalkTask::Root(_) => self.blocks.push(task),
+            _ => self.blocks.push(task),
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::metadata::{FileIdentity, FileKind, Metadata};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::fs::{DirEntry, ReadDir};
+use std::fs::{DirEntry, File, ReadDir};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -85,10 +85,24 @@ impl Dir {
         }
     }
 
+    /// Opens a file in this directory for reading.
+    pub(crate) fn open_file(&self, name: &Name, follow: bool) -> io::Result<File> {
+        open_root_file(&self.path.join(name), follow)
+    }
+
     /// The entries from where the last listing of this directory stopped.
     pub(crate) fn list<'a>(&'a self, _buffer: &'a mut ReadBuffer) -> Listing<'a> {
         Listing { dir: self, left_in_block: 0 }
     }
+}
+
+/// Opens a root that is a file for reading. Asked first what it is: whoever opens a pipe may wait for ever.
+pub(crate) fn open_root_file(path: &Path, follow: bool) -> io::Result<File> {
+    let metadata = if follow { path.metadata()? } else { path.symlink_metadata()? };
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no longer a regular file"));
+    }
+    File::open(path)
 }
 
 /// What `path` is.

@@ -12,7 +12,7 @@ use crate::sys;
 use crate::visitor::Visitor;
 use heist::metrics::MetricsSnapshot;
 use heist::trace::{NoTrace, Tracer};
-use heist::{CancelToken, StartError};
+use heist::{CancelToken, CountBudget, StartError};
 use std::path::PathBuf;
 
 /// Which symbolic links a walk follows.
@@ -70,7 +70,12 @@ pub struct Walk {
     progress: Progress,
     raise_limit: bool,
     max_descriptors: Option<usize>,
+    max_waiting_files: usize,
+    seed: Option<u64>,
 }
+
+/// How many files wait by default for a visitor that wants them later.
+const WAITING_FILES: usize = 1024;
 
 /// What a walk came to.
 #[derive(Debug)]
@@ -124,6 +129,8 @@ impl Walk {
             progress: Progress::default(),
             raise_limit: true,
             max_descriptors: None,
+            max_waiting_files: WAITING_FILES,
+            seed: None,
         }
     }
 
@@ -185,6 +192,19 @@ impl Walk {
     /// the process may still open, but for a reserve of 8.
     pub fn max_descriptors(mut self, max_descriptors: Option<usize>) -> Self {
         self.max_descriptors = max_descriptors;
+        self
+    }
+
+    /// How many files may wait for a visitor that wants them [later](crate::Flow::Later). When there are as many, a
+    /// worker that finds more reads them at once. 1,024 by default.
+    pub fn max_waiting_files(mut self, max_waiting_files: usize) -> Self {
+        self.max_waiting_files = max_waiting_files;
+        self
+    }
+
+    /// For the executor's random choices: whom to steal from.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
         self
     }
 
@@ -265,6 +285,10 @@ impl Walk {
             identify,
             descriptors,
             disks,
+            waiting_files: CountBudget::new(
+                (self.max_waiting_files as u64).min(u64::from(u32::MAX)),
+            )
+            .expect("2^32 is not too many"),
             // A child: a visitor that quits ends this walk, and not whatever else the caller's token is for.
             stop: self.cancel.child(),
         };

@@ -26,14 +26,16 @@ impl Walk {
         let progress = self.progress();
         // Whoever says how many means it.
         let first = if watched { self.threads.unwrap_or_else(cores) } else { usize::MAX };
+        let seed = self.seed.unwrap_or(heist::ExecutorConfig::default().seed);
         let (engine, threads) = self.into_engine();
         let stop = engine.stop.clone();
         let slots = Arc::clone(engine.disks.slots());
         let ended = Arc::new(Mutex::new(Vec::new()));
         let lanes = Arc::new(OnceLock::new());
-        let reserve = Arc::new(Reserve::new(first.min(threads), threads));
+        let reserve = Arc::new(Reserve::new(first.min(threads), threads, V::READS_FILES));
         let builder = Executor::builder()
             .workers(threads)
+            .seed(seed)
             .thread_name("heist-walk")
             .stack_size(Some(STACK_BYTES))
             .cancel(stop.clone())

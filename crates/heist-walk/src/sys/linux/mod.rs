@@ -14,6 +14,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, RawDirEntry, Statx, StatxFlags};
 use rustix::io::Errno;
 use std::ffi::{CStr, OsStr};
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
@@ -39,6 +40,10 @@ const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
+
+/// How a file is opened: likewise.
+const FILE: OFlags =
+    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// Asking for less saves nothing: the kernel fills the whole record.
 const WANTED: StatxFlags = StatxFlags::BASIC_STATS;
@@ -111,10 +116,9 @@ impl Dir {
 
     /// A small file in this directory, whole; `None` if there is no such file, or it is not a regular one.
     pub(crate) fn read_file(&self, name: &Name) -> io::Result<Option<Vec<u8>>> {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let opened = call!(OpenFile, rustix::fs::openat(&self.0, name, flags, Mode::empty()));
+        let opened = call!(OpenFile, rustix::fs::openat(&self.0, name, FILE, Mode::empty()));
         let file = match opened {
-            Ok(fd) => std::fs::File::from(fd),
+            Ok(fd) => File::from(fd),
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
@@ -126,10 +130,23 @@ impl Dir {
         Ok(Some(contents))
     }
 
+    /// Opens a file in this directory for reading.
+    #[inline]
+    pub(crate) fn open_file(&self, name: &Name, follow: bool) -> io::Result<File> {
+        let flags = if follow { FILE } else { FILE | OFlags::NOFOLLOW };
+        Ok(File::from(call!(OpenFile, rustix::fs::openat(&self.0, name, flags, Mode::empty()))?))
+    }
+
     /// The entries from where the last listing of this directory stopped.
     pub(crate) fn list<'a>(&'a self, buffer: &'a mut ReadBuffer) -> Listing<'a> {
         Listing { raw: RawDir::new(self.0.as_fd(), &mut buffer.0) }
     }
+}
+
+/// Opens a root that is a file for reading.
+pub(crate) fn open_root_file(path: &Path, follow: bool) -> io::Result<File> {
+    let flags = if follow { FILE } else { FILE | OFlags::NOFOLLOW };
+    Ok(File::from(call!(OpenFile, rustix::fs::openat(CWD, path, flags, Mode::empty()))?))
 }
 
 /// What `path` is.

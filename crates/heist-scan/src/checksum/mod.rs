@@ -1,0 +1,196 @@
+//! [`Checksum`]: what a secret says about itself, so that a look-alike can be told from the real thing without asking
+//! anybody.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `digits` | numbers of a fixed width in base 62, base 36 and base 32 |
+//! | `crc` | the schemes that end in a CRC-32: GitHub, npm, GitLab, Grafana, Confluent, Azure DevOps |
+//! | `marvin` | Microsoft's identifiable keys: a signature, then a seeded 32-bit hash |
+//! | `bech32` | age and Nostr |
+//! | `stellar` | Stellar's seeds: base 32 and a CRC-16 |
+//! | `base58` | Bitcoin's extended private keys and wallet import format |
+//! | `sha256` | the hash that `base58` needs |
+//! | `structure` | secrets without a checksum that are parsed to the last byte instead: PyPI, Sentry, Discord |
+//!
+//! Invariants:
+//! - `holds` reads nothing but its argument, takes any bytes, and never panics;
+//! - where `complete` returns something, `holds` is true of it, and it has the length and the alphabet of its input
+//!   (`structure` writes its own payload, of a length of its own).
+//!
+//! Not guaranteed: that a secret whose checksum holds is in use, or ever was.
+
+mod base58;
+mod bech32;
+mod crc;
+mod digits;
+mod marvin;
+mod sha256;
+mod stellar;
+mod structure;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How a kind of secret can be checked by itself.
+///
+/// ```
+/// use heist_scan::Checksum;
+///
+/// let checksum: Checksum = "github-crc32".parse()?;
+/// let token = format!("ghp_{}", "0".repeat(36));
+/// assert!(!checksum.holds(token.as_bytes()));
+/// let right = checksum.complete(token.as_bytes()).expect("it has the form of a token");
+/// assert!(checksum.holds(&right));
+/// # Ok::<(), heist_scan::UnknownChecksum>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Checksum {
+    /// GitHub's tokens: six base 62 digits, the CRC-32 of what is between the prefix and them.
+    GithubCrc32,
+    /// npm's tokens: as GitHub's.
+    NpmCrc32,
+    /// GitLab's routable tokens: two base 36 digits for the length of the payload, seven for the CRC-32 of all before.
+    GitlabCrc32,
+    /// Grafana's service account tokens: eight hexadecimal digits, the CRC-32 of all before, low byte first.
+    GrafanaCrc32,
+    /// Confluent Cloud's secrets: six base 64 digits, the CRC-32 of what follows the prefix, low byte first.
+    ConfluentCrc32,
+    /// Azure DevOps' personal access tokens of 52 characters: a CRC-32 that is spread over the decoded bytes.
+    AzureDevopsCrc32,
+    /// Azure's identifiable keys: a signature of four characters, then Marvin32 with a seed per kind of key.
+    AzureMarvin32,
+    /// age's secret keys: Bech32.
+    AgeBech32,
+    /// Nostr's secret keys: Bech32.
+    NostrBech32,
+    /// Stellar's secret seeds: a version byte and a CRC-16.
+    StellarCrc16,
+    /// Bitcoin's private keys, extended or in wallet import format: a double SHA-256.
+    BitcoinBase58,
+    /// PyPI's tokens: a macaroon, parsed down to its signature.
+    PypiMacaroon,
+    /// Sentry's organization tokens: a JSON payload, parsed.
+    SentryPayload,
+    /// Discord's bot tokens: the first part is the bot's number in base 64.
+    DiscordSnowflake,
+}
+
+impl Checksum {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [Self; 14] = [
+        Self::GithubCrc32,
+        Self::NpmCrc32,
+        Self::GitlabCrc32,
+        Self::GrafanaCrc32,
+        Self::ConfluentCrc32,
+        Self::AzureDevopsCrc32,
+        Self::AzureMarvin32,
+        Self::AgeBech32,
+        Self::NostrBech32,
+        Self::StellarCrc16,
+        Self::BitcoinBase58,
+        Self::PypiMacaroon,
+        Self::SentryPayload,
+        Self::DiscordSnowflake,
+    ];
+
+    /// As it is written in rules.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::GithubCrc32 => "github-crc32",
+            Self::NpmCrc32 => "npm-crc32",
+            Self::GitlabCrc32 => "gitlab-crc32",
+            Self::GrafanaCrc32 => "grafana-crc32",
+            Self::ConfluentCrc32 => "confluent-crc32",
+            Self::AzureDevopsCrc32 => "azure-devops-crc32",
+            Self::AzureMarvin32 => "azure-marvin32",
+            Self::AgeBech32 => "age-bech32",
+            Self::NostrBech32 => "nostr-bech32",
+            Self::StellarCrc16 => "stellar-crc16",
+            Self::BitcoinBase58 => "bitcoin-base58",
+            Self::PypiMacaroon => "pypi-macaroon",
+            Self::SentryPayload => "sentry-payload",
+            Self::DiscordSnowflake => "discord-snowflake",
+        }
+    }
+
+    /// Whether `secret` passes its own check. False for whatever has not the form at all.
+    #[must_use]
+    pub fn holds(self, secret: &[u8]) -> bool {
+        match self {
+            Self::GithubCrc32 => crc::base62_holds(secret, crc::GITHUB),
+            Self::NpmCrc32 => crc::base62_holds(secret, crc::NPM),
+            Self::GitlabCrc32 => crc::gitlab_holds(secret),
+            Self::GrafanaCrc32 => crc::grafana_holds(secret),
+            Self::ConfluentCrc32 => crc::confluent_holds(secret),
+            Self::AzureDevopsCrc32 => crc::azure_devops_holds(secret),
+            Self::AzureMarvin32 => marvin::holds(secret),
+            Self::AgeBech32 => bech32::holds(secret, bech32::AGE),
+            Self::NostrBech32 => bech32::holds(secret, bech32::NOSTR),
+            Self::StellarCrc16 => stellar::holds(secret),
+            Self::BitcoinBase58 => base58::holds(secret),
+            Self::PypiMacaroon => structure::pypi_holds(secret),
+            Self::SentryPayload => structure::sentry_holds(secret),
+            Self::DiscordSnowflake => structure::discord_holds(secret),
+        }
+    }
+
+    /// The same secret with its checksum put right, to make samples from. `None` if it has not the form of such a
+    /// secret.
+    #[must_use]
+    pub fn complete(self, secret: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::GithubCrc32 => crc::base62_complete(secret, crc::GITHUB),
+            Self::NpmCrc32 => crc::base62_complete(secret, crc::NPM),
+            Self::GitlabCrc32 => crc::gitlab_complete(secret),
+            Self::GrafanaCrc32 => crc::grafana_complete(secret),
+            Self::ConfluentCrc32 => crc::confluent_complete(secret),
+            Self::AzureDevopsCrc32 => crc::azure_devops_complete(secret),
+            Self::AzureMarvin32 => marvin::complete(secret),
+            Self::AgeBech32 => bech32::complete(secret, bech32::AGE),
+            Self::NostrBech32 => bech32::complete(secret, bech32::NOSTR),
+            Self::StellarCrc16 => stellar::complete(secret),
+            Self::BitcoinBase58 => base58::complete(secret),
+            Self::PypiMacaroon => structure::pypi_complete(secret),
+            Self::SentryPayload => structure::sentry_complete(secret),
+            Self::DiscordSnowflake => structure::discord_complete(secret),
+        }
+    }
+}
+
+impl fmt::Display for Checksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A word that is no checksum's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownChecksum(pub String);
+
+impl fmt::Display for UnknownChecksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is no checksum; known are", self.0)?;
+        for (index, checksum) in Checksum::ALL.iter().enumerate() {
+            write!(f, "{} {checksum}", if index == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for UnknownChecksum {}
+
+impl FromStr for Checksum {
+    type Err = UnknownChecksum;
+
+    fn from_str(text: &str) -> Result<Self, UnknownChecksum> {
+        Self::ALL
+            .into_iter()
+            .find(|checksum| checksum.as_str() == text)
+            .ok_or_else(|| UnknownChecksum(text.to_owned()))
+    }
+}

@@ -1,0 +1,143 @@
+//! [`ScanConfig`]: how to scan. The walker's and the executor's configuration are derived from it.
+
+use heist::CancelToken;
+use heist_walk::{Filter, Symlinks};
+use std::time::Instant;
+
+/// How to scan: made by [`ScanConfig::new`], changed by its methods.
+///
+/// ```
+/// use heist_scan::ScanConfig;
+/// use heist_walk::Filter;
+///
+/// let config = ScanConfig::new()
+///     .max_file_size(Some(64 << 20))
+///     .filter(Filter::new().git_ignore(true));
+/// # let _ = config;
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ScanConfig {
+    pub(crate) workers: Option<usize>,
+    pub(crate) chunk_size: usize,
+    pub(crate) range_size: u64,
+    pub(crate) max_objects_in_flight: usize,
+    pub(crate) max_file_size: Option<u64>,
+    pub(crate) max_findings_per_object: Option<u64>,
+    pub(crate) binary: bool,
+    pub(crate) filter: Filter,
+    pub(crate) symlinks: Symlinks,
+    pub(crate) same_file_system: bool,
+    pub(crate) seed: Option<u64>,
+    pub(crate) cancel: CancelToken,
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl Default for ScanConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ScanConfig {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self {
+            workers: None,
+            chunk_size: 256 << 10,
+            range_size: 8 << 20,
+            max_objects_in_flight: 1024,
+            max_file_size: None,
+            max_findings_per_object: Some(100_000),
+            binary: false,
+            filter: Filter::new(),
+            symlinks: Symlinks::default(),
+            same_file_system: false,
+            seed: None,
+            cancel: CancelToken::new(),
+            deadline: None,
+        }
+    }
+
+    /// How many threads scan. `None`, the default: in a tree what its disks are good for (see
+    /// [`Walk::threads`](heist_walk::Walk::threads)), else as many as there are cores.
+    pub fn workers(mut self, workers: Option<usize>) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// How much of an object a detector sees at a time, beside what it wants to have around that: 256 KiB by default, at
+    /// least 1. Findings are the same for every size.
+    pub fn chunk_size(mut self, chunk_size: usize) -> Self {
+        self.chunk_size = chunk_size.max(1);
+        self
+    }
+
+    /// Larger files are split into ranges of this size, which several workers read at a time: 8 MiB by default, at least
+    /// 1. Findings are the same for every size.
+    pub fn range_size(mut self, range_size: u64) -> Self {
+        self.range_size = range_size.max(1);
+        self
+    }
+
+    /// How many objects may wait to be scanned: 1,024 by default, at least 1.
+    pub fn max_objects_in_flight(mut self, max_objects_in_flight: usize) -> Self {
+        self.max_objects_in_flight = max_objects_in_flight.max(1);
+        self
+    }
+
+    /// Larger objects are not scanned. (Of a stream, whose length nobody knows, this much is scanned.) `None` by
+    /// default.
+    pub fn max_file_size(mut self, max_file_size: Option<u64>) -> Self {
+        self.max_file_size = max_file_size;
+        self
+    }
+
+    /// An object with more findings is left after as many: 100,000 by default.
+    pub fn max_findings_per_object(mut self, max_findings_per_object: Option<u64>) -> Self {
+        self.max_findings_per_object = max_findings_per_object;
+        self
+    }
+
+    /// Whether binary files (with a zero among their first 8 KiB, and not UTF-16) are scanned, too. Off by default.
+    pub fn binary(mut self, binary: bool) -> Self {
+        self.binary = binary;
+        self
+    }
+
+    /// What of a tree is left out. By default nothing.
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    /// Which symbolic links are followed. By default those that are roots.
+    pub fn symlinks(mut self, symlinks: Symlinks) -> Self {
+        self.symlinks = symlinks;
+        self
+    }
+
+    /// Whether the scan stays on the file systems of its roots. Off by default.
+    pub fn same_file_system(mut self, same: bool) -> Self {
+        self.same_file_system = same;
+        self
+    }
+
+    /// For the executor's random choices.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Ends the scan early when it is cancelled. Looked at between chunks.
+    pub fn cancel(mut self, cancel: CancelToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// When the scan has to end. Looked at between chunks.
+    pub fn deadline(mut self, deadline: Option<Instant>) -> Self {
+        self.deadline = deadline;
+        self
+    }
+}

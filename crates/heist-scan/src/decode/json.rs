@@ -1,0 +1,69 @@
+//! `\u0041`, `\x41`, `\n`, `\/`: characters as they are escaped in JSON and in most languages' strings.
+//!
+//! Half of a surrogate pair alone stands for nothing, and is decoded to `?`.
+
+use super::DECODE_BEFORE;
+use super::decoded::Decoded;
+use super::escaped::{EscapeKind, decode_at};
+use super::url::hex_value;
+
+/// Decodes the line around and after the escape at `at`, which holds its backslash. `false` if there is no escape.
+pub fn json_escaped_at(text: &[u8], at: usize, into: &mut Decoded) -> bool {
+    decode_at(EscapeKind::Json, text, at, into)
+}
+
+/// Whether the backslash at `at` is none that another one escapes.
+pub(super) fn is_unescaped(text: &[u8], at: usize) -> bool {
+    let behind =
+        text[..at].iter().rev().take(DECODE_BEFORE).take_while(|&&byte| byte == b'\\').count();
+    behind % 2 == 0
+}
+
+pub(super) fn parse<'a>(text: &[u8], bytes: &'a mut [u8; 4]) -> Option<(usize, &'a [u8])> {
+    let [b'\\', kind, ..] = *text else { return None };
+    let simple = match kind {
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'b' => 0x08,
+        b'f' => 0x0C,
+        b'"' | b'\'' | b'/' | b'\\' => kind,
+        b'x' => hex_number(text.get(2..4)?)? as u8,
+        b'u' => return parse_unicode(text, bytes),
+        _ => return None,
+    };
+    bytes[0] = simple;
+    Some((if kind == b'x' { 4 } else { 2 }, &bytes[..1]))
+}
+
+/// `\uXXXX`, two of them for a surrogate pair, or `\u{X...}`.
+fn parse_unicode<'a>(text: &[u8], bytes: &'a mut [u8; 4]) -> Option<(usize, &'a [u8])> {
+    let (len, code) = if text.get(2) == Some(&b'{') {
+        let digits = text[3..].iter().take(7).position(|&byte| byte == b'}')?;
+        (digits + 4, hex_number(&text[3..3 + digits])?)
+    } else {
+        let unit = hex_number(text.get(2..6)?)?;
+        match text.get(6..12).and_then(low_surrogate) {
+            Some(low) if (0xD800..0xDC00).contains(&unit) => {
+                (12, 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00))
+            }
+            _ => (6, unit),
+        }
+    };
+    let character = char::from_u32(code).unwrap_or('?');
+    Some((len, character.encode_utf8(bytes).as_bytes()))
+}
+
+/// The second half of a surrogate pair, if it stands there.
+fn low_surrogate(escape: &[u8]) -> Option<u32> {
+    let unit = hex_number(escape.strip_prefix(b"\\u")?)?;
+    (0xDC00..0xE000).contains(&unit).then_some(unit)
+}
+
+/// Up to six digits, at least one.
+fn hex_number(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0, |number, &digit| Some(number << 4 | hex_value(digit)?))
+}

@@ -1,0 +1,136 @@
+//! Detectors written by hand, for what a regular expression finds badly: assignments, passwords, credentials in URLs,
+//! connection strings, JSON web tokens and private keys.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `assignment`, `operator`, `value` | key, operator, value: the one parser for all notations |
+//! | `key_words` | whether a key's words name a secret |
+//! | `shape` | what a value looks like: classes of characters, identifiers, placeholders |
+//! | `generic`, `password` | values of assignments |
+//! | `url`, `url_credentials`, `connection` | URLs with a password, and connection strings |
+//! | `json`, `jwt` | a strict reader of JSON, and tokens that are made of it |
+//! | `der`, `pem`, `private_key` | private keys, parsed |
+//!
+//! Every detector is a pure function of a [`Window`]: the bytes around one position, cut to the detector's [`Reach`].
+//! So what it finds never depends on how an object was cut into chunks.
+//!
+//! Invariants: hits lie inside the window; no input makes a detector panic; nothing is allocated before a hit is nearly
+//! certain.
+//!
+//! Not guaranteed: that a hit is reported once. A value with several runs in it is found at each of them, always with
+//! the same ranges.
+
+pub mod assignment;
+mod connection;
+mod der;
+mod generic;
+mod json;
+mod jwt;
+mod key_words;
+mod name;
+mod operator;
+mod password;
+mod pem;
+mod private_key;
+mod shape;
+#[cfg(test)]
+mod testing;
+mod url;
+mod url_credentials;
+mod value;
+
+use crate::rules::HandKind;
+pub use assignment::{ASSIGNMENT_REACH, Assignment};
+
+use crate::confidence::Confidence;
+use crate::noise::Noise;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The bytes around one position of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Window<'a> {
+    /// Cut to the reach of the one who looks, or to the object's ends.
+    pub text: &'a [u8],
+    /// The position, in `text`.
+    pub at: usize,
+    /// Whether `text` begins where the object begins.
+    pub begins_object: bool,
+    /// Whether `text` ends where the object ends.
+    pub ends_object: bool,
+}
+
+/// What a detector found. Ranges are positions in the window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// Everything that belongs to it, with the key of an assignment.
+    pub whole: Range<usize>,
+    /// The secret.
+    pub secret: Range<usize>,
+    /// How sure it is ...
+    pub confidence: Confidence,
+    /// ... and why.
+    pub reason: Cow<'static, str>,
+}
+
+/// How far a detector looks around a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Bytes before it.
+    pub before: usize,
+    /// Bytes from it on.
+    pub after: usize,
+}
+
+/// At which positions a detector is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// The first byte of every occurrence.
+    Literal(&'static str),
+    /// The first byte of every occurrence, without regard to ASCII case. Written in lower case.
+    LiteralNoCase(&'static str),
+    /// The first byte of every maximal run of 12 or more ASCII letters and digits that has a digit in it.
+    Run,
+}
+
+impl HandKind {
+    /// At which positions to ask it.
+    #[must_use]
+    pub fn triggers(self) -> &'static [Trigger] {
+        match self {
+            Self::GenericSecret => &[Trigger::Run],
+            Self::Password => password::TRIGGERS,
+            Self::UrlCredentials => &[Trigger::Literal("://")],
+            Self::Jwt => &[Trigger::Literal("eyJ")],
+            Self::PrivateKey => private_key::TRIGGERS,
+            Self::ConnectionString => connection::TRIGGERS,
+        }
+    }
+
+    /// How far it looks.
+    #[must_use]
+    pub fn reach(self) -> Reach {
+        match self {
+            Self::GenericSecret | Self::Password => ASSIGNMENT_REACH,
+            Self::UrlCredentials => url_credentials::REACH,
+            Self::Jwt => jwt::REACH,
+            Self::PrivateKey => private_key::REACH,
+            Self::ConnectionString => connection::REACH,
+        }
+    }
+
+    /// Adds what is found at the window's position.
+    pub fn examine(self, window: &Window<'_>, noise: &Noise, hits: &mut Vec<Hit>) {
+        if window.at >= window.text.len() {
+            return;
+        }
+        match self {
+            Self::GenericSecret => generic::examine(window, hits),
+            Self::Password => password::examine(window, hits),
+            Self::UrlCredentials => url_credentials::examine(window, noise, hits),
+            Self::Jwt => jwt::examine(window, hits),
+            Self::PrivateKey => private_key::examine(window, hits),
+            Self::ConnectionString => connection::examine(window, noise, hits),
+        }
+    }
+}

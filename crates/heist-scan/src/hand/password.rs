@@ -1,0 +1,364 @@
+//! Passwords: the value of an assignment whose key names one.
+//!
+//! A password may be short and made of words, so hardly anything is known about its form. It is told from what else
+//! stands beside the word: types, labels, prompts, templates, patterns, names of variables. Without quotes it is only
+//! found where configuration has values.
+//!
+//! Not guaranteed: passwords with spaces in them, and such that are no more than one word. A word is either not reported,
+//! or with low confidence.
+
+use super::assignment::{Assignment, after_key};
+use super::key_words;
+use super::shape::{self, Shape};
+use super::value::Alphabet;
+use super::{Hit, Trigger, Window};
+use crate::confidence::Confidence;
+
+pub(super) const TRIGGERS: &[Trigger] = &[
+    Trigger::LiteralNoCase("passw"),
+    Trigger::LiteralNoCase("passphrase"),
+    Trigger::LiteralNoCase("_pass"),
+    Trigger::LiteralNoCase("pwd"),
+];
+
+const LENGTH_MIN: usize = 6;
+const LENGTH_MAX: usize = 128;
+
+pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
+    let text = window.text;
+    let rest = &text[window.at..];
+    // `_password` is found by its other part.
+    if rest[0] == b'_' && rest.get(5).is_some_and(|byte| matches!(byte | 0x20, b'w' | b'p')) {
+        return;
+    }
+    let Some(found) = after_key(window, Alphabet::Text) else { return };
+    if !(LENGTH_MIN..=LENGTH_MAX).contains(&found.value.len()) {
+        return;
+    }
+    if !key_words::names_password(&text[found.key.clone()]) {
+        return;
+    }
+    let value = &text[found.value.clone()];
+    if !found.quoted && !is_configuration(window, &found) {
+        return;
+    }
+    let Some((confidence, reason)) = judge(value) else { return };
+    let whole = found.key.start.min(found.value.start)..found.value.end;
+    hits.push(Hit { whole, secret: found.value, confidence, reason: reason.into() });
+}
+
+/// Without quotes: whether what stands around it is configuration and not code.
+fn is_configuration(window: &Window<'_>, found: &Assignment) -> bool {
+    let text = window.text;
+    let value = &text[found.value.clone()];
+    let ends = match text.get(found.value.end) {
+        None | Some(b'\n' | b'\r' | b'&' | b'"' | b'\'' | b'`' | b'\\' | b'<') => true,
+        Some(b' ' | b'\t') => {
+            // A comment, or the next word of a command; but no operator, as code has it.
+            let next = text[found.value.end..].iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+            next.is_none_or(|byte| {
+                byte.is_ascii_alphanumeric()
+                    || matches!(byte, b'#' | b'-' | b'\n' | b'\r' | b'/' | b'\\')
+            })
+        }
+        Some(_) => false,
+    };
+    let shape = Shape::of(value);
+    let named = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'$' | b':' | b'/')
+    };
+    let is_name = value.iter().all(named);
+    // `password = name2` is code as well as configuration, `password=name2` and `password: name2` hardly.
+    let between = text.get(found.key.end..found.value.start).unwrap_or_default();
+    let tight = between == b"=" || between.contains(&b':') || !between.contains(&b'=');
+    ends && shape.digits > 0
+        && shape.letters() > 0
+        && tight
+        && !value.contains(&b'.')
+        && value[0] != b'$'
+        || ends
+            && !is_name
+            && shape.letters() > 0
+            && !matches!(value[0], b'*' | b'&' | b'!' | b'|' | b'%' | b'@' | b'$')
+}
+
+/// Words that stand where a password would, and say that none is there.
+const NONE_THERE: [&str; 42] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "string",
+    "required",
+    "optional",
+    "hidden",
+    "default",
+    "undefined",
+    "boolean",
+    "disabled",
+    "enabled",
+    "prompt",
+    "request",
+    "option",
+    "argument",
+    "plaintext",
+    "plain_text",
+    "credentials",
+    "unknown",
+    "invalid",
+    "missing",
+    "redacted",
+    "removed",
+    "masked",
+    "filtered",
+    "encrypted",
+    "sha256",
+    "sha512",
+    "bcrypt",
+    "scrypt",
+    "argon2",
+    "argon2id",
+    "pbkdf2",
+    "base64",
+    "latin1",
+    "varchar",
+    "nvarchar",
+    "text/plain",
+    "nullable",
+    "keyboard-interactive",
+];
+
+/// Parts that a made-up password has.
+const MADE_UP: [&str; 18] = [
+    "password",
+    "passwd",
+    "changeme",
+    "change_me",
+    "change-me",
+    "example",
+    "your",
+    "dummy",
+    "sample",
+    "placeholder",
+    "xxxx",
+    "insert",
+    "replace",
+    "todo",
+    "foobar",
+    "secret",
+    "1234",
+    "qwerty",
+];
+
+/// How sure a password is by its own form; `None` if it is none.
+pub(super) fn judge(value: &[u8]) -> Option<(Confidence, &'static str)> {
+    if value.iter().any(|&byte| byte.is_ascii_whitespace() || byte.is_ascii_control()) {
+        return None;
+    }
+    let shape = Shape::of(value);
+    if shape::is_template(value)
+        || shape::is_path(value)
+        || shape::is_masked(value)
+        || is_code(value)
+    {
+        return None;
+    }
+    if is_hash(value) {
+        return Some((Confidence::Low, "the hash of a password"));
+    }
+    if is_pattern(value) || !value.is_ascii() && shape.digits == 0 {
+        return None;
+    }
+    if NONE_THERE.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes())) {
+        return None;
+    }
+    let made_up = MADE_UP.iter().any(|part| contains_ignoring_case(value, part.as_bytes()));
+    let separators = value.iter().filter(|byte| matches!(byte, b'_' | b'-' | b'.' | b'/')).count();
+    let specials = shape.others - separators;
+    if shape.digits == 0 && specials == 0 {
+        // Names: `user_password`, `userPassword`, `USER-PASSWORD`, `Kennwort`.
+        if made_up || separators > 0 || shape.upper > 0 && shape.in_words * 10 >= shape.length * 8 {
+            return None;
+        }
+        if shape.classes() == 1 {
+            return Some((Confidence::Low, "the key names a password, but the value is one word"));
+        }
+    }
+    if made_up {
+        return Some((Confidence::Low, "the key names a password, but the value seems made up"));
+    }
+    if shape.letters() == 0 {
+        return Some((Confidence::Low, "the key names a password, but the value is a number"));
+    }
+    if specials == 0
+        && separators > 0
+        && shape.digits * 4 < shape.length
+        && shape.in_words * 2 > shape.length
+    {
+        return Some((Confidence::Low, "the key names a password, but the value is a name"));
+    }
+    Some((Confidence::Medium, "the key names a password"))
+}
+
+/// Calls, members and markup.
+fn is_code(value: &[u8]) -> bool {
+    value.windows(2).any(|pair| matches!(pair, b"()" | b"->" | b"::" | b"</" | b"/>" | b"=>"))
+        || matches!(value.last(), Some(b':' | b'>' | b'(' | b',' | b';'))
+        // Base64 is padded, but then it is long.
+        || value.len() < 20 && value.ends_with(b"=")
+        || value.ends_with(b"...")
+        || matches!(
+            value.first(),
+            Some(b'#' | b'.' | b',' | b')' | b']' | b'=' | b'&' | b';' | b'\\' | b'+')
+        )
+        || value.starts_with(b"--")
+}
+
+fn is_hash(value: &[u8]) -> bool {
+    [
+        &b"$1$"[..],
+        b"$2a$",
+        b"$2b$",
+        b"$2y$",
+        b"$5$",
+        b"$6$",
+        b"$y$",
+        b"$argon2",
+        b"$apr1$",
+        b"{SSHA",
+        b"{SHA",
+        b"pbkdf2",
+        b"ENC[",
+    ]
+    .iter()
+    .any(|begin| value.starts_with(begin))
+}
+
+/// A regular expression.
+fn is_pattern(value: &[u8]) -> bool {
+    value.first() == Some(&b'^')
+        || value.windows(2).any(|pair| {
+            matches!(
+                pair,
+                b"(?" | b".*" | b".+" | b"\\w" | b"\\d" | b"\\s" | b"\\S" | b"[^" | b"\\b"
+            )
+        })
+        || value.windows(3).any(|part| part == b"a-z" || part == b"A-Z" || part == b"0-9")
+}
+
+fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::HandKind;
+    use super::super::testing::{check_bounds, found_by};
+    use super::Confidence;
+    use proptest::prelude::*;
+
+    /// `{}` stands for a password that is put together here.
+    #[track_caller]
+    fn check(template: &str, expected: Option<Confidence>) {
+        let password = ["h7", "nK", "!w", "q2"].concat();
+        let text = template.replace("{}", &password);
+        let found = found_by(HandKind::Password, text.as_bytes());
+        let strongest = found.iter().map(|hit| hit.confidence).max();
+        assert_eq!(strongest, expected, "{text}: {found:?}");
+        if template.contains("{}") && expected.is_some() {
+            assert!(
+                found.iter().all(|hit| text[hit.secret.clone()] == password),
+                "{text}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn passwords() {
+        for template in [
+            "password = \"{}\"",
+            "db_password: {}\n",
+            "DB_PASSWORD={}",
+            "export PGPASSWORD={} psql",
+            "\"password\": \"{}\",",
+            "userPassword = '{}';",
+            "passwd => '{}'",
+            "DB_PASS={}\n",
+            "pwd: \"{}\"",
+            "passphrase = \"{}\"",
+            "mysql --password={} db",
+            "mysql --password {} db",
+            "<password>{}</password>",
+            "conn.setPassword(\"{}\")",
+            "spring.datasource.password={}\n",
+            "- name: DB_PASSWORD\n  value: {}\n",
+            "{\\\"password\\\": \\\"{}\\\"}",
+            "String password = \"{}\";",
+            "password := `{}`",
+            "os.environ.get('DB_PASSWORD', '{}')",
+            "password = 'hunter2x'",
+            "password: hunter2x\n",
+            "https://host/?user=a&password={}&x",
+        ] {
+            check(template, Some(Confidence::Medium));
+        }
+        for template in [
+            "password = \"elephant\"",
+            "password = \"changeme1\"",
+            "password = \"48151623\"",
+            "password = '$2b$12$abcdefghijklmnopqrstuv'",
+        ] {
+            check(template, Some(Confidence::Low));
+        }
+    }
+
+    #[test]
+    fn what_is_no_password() {
+        for template in [
+            "password = \"password\"",
+            "password: String,",
+            "password: string;",
+            "password = None",
+            "password = getpass()",
+            "password = user_password",
+            "password = args.password2",
+            "let password = read2;",
+            "password = \"${DB_PASSWORD}\"",
+            "password: {{ .Values.password }}",
+            "password: \"<password>\"",
+            "password = \"%s\"",
+            "password = \"********\"",
+            "password: \"Enter your password\"",
+            "password: 'Kennwort'",
+            "password_field = \"{}\"",
+            "password_hash = \"{}\"",
+            "forgotPassword: \"{}\"",
+            "passwordLabel = '{}'",
+            "password = \"^[a-z0-9]{8}$\"",
+            "type=\"password\" name=\"abc123\"",
+            "PWD=/home/user1/dir",
+            "password = \"a1\"",
+            "assert password != \"{}\"",
+            "password: userPasswordField",
+            "the password is {}",
+            "password_file = \"{}\"",
+            "bypass_all = \"{}\"",
+            "password = input2 + \"x\"",
+            "password = os.environ[\"X1\"]",
+        ] {
+            check(template, None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
+            check_bounds(HandKind::Password, &text);
+        }
+
+        #[test]
+        fn any_line(text in "(password|DB_PASS|pwd)( ?[=:] ?)[\"']?[ -~]{0,60}") {
+            check_bounds(HandKind::Password, text.as_bytes());
+        }
+    }
+}

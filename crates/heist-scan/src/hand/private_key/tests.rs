@@ -1,0 +1,157 @@
+use super::super::HandKind;
+use super::super::der::tests as made;
+use super::super::testing::{check_bounds, found_by, random_bytes};
+use super::*;
+use base64::engine::general_purpose::STANDARD;
+use proptest::prelude::*;
+
+/// A block in lines of 64 characters, with what stands before and after each line.
+fn pem(label: &str, bytes: &[u8], before: &str, after: &str) -> String {
+    let base64 = STANDARD.encode(bytes);
+    let mut lines = vec![format!("-----BEGIN {label}-----")];
+    lines
+        .extend(base64.as_bytes().chunks(64).map(|line| String::from_utf8(line.to_vec()).unwrap()));
+    lines.push(format!("-----END {label}-----"));
+    lines.join(&format!("{after}{before}"))
+}
+
+#[track_caller]
+fn check(text: &str, expected: Option<(Confidence, &str)>) {
+    let found = found_by(HandKind::PrivateKey, text.as_bytes());
+    let shown = found.first().map(|hit| (hit.confidence, hit.reason.as_ref()));
+    assert_eq!(shown, expected, "{text}");
+}
+
+const RSA: Option<(Confidence, &str)> =
+    Some((Confidence::Certain, "parsed: RSA 1024 bits, not encrypted"));
+
+#[test]
+fn keys_however_they_are_written() {
+    let key = made::rsa(1024);
+    for (before, after) in [
+        ("", "\n"),
+        ("", "\r\n"),
+        ("    ", "\n"),
+        ("", "\\n"),
+        ("", "\\\\n"),
+        ("  \"", "\\n\" +\n"),
+        ("  \"", "\\n\"\n"),
+        ("  '", "',\n"),
+        ("// ", "\n"),
+        ("# ", "\n"),
+        ("", " "),
+        ("", ""),
+    ] {
+        check(&pem("RSA PRIVATE KEY", &key, before, after), RSA);
+    }
+    let text = pem("RSA PRIVATE KEY", &key, "", "\n");
+    let found = found_by(HandKind::PrivateKey, format!("key: {text}\n").as_bytes());
+    assert_eq!(found[0].secret, 5..5 + text.len());
+}
+
+#[test]
+fn keys_of_every_kind() {
+    let rsa = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
+    check(&pem("PRIVATE KEY", &made::pkcs8_of(&rsa, &made::rsa(1024)), "", "\n"), RSA);
+    let ed25519 = made::pkcs8_of(&[0x2b, 0x65, 0x70], &made::element(4, &random_bytes(32)));
+    check(
+        &pem("PRIVATE KEY", &ed25519, "", "\n"),
+        Some((Confidence::Certain, "parsed: Ed25519, not encrypted")),
+    );
+    let encrypted = pem("ENCRYPTED PRIVATE KEY", &made::encrypted(), "", "\n");
+    check(&encrypted, Some((Confidence::Medium, "parsed: PKCS#8, encrypted")));
+    let openssh = pem("OPENSSH PRIVATE KEY", &made::openssh(b"none"), "", "\n");
+    check(&openssh, Some((Confidence::Certain, "parsed: Ed25519, not encrypted")));
+    let openssh = pem("OPENSSH PRIVATE KEY", &made::openssh(b"aes256-ctr"), "", "\n");
+    check(&openssh, Some((Confidence::Medium, "parsed: Ed25519, encrypted")));
+    let headers =
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\n";
+    let legacy = pem("RSA PRIVATE KEY", &random_bytes(600), "", "\n")
+        .replace("-----BEGIN RSA PRIVATE KEY-----\n", headers);
+    check(&legacy, Some((Confidence::Medium, "a private key, encrypted")));
+}
+
+#[test]
+fn openpgp() {
+    // Version 4, RSA, two numbers of 1024 and 17 bits, not encrypted.
+    let mut packet = vec![0x95, 0x02, 0x00, 4, 1, 2, 3, 4, 1, 0x04, 0x00];
+    packet.extend(random_bytes(128));
+    packet.extend([0, 17, 1, 0, 1, 0]);
+    packet.extend(random_bytes(300));
+    let sum = STANDARD.encode(&der::crc24(&packet).to_be_bytes()[1..]);
+    let label = "PGP PRIVATE KEY BLOCK";
+    let block = |sum: &str| {
+        pem(label, &packet, "", "\n")
+            .replace(
+                &format!("-----BEGIN {label}-----"),
+                &format!("-----BEGIN {label}-----\nVersion: X v1\n"),
+            )
+            .replace(&format!("-----END {label}-----"), &format!("={sum}\n-----END {label}-----"))
+    };
+    check(&block(&sum), RSA);
+    let broken = (Confidence::Low, "a private key's heading, but what follows is broken");
+    check(&block("AAAA"), Some(broken));
+}
+
+#[test]
+fn putty_and_xml() {
+    let base64 = STANDARD.encode(random_bytes(96));
+    let putty = |cipher: &str, lines: usize| {
+        format!(
+            "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: {cipher}\nComment: x\nPublic-Lines: 1\nAAAA\n\
+             Private-Lines: {lines}\n{}\n{}\nPrivate-MAC: {}\n",
+            &base64[..64],
+            &base64[64..],
+            "0a".repeat(20),
+        )
+    };
+    check(&putty("none", 2), Some((Confidence::Certain, "parsed: PuTTY, not encrypted")));
+    check(&putty("aes256-cbc", 2), Some((Confidence::Medium, "parsed: PuTTY, encrypted")));
+    check(
+        &putty("none", 3),
+        Some((Confidence::Low, "PuTTY's heading, but what follows is broken")),
+    );
+    let number = STANDARD.encode(random_bytes(128));
+    check(&format!("<RSAKeyValue><Modulus>{number}</Modulus><D>{number}</D></RSAKeyValue>"), RSA);
+    check(&format!("<RSAKeyValue><Modulus>{number}</Modulus></RSAKeyValue>"), None);
+}
+
+#[test]
+fn what_is_no_private_key() {
+    let bytes = random_bytes(300);
+    for text in [
+        pem("PUBLIC KEY", &bytes, "", "\n"),
+        pem("CERTIFICATE", &bytes, "", "\n"),
+        pem("RSA PUBLIC KEY", &bytes, "", "\n"),
+        "-----BEGIN RSA PRIVATE KEY-----".to_owned(),
+        "if text.starts_with(\"-----BEGIN PRIVATE KEY-----\") && text.ends_with(\"-----END PRIVATE KEY-----\")".to_owned(),
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----".to_owned(),
+        "PuTTY-User-Key-File-2: ssh-rsa".to_owned(),
+    ] {
+        check(&text, None);
+    }
+    let broken = pem("RSA PRIVATE KEY", &bytes, "", "\n");
+    check(&broken, Some((Confidence::Low, "a private key's heading, but what follows is broken")));
+    let cut = &broken[..200];
+    check(cut, Some((Confidence::Low, "a private key without an end")));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
+        check_bounds(HandKind::PrivateKey, &text);
+    }
+
+    #[test]
+    fn any_block(body in "[A-Za-z0-9+/=\\\\\n\"-]{0,120}", at in 0_usize..400, byte in any::<u8>()) {
+        let framed = format!("-----BEGIN EC PRIVATE KEY-----{body}-----END EC PRIVATE KEY-----");
+        found_by(HandKind::PrivateKey, framed.as_bytes());
+        let mut key = pem("RSA PRIVATE KEY", &made::rsa(512), "", "\n").into_bytes();
+        let at = at % key.len();
+        key[at] = byte;
+        found_by(HandKind::PrivateKey, &key);
+        let text = format!("PuTTY-User-Key-File-2: {body}\nEncryption: {body}\nPrivate-Lines: 1\n{body}\nPrivate-MAC: {body}");
+        found_by(HandKind::PrivateKey, text.as_bytes());
+        found_by(HandKind::PrivateKey, format!("<RSAKeyValue><Modulus>{body}<D>{body}</D></RSAKeyValue>").as_bytes());
+    }
+}

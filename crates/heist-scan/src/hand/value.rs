@@ -1,0 +1,182 @@
+//! The right side of an assignment: which bytes a value is made of, how it is opened, and where it ends.
+//!
+//! Invariant: whatever opened it, a token has none of white space, quotes, angle brackets, backslashes, control
+//! characters and bytes beyond ASCII in it. So going left from anywhere in a token leads to where it begins, without
+//! knowing how it was opened.
+
+use super::Window;
+
+/// No value is longer.
+pub(super) const VALUE_LENGTH_MAX: usize = 512;
+
+/// May stand in a quoted token.
+const TOKEN: u8 = 1;
+/// May stand in a token without quotes: no separators and brackets.
+const BARE: u8 = 2;
+/// May stand in a key without quotes.
+const KEY: u8 = 4;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0x21_usize;
+    while byte < 0x7f {
+        let character = byte as u8;
+        if !matches!(character, b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\') {
+            classes[byte] |= TOKEN;
+            let separates = matches!(
+                character,
+                b',' | b';' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'&' | b'|'
+            );
+            if !separates {
+                classes[byte] |= BARE;
+            }
+        }
+        if character.is_ascii_alphanumeric() || matches!(character, b'_' | b'-' | b'.' | b'$') {
+            classes[byte] |= KEY;
+        }
+        byte += 1;
+    }
+    classes
+};
+
+pub(super) fn is_token(byte: u8) -> bool {
+    CLASSES[usize::from(byte)] & TOKEN != 0
+}
+
+pub(super) fn is_bare(byte: u8) -> bool {
+    CLASSES[usize::from(byte)] & BARE != 0
+}
+
+pub(super) fn is_key(byte: u8) -> bool {
+    CLASSES[usize::from(byte)] & KEY != 0
+}
+
+pub(super) fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+/// What stands before a value, and so how it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// A quote, with so many backslashes before it: text that is itself in a string.
+    Quote { mark: u8, backslashes: usize },
+    /// An element's tag.
+    Tag,
+    /// Nothing.
+    Bare,
+}
+
+/// What a value may be made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alphabet {
+    /// See the module's invariant.
+    Token,
+    /// Between quotes, anything but the end of the line, with escapes. Without quotes, as `Token`.
+    Text,
+}
+
+/// Where the value that begins at `begin` ends; `None` if it is empty, too long, not closed, or no literal.
+pub(super) fn end_of_value(
+    window: &Window<'_>,
+    begin: usize,
+    opening: Opening,
+    alphabet: Alphabet,
+) -> Option<usize> {
+    let text = window.text;
+    let limit = text.len().min(begin + VALUE_LENGTH_MAX + 1);
+    let within = |class: fn(u8) -> bool| {
+        text[begin..limit].iter().position(|&byte| !class(byte)).map_or(limit, |len| begin + len)
+    };
+    let end = match (opening, alphabet) {
+        (Opening::Quote { mark, backslashes }, Alphabet::Text) => {
+            end_of_text(&text[..limit], begin, mark, backslashes)?
+        }
+        (Opening::Quote { mark, backslashes }, Alphabet::Token) => {
+            let end = within(is_token);
+            closes(text, end, mark, backslashes).then_some(end)?
+        }
+        (Opening::Tag, _) => {
+            let end = within(is_token);
+            text[end..].starts_with(b"</").then_some(end)?
+        }
+        (Opening::Bare, _) => {
+            let end = within(is_bare);
+            match text.get(end) {
+                // A call, an index, a block, a generic type: code, not a literal.
+                Some(b'(' | b'[' | b'{' | b'<') => return None,
+                // The letters before a string.
+                Some(&mark)
+                    if is_quote(mark) && end - begin <= 2 && is_prefix(&text[begin..end]) =>
+                {
+                    return None;
+                }
+                Some(_) => end,
+                None => window.ends_object.then_some(end)?,
+            }
+        }
+    };
+    (end > begin && end - begin <= VALUE_LENGTH_MAX).then_some(end)
+}
+
+fn is_prefix(letters: &[u8]) -> bool {
+    letters.iter().all(|byte| {
+        matches!(byte | 0x20, b'b' | b'r' | b'f' | b'u' | b'l' | b'#' | b'$' | b'@' | b'`')
+    })
+}
+
+fn closes(text: &[u8], end: usize, mark: u8, backslashes: usize) -> bool {
+    text.get(end + backslashes) == Some(&mark)
+        && text[end..end + backslashes].iter().all(|&byte| byte == b'\\')
+}
+
+fn end_of_text(text: &[u8], begin: usize, mark: u8, backslashes: usize) -> Option<usize> {
+    let mut at = begin;
+    loop {
+        match *text.get(at)? {
+            b'\n' | b'\r' => return None,
+            b'\\' if backslashes == 0 => at += 2,
+            b'\\' if closes(text, at, mark, backslashes) => return Some(at),
+            byte if byte == mark => return (backslashes == 0).then_some(at),
+            _ => at += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, opening: Opening, alphabet: Alphabet, expected: Option<&str>) {
+        let window =
+            Window { text: text.as_bytes(), at: 0, begins_object: true, ends_object: true };
+        let found = end_of_value(&window, 0, opening, alphabet).map(|end| &text[..end]);
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn values_end_as_they_began() {
+        let double = Opening::Quote { mark: b'"', backslashes: 0 };
+        let escaped = Opening::Quote { mark: b'"', backslashes: 1 };
+        check("abc\" x", double, Alphabet::Token, Some("abc"));
+        check("abc' x", double, Alphabet::Token, None);
+        check("a b\" x", double, Alphabet::Token, None);
+        check("a b\" x", double, Alphabet::Text, Some("a b"));
+        check("a\\\"b\" x", double, Alphabet::Text, Some("a\\\"b"));
+        check("a\nb\"", double, Alphabet::Text, None);
+        check("abc\\\" x", escaped, Alphabet::Token, Some("abc"));
+        check("abc\\\" x", escaped, Alphabet::Text, Some("abc"));
+        check("abc\" x", escaped, Alphabet::Text, None);
+        check("abc</key>", Opening::Tag, Alphabet::Token, Some("abc"));
+        check("abc<key>", Opening::Tag, Alphabet::Token, None);
+        check("abc; x", Opening::Bare, Alphabet::Token, Some("abc"));
+        check("abc(x)", Opening::Bare, Alphabet::Token, None);
+        check("", Opening::Bare, Alphabet::Token, None);
+        check(&"a".repeat(513), Opening::Bare, Alphabet::Token, None);
+        check(&"a".repeat(512), Opening::Bare, Alphabet::Token, Some(&"a".repeat(512)));
+    }
+}

@@ -1,0 +1,338 @@
+//! Whether rules are as they should be: what loading does not ask for, because users' files are as they are, but what
+//! whoever writes a rule wants to know.
+//!
+//! Invariant: a rule without problems can be used and tested.
+//!
+//! Not guaranteed by [`check_rule`]: that a rule finds its examples. [`check_examples`] asks a detector for that.
+
+use super::model::{Pattern, Rule, RuleSet};
+use super::sample::{Expanded, Sampler};
+use super::syntax;
+use heist::XorShift64;
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::Range;
+
+/// How often an example with secrets in it is tried, each time with other ones.
+const SECRETS_PER_EXAMPLE: u64 = 20;
+
+/// Something about a rule that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The rule's name.
+    pub rule: String,
+    /// What it is, and what to do.
+    pub text: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule {:?}: {}", self.rule, self.text)
+    }
+}
+
+/// What is wrong with the rules, each for itself and all together.
+#[must_use]
+pub fn check_rules(rules: &RuleSet) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut ids = HashSet::new();
+    for rule in &rules.rules {
+        if !ids.insert(rule.id.as_str()) {
+            let text = "another rule has the same name; rename one of them".to_owned();
+            problems.push(Problem { rule: rule.id.clone(), text });
+        }
+        problems.extend(check_rule(rule));
+    }
+    problems
+}
+
+/// What is wrong with one rule.
+///
+/// ```
+/// use heist_scan::rules::{Pattern, Rule, check_rule};
+///
+/// let rule = Rule::new("House Token", Pattern::Regex("house_[a-z".to_owned()));
+/// let problems = check_rule(&rule);
+/// assert!(problems.iter().any(|problem| problem.text.contains("unclosed character class")));
+/// ```
+#[must_use]
+pub fn check_rule(rule: &Rule) -> Vec<Problem> {
+    let mut texts = Vec::new();
+    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if rule.id.is_empty() || !rule.id.bytes().all(allowed) {
+        texts.push("its name has other characters than a-z, 0-9 and -".to_owned());
+    }
+    if rule.description.trim().is_empty() {
+        texts.push("it has no `description`; say what it finds".to_owned());
+    }
+    check_pattern(rule, &mut texts);
+    check_regexes(rule, &mut texts);
+    if rule
+        .keywords
+        .iter()
+        .any(|keyword| keyword.is_empty() || *keyword != keyword.to_ascii_lowercase())
+    {
+        texts.push("a keyword is empty or not in lower case".to_owned());
+    }
+    if matches!(rule.pattern, Pattern::Assignment(_)) && rule.keywords.is_empty() {
+        texts.push(
+            "it has an `assignment` and no `keywords`; one of them has to be in the name"
+                .to_owned(),
+        );
+    }
+    if rule.examples.is_empty() {
+        texts.push("it has no `examples`; give texts in which it finds its secret".to_owned());
+    }
+    let counter_examples = &rule.counter_examples;
+    if rule.checksum.is_none() && counter_examples.iter().any(|text| text.contains("{wrong}")) {
+        texts.push(
+            "a counter-example has {wrong} in it, but there is no checksum that could be wrong"
+                .to_owned(),
+        );
+    }
+    if rule.examples.iter().any(|text| text.contains("{wrong}")) {
+        texts.push("an example has {wrong} in it, which is never found".to_owned());
+    }
+    texts.into_iter().map(|text| Problem { rule: rule.id.clone(), text }).collect()
+}
+
+fn check_pattern(rule: &Rule, texts: &mut Vec<String>) {
+    let pattern = match &rule.pattern {
+        Pattern::Regex(pattern) | Pattern::Assignment(pattern) => pattern,
+        Pattern::Path if rule.path.is_none() => {
+            texts.push("it looks at paths only and has no `path`".to_owned());
+            return;
+        }
+        Pattern::Path | Pattern::Hand(_) => return,
+    };
+    let hir = match syntax::parse(pattern) {
+        Ok(hir) => hir,
+        Err(error) => {
+            texts.push(format!("its regular expression cannot be used: {error}"));
+            return;
+        }
+    };
+    if let Err(error) = syntax::compile(&hir) {
+        texts.push(format!("its regular expression cannot be used: {error}"));
+        return;
+    }
+    if hir.properties().minimum_len().is_none_or(|least| least == 0) {
+        texts.push("its regular expression matches the empty text or nothing at all".to_owned());
+    }
+    let groups = hir.properties().explicit_captures_len();
+    if rule.secret_group.is_some_and(|group| group > groups) {
+        texts.push(format!("`secretGroup` is larger than the number of groups, {groups}"));
+    }
+    if Sampler::new(rule).is_none_or(|sampler| sampler.secret(&mut XorShift64::new(1)).is_none()) {
+        texts.push("no secret of its form can be made for its examples".to_owned());
+    }
+}
+
+/// The expressions besides the pattern.
+fn check_regexes(rule: &Rule, texts: &mut Vec<String>) {
+    let paths = rule.path.iter().map(|pattern| ("`path`", pattern));
+    let allowed = rule.allowlists.iter().flat_map(|list| {
+        let paths = list.paths.iter().map(|pattern| ("`paths` of an allowlist", pattern));
+        paths.chain(list.regexes.iter().map(|pattern| ("`regexes` of an allowlist", pattern)))
+    });
+    for (field, pattern) in paths.chain(allowed) {
+        if let Err(error) = syntax::parse(pattern).and_then(|hir| syntax::compile(&hir)) {
+            texts.push(format!("{field} cannot be used: {error}"));
+        }
+    }
+}
+
+/// What a detector finds in a text: the names of the rules, and where their secrets are.
+pub type Find<'f> = dyn Fn(&[u8]) -> Vec<(String, Range<usize>)> + 'f;
+
+/// Tries every example and counter-example of every rule on a detector. Examples with `{secret}` in them are tried with
+/// many random ones, always the same, and each has to be found exactly where it stands. Those of rules that look at
+/// paths only are paths; `find` is not asked about them.
+#[must_use]
+pub fn check_examples(rules: &RuleSet, find: &Find<'_>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for rule in &rules.rules {
+        let mut texts = Vec::new();
+        match &rule.pattern {
+            Pattern::Path => check_paths(rule, &mut texts),
+            _ => check_texts(rule, find, &mut texts),
+        }
+        problems.extend(texts.into_iter().map(|text| Problem { rule: rule.id.clone(), text }));
+    }
+    problems
+}
+
+fn check_paths(rule: &Rule, texts: &mut Vec<String>) {
+    let pattern = rule.path.as_deref().unwrap_or_default();
+    let Ok(regex) = syntax::parse(pattern).and_then(|hir| syntax::compile(&hir)) else {
+        texts.push("`path` cannot be used".to_owned());
+        return;
+    };
+    let missed = rule.examples.iter().filter(|path| !regex.is_match(path.as_bytes()));
+    texts.extend(missed.map(|path| format!("it does not find its example, the path {path:?}")));
+    let found = rule.counter_examples.iter().filter(|path| regex.is_match(path.as_bytes()));
+    texts.extend(found.map(|path| format!("it finds its counter-example, the path {path:?}")));
+}
+
+fn check_texts(rule: &Rule, find: &Find<'_>, texts: &mut Vec<String>) {
+    let sampler = Sampler::new(rule);
+    let examples = rule.examples.iter().map(|example| (example, true));
+    let counter_examples = rule.counter_examples.iter().map(|example| (example, false));
+    for (example, wanted) in examples.chain(counter_examples) {
+        let filled = example.contains("{secret}") || example.contains("{wrong}");
+        for seed in 1..=if filled { SECRETS_PER_EXAMPLE } else { 1 } {
+            let expanded = if filled {
+                sampler
+                    .as_ref()
+                    .and_then(|sampler| sampler.expand(example, &mut XorShift64::new(seed)))
+            } else {
+                Some(Expanded { text: example.clone(), secrets: Vec::new() })
+            };
+            let Some(expanded) = expanded else {
+                texts.push(format!("no secret can be made for {example:?}"));
+                break;
+            };
+            let found = find(expanded.text.as_bytes()).into_iter().filter(|(id, _)| *id == rule.id);
+            if let Some(text) =
+                judge(example, wanted, &expanded, found.map(|(_, place)| place).collect())
+            {
+                // Further secrets would say the same.
+                texts.push(text);
+                break;
+            }
+        }
+    }
+}
+
+/// What is wrong with what was found. Never shows a whole secret: the example's own text has none.
+fn judge(
+    example: &str,
+    wanted: bool,
+    expanded: &Expanded,
+    found: Vec<Range<usize>>,
+) -> Option<String> {
+    if !wanted {
+        return (!found.is_empty())
+            .then(|| format!("it finds something in its counter-example {example:?}"));
+    }
+    if expanded.secrets.is_empty() {
+        return found.is_empty().then(|| format!("it finds nothing in its example {example:?}"));
+    }
+    let missed = expanded.secrets.iter().find(|secret| !found.contains(secret))?;
+    let secret = &expanded.text[missed.clone()];
+    let overlaps = |place: &Range<usize>| place.start < missed.end && missed.start < place.end;
+    Some(match found.into_iter().find(overlaps) {
+        Some(other) => format!(
+            "it finds bytes {other:?} in place of the secret at {missed:?} in its example {example:?}, filled with {secret:?}"
+        ),
+        None => format!(
+            "it does not find the secret in its example {example:?}, filled with {secret:?}"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Allowlist;
+
+    fn good() -> Rule {
+        Rule {
+            description: "A token".to_owned(),
+            examples: vec!["key = {secret}".to_owned(), "key = tkn_0000".to_owned()],
+            counter_examples: vec!["key = tkn".to_owned()],
+            ..Rule::new("token", Pattern::Regex("tkn_[0-9]{4}".to_owned()))
+        }
+    }
+
+    #[track_caller]
+    fn check(rule: &Rule, expected: &[&str]) {
+        let problems = check_rule(rule);
+        assert_eq!(problems.len(), expected.len(), "{problems:?}");
+        for (problem, part) in problems.iter().zip(expected) {
+            assert!(problem.text.contains(part), "{problem}");
+        }
+    }
+
+    #[test]
+    fn a_rule_is_checked() {
+        check(&good(), &[]);
+        check(&Rule { id: "A_b".to_owned(), ..good() }, &["a-z"]);
+        check(&Rule { id: String::new(), ..good() }, &["a-z"]);
+        check(
+            &Rule { description: " ".to_owned(), examples: Vec::new(), ..good() },
+            &["description", "examples"],
+        );
+        let regex = |pattern: &str| Pattern::Regex(pattern.to_owned());
+        check(&Rule { pattern: regex("("), ..good() }, &["unclosed group"]);
+        check(&Rule { pattern: regex("(?:a{1000}){10000}"), ..good() }, &["larger than"]);
+        check(&Rule { pattern: regex("a*"), ..good() }, &["empty text"]);
+        check(&Rule { secret_group: Some(1), ..good() }, &["number of groups", "no secret"]);
+        check(&Rule { pattern: Pattern::Path, ..good() }, &["no `path`"]);
+        check(&Rule { pattern: Pattern::Assignment("a".to_owned()), ..good() }, &["no `keywords`"]);
+        check(&Rule { keywords: vec!["A".to_owned()], ..good() }, &["lower case"]);
+        check(&Rule { path: Some("[".to_owned()), ..good() }, &["`path`"]);
+        check(&Rule { entropy: Some(9.0), ..good() }, &["no secret"]);
+        let allowlist = Allowlist { paths: vec!["(".to_owned()], ..Allowlist::default() };
+        check(&Rule { allowlists: vec![allowlist], ..good() }, &["`paths`"]);
+        check(&Rule { examples: vec!["{wrong}".to_owned()], ..good() }, &["never found"]);
+        check(&Rule { counter_examples: vec!["{wrong}".to_owned()], ..good() }, &["no checksum"]);
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let rules = RuleSet { rules: vec![good(), good()], ..RuleSet::default() };
+        let problems = check_rules(&rules);
+        assert!(
+            matches!(&problems[..], [problem] if problem.text.contains("same name")),
+            "{problems:?}"
+        );
+    }
+
+    /// A detector that finds every `prefix` with four bytes after it.
+    fn finds(prefix: &str, id: &str, text: &[u8]) -> Vec<(String, Range<usize>)> {
+        let found = memchr::memmem::find_iter(text, prefix).map(|at| at..at + prefix.len() + 4);
+        found.filter(|place| place.end <= text.len()).map(|place| (id.to_owned(), place)).collect()
+    }
+
+    #[track_caller]
+    fn check_with(prefix: &str, id: &str, expected: &[&str]) {
+        let rules = RuleSet { rules: vec![good()], ..RuleSet::default() };
+        let problems = check_examples(&rules, &|text| finds(prefix, id, text));
+        assert_eq!(problems.len(), expected.len(), "{problems:?}");
+        for (problem, part) in problems.iter().zip(expected) {
+            assert!(problem.text.contains(part), "{problem}");
+        }
+    }
+
+    #[test]
+    fn examples_are_tried_on_a_detector() {
+        check_with("tkn_", "token", &[]);
+        check_with("tkn_", "other", &["does not find", "finds nothing"]);
+        check_with("kn_", "token", &["in place of"]);
+        check_with("ke", "token", &["does not find", "counter-example"]);
+    }
+
+    #[test]
+    fn examples_of_rules_on_paths_are_paths() {
+        let rule = Rule {
+            path: Some(r"\.pem$".to_owned()),
+            examples: vec!["a/b.pem".to_owned(), "a/b.txt".to_owned()],
+            counter_examples: vec!["b.pem/a".to_owned(), "c.pem".to_owned()],
+            ..Rule::new("pem", Pattern::Path)
+        };
+        let rules = RuleSet { rules: vec![rule], ..RuleSet::default() };
+        let problems = check_examples(&rules, &|_| panic!("nobody asks"));
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(
+            problems[0].text.contains("b.txt") && problems[1].text.contains("c.pem"),
+            "{problems:?}"
+        );
+    }
+
+    #[test]
+    fn the_built_in_rules_are_as_they_should_be() {
+        let problems = check_rules(&RuleSet::builtin());
+        assert!(problems.is_empty(), "{problems:#?}");
+    }
+}

@@ -1,0 +1,165 @@
+//! Scanning trees: files are scanned by the workers that walk, on the walk's own executor.
+//!
+//! Regular files come in batches by directory; everything else has its outcome without being opened.
+
+use super::large::LargeFile;
+use super::progress::ScanProgress;
+use super::shared::Shared;
+use super::worker::{Helpers, Worker};
+use crate::config::ScanConfig;
+use crate::detector::Detector;
+use crate::report::{Incomplete, Outcome, ScanError, ScanReport};
+use crate::sink::Sink;
+use heist::trace::{NoTrace, Tracer};
+use heist_walk::{Enter, Entry, FileBatch, FileKind, Flow, Visitor, Walk, WalkError};
+use std::any::Any;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+
+/// Scans everything below `roots`, and `roots` themselves. Returns when all is done.
+///
+/// Directories are read and files are scanned by the same workers: whoever has nothing to do takes what there is.
+///
+/// ```
+/// use heist_scan::{Finding, ReadOnly, ScanConfig, ScanProgress, Sink, parallel_scan_dir};
+/// use std::sync::Arc;
+///
+/// struct Nowhere;
+/// impl Sink for Nowhere {
+///     fn finding(&self, _finding: Finding) {}
+/// }
+///
+/// let progress = ScanProgress::new();
+/// let report = parallel_scan_dir(
+///     &["src".into()],
+///     Arc::new(ReadOnly),
+///     Arc::new(Nowhere),
+///     &ScanConfig::new(),
+///     &progress,
+/// )?;
+/// assert!(report.is_complete());
+/// assert_eq!(report.bytes, progress.snapshot().bytes);
+/// # Ok::<(), heist_scan::ScanError>(())
+/// ```
+///
+/// # Errors
+/// The system refuses a thread, or there cannot be so many. What goes wrong in the tree is in the report.
+pub fn parallel_scan_dir<D: Detector>(
+    roots: &[PathBuf],
+    detector: Arc<D>,
+    sink: Arc<dyn Sink>,
+    config: &ScanConfig,
+    progress: &ScanProgress,
+) -> Result<ScanReport, ScanError> {
+    parallel_scan_dir_traced(roots, detector, sink, config, progress, NoTrace)
+}
+
+/// [`parallel_scan_dir`], watched by a tracer, for example a [`heist::trace::ChromeTrace`].
+///
+/// # Errors
+/// As [`parallel_scan_dir`].
+pub fn parallel_scan_dir_traced<D: Detector>(
+    roots: &[PathBuf],
+    detector: Arc<D>,
+    sink: Arc<dyn Sink>,
+    config: &ScanConfig,
+    progress: &ScanProgress,
+    tracer: impl Tracer,
+) -> Result<ScanReport, ScanError> {
+    let shared = Shared::new(detector, sink, config);
+    let mut walk = Walk::over(roots.iter().cloned())
+        .threads(config.workers)
+        .filter(config.filter.clone())
+        .symlinks(config.symlinks)
+        .same_file_system(config.same_file_system)
+        .max_waiting_files(config.max_objects_in_flight)
+        .cancel(shared.stop.clone());
+    if let Some(seed) = config.seed {
+        walk = walk.seed(seed);
+    }
+    let walked = {
+        let (shared, progress) = (Arc::clone(&shared), progress.clone());
+        walk.run_traced(tracer, move |_worker| Scanner {
+            worker: Worker::new(&shared, progress.add_worker()),
+            path: PathBuf::new(),
+            below: PathBuf::new(),
+        })?
+    };
+    // With the visitors go what they have counted.
+    drop(walked.visitors);
+    let mut report = shared.report(walked.threads, walked.metrics);
+    report.directories = walked.totals.directories;
+    report.filtered = walked.totals.excluded;
+    Ok(report)
+}
+
+/// A worker's visitor.
+struct Scanner<D: Detector> {
+    worker: Worker<D>,
+    /// Paths of the file at hand; here only to be used again.
+    path: PathBuf,
+    below: PathBuf,
+}
+
+impl<D: Detector> Visitor for Scanner<D> {
+    type Dir = ();
+
+    const READS_FILES: bool = true;
+
+    fn enter_dir(&mut self, _dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
+        if self.worker.shared.is_stopped() { Enter::Quit } else { Enter::Into(()) }
+    }
+
+    fn file(&mut self, file: &Entry<'_>, _parent: Option<&()>) -> Flow {
+        self.worker.emitter.counts.so_far.found += 1;
+        match file.kind() {
+            FileKind::File => Flow::Later,
+            kind => {
+                file.path_into(&mut self.path);
+                self.worker.note(&self.path, Outcome::Special(kind));
+                Flow::Continue
+            }
+        }
+    }
+
+    fn files(&mut self, files: &mut FileBatch<'_, ()>) {
+        while !self.worker.shared.is_stopped() {
+            // The file borrows from the batch, which the scan may want to hand on: so it is opened first.
+            let Some(file) = files.next() else { break };
+            file.path_into(&mut self.path);
+            file.path_below_root_into(&mut self.below);
+            let opened = self.worker.wants(&self.below).then(|| file.open());
+            self.worker.scan_file(&self.path, &self.below, opened, &mut BatchHelpers(files));
+        }
+        self.worker.emitter.counts.show();
+    }
+
+    fn task(&mut self, task: Box<dyn Any + Send>) {
+        let file = task.downcast::<Weak<LargeFile>>().ok().and_then(|file| file.upgrade());
+        if let Some(file) = file {
+            file.help(&mut self.worker);
+        }
+    }
+
+    fn before_sleep(&mut self) {
+        self.worker.emitter.counts.show();
+    }
+
+    fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
+        self.worker.shared.add_incomplete(error.path.clone(), Incomplete::Walk(error));
+        Flow::Continue
+    }
+}
+
+/// The others who walk.
+struct BatchHelpers<'a, 'b>(&'a mut FileBatch<'b, ()>);
+
+impl Helpers for BatchHelpers<'_, '_> {
+    fn expect_long_work(&mut self) {
+        self.0.hand_on();
+    }
+
+    fn call_for_help(&mut self, file: Weak<LargeFile>) {
+        self.0.spawn(Box::new(file));
+    }
+}

@@ -1,0 +1,178 @@
+//! Looking through one layer of encoding: base64, hex, escapes, UTF-16.
+//!
+//! What is decoded is looked at as a text of its own, by all rules but the generic ones: a random value in a decoded text
+//! is noise, and a vendor's token is not. In UTF-16, which is no disguise, all rules look.
+
+use super::examine::{Examiner, Text};
+use super::plan::Use;
+use super::rule::Found;
+use super::{Scratch, SecretDetector};
+use crate::chunk::Chunk;
+use crate::decode::{
+    DECODE_STRIDE, Decoded, EscapeKind, base64_at, base64_starts, escape_starts, hex_at,
+    hex_starts, json_escaped_at, url_escaped_at, utf16, utf16_guess,
+};
+use crate::detector::{Match, RuleIndex};
+use crate::encoding::Encoding;
+use std::ops::Range;
+
+/// How far back from a run of letters and digits the encoded text may begin.
+const BACK: usize = 32;
+
+/// What is decoded of UTF-16 before and after a cell of the object's grid.
+pub(crate) const UTF16_BEFORE: usize = 4 * 1024;
+pub(crate) const UTF16_AFTER: usize = 8 * 1024;
+
+/// If none of a cell's first bytes is zero, it is no UTF-16.
+const UTF16_SAMPLE: usize = 32;
+
+/// Adds the matches in encoded text. `scratch.examiner.candidates` are those of the chunk itself.
+pub(crate) fn scan_encoded(
+    detector: &SecretDetector,
+    chunk: &Chunk<'_>,
+    scratch: &mut Scratch,
+    matches: &mut Vec<Match>,
+) {
+    let mut decoder = Decoder { detector, chunk, matches };
+    let Scratch { examiner, inner, decoded } = scratch;
+    let mut last = None;
+    for &run in &examiner.candidates.runs {
+        let start = encoded_start(chunk.bytes, run);
+        if last == Some(start) {
+            continue;
+        }
+        last = Some(start);
+        decoder.look_at_run(start, decoded, inner);
+    }
+    // Encoded text that goes on and on is decoded in pieces, which begin where the object's cells do.
+    for at in cells(chunk) {
+        decoder.look_at_run(at, decoded, inner);
+        decoder.look_at_utf16(at, decoded, inner);
+    }
+    for hit in &examiner.candidates.anchors {
+        for place in detector.plan.uses(hit.literal) {
+            let kind = match place {
+                Use::UrlEscape => EscapeKind::Url,
+                Use::JsonEscape => EscapeKind::Json,
+                _ => continue,
+            };
+            decoder.look_at_escape(hit.at, kind, decoded, inner);
+        }
+    }
+}
+
+/// Where the base64 text begins that a run belongs to.
+fn encoded_start(text: &[u8], run: usize) -> usize {
+    let is_digit =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+    let before = &text[run.saturating_sub(BACK)..run];
+    let back = before.iter().rev().take_while(|byte| is_digit(byte)).count();
+    // Further back than that, another run was there first.
+    if back == BACK { run } else { run - back }
+}
+
+/// The owned positions at which a cell of the object's grid begins.
+fn cells(chunk: &Chunk<'_>) -> impl Iterator<Item = usize> + use<> {
+    let stride = DECODE_STRIDE as u64;
+    let first = (chunk.offset + chunk.owned.start as u64).next_multiple_of(stride) - chunk.offset;
+    (first as usize..chunk.owned.end).step_by(DECODE_STRIDE)
+}
+
+struct Decoder<'a, 'b> {
+    detector: &'a SecretDetector,
+    chunk: &'a Chunk<'b>,
+    matches: &'a mut Vec<Match>,
+}
+
+impl Decoder<'_, '_> {
+    fn look_at_run(&mut self, at: usize, decoded: &mut Decoded, inner: &mut Examiner) {
+        let (text, offset) = (self.chunk.bytes, self.chunk.offset);
+        if hex_starts(text, at, offset) && hex_at(text, at, decoded) {
+            self.look(Encoding::Hex, decoded, 0, None, inner);
+        } else if base64_starts(text, at, offset) && base64_at(text, at, decoded) {
+            self.look(Encoding::Base64, decoded, 0, None, inner);
+        }
+    }
+
+    fn look_at_escape(
+        &mut self,
+        at: usize,
+        kind: EscapeKind,
+        decoded: &mut Decoded,
+        inner: &mut Examiner,
+    ) {
+        let (text, offset) = (self.chunk.bytes, self.chunk.offset);
+        if !escape_starts(kind, text, at, offset) {
+            return;
+        }
+        let (is_decoded, encoding) = match kind {
+            EscapeKind::Url => (url_escaped_at(text, at, decoded), Encoding::UrlEscaped),
+            EscapeKind::Json => (json_escaped_at(text, at, decoded), Encoding::JsonEscaped),
+        };
+        if is_decoded {
+            self.look(encoding, decoded, 0, None, inner);
+        }
+    }
+
+    fn look_at_utf16(&mut self, at: usize, decoded: &mut Decoded, inner: &mut Examiner) {
+        let text = self.chunk.bytes;
+        let cell = &text[at..(at + DECODE_STRIDE).min(text.len())];
+        let has_mark = matches!(cell, [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..]);
+        if !has_mark && memchr::memchr(0, &cell[..cell.len().min(UTF16_SAMPLE)]).is_none() {
+            return;
+        }
+        let Some(encoding) = utf16_guess(cell) else { return };
+        let from = at - at.min(UTF16_BEFORE);
+        let to = (at + DECODE_STRIDE + UTF16_AFTER).min(text.len());
+        utf16(&text[from..to], encoding, decoded);
+        let owned = (at - from) / 2..(at + cell.len() - from).div_ceil(2).min(decoded.bytes.len());
+        self.look(encoding, decoded, from, Some(owned), inner);
+    }
+
+    /// Looks at what was decoded; its positions in the source are counted from `from`.
+    fn look(
+        &mut self,
+        encoding: Encoding,
+        decoded: &Decoded,
+        from: usize,
+        owned: Option<Range<usize>>,
+        inner: &mut Examiner,
+    ) {
+        let is_disguise = owned.is_none();
+        let text = Text {
+            bytes: &decoded.bytes,
+            owned: owned.unwrap_or(0..decoded.bytes.len()),
+            begins_object: true,
+            ends_object: true,
+            offset: 0,
+            path: self.chunk.path,
+        };
+        inner.found.clear();
+        inner.examine(self.detector, &text);
+        for found in inner.found.drain(..) {
+            let generic = self.detector.rules[found.rule as usize].rule.generic;
+            let is_verbatim = is_disguise && decoded.is_verbatim(found.secret.clone());
+            if is_disguise && generic || is_verbatim {
+                continue;
+            }
+            self.matches.push(self.place(found, encoding, decoded, from));
+        }
+    }
+
+    fn place(&self, found: Found, encoding: Encoding, decoded: &Decoded, from: usize) -> Match {
+        let offset = self.chunk.offset + from as u64;
+        let in_object = |range: Range<usize>| {
+            let source = decoded.source_of(range);
+            offset + source.start as u64..offset + source.end as u64
+        };
+        Match {
+            rule: RuleIndex(found.rule),
+            whole: in_object(found.whole),
+            secret: in_object(found.secret.clone()),
+            decoded: Some(decoded.bytes[found.secret].into()),
+            encoding,
+            confidence: found.confidence,
+            reason: found.reason,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Looking at one text: the prefilter's candidates, and what the rules say about each.
+//!
+//! A rule is tried on a window around a candidate, never on more, so what it finds depends on the bytes of that window
+//! alone. An expression sees one byte more on each side, for `\b` and its like.
+
+use super::SecretDetector;
+use super::pattern::LazyRegex;
+use super::plan::Use;
+use super::prefilter::Candidates;
+use super::rule::{Found, Surroundings};
+use crate::confidence::Confidence;
+use crate::hand::{ASSIGNMENT_REACH, Hit, Reach, Window, assignment};
+use regex_automata::meta::Cache;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+
+/// A text, and which of its positions are to be looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Text<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) owned: Range<usize>,
+    pub(crate) begins_object: bool,
+    pub(crate) ends_object: bool,
+    /// The object's offset of the first byte; for decoded text, any.
+    pub(crate) offset: u64,
+    pub(crate) path: &'a Path,
+}
+
+/// What a worker needs to look at texts.
+#[derive(Debug, Default)]
+pub(crate) struct Examiner {
+    pub(crate) candidates: Candidates,
+    pub(crate) found: Vec<Found>,
+    hits: Vec<Hit>,
+    caches: Vec<Option<Cache>>,
+}
+
+/// Expressions without any literal are tried block by block.
+pub(crate) const BLOCK_BYTES: usize = 4096;
+
+/// If the match can begin at so few positions, each is tried by itself.
+const STARTS_MAX: usize = 4;
+
+impl Examiner {
+    pub(crate) fn new(rules: usize) -> Self {
+        let mut caches = Vec::new();
+        caches.resize_with(rules, || None);
+        Self { caches, ..Self::default() }
+    }
+
+    /// Adds what begins at the text's owned positions to `found`. The candidates stay, for those who decode.
+    pub(crate) fn examine(&mut self, detector: &SecretDetector, text: &Text<'_>) {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.clear();
+        detector.prefilter.sweep(text.bytes, text.owned.clone(), &mut candidates);
+        for hit in &candidates.anchors {
+            for &place in detector.plan.uses(hit.literal) {
+                self.look(detector, text, hit.at, place);
+            }
+        }
+        if !detector.plan.at_runs.is_empty() {
+            for &at in &candidates.runs {
+                for &(rule, kind) in &detector.plan.at_runs {
+                    self.look(detector, text, at, Use::Hand { rule, kind });
+                }
+            }
+        }
+        self.candidates = candidates;
+        for &rule in &detector.plan.everywhere {
+            self.look_everywhere(detector, text, rule);
+        }
+    }
+
+    fn look(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, place: Use) {
+        match place {
+            Use::Regex { rule, after_min, after_max } => {
+                self.look_around(detector, text, at, rule, after_min, after_max);
+            }
+            Use::Near { rule } => {
+                let reach = detector.rules[rule as usize].rule.max_length;
+                let window = at.saturating_sub(reach)..(at + reach).min(text.bytes.len());
+                self.look_in(detector, text, rule, window, |_| true);
+            }
+            Use::Assignment { rule } => self.look_at_assignment(detector, text, at, rule),
+            Use::Hand { rule, kind } => {
+                let (window, from) = cut(text, at, kind.reach());
+                let mut hits = std::mem::take(&mut self.hits);
+                hits.clear();
+                kind.examine(&window, &detector.noise, &mut hits);
+                for hit in hits.drain(..) {
+                    let whole = hit.whole.start + from..hit.whole.end + from;
+                    let secret = hit.secret.start + from..hit.secret.end + from;
+                    let proposed = Some((hit.confidence, hit.reason));
+                    self.judge(detector, text, rule, whole, secret, proposed);
+                }
+                self.hits = hits;
+            }
+            // Who decodes looks at the candidates again.
+            Use::UrlEscape | Use::JsonEscape => {}
+        }
+    }
+
+    /// Tries an expression whose literal stands at `at`.
+    fn look_around(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        at: usize,
+        rule: u32,
+        after_min: usize,
+        after_max: Option<usize>,
+    ) {
+        let active = &detector.rules[rule as usize];
+        let reach = active.rule.max_length;
+        let Some(last) = at.checked_sub(after_min) else { return };
+        let first = at.saturating_sub(after_max.unwrap_or(reach).min(reach));
+        let end = |start: usize| (start + reach).min(text.bytes.len());
+        if last - first < STARTS_MAX {
+            for start in first..=last {
+                let cache = &mut self.caches[rule as usize];
+                let groups = active.regex.find(text.bytes, start..end(start), true, cache);
+                if let Some(groups) = groups.filter(|groups| groups.whole().end > at) {
+                    let secret = groups.secret(active.rule.secret_group);
+                    self.judge(detector, text, rule, groups.whole(), secret, None);
+                    return;
+                }
+            }
+        } else {
+            let covers = |whole: &Range<usize>| whole.contains(&at);
+            self.look_in(detector, text, rule, first..end(last), covers);
+        }
+    }
+
+    /// Looks for all matches of an expression in a window, and takes those that are wanted.
+    fn look_in(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        rule: u32,
+        window: Range<usize>,
+        wanted: impl Fn(&Range<usize>) -> bool,
+    ) {
+        let active = &detector.rules[rule as usize];
+        let mut from = window.start;
+        while from < window.end {
+            let cache = &mut self.caches[rule as usize];
+            let Some(groups) = active.regex.find(text.bytes, from..window.end, false, cache) else {
+                return;
+            };
+            let whole = groups.whole();
+            // An empty match would be found for ever.
+            from = whole.end.max(from + 1);
+            if whole.len() <= active.rule.max_length && wanted(&whole) {
+                let secret = groups.secret(active.rule.secret_group);
+                self.judge(detector, text, rule, whole, secret, None);
+            }
+        }
+    }
+
+    fn look_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, rule: u32) {
+        // Blocks are the object's, so that it does not matter where the text begins.
+        let into_block = (text.offset % BLOCK_BYTES as u64) as usize;
+        let mut block = text.owned.start;
+        let begins_block = (block + into_block).is_multiple_of(BLOCK_BYTES);
+        if !begins_block {
+            block += BLOCK_BYTES - (block + into_block) % BLOCK_BYTES;
+        }
+        let reach = detector.rules[rule as usize].rule.max_length;
+        while block < text.owned.end {
+            let next = block + BLOCK_BYTES;
+            let window = block..(next + reach).min(text.bytes.len());
+            self.look_in(detector, text, rule, window, |whole| whole.start < next);
+            block = next;
+        }
+    }
+
+    fn look_at_assignment(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        at: usize,
+        rule: u32,
+    ) {
+        let (window, from) = cut(text, at, ASSIGNMENT_REACH);
+        let Some(found) = assignment::from_key(&window) else { return };
+        let regex: &LazyRegex = &detector.rules[rule as usize].regex;
+        if regex.matches_all(&window.text[found.value.clone()], &mut self.caches[rule as usize]) {
+            let secret = found.value.start + from..found.value.end + from;
+            let whole = (found.key.start + from).min(secret.start)..secret.end;
+            self.judge(detector, text, rule, whole, secret, None);
+        }
+    }
+
+    fn judge(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        rule: u32,
+        whole: Range<usize>,
+        secret: Range<usize>,
+        proposed: Option<(Confidence, Cow<'static, str>)>,
+    ) {
+        let active = &detector.rules[rule as usize];
+        if !active.has_keyword(text.bytes, &whole) {
+            return;
+        }
+        let surroundings = Surroundings {
+            text: text.bytes,
+            path: text.path,
+            noise: &detector.noise,
+            allows: &detector.allows,
+        };
+        let judged = active.judge(&surroundings, &whole, &secret, proposed);
+        if let Some((confidence, reason)) = judged {
+            self.found.push(Found { rule, whole, secret, confidence, reason });
+        }
+    }
+}
+
+/// The window of this reach, and where it begins in the text.
+fn cut<'a>(text: &Text<'a>, at: usize, reach: Reach) -> (Window<'a>, usize) {
+    let from = at.saturating_sub(reach.before);
+    let to = (at + reach.after).min(text.bytes.len());
+    let window = Window {
+        text: &text.bytes[from..to],
+        at: at - from,
+        begins_object: from == 0 && text.begins_object,
+        ends_object: to == text.bytes.len() && text.ends_object,
+    };
+    (window, from)
+}

@@ -1,0 +1,129 @@
+//! [`Literal`]: a text that must be there for a rule to match, each letter in one case or in either.
+
+use super::frequency::frequency;
+
+/// A literal longer than this is cut: its beginning is rare enough.
+pub(crate) const LITERAL_BYTES_MAX: usize = 24;
+
+/// How many bytes of a literal the prefilter looks at.
+pub(crate) const WINDOW_BYTES: usize = 4;
+
+/// A byte of a literal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct LiteralByte {
+    /// In lower case, if it is a letter in either case.
+    pub(crate) byte: u8,
+    /// Whether both cases of this letter are meant.
+    pub(crate) either_case: bool,
+}
+
+impl LiteralByte {
+    pub(crate) fn exactly(byte: u8) -> Self {
+        Self { byte, either_case: false }
+    }
+
+    pub(crate) fn either_case(byte: u8) -> Self {
+        Self { byte: byte.to_ascii_lowercase(), either_case: byte.is_ascii_alphabetic() }
+    }
+
+    #[inline]
+    pub(crate) fn is(self, byte: u8) -> bool {
+        byte == self.byte || self.either_case && byte | 0x20 == self.byte
+    }
+
+    /// Every byte that it stands for.
+    pub(crate) fn bytes(self) -> impl Iterator<Item = u8> {
+        let upper = self.either_case.then(|| self.byte.to_ascii_uppercase());
+        std::iter::once(self.byte).chain(upper)
+    }
+
+    fn frequency(self) -> f64 {
+        self.bytes().map(frequency).sum()
+    }
+}
+
+/// A text that must be there for a rule to match.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Literal(Vec<LiteralByte>);
+
+impl Literal {
+    pub(crate) fn exactly(text: &[u8]) -> Self {
+        Self(text.iter().map(|&byte| LiteralByte::exactly(byte)).collect())
+    }
+
+    pub(crate) fn either_case(text: &[u8]) -> Self {
+        Self(text.iter().map(|&byte| LiteralByte::either_case(byte)).collect())
+    }
+
+    pub(crate) fn of(byte: LiteralByte) -> Self {
+        Self(vec![byte])
+    }
+
+    pub(crate) fn bytes(&self) -> &[LiteralByte] {
+        &self.0
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn push_all(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+
+    /// Without what is too long.
+    pub(crate) fn cut(mut self) -> Self {
+        self.0.truncate(LITERAL_BYTES_MAX);
+        self
+    }
+
+    /// Whether it stands in `text` at `at`.
+    #[inline]
+    pub(crate) fn stands_at(&self, text: &[u8], at: usize) -> bool {
+        text.get(at..at + self.0.len())
+            .is_some_and(|text| self.0.iter().zip(text).all(|(wanted, &byte)| wanted.is(byte)))
+    }
+
+    /// Where its rarest window begins.
+    pub(crate) fn window(&self) -> usize {
+        let windows = self.0.len().saturating_sub(WINDOW_BYTES) + 1;
+        (0..windows)
+            .min_by(|&left, &right| {
+                self.window_frequency(left).total_cmp(&self.window_frequency(right))
+            })
+            .unwrap_or(0)
+    }
+
+    /// How often text that is as common as its rarest window comes.
+    pub(crate) fn frequency(&self) -> f64 {
+        self.window_frequency(self.window())
+    }
+
+    fn window_frequency(&self, at: usize) -> f64 {
+        self.0.iter().skip(at).take(WINDOW_BYTES).map(|byte| byte.frequency()).product()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_literal_stands_where_its_text_is() {
+        let literal = Literal::exactly(b"ghp_");
+        assert!(literal.stands_at(b"x ghp_", 2));
+        assert!(!literal.stands_at(b"x GHP_", 2));
+        assert!(!literal.stands_at(b"x ghp", 2));
+        assert!(!literal.stands_at(b"x", 2));
+        let literal = Literal::either_case(b"Api-Key");
+        assert!(literal.stands_at(b"aPI-kEY", 0));
+        // 0x0d is '-' without the bit that tells cases apart.
+        assert!(!literal.stands_at(b"api\x0dkey", 0));
+    }
+
+    #[test]
+    fn the_rarest_window_is_chosen() {
+        assert_eq!(Literal::exactly(b"the QZXJ").window(), 4);
+        assert_eq!(Literal::exactly(b"://").window(), 0);
+    }
+}

@@ -1,0 +1,238 @@
+//! [`SecretDetector`]: rules, found at the speed of reading.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `anchors`, `literal`, `frequency` | which literals must be there for a rule to match, the rarest of them |
+//! | `plan` | what is done where a literal stands |
+//! | `prefilter/` | one sweep that finds all literals and all runs of letters and digits |
+//! | `examine` | the rules on the windows around what the sweep found |
+//! | `encoded` | the same for what decoders make of a text |
+//! | `pattern`, `rule`, `allow` | a rule's expressions, compiled when needed, and whether a match is one after all |
+//!
+//! **Invariant: whether a rule matches depends on the bytes of a bounded window around a position, and on nothing
+//! else.** So the same is found for every chunk size, every split and every prefilter.
+
+mod allow;
+mod anchors;
+mod encoded;
+mod examine;
+mod frequency;
+mod literal;
+mod pattern;
+mod plan;
+mod prefilter;
+mod rule;
+
+pub use prefilter::PrefilterKind;
+
+use crate::chunk::Chunk;
+use crate::confidence::Confidence;
+use crate::decode::{DECODE_BEFORE, DECODE_REACH, DECODE_STRIDE, Decoded};
+use crate::detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
+use crate::encoding::Encoding;
+use crate::hand::ASSIGNMENT_REACH;
+use crate::noise::Noise;
+use crate::rules::{Pattern, Rule, RuleSet};
+use allow::Allow;
+use encoded::{UTF16_AFTER, UTF16_BEFORE, scan_encoded};
+use examine::{BLOCK_BYTES, Examiner, Text};
+use literal::LITERAL_BYTES_MAX;
+use plan::{Plan, Use};
+use prefilter::Prefilter;
+use rule::{ActiveRule, LINE_REACH};
+use std::borrow::Cow;
+use std::path::Path;
+
+/// How a [`SecretDetector`] looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DetectorOptions {
+    /// Whether what looks like noise is lowered or dropped. On by default.
+    pub noise_filter: bool,
+    /// Whether it looks through one layer of encoding. On by default.
+    pub decode: bool,
+    /// Whether the noisy kinds are looked for: [generic](crate::Rule::generic) secrets and passwords. On by default.
+    pub generic: bool,
+    /// Which prefilter; the same is found by each.
+    pub prefilter: PrefilterKind,
+}
+
+impl Default for DetectorOptions {
+    fn default() -> Self {
+        Self { noise_filter: true, decode: true, generic: true, prefilter: PrefilterKind::Auto }
+    }
+}
+
+/// Finds secrets by rules.
+#[derive(Debug)]
+pub struct SecretDetector {
+    rules: Vec<ActiveRule>,
+    allows: Vec<Allow>,
+    plan: Plan,
+    prefilter: Box<dyn Prefilter>,
+    noise: Noise,
+    decode: bool,
+    overlap: Overlap,
+    path_rules: Vec<u32>,
+}
+
+/// What a worker needs while it looks.
+#[derive(Debug)]
+pub struct Scratch {
+    examiner: Examiner,
+    /// For decoded text.
+    inner: Examiner,
+    decoded: Decoded,
+}
+
+impl SecretDetector {
+    /// Of these rules.
+    #[must_use]
+    pub fn new(rules: RuleSet, options: DetectorOptions) -> Self {
+        let RuleSet { rules, allowlists } = rules;
+        let rules: Vec<Rule> =
+            rules.into_iter().filter(|rule| options.generic || !rule.generic).collect();
+        let plan = Plan::new(&rules, options.decode);
+        let overlap = overlap(&rules, &plan, options.decode);
+        let prefilter = options.prefilter.build(&plan.sought);
+        let is_by_path = |rule: &Rule| rule.pattern == Pattern::Path;
+        let numbered = rules.iter().enumerate();
+        let path_rules =
+            numbered.filter(|(_, rule)| is_by_path(rule)).map(|(index, _)| index as u32).collect();
+        Self {
+            rules: rules.into_iter().map(ActiveRule::new).collect(),
+            allows: allowlists.iter().map(Allow::new).collect(),
+            plan,
+            prefilter,
+            noise: Noise { enabled: options.noise_filter },
+            decode: options.decode,
+            overlap,
+            path_rules,
+        }
+    }
+
+    /// Its rules, in the order of their [`RuleIndex`].
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = &Rule> {
+        self.rules.iter().map(|active| &active.rule)
+    }
+
+    /// Rules that were needed and whose expressions could not be compiled: they found nothing.
+    pub fn failed_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(|active| active.has_failed()).map(|active| &active.rule)
+    }
+
+    /// How many places of a text the prefilter would look at more closely: for measurements of the prefilter alone.
+    pub fn count_candidates(&self, text: &[u8], scratch: &mut Scratch) -> usize {
+        let candidates = &mut scratch.examiner.candidates;
+        candidates.clear();
+        self.prefilter.sweep(text, 0..text.len(), candidates);
+        candidates.anchors.len() + candidates.runs.len()
+    }
+}
+
+/// How far the furthest rule looks.
+fn overlap(rules: &[Rule], plan: &Plan, decode: bool) -> Overlap {
+    let mut overlap = Overlap { before: ASSIGNMENT_REACH.before, after: ASSIGNMENT_REACH.after };
+    let mut at_least = |before: usize, after: usize| {
+        overlap.before = overlap.before.max(before);
+        overlap.after = overlap.after.max(after);
+    };
+    let literals = 0..plan.sought.len();
+    for place in literals.flat_map(|literal| plan.uses(literal as u16)) {
+        match *place {
+            Use::Regex { rule, after_max, .. } => {
+                let rule = &rules[rule as usize];
+                let longest = rule.max_length;
+                // The keyword may be as far away as the match is long.
+                let keyword = if rule.keywords.is_empty() { 0 } else { longest };
+                at_least(after_max.unwrap_or(longest) + keyword, longest + keyword);
+            }
+            Use::Near { rule } => {
+                let longest = rules[rule as usize].max_length;
+                at_least(2 * longest, 2 * longest);
+            }
+            Use::Hand { kind, .. } => at_least(kind.reach().before, kind.reach().after),
+            Use::Assignment { .. } | Use::UrlEscape | Use::JsonEscape => {}
+        }
+    }
+    for &rule in &plan.everywhere {
+        let longest = rules[rule as usize].max_length;
+        at_least(longest, BLOCK_BYTES + 2 * longest);
+    }
+    if decode {
+        at_least(UTF16_BEFORE.max(DECODE_BEFORE), DECODE_REACH.max(DECODE_STRIDE + UTF16_AFTER));
+    }
+    // The line around a match, the byte beyond for `\b`, and a literal that begins with its last byte.
+    let more = LINE_REACH + LITERAL_BYTES_MAX + 8;
+    Overlap { before: overlap.before + more, after: overlap.after + more }
+}
+
+impl Detector for SecretDetector {
+    type Scratch = Scratch;
+
+    fn scratch(&self) -> Scratch {
+        let rules = self.rules.len();
+        Scratch {
+            examiner: Examiner::new(rules),
+            inner: Examiner::new(rules),
+            decoded: Decoded::new(),
+        }
+    }
+
+    fn required_overlap(&self) -> Overlap {
+        self.overlap
+    }
+
+    fn wants(&self, path: &Path) -> bool {
+        !self.allows.iter().any(|allow| allow.has_path_alone(path))
+    }
+
+    fn scan_path(&self, path: &Path, matches: &mut Vec<Match>) {
+        for &index in &self.path_rules {
+            let active = &self.rules[index as usize];
+            if active.is_for(path) {
+                matches.push(Match {
+                    rule: RuleIndex(index),
+                    whole: 0..0,
+                    secret: 0..0,
+                    decoded: None,
+                    encoding: Encoding::Plain,
+                    confidence: active.rule.confidence.min(Confidence::High),
+                    reason: Cow::Borrowed("a file of this name is a secret"),
+                });
+            }
+        }
+    }
+
+    fn scan(&self, chunk: &Chunk<'_>, scratch: &mut Scratch, matches: &mut Vec<Match>) {
+        let text = Text {
+            bytes: chunk.bytes,
+            owned: chunk.owned.clone(),
+            begins_object: chunk.offset == 0,
+            ends_object: chunk.is_end,
+            offset: chunk.offset,
+            path: chunk.path,
+        };
+        scratch.examiner.found.clear();
+        scratch.examiner.examine(self, &text);
+        let in_object = |range: std::ops::Range<usize>| {
+            chunk.offset + range.start as u64..chunk.offset + range.end as u64
+        };
+        matches.extend(scratch.examiner.found.drain(..).map(|found| Match {
+            rule: RuleIndex(found.rule),
+            whole: in_object(found.whole),
+            secret: in_object(found.secret),
+            decoded: None,
+            encoding: Encoding::Plain,
+            confidence: found.confidence,
+            reason: found.reason,
+        }));
+        if self.decode {
+            scan_encoded(self, chunk, scratch, matches);
+        }
+    }
+
+    fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {
+        let rule = &self.rules[rule.0 as usize].rule;
+        RuleInfo { id: &rule.id, description: &rule.description, remedy: &rule.remedy }
+    }
+}

@@ -1,0 +1,147 @@
+//! [`Plan`]: for each literal, which rules are looked for where it stands.
+
+use super::anchors::{LITERAL_BYTES_MIN, anchors_of};
+use super::literal::Literal;
+use super::prefilter::Sought;
+use crate::hand::Trigger;
+use crate::rules::{HandKind, Pattern, Rule};
+use std::collections::HashMap;
+
+/// What is done where a literal stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// A rule's expression is tried: the literal begins so far after the match's beginning.
+    Regex {
+        rule: u32,
+        after_min: usize,
+        after_max: Option<usize>,
+    },
+    /// A rule's expression is looked for around the literal, a keyword that is not part of the match.
+    Near {
+        rule: u32,
+    },
+    /// The assignment whose key has the literal in it is compared with a rule.
+    Assignment {
+        rule: u32,
+    },
+    /// A detector is asked.
+    Hand {
+        rule: u32,
+        kind: HandKind,
+    },
+    /// Escaped text is decoded.
+    UrlEscape,
+    JsonEscape,
+}
+
+/// For each literal, which rules are looked for where it stands.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) sought: Vec<Sought>,
+    /// In the same order.
+    uses: Vec<Vec<Use>>,
+    /// Rules that are asked at each run.
+    pub(crate) at_runs: Vec<(u32, HandKind)>,
+    /// Rules without any literal: their expressions are tried everywhere.
+    pub(crate) everywhere: Vec<u32>,
+}
+
+/// Escapes of characters that secrets have in them; and of the first letters and digits, for those who escape everything.
+const URL_ESCAPES: [&str; 12] =
+    ["%2b", "%2d", "%2e", "%2f", "%3a", "%3d", "%40", "%5f", "%7e", "%20", "%26", "%25"];
+const JSON_ESCAPE: &str = "\\u00";
+
+impl Plan {
+    pub(crate) fn new(rules: &[Rule], decode: bool) -> Self {
+        let mut plan = Self::default();
+        let mut known = HashMap::new();
+        for (index, rule) in rules.iter().enumerate() {
+            plan.add_rule(index as u32, rule, &mut known);
+        }
+        if decode {
+            for escape in URL_ESCAPES {
+                plan.add(Literal::either_case(escape.as_bytes()), Use::UrlEscape, &mut known);
+            }
+            plan.add(Literal::exactly(JSON_ESCAPE.as_bytes()), Use::JsonEscape, &mut known);
+        }
+        plan
+    }
+
+    pub(crate) fn uses(&self, literal: u16) -> &[Use] {
+        &self.uses[usize::from(literal)]
+    }
+
+    fn add_rule(&mut self, number: u32, rule: &Rule, known: &mut HashMap<Sought, usize>) {
+        match &rule.pattern {
+            Pattern::Path => {}
+            Pattern::Hand(kind) => {
+                for trigger in kind.triggers() {
+                    let literal = match trigger {
+                        Trigger::Literal(text) => Literal::exactly(text.as_bytes()),
+                        Trigger::LiteralNoCase(text) => Literal::either_case(text.as_bytes()),
+                        Trigger::Run => {
+                            self.at_runs.push((number, *kind));
+                            continue;
+                        }
+                    };
+                    self.add(literal, Use::Hand { rule: number, kind: *kind }, known);
+                }
+            }
+            Pattern::Assignment(_) => {
+                for keyword in keywords(rule) {
+                    self.add(keyword, Use::Assignment { rule: number }, known);
+                }
+            }
+            Pattern::Regex(pattern) => {
+                let hir = regex_syntax::ParserBuilder::new()
+                    .utf8(false)
+                    .unicode(false)
+                    .build()
+                    .parse(pattern);
+                let anchors = hir.ok().as_ref().and_then(anchors_of);
+                let keywords = keywords(rule);
+                if let Some(anchors) = anchors {
+                    for anchor in anchors.literals {
+                        // A match may not be longer, so the literal cannot be further away.
+                        let furthest = rule.max_length;
+                        let after_max = anchor.after_max.filter(|max| *max < furthest);
+                        let place =
+                            Use::Regex { rule: number, after_min: anchor.after_min, after_max };
+                        let sought = Sought { literal: anchor.literal, gate: anchor.gate };
+                        self.add_gated(sought, place, known);
+                    }
+                } else if keywords.is_empty() {
+                    self.everywhere.push(number);
+                } else {
+                    for keyword in keywords {
+                        self.add(keyword, Use::Near { rule: number }, known);
+                    }
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, literal: Literal, place: Use, known: &mut HashMap<Sought, usize>) {
+        self.add_gated(Sought { literal, gate: None }, place, known);
+    }
+
+    fn add_gated(&mut self, sought: Sought, place: Use, known: &mut HashMap<Sought, usize>) {
+        let number = *known.entry(sought).or_insert_with_key(|sought| {
+            self.sought.push(sought.clone());
+            self.uses.push(Vec::new());
+            self.sought.len() - 1
+        });
+        if !self.uses[number].contains(&place) {
+            self.uses[number].push(place);
+        }
+    }
+}
+
+/// A rule's keywords; those that are too short to look for are everywhere, and then none of them helps.
+fn keywords(rule: &Rule) -> Vec<Literal> {
+    let long_enough = |word: &String| word.len() >= LITERAL_BYTES_MIN;
+    if !rule.keywords.iter().all(long_enough) {
+        return Vec::new();
+    }
+    rule.keywords.iter().map(|word| Literal::either_case(word.as_bytes()).cut()).collect()
+}

@@ -1,0 +1,267 @@
+//! [`Avx2`]: 64 positions at a time.
+//!
+//! For each of a window's four bytes, two shuffles look up which buckets have a literal with such a byte: one by the
+//! byte's low half, one by its high half. A position where a bucket is left after all four bytes is looked up in the
+//! table. By the same halves each byte is known as a letter, a digit or neither; runs are found by shifting these bits
+//! over each other.
+
+use super::buckets::{self, Halves};
+use super::{Candidates, Prefilter, RUN_BYTES_MIN, RUN_BYTES_SEEN, Tables, begins_run};
+use std::arch::x86_64::{
+    __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
+    _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
+    _mm256_srli_epi16,
+};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of a vector.
+const VECTOR: usize = 32;
+
+/// Bytes of a step.
+const STEP: usize = 2 * VECTOR;
+
+/// Each group has eight buckets: the bits of a byte.
+const GROUPS: usize = 4;
+
+/// What a step may read: its positions, and the last one's window.
+const STEP_READS: usize = STEP + 3;
+
+/// A table of sixteen bytes, twice: a shuffle works on each half of a vector by itself.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Shuffle([u8; VECTOR]);
+
+impl Shuffle {
+    fn new(of_half: impl Fn(usize) -> u8) -> Self {
+        Self(std::array::from_fn(|at| of_half(at % 16)))
+    }
+}
+
+/// Buckets by low and by high half, for one byte of a window.
+#[derive(Clone, Copy, Debug)]
+struct ByHalves {
+    low: Shuffle,
+    high: Shuffle,
+}
+
+#[derive(Debug)]
+pub(crate) struct Avx2 {
+    tables: Arc<Tables>,
+    groups: [[ByHalves; 4]; GROUPS],
+    class: ByHalves,
+}
+
+/// Bits of a byte's class.
+const DIGIT: u8 = 1;
+const LETTER_LOW: u8 = 2;
+const LETTER_HIGH: u8 = 4;
+
+impl Avx2 {
+    /// If this machine has the instructions.
+    pub(crate) fn new(tables: &Arc<Tables>) -> Option<Self> {
+        if !std::arch::is_x86_feature_detected!("avx2") {
+            return None;
+        }
+        let buckets = buckets::assign(&tables.anywhere, GROUPS * 8);
+        let bits = |group: usize, byte: usize, has: &dyn Fn(Halves) -> bool| -> u8 {
+            (0..8).map(|bit| u8::from(has(buckets[group * 8 + bit][byte])) << bit).sum()
+        };
+        let groups = std::array::from_fn(|group| {
+            std::array::from_fn(|byte| ByHalves {
+                low: Shuffle::new(|half| bits(group, byte, &|halves| halves.low >> half & 1 == 1)),
+                high: Shuffle::new(|half| {
+                    bits(group, byte, &|halves| halves.high >> half & 1 == 1)
+                }),
+            })
+        });
+        // ASCII: digits are 0x30 to 0x39, letters 0x41 to 0x4f and 0x50 to 0x5a, and the same from 0x61.
+        let class = ByHalves {
+            low: Shuffle::new(|half| {
+                let digit = if half <= 9 { DIGIT } else { 0 };
+                let letter_low = if half >= 1 { LETTER_LOW } else { 0 };
+                let letter_high = if half <= 10 { LETTER_HIGH } else { 0 };
+                digit | letter_low | letter_high
+            }),
+            high: Shuffle::new(|half| match half {
+                3 => DIGIT,
+                4 | 6 => LETTER_LOW,
+                5 | 7 => LETTER_HIGH,
+                _ => 0,
+            }),
+        };
+        Some(Self { tables: Arc::clone(tables), groups, class })
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn sweep_vectors(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
+        // A literal's window begins up to so far after the literal, and a run is known by its twelfth byte.
+        let windows_end = (owned.end + self.tables.anywhere.window_at_max()).min(text.len());
+        let runs_end = owned.end + self.tables.gate_max + RUN_BYTES_MIN - 1;
+        let end = windows_end.max(runs_end.min(text.len()));
+        let mut runs = Runs::before(text, owned.start);
+        let mut at = owned.start;
+        while at < end {
+            let padded;
+            let step: &[u8; STEP_READS] = match text[at..].first_chunk() {
+                Some(step) => step,
+                None => {
+                    padded = pad(&text[at..]);
+                    &padded
+                }
+            };
+            let (first, first_class) = self.look(step, 0);
+            let (second, second_class) = self.look(step, VECTOR);
+            let mut windows = u64::from(first) | u64::from(second) << VECTOR;
+            while windows != 0 {
+                let window = at + windows.trailing_zeros() as usize;
+                windows &= windows - 1;
+                if window < windows_end {
+                    self.tables.anywhere.look_up(text, window, &owned, found);
+                }
+            }
+            let mut reached = runs.step(u64::from(first_class) | u64::from(second_class) << VECTOR);
+            while reached != 0 {
+                let twelfth = at + reached.trailing_zeros() as usize;
+                reached &= reached - 1;
+                let begin = twelfth + 1 - RUN_BYTES_MIN;
+                self.tables.look_up_at_run(text, begin, &owned, found);
+                if owned.contains(&begin) && self.has_digit(text, begin) {
+                    found.runs.push(begin);
+                }
+            }
+            at += STEP;
+        }
+    }
+
+    /// For 32 positions: where a bucket is left, and which bytes are letters or digits.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn look(&self, step: &[u8; STEP_READS], from: usize) -> (u32, u32) {
+        let zero = _mm256_setzero_si256();
+        let mut left = [zero; GROUPS];
+        let mut class = zero;
+        for byte in 0..4 {
+            let (low, high) = halves(load(step, from + byte));
+            if byte == 0 {
+                class = look_up(&self.class, low, high);
+            }
+            for (left, group) in left.iter_mut().zip(&self.groups) {
+                let buckets = look_up(&group[byte], low, high);
+                *left = if byte == 0 { buckets } else { _mm256_and_si256(*left, buckets) };
+            }
+        }
+        let mut any = left[0];
+        for more in &left[1..] {
+            any = _mm256_or_si256(any, *more);
+        }
+        (is_not_zero(any), is_not_zero(class))
+    }
+
+    /// Whether the run that begins at `begin` has a digit among the bytes that are looked at.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn has_digit(&self, text: &[u8], begin: usize) -> bool {
+        let Some(Ok(bytes)) =
+            text.get(begin..begin + STEP_READS).map(<&[u8; STEP_READS]>::try_from)
+        else {
+            return begins_run(text, begin);
+        };
+        const { assert!(RUN_BYTES_SEEN == STEP) };
+        let class = |from| {
+            let (low, high) = halves(load(bytes, from));
+            let class = look_up(&self.class, low, high);
+            let digit = _mm256_and_si256(class, _mm256_set1_epi8(DIGIT as i8));
+            (u64::from(is_not_zero(class)), u64::from(is_not_zero(digit)))
+        };
+        let ((first, first_digits), (second, second_digits)) = (class(0), class(VECTOR));
+        let (run, digits) = (first | second << VECTOR, first_digits | second_digits << VECTOR);
+        // The lowest ones in a row.
+        let len = run.trailing_ones();
+        let in_run = if len == 64 { u64::MAX } else { (1 << len) - 1 };
+        digits & in_run != 0
+    }
+}
+
+impl Prefilter for Avx2 {
+    fn sweep(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
+        // SAFETY: a value of this type is made only where the instructions are there (`Avx2::new`).
+        unsafe { self.sweep_vectors(text, owned, found) }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load(step: &[u8; STEP_READS], from: usize) -> __m256i {
+    let bytes = &step[from..from + VECTOR];
+    // SAFETY: the slice has the 32 bytes that are read; the load needs no alignment.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+/// The last bytes of a text, and zeros: no literal and no run has any.
+#[cold]
+fn pad(rest: &[u8]) -> [u8; STEP_READS] {
+    let mut padded = [0; STEP_READS];
+    padded[..rest.len()].copy_from_slice(rest);
+    padded
+}
+
+/// The low and the high half of each byte.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn halves(bytes: __m256i) -> (__m256i, __m256i) {
+    let mask = _mm256_set1_epi8(15);
+    (_mm256_and_si256(bytes, mask), _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), mask))
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn look_up(tables: &ByHalves, low: __m256i, high: __m256i) -> __m256i {
+    // SAFETY: a `Shuffle` is 32 bytes, aligned to 32.
+    let table = |shuffle: &Shuffle| unsafe { _mm256_loadu_si256(shuffle.0.as_ptr().cast()) };
+    let by_low = _mm256_shuffle_epi8(table(&tables.low), low);
+    let by_high = _mm256_shuffle_epi8(table(&tables.high), high);
+    _mm256_and_si256(by_low, by_high)
+}
+
+/// A bit for each byte that is not zero.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn is_not_zero(bytes: __m256i) -> u32 {
+    !(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())) as u32)
+}
+
+/// Follows runs over steps: for each position, whether it and the 1, 3, 7 or 11 before it are letters or digits.
+#[derive(Debug, Default)]
+struct Runs {
+    of_1: u64,
+    of_2: u64,
+    of_4: u64,
+    of_12: u64,
+}
+
+impl Runs {
+    /// As if the bytes before `at` had been stepped over.
+    fn before(text: &[u8], at: usize) -> Self {
+        let mut bits = 0;
+        for back in 1..=at.min(STEP) {
+            bits |= u64::from(text[at - back].is_ascii_alphanumeric()) << (STEP - back);
+        }
+        let mut runs = Self::default();
+        runs.step(bits);
+        runs
+    }
+
+    /// Where a run reaches its least length.
+    #[inline(always)]
+    fn step(&mut self, of_1: u64) -> u64 {
+        const { assert!(RUN_BYTES_MIN == 12) };
+        let of_2 = of_1 & (of_1 << 1 | self.of_1 >> 63);
+        let of_4 = of_2 & (of_2 << 2 | self.of_2 >> 62);
+        let of_8 = of_4 & (of_4 << 4 | self.of_4 >> 60);
+        let of_12 = of_8 & (of_4 << 8 | self.of_4 >> 56);
+        let reached = of_12 & !(of_12 << 1 | self.of_12 >> 63);
+        *self = Self { of_1, of_2, of_4, of_12 };
+        reached
+    }
+}

@@ -1,0 +1,23 @@
+//! [`Naive`]: every literal compared at every position. Obvious, and the measure for the others.
+
+use super::{AnchorHit, Candidates, Prefilter, Sought, begins_run};
+use std::ops::Range;
+
+/// Also finds literals whose gate is shut: no rule matches there, and if one does, the gate was wrong.
+#[derive(Debug)]
+pub(crate) struct Naive(pub(crate) Vec<Sought>);
+
+impl Prefilter for Naive {
+    fn sweep(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
+        for at in owned {
+            for (number, sought) in self.0.iter().enumerate() {
+                if sought.literal.stands_at(text, at) {
+                    found.anchors.push(AnchorHit { at, literal: number as u16 });
+                }
+            }
+            if begins_run(text, at) {
+                found.runs.push(at);
+            }
+        }
+    }
+}

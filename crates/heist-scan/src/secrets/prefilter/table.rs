@@ -1,0 +1,154 @@
+//! [`Table`]: which literals have a given window of four bytes.
+//!
+//! Windows are looked up without regard to case (a bit of each byte is set), so that one look-up serves literals in one
+//! case and in either; what is found is compared in full.
+
+use super::super::literal::{Literal, LiteralByte, WINDOW_BYTES};
+use super::{AnchorHit, Candidates};
+use std::ops::Range;
+
+const HASH_BITS: u32 = 13;
+
+/// In lower case, if they are letters. Other bytes become each other's, too: two bytes that differ in this bit alone are
+/// told apart by the comparison.
+const FOLD: u32 = 0x2020_2020;
+
+/// The first three bytes of a window: literals of three bytes have no more.
+const THREE_BYTES: u32 = 0x00ff_ffff;
+
+/// No entry has this place.
+const NONE: u16 = u16::MAX;
+
+/// Which literals have a given window.
+#[derive(Debug)]
+pub(crate) struct Table {
+    entries: Vec<Entry>,
+    window_at_max: usize,
+    has_short: bool,
+    /// Which hashes any window has: small, so that it stays in the fastest cache.
+    known: Box<[u64]>,
+    /// The first entry of each hash.
+    first: Box<[u16]>,
+}
+
+/// A literal, and where its window is.
+#[derive(Debug)]
+struct Entry {
+    literal: Literal,
+    /// Its number among all literals, those of other tables included.
+    number: u16,
+    /// Where its window begins in it.
+    window_at: usize,
+    /// The next entry of the same hash.
+    next: u16,
+}
+
+impl Table {
+    /// Of these literals, each with its number and where its window begins.
+    pub(crate) fn new(literals: impl IntoIterator<Item = (u16, Literal, usize)>) -> Self {
+        let mut table = Self {
+            entries: Vec::new(),
+            window_at_max: 0,
+            has_short: false,
+            known: vec![0; 1 << (HASH_BITS - 6)].into(),
+            first: vec![NONE; 1 << HASH_BITS].into(),
+        };
+        for (number, literal, window_at) in literals {
+            let window = window(&literal, window_at);
+            let mut bytes = [0; WINDOW_BYTES];
+            for (byte, wanted) in bytes.iter_mut().zip(window) {
+                *byte = wanted.byte;
+            }
+            let folded = u32::from_le_bytes(bytes) | FOLD;
+            let is_short = window.len() < WINDOW_BYTES;
+            let hash = hash(if is_short { folded & THREE_BYTES } else { folded });
+            table.has_short |= is_short;
+            table.known[hash / 64] |= 1 << (hash % 64);
+            table.window_at_max = table.window_at_max.max(window_at);
+            let next = std::mem::replace(&mut table.first[hash], table.entries.len() as u16);
+            table.entries.push(Entry { literal, number, window_at, next });
+        }
+        table
+    }
+
+    /// How far after a literal's beginning its window can begin.
+    pub(crate) fn window_at_max(&self) -> usize {
+        self.window_at_max
+    }
+
+    /// What the windows are, byte by byte; fewer than four if the literal has no more.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = &[LiteralByte]> {
+        self.entries.iter().map(|entry| window(&entry.literal, entry.window_at))
+    }
+
+    /// Adds the literals whose window begins at `window`, and which begin in `owned`.
+    #[inline(always)]
+    pub(super) fn look_up(
+        &self,
+        text: &[u8],
+        window: usize,
+        owned: &Range<usize>,
+        found: &mut Candidates,
+    ) {
+        let bytes = match text.get(window..window + WINDOW_BYTES) {
+            Some(bytes) => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            None => last_bytes(text, window),
+        };
+        let folded = bytes | FOLD;
+        let long = hash(folded);
+        if self.is_known(long) {
+            self.compare(text, window, long, owned, found);
+        }
+        if self.has_short {
+            let short = hash(folded & THREE_BYTES);
+            if self.is_known(short) && short != long {
+                self.compare(text, window, short, owned, found);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn is_known(&self, hash: usize) -> bool {
+        self.known[hash / 64] >> (hash % 64) & 1 == 1
+    }
+
+    #[cold]
+    fn compare(
+        &self,
+        text: &[u8],
+        window: usize,
+        hash: usize,
+        owned: &Range<usize>,
+        found: &mut Candidates,
+    ) {
+        let mut next = self.first[hash];
+        while let Some(entry) = self.entries.get(usize::from(next)) {
+            if let Some(at) = window.checked_sub(entry.window_at)
+                && owned.contains(&at)
+                && entry.literal.stands_at(text, at)
+            {
+                found.anchors.push(AnchorHit { at, literal: entry.number });
+            }
+            next = entry.next;
+        }
+    }
+}
+
+fn window(literal: &Literal, at: usize) -> &[LiteralByte] {
+    &literal.bytes()[at..(at + WINDOW_BYTES).min(literal.len())]
+}
+
+/// The bytes from `at` on, of which there are fewer than four, and zeros.
+#[cold]
+fn last_bytes(text: &[u8], at: usize) -> u32 {
+    let mut bytes = [0; WINDOW_BYTES];
+    let rest = &text[at..];
+    bytes[..rest.len()].copy_from_slice(rest);
+    u32::from_le_bytes(bytes)
+}
+
+#[inline(always)]
+fn hash(folded: u32) -> usize {
+    // The golden ratio spreads what differs in few bits.
+    (folded.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS)) as usize
+}

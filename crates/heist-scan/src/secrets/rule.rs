@@ -1,0 +1,157 @@
+//! [`ActiveRule`]: a rule with what is compiled of it, and whether a match of it is one after all.
+
+use super::allow::{Allow, Shown, contains};
+use super::pattern::LazyRegex;
+use crate::confidence::Confidence;
+use crate::noise::{Context, Noise, Verdict, shannon_entropy};
+use crate::rules::{HandKind, Pattern, Rule};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+
+/// How much of a line around a match is looked at.
+pub(crate) const LINE_REACH: usize = 512;
+
+/// A rule with what is compiled of it.
+#[derive(Debug)]
+pub(crate) struct ActiveRule {
+    pub(crate) rule: Rule,
+    /// The pattern's expression, if it has one.
+    pub(crate) regex: LazyRegex,
+    path: Option<LazyRegex>,
+    allows: Vec<Allow>,
+    /// Whether the literals that the rule is looked for by do not already say that a keyword is there.
+    needs_keyword: bool,
+}
+
+/// What a match is judged by, besides its rule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) path: &'a Path,
+    pub(crate) noise: &'a Noise,
+    /// What no rule reports.
+    pub(crate) allows: &'a [Allow],
+}
+
+/// A match in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) rule: u32,
+    pub(crate) whole: Range<usize>,
+    pub(crate) secret: Range<usize>,
+    pub(crate) confidence: Confidence,
+    pub(crate) reason: Cow<'static, str>,
+}
+
+impl ActiveRule {
+    pub(crate) fn new(rule: Rule) -> Self {
+        let regex = match &rule.pattern {
+            Pattern::Regex(pattern) | Pattern::Assignment(pattern) => {
+                LazyRegex::new(pattern.clone())
+            }
+            Pattern::Hand(_) | Pattern::Path => LazyRegex::new(""),
+        };
+        let needs_keyword = matches!(rule.pattern, Pattern::Regex(_)) && !rule.keywords.is_empty();
+        Self {
+            regex,
+            path: rule.path.as_deref().map(LazyRegex::new),
+            allows: rule.allowlists.iter().map(Allow::new).collect(),
+            needs_keyword,
+            rule,
+        }
+    }
+
+    /// Expressions that could not be compiled when they were needed.
+    pub(crate) fn has_failed(&self) -> bool {
+        let others = self.path.iter().chain(self.allows.iter().flat_map(Allow::regexes));
+        self.regex.has_failed() || others.into_iter().any(LazyRegex::has_failed)
+    }
+
+    /// Whether the rule is for objects with this path.
+    pub(crate) fn is_for(&self, path: &Path) -> bool {
+        self.path.as_ref().is_none_or(|regex| regex.is_match(&super::allow::slashed(path)))
+    }
+
+    /// Whether a keyword is in the match or near it, if the rule has any.
+    pub(crate) fn has_keyword(&self, text: &[u8], whole: &Range<usize>) -> bool {
+        if !self.needs_keyword {
+            return true;
+        }
+        let near = |part: &[u8]| {
+            self.rule.keywords.iter().any(|keyword| contains(part, keyword.as_bytes()))
+        };
+        let reach = self.rule.max_length;
+        near(&text[whole.clone()])
+            || near(&text[whole.start.saturating_sub(reach)..(whole.end + reach).min(text.len())])
+    }
+
+    /// How sure a match is, and why; `None` if it is none after all.
+    pub(crate) fn judge(
+        &self,
+        surroundings: &Surroundings<'_>,
+        whole: &Range<usize>,
+        secret: &Range<usize>,
+        proposed: Option<(Confidence, Cow<'static, str>)>,
+    ) -> Option<(Confidence, Cow<'static, str>)> {
+        let Surroundings { text, path, noise, allows } = *surroundings;
+        let bytes = &text[secret.clone()];
+        if bytes.is_empty() {
+            return None;
+        }
+        let certain = match self.rule.checksum {
+            Some(checksum) if checksum.holds(bytes) => true,
+            Some(_) => return None,
+            None => false,
+        };
+        if self.rule.entropy.is_some_and(|least| shannon_entropy(bytes) < least) {
+            return None;
+        }
+        if !self.is_for(path) {
+            return None;
+        }
+        let line = line_around(text, secret);
+        let shown = Shown { path, secret: bytes, whole: &text[whole.clone()], line };
+        if self.allows.iter().chain(allows).any(|allow| allow.has(&shown)) {
+            return None;
+        }
+        if certain {
+            return Some((Confidence::Certain, Cow::Borrowed("its checksum holds")));
+        }
+        let (confidence, reason) = proposed.unwrap_or_else(|| {
+            let reason = match self.rule.pattern {
+                Pattern::Assignment(_) => {
+                    "assigned to a name of this vendor's, and of the right form"
+                }
+                _ => "the vendor's prefix, length and alphabet",
+            };
+            (self.rule.confidence, Cow::Borrowed(reason))
+        });
+        let key = &text[whole.start..secret.start.max(whole.start)];
+        let context = Context { path, key, line };
+        let verdict = match self.rule.pattern {
+            Pattern::Hand(HandKind::GenericSecret | HandKind::Password) => {
+                noise.judge_generic(bytes, &context)
+            }
+            // Parsed down to what is in them: nothing about their letters speaks against them.
+            Pattern::Hand(HandKind::PrivateKey | HandKind::Jwt) => Verdict::Keep,
+            Pattern::Assignment(_) | Pattern::Regex(_) | Pattern::Hand(_) | Pattern::Path => {
+                noise.judge_vendor(bytes, &context)
+            }
+        };
+        match verdict {
+            Verdict::Keep => Some((confidence, reason)),
+            Verdict::Lower(reason) => Some((Confidence::Low, Cow::Borrowed(reason))),
+            Verdict::Drop(_) => None,
+        }
+    }
+}
+
+/// The line that `range` is in, as far as it is near.
+pub(crate) fn line_around<'a>(text: &'a [u8], range: &Range<usize>) -> &'a [u8] {
+    let from = range.start.saturating_sub(LINE_REACH);
+    let to = (range.end + LINE_REACH).min(text.len());
+    let begin = memchr::memrchr(b'\n', &text[from..range.start]).map_or(from, |at| from + at + 1);
+    let end = memchr::memchr(b'\n', &text[range.end..to]).map_or(to, |at| range.end + at);
+    &text[begin..end]
+}
