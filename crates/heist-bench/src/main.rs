@@ -1,9 +1,9 @@
 //! Side-by-side benchmarks of heist against its peers.
 //!
-//! One suite a subcommand. Every suite but `costs` and `walk` runs all contenders in this process, interleaved,
+//! One suite a subcommand. Every suite but `costs`, `walk` and `scan` runs all contenders in this process, interleaved,
 //! prints a Markdown table of medians and spreads to stdout and ends it with the line `worst ratio: ...`; progress
-//! goes to stderr. A ratio above 1 means that heist is better. `walk` runs every contender as a process, and its
-//! ratios are those of times to the time of the fastest walk that we can think of.
+//! goes to stderr. A ratio above 1 means that heist is better. `walk` and `scan` run every contender as a
+//! process; their ratios are those of times to the fastest walk that we can think of, and of CPU time to reading alone.
 
 mod allocations;
 mod budgets;
@@ -62,6 +62,9 @@ enum Suite {
     /// The walkers of other libraries; contenders of `walk`.
     #[command(hide = true)]
     Library(walk::libraries::Options),
+    /// One scan by heist-scan, or the least that one costs; contenders of `scan`.
+    #[command(hide = true)]
+    ScanLibrary(scan::library::Options),
     /// One walk by heist-walk, as a program of its own.
     #[command(hide = true)]
     HeistWalk(walk::heist_walk::Options),
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Suite::Scan(options) => suite::scan::run(&options),
         Suite::Floor(options) => walk::floor::run(&options),
         Suite::Library(options) => walk::libraries::run(&options),
+        Suite::ScanLibrary(options) => scan::library::run(&options),
         Suite::HeistWalk(options) => walk::heist_walk::run(&options),
         Suite::Stopwatch(options) => walk::stopwatch::run(&options),
     };

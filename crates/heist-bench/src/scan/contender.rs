@@ -46,14 +46,20 @@ pub(crate) const ALL: &[Contender] = &[
     Contender {
         name: READ_ONLY,
         program: Program::Ourselves,
-        arguments: &["read-only", TREE],
+        arguments: &["scan-library", "--read-only", TREE],
         format: Format::None,
     },
     Contender {
-        name: "heist-prefilter",
+        name: "library-no-generic",
         program: Program::Ourselves,
-        arguments: &["read-only", "--prefilter", TREE],
-        format: Format::None,
+        arguments: &["scan-library", "--no-generic", TREE],
+        format: Format::Heist,
+    },
+    Contender {
+        name: "library",
+        program: Program::Ourselves,
+        arguments: &["scan-library", TREE],
+        format: Format::Heist,
     },
     Contender {
         name: "heist-no-generic",
@@ -76,6 +82,7 @@ pub(crate) const ALL: &[Contender] = &[
             "--no-update-check",
             "--git-history=none",
             "--no-extract-archives",
+            "--no-binary",
             "--no-dedup",
             "--quiet",
             "--format=jsonl",

@@ -19,6 +19,7 @@ use crate::report::check_writable;
 use crate::scan::contender::{ALL, Contender, READ_ONLY};
 use crate::scan::corpus::SEED;
 use crate::scan::findings::{Finding, Format};
+use crate::scan::library;
 use crate::scan::planted::{self, Planted};
 use crate::scan::table::{self, Ground, Row};
 use crate::scan::trees::{self, Tree};
@@ -26,6 +27,9 @@ use crate::walk::contender::{Finder, Program};
 use crate::walk::floor::{self, Question};
 use crate::walk::stopwatch::{self, Lap};
 use crate::walk::trees::{Folder, Size};
+
+/// The name of the file with the literals of our rules.
+const LITERALS: &str = "literals.txt";
 
 /// Runs of each contender on an empty tree.
 const START_UPS: usize = 50;
@@ -157,6 +161,9 @@ fn targets(options: &Options) -> Result<Vec<Target>, String> {
 }
 
 fn remove(targets: &[Target], folder: &Folder) -> Result<(), String> {
+    for name in ["scan-empty", "scan-literals"] {
+        folder.remove_made(name)?;
+    }
     for target in targets {
         match target {
             Target::Tree(tree) => {
@@ -246,6 +253,14 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// A file with the literals of our rules.
+    fn literals(&self) -> Result<PathBuf, String> {
+        let text = library::literals();
+        let summary = format!("{} literals, {} bytes", text.lines().count(), text.len());
+        let make = |path: &Path| fs::write(path.join(LITERALS), &text);
+        Ok(self.folder.ensure_made("scan-literals", &summary, make)?.join(LITERALS))
+    }
+
     fn start_up(&mut self) -> Result<(), String> {
         let path = self.folder.ensure_made("scan-empty", "nothing", |_path| Ok(()))?;
         let ground = Ground { name: "start-up".to_owned(), files: 0, bytes: 0 };
@@ -270,7 +285,7 @@ impl Bench<'_> {
         is_about_us: bool,
         rounds: usize,
     ) -> Result<Vec<Row>, String> {
-        let literals = PathBuf::new();
+        let literals = self.literals()?;
         let mut racers: Vec<Racer> = self
             .entrants
             .iter()
