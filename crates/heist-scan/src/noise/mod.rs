@@ -1,8 +1,52 @@
 //! The noise filter: what speaks against a secret.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `shape` | classes of characters and alphabets |
+//! | `entropy` | how much entropy chance gives a text of a length and an alphabet |
+//! | `regular` | repetitions, sequences, keyboard rows |
+//! | `vocabulary`, `words.txt` | words, placeholders, and what reads like words |
+//! | `form` | templates, URLs, versions, dates, files' names, code |
+//! | `content` | hashes, images, public keys, Base64 of text |
+//! | `place` | paths of tests, documentation, minified code, tables of numbers |
+//! | `generic`, `password` | the strict verdicts |
+//!
+//! Invariants: a verdict depends on what is passed in and on nothing else; no more than a bounded part of a secret, its
+//! key, line and path is looked at; nothing is allocated. Random tokens of 20 characters and more are kept, but for a
+//! few in a thousand: a test counts them.
+//!
+//! Not guaranteed: that what is kept is a secret. The filter knows what is none.
 
+mod content;
+mod entropy;
+mod form;
+mod generic;
+mod password;
+mod place;
+mod regular;
+mod shape;
+mod vocabulary;
+
+#[cfg(test)]
+mod tests;
+
+pub use entropy::shannon_entropy;
+
+use regular::{Regularity, is_empty_form, regularity};
+use shape::LOOKED_AT;
 use std::path::Path;
 
 /// The noise filter. Immutable, shared by all workers.
+///
+/// ```
+/// use heist_scan::noise::{Context, Noise, Verdict};
+/// use std::path::Path;
+///
+/// let noise = Noise::default();
+/// let context = Context { path: Path::new("src/main.rs"), key: b"api_key", line: b"" };
+/// assert!(matches!(noise.judge_generic(b"your-api-key-1234567", &context), Verdict::Drop(_)));
+/// assert_eq!(noise.judge_generic(b"k3Qz9fVq3rT8xLm2Zp6K", &context), Verdict::Keep);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Noise {
     /// Whether it filters at all: if not, every verdict is [`Verdict::Keep`].
@@ -33,53 +77,72 @@ pub struct Context<'a> {
     pub path: &'a Path,
     /// What the secret is assigned to; may be empty.
     pub key: &'a [u8],
-    /// The text near it, in its line.
+    /// The text near it, in its line; may be empty.
     pub line: &'a [u8],
 }
 
-impl Default for Noise {
-    fn default() -> Self {
-        Self { enabled: true }
+/// No more of a key than this is looked at, from its end.
+const KEY_LOOKED_AT: usize = 128;
+
+/// No more of a line than this is looked at.
+const LINE_LOOKED_AT: usize = 1024;
+
+impl Context<'_> {
+    /// The same, cut to what is looked at.
+    fn bounded(&self) -> Context<'_> {
+        Context {
+            path: self.path,
+            key: &self.key[self.key.len().saturating_sub(KEY_LOOKED_AT)..],
+            line: &self.line[..self.line.len().min(LINE_LOOKED_AT)],
+        }
     }
 }
 
 impl Noise {
-    /// Strict: for generic secrets and passwords.
+    /// Strict: for generic secrets and passwords. A key that names a password has its value judged as one: people make
+    /// passwords of words and years, programs make no tokens of them.
     #[must_use]
     pub fn judge_generic(&self, secret: &[u8], context: &Context<'_>) -> Verdict {
-        let _ = context;
-        if self.enabled && shannon_entropy(secret) < 2.5 {
-            Verdict::Drop("too regular")
-        } else {
-            Verdict::Keep
+        if !self.enabled {
+            return Verdict::Keep;
         }
+        let looked_at = &secret[..secret.len().min(LOOKED_AT)];
+        generic::judge(looked_at, &context.bounded())
     }
 
-    /// Mild: for vendors' forms.
+    /// Mild: for vendors' forms. Only placeholders, repetitions and sequences count, and they only lower it, unless
+    /// there is nothing but one character behind the prefix. Where the secret stands does not matter: a vendor's token
+    /// in a test is as valid as anywhere.
     #[must_use]
     pub fn judge_vendor(&self, secret: &[u8], context: &Context<'_>) -> Verdict {
         let _ = context;
-        let is_example = secret.windows(7).any(|part| part.eq_ignore_ascii_case(b"example"));
-        if self.enabled && is_example {
-            Verdict::Lower("says that it is an example")
+        if !self.enabled {
+            return Verdict::Keep;
+        }
+        let looked_at = &secret[..secret.len().min(LOOKED_AT)];
+        if is_empty_form(secret) {
+            Verdict::Drop("a form without content")
+        } else if let Some(regularity) = regularity(looked_at) {
+            Verdict::Lower(reason(regularity))
+        } else if is_crossed_out(looked_at) || vocabulary::read(looked_at).placeholder {
+            Verdict::Lower("a placeholder")
+        } else if form::is_template(looked_at) {
+            Verdict::Lower("a reference or template, filled in elsewhere")
         } else {
             Verdict::Keep
         }
     }
 }
 
-/// Shannon's entropy of the bytes, in bits per byte; 0 for none.
-#[must_use]
-pub fn shannon_entropy(bytes: &[u8]) -> f64 {
-    let mut counts = [0_u32; 256];
-    for &byte in bytes {
-        counts[usize::from(byte)] += 1;
+fn reason(regularity: Regularity) -> &'static str {
+    match regularity {
+        Regularity::OneCharacter => "one character again and again",
+        Regularity::Repeated => "a repeated group of characters",
+        Regularity::Sequential => "characters in sequence",
     }
-    let len = bytes.len() as f64;
-    counts
-        .iter()
-        .filter(|&&count| count > 0)
-        .map(|&count| f64::from(count) / len)
-        .map(|share| -share * share.log2())
-        .sum()
+}
+
+/// Whether it has `xxxx` or `****` in it.
+fn is_crossed_out(text: &[u8]) -> bool {
+    text.windows(4).any(|four| matches!(four, b"xxxx" | b"XXXX" | b"****"))
 }

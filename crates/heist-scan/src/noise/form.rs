@@ -1,0 +1,325 @@
+//! Forms that are something else than a secret, whatever stands in them: references and templates, URLs, file names,
+//! versions, dates, colours, types.
+
+use super::shape::{Shape, begins_no_case, contains_any};
+use super::vocabulary::Reading;
+
+/// What a text is that is no secret: the reason.
+pub(super) fn known_form(text: &[u8], shape: &Shape, reading: &Reading) -> Option<&'static str> {
+    if shape.signs == 0 {
+        return None;
+    }
+    if is_template(text) {
+        Some("a reference or template, filled in elsewhere")
+    } else if is_url(text) {
+        Some("a URL")
+    } else if is_version(text) {
+        Some("a version or an address")
+    } else if is_date(text) {
+        Some("a date or time")
+    } else if is_colour(text) {
+        Some("a colour")
+    } else if is_media_type(text) {
+        Some("a media type")
+    } else if is_locale(text) {
+        Some("a locale")
+    } else if is_file(text, reading) {
+        Some("a file's name")
+    } else {
+        None
+    }
+}
+
+/// `${NAME}`, `{{ name }}`, `<name>`, `%s`, `$(command)`, `$NAME`, `#{name}`, `%NAME%`, `[name]`, and stars.
+pub(super) fn is_template(text: &[u8]) -> bool {
+    let [first, .., last] = text else { return false };
+    let is_bracketed =
+        matches!((first, last), (b'<', b'>') | (b'[', b']') | (b'{', b'}') | (b'%', b'%'));
+    let is_variable = *first == b'$'
+        && text[1..]
+            .iter()
+            .all(|&byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    is_bracketed
+        || is_variable
+        || text
+            .windows(2)
+            .any(|two| matches!(two, b"${" | b"{{" | b"$(" | b"#{" | b"<%" | b"%{" | b"<<"))
+        || [&b"%s"[..], b"%d", b"%v", b"{}", b"{0}", b"****", b"....", b"<your", b"\xE2\x80\xA6"]
+            .iter()
+            .any(|part| text.windows(part.len()).any(|window| window == *part))
+}
+
+fn is_url(text: &[u8]) -> bool {
+    text.windows(3).any(|three| three == b"://")
+        || ["www.", "mailto:", "data:", "urn:", "arn:aws:", "file:"]
+            .iter()
+            .any(|prefix| begins_no_case(text, prefix))
+}
+
+/// `1.2.3`, `v0.14.0-rc1`, `10.0.0.1:80`: numbers of up to five digits, with dots between them.
+fn is_version(text: &[u8]) -> bool {
+    let mut rest = text.strip_prefix(b"v").or_else(|| text.strip_prefix(b"V")).unwrap_or(text);
+    rest = rest.strip_prefix(b"^").or_else(|| rest.strip_prefix(b"~")).unwrap_or(rest);
+    let mut numbers = 0;
+    loop {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits == 0 || digits > 5 {
+            return false;
+        }
+        numbers += 1;
+        rest = &rest[digits..];
+        match rest.first() {
+            None => return numbers >= 2,
+            Some(b'.') if rest.get(1).is_some_and(u8::is_ascii_digit) => rest = &rest[1..],
+            Some(b'.' | b'-' | b'+' | b':' | b'/') => return numbers >= 3,
+            Some(_) => return false,
+        }
+    }
+}
+
+/// `2024-01-31`, `2024/01/31 12:00`, `20240131T120000Z`, `31.01.2024`, `12:00:00`: nothing but digits and what stands
+/// between them, in such groups.
+fn is_date(text: &[u8]) -> bool {
+    let is_part = |byte: &u8| {
+        byte.is_ascii_digit()
+            || matches!(byte, b'-' | b'/' | b':' | b'.' | b'+' | b' ' | b'T' | b'Z' | b',')
+    };
+    if text.len() > 40 || !text.iter().all(is_part) {
+        return false;
+    }
+    let mut groups =
+        text.split(|byte| !byte.is_ascii_digit()).map(<[u8]>::len).filter(|&len| len > 0);
+    match (groups.next(), groups.next(), groups.next()) {
+        (Some(4), Some(1..=2), _) | (Some(1..=2), Some(1..=2), Some(4 | 2)) => true,
+        (Some(8), Some(4 | 6 | 8 | 9), _) => text.contains(&b'T'),
+        _ => false,
+    }
+}
+
+fn is_colour(text: &[u8]) -> bool {
+    let is_hash =
+        |rest: &[u8]| matches!(rest.len(), 3 | 4 | 6 | 8) && rest.iter().all(u8::is_ascii_hexdigit);
+    text.strip_prefix(b"#").is_some_and(is_hash)
+        || ["rgb(", "rgba(", "hsl(", "hsla("].iter().any(|prefix| begins_no_case(text, prefix))
+}
+
+fn is_media_type(text: &[u8]) -> bool {
+    ["application/", "text/", "image/", "audio/", "video/", "font/", "multipart/", "message/"]
+        .iter()
+        .any(|prefix| begins_no_case(text, prefix))
+}
+
+/// `en-US`, `de_DE.UTF-8`.
+fn is_locale(text: &[u8]) -> bool {
+    let [a, b, b'-' | b'_', c, d, rest @ ..] = text else { return false };
+    a.is_ascii_lowercase()
+        && b.is_ascii_lowercase()
+        && c.is_ascii_uppercase()
+        && d.is_ascii_uppercase()
+        && (rest.is_empty()
+            || begins_no_case(rest, ".utf")
+            || begins_no_case(rest, ".iso")
+            || rest[0] == b'@')
+}
+
+/// Endings of files' names.
+const EXTENSIONS: &str = "js ts jsx tsx mjs cjs json jsonl yml yaml toml xml html htm css scss less md rst txt csv tsv \
+    log py rb rs go java kt kts swift c h cc cpp hpp cs php pl pm sh bash zsh ps1 bat cmd lua sql db sqlite conf cfg ini env \
+    properties lock pem crt cer key pub der p12 pfx jks keystore png jpg jpeg gif svg ico webp bmp woff woff2 ttf eot mp3 \
+    mp4 wav zip tar gz tgz bz2 xz zst 7z jar war so dll dylib exe a o lib bin dat pdf doc docx xls xlsx map proto graphql \
+    vue svelte tf tfvars tpl tmpl j2 hbs ejs erb cue nix patch diff snap bak tmp pid sock service com org net io dev local \
+    internal";
+
+/// A file's name, a host's name or a path: by how it ends, or how it begins.
+fn is_file(text: &[u8], reading: &Reading) -> bool {
+    let is_path = [&b"./"[..], b"../", b"~/", b"\\\\", b".\\", b"..\\"]
+        .iter()
+        .any(|prefix| text.starts_with(prefix))
+        || text.len() > 2 && text[0].is_ascii_alphabetic() && matches!(&text[1..3], b":\\" | b":/");
+    // Base64, too, may begin with a slash and have more: only with words in between.
+    let is_rooted = text[0] == b'/'
+        && text[1..].contains(&b'/')
+        && reading.letters >= 4
+        && reading.covered * 5 >= reading.letters * 2;
+    is_path || is_rooted || {
+        let dot = text.iter().rev().take(12).position(|&byte| byte == b'.');
+        dot.is_some_and(|behind| {
+            let (stem, extension) =
+                (&text[..text.len() - behind - 1], &text[text.len() - behind..]);
+            !stem.is_empty()
+                && !extension.is_empty()
+                && EXTENSIONS.split_ascii_whitespace().any(|known| known.as_bytes() == extension)
+        })
+    }
+}
+
+/// Code that gives a value rather than a value: calls, subscripts, members.
+pub(super) fn is_code(text: &[u8], reading: &Reading) -> bool {
+    let wordy = reading.letters > 0
+        && (reading.covered * 2 >= reading.letters || reading.wordiness() > 2.0);
+    let has_brackets =
+        text.iter().any(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b';'));
+    let has_members =
+        text.windows(2).any(|two| matches!(two, b"->" | b"::" | b"=>" | b"&&" | b"||"));
+    let is_reference =
+        ["process.env", "os.environ", "os.getenv", "system.getenv", "import.meta", "std::env"]
+            .iter()
+            .any(|prefix| begins_no_case(text, prefix));
+    is_reference || wordy && (has_brackets || has_members)
+}
+
+/// A whole e-mail address.
+pub(super) fn is_mail_address(text: &[u8]) -> bool {
+    let Some(at) = text.iter().position(|&byte| byte == b'@') else { return false };
+    let (name, host) = (&text[..at], &text[at + 1..]);
+    let is_name =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'+');
+    let Some(dot) = host.iter().rposition(|&byte| byte == b'.') else { return false };
+    !name.is_empty()
+        && name.iter().all(is_name)
+        && host.iter().all(is_name)
+        && dot > 0
+        && (2..=10).contains(&(host.len() - dot - 1))
+        && host[dot + 1..].iter().all(u8::is_ascii_lowercase)
+}
+
+/// A hash that is written with its kind: of content (`sha256-...`), or of a password (`$2b$...`).
+pub(super) fn hash_with_its_kind(text: &[u8]) -> Option<&'static str> {
+    let is_content = [
+        "sha1-", "sha1:", "sha256-", "sha256:", "sha384-", "sha384:", "sha512-", "sha512:", "md5:",
+        "md5-", "h1:",
+    ]
+    .iter()
+    .any(|prefix| begins_no_case(text, prefix));
+    let is_password = [
+        "$2a$", "$2b$", "$2y$", "$1$", "$5$", "$6$", "$argon2", "$scrypt$", "$pbkdf2", "{ssha}",
+        "pbkdf2:", "scrypt:",
+    ]
+    .iter()
+    .any(|prefix| begins_no_case(text, prefix));
+    if is_content {
+        Some("a hash of content")
+    } else if is_password {
+        Some("a password's hash")
+    } else {
+        None
+    }
+}
+
+/// Whether it is 8-4-4-4-12 hexadecimal digits.
+pub(super) fn is_uuid(text: &[u8]) -> bool {
+    text.len() == 36
+        && text.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Whether a key's name says that its value only identifies something.
+pub(super) fn names_an_identifier(key: &[u8]) -> bool {
+    let ends_in_id = key.ends_with(b"id")
+        && !key.len().checked_sub(3).is_some_and(|at| key[at].is_ascii_lowercase())
+        || key.ends_with(b"Id")
+        || key.ends_with(b"ID");
+    (ends_in_id && !contains_any(key, &["secret"]))
+        || contains_any(key, &["uuid", "guid", "identifier"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::vocabulary::read;
+
+    fn form(text: &str) -> Option<&'static str> {
+        known_form(text.as_bytes(), &Shape::of(text.as_bytes()), &read(text.as_bytes()))
+    }
+
+    #[test]
+    fn other_things_are_known_by_their_form() {
+        for (reason, texts) in [
+            (
+                "a reference or template, filled in elsewhere",
+                &[
+                    "${API_KEY}",
+                    "{{ .Values.key }}",
+                    "<token>",
+                    "key-%s",
+                    "$(cat key)",
+                    "$TOKEN_2",
+                    "%TOKEN%",
+                    "ab****cd",
+                ][..],
+            ),
+            ("a URL", &["https://host/x1", "www.host.tld", "urn:ietf:params:oauth"]),
+            (
+                "a version or an address",
+                &[
+                    "1.2.3",
+                    "v0.14.0-rc1",
+                    "10.0.0.1:8080",
+                    "1.0",
+                    "v0.0.0-20200101000000-abcdef123456",
+                ],
+            ),
+            ("a date or time", &["2024-01-31", "2024-01-31T12:00:00Z", "31/01/2024"]),
+            ("a colour", &["#a1b2c3", "rgba(1,2,3)"]),
+            ("a media type", &["application/x-www-form-urlencoded"]),
+            ("a locale", &["en-US", "de_DE.UTF-8"]),
+            (
+                "a file's name",
+                &[
+                    "tls-server.key",
+                    "./secrets",
+                    "/etc/ssl/private/server",
+                    "C:\\keys",
+                    "jquery-3.6.0.min.js",
+                ],
+            ),
+        ] {
+            for text in texts {
+                assert_eq!(form(text), Some(reason), "{text}");
+            }
+        }
+        for text in [
+            "k3Qz-9f86_d081",
+            "/k3Qz9f86d08/Vq3rT8xLm2",
+            "1000.8cb9f3.k3Qz",
+            "P@ss.w0rd",
+            "a/b+c==",
+        ] {
+            assert_eq!(form(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn code_addresses_and_hashes() {
+        for text in [
+            "config.get(\"token\")",
+            "getToken()",
+            "process.env.KEY",
+            "self.token[0]",
+            "Secret::new",
+        ] {
+            assert!(is_code(text.as_bytes(), &read(text.as_bytes())), "{text}");
+        }
+        assert!(!is_code(b"k3(Qz9[f8", &read(b"k3(Qz9[f8")));
+        assert!(
+            is_mail_address(b"someone@host.tld")
+                && !is_mail_address(b"P@ssw0rd")
+                && !is_mail_address(b"@a.b")
+        );
+        assert!(
+            hash_with_its_kind(b"sha512-abc").is_some() && hash_with_its_kind(b"k3Q").is_none()
+        );
+    }
+
+    #[test]
+    fn names_that_identify() {
+        for key in ["id", "client_id", "clientId", "CLIENT_ID", "requestUuid"] {
+            assert!(names_an_identifier(key.as_bytes()), "{key}");
+        }
+        for key in ["", "token", "vault_secret_id", "paid", "api_key"] {
+            assert!(!names_an_identifier(key.as_bytes()), "{key}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The strict verdict: on what is said to be a secret by its key alone.
+//!
+//! In order: what it certainly is instead; how it is made (entropy, words); where it stands. What is certain goes first,
+//! so that the reason given is the strongest.
+
+use super::content::{SaidBy, hash_by_name, is_base64_of_text, is_public_der, known_content};
+use super::entropy::{least_by_chance, shannon_entropy};
+use super::form::{
+    hash_with_its_kind, is_code, is_mail_address, is_uuid, known_form, names_an_identifier,
+};
+use super::password;
+use super::place::{made_up_by_path, unlikely_line};
+use super::regular::{Regularity, regularity};
+use super::shape::{Alphabet, Shape};
+use super::vocabulary::{self, Reading};
+use super::{Context, Verdict, is_crossed_out, reason};
+
+/// As many standard deviations more common pairs than chance gives make a text wordy.
+const WORDY: f64 = 3.3;
+
+/// Judges a secret of bounded length.
+pub(super) fn judge(secret: &[u8], context: &Context<'_>) -> Verdict {
+    if secret.is_empty() {
+        return Verdict::Drop("empty");
+    }
+    let shape = Shape::of(secret);
+    if shape.foreign > 0 && secret.iter().any(u8::is_ascii_control) {
+        return Verdict::Drop("not printable");
+    }
+    let is_password = password::is_named_by(context.key);
+    match regularity(secret) {
+        // People do choose such passwords.
+        Some(regular @ (Regularity::Repeated | Regularity::Sequential)) if is_password => {
+            return Verdict::Lower(reason(regular));
+        }
+        Some(regular) => return Verdict::Drop(reason(regular)),
+        None => {}
+    }
+    let reading = vocabulary::read(secret);
+    if let Some(reason) = known_form(secret, &shape, &reading) {
+        return Verdict::Drop(reason);
+    }
+    if reading.placeholder || is_crossed_out(secret) {
+        return Verdict::Drop("a placeholder");
+    }
+    if shape.signs > 0 && is_code(secret, &reading) {
+        return Verdict::Drop("code, not a value");
+    }
+    let verdict = match known_encoding(secret, &shape, context) {
+        Verdict::Keep if is_password => password::judge(secret, &shape, &reading),
+        Verdict::Keep => judge_token(secret, &shape, &reading),
+        verdict => verdict,
+    };
+    match verdict {
+        Verdict::Keep => judge_place(context),
+        verdict => verdict,
+    }
+}
+
+/// Hashes, identifiers, files and keys that are public.
+fn known_encoding(secret: &[u8], shape: &Shape, context: &Context<'_>) -> Verdict {
+    if let Some(reason) = hash_with_its_kind(secret) {
+        return match reason {
+            "a password's hash" => Verdict::Lower(reason),
+            _ => Verdict::Drop(reason),
+        };
+    }
+    if let Some(reason) = known_content(secret) {
+        return Verdict::Drop(reason);
+    }
+    if is_public_der(secret, context) {
+        return Verdict::Drop("a public key or certificate");
+    }
+    if is_uuid(secret) && names_an_identifier(context.key) {
+        return Verdict::Drop("an identifier, by its name");
+    }
+    match hash_by_name(secret, shape, context) {
+        Some(SaidBy::Key) => Verdict::Drop("a hash, by its name"),
+        Some(SaidBy::Line) => Verdict::Lower("a hash, by its line"),
+        None => Verdict::Keep,
+    }
+}
+
+/// How a token is made that no person chose.
+fn judge_token(secret: &[u8], shape: &Shape, reading: &Reading) -> Verdict {
+    if secret.iter().any(u8::is_ascii_whitespace) {
+        return Verdict::Drop("text with spaces");
+    }
+    if is_mail_address(secret) {
+        return Verdict::Drop("an e-mail address");
+    }
+    if shape.signs * 5 > shape.len * 2 {
+        return Verdict::Drop("mostly signs");
+    }
+    if shape.foreign > 0 {
+        return Verdict::Lower("not ASCII");
+    }
+    if shape.alphabet == Alphabet::Decimal {
+        return Verdict::Lower("only digits");
+    }
+    let (entropy, least) = (shannon_entropy(secret), least_by_chance(shape));
+    if entropy < least - 0.4 {
+        return Verdict::Drop("too little entropy");
+    }
+    if let Verdict::Drop(reason) = judge_words(secret, shape, reading) {
+        return Verdict::Drop(reason);
+    }
+    if entropy < least {
+        return Verdict::Lower("little entropy for its length");
+    }
+    if is_base64_of_text(secret, shape) {
+        return Verdict::Lower("text in Base64");
+    }
+    judge_words(secret, shape, reading)
+}
+
+/// Words, and what reads like them.
+fn judge_words(secret: &[u8], shape: &Shape, reading: &Reading) -> Verdict {
+    // Hexadecimal digits have no words to speak of.
+    if shape.alphabet == Alphabet::Hex {
+        return Verdict::Keep;
+    }
+    let characters = shape.letters() + shape.digits;
+    let is_wordy = reading.wordiness() >= WORDY && reading.letters >= 3 * reading.parts;
+    if reading.covered * 2 >= characters {
+        Verdict::Drop("made of words")
+    } else if is_identifier(secret, reading) {
+        Verdict::Drop("an identifier")
+    } else if is_wordy && shape.digits * 8 <= shape.len {
+        Verdict::Drop("reads like words")
+    } else if reading.covered * 3 >= characters {
+        Verdict::Lower("has words in it")
+    } else if is_wordy {
+        Verdict::Lower("reads like words")
+    } else if reading.short_placeholder {
+        Verdict::Lower("says that it is for tests")
+    } else if shape.digits == 0 && (shape.lower == 0 || shape.upper == 0) {
+        Verdict::Lower("letters of one case only")
+    } else {
+        Verdict::Keep
+    }
+}
+
+/// `snake_case`, `kebab-case`, `dotted.name`: pieces of letters of one case (or with capitals), perhaps with a short
+/// number behind them. Chance makes no two such pieces of a token.
+fn is_identifier(secret: &[u8], reading: &Reading) -> bool {
+    let mut pieces = 0;
+    let mut long = 0;
+    for piece in secret.split(|byte| matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'=')) {
+        if piece.is_empty() {
+            continue;
+        }
+        let letters = piece.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let digits = piece.len() - letters;
+        if digits > 4 || !piece[letters..].iter().all(u8::is_ascii_digit) {
+            return false;
+        }
+        let upper = piece[..letters].iter().filter(|byte| byte.is_ascii_uppercase()).count();
+        if upper > 0 && upper < letters && upper * 4 > letters {
+            return false;
+        }
+        pieces += 1;
+        long += usize::from(letters >= 3);
+    }
+    pieces >= 2 && long >= 1 && (pieces >= 3 || reading.wordiness() > 1.0)
+}
+
+/// What is around it only lowers it.
+fn judge_place(context: &Context<'_>) -> Verdict {
+    match made_up_by_path(context.path).or_else(|| unlikely_line(context.line)) {
+        Some(reason) => Verdict::Lower(reason),
+        None => Verdict::Keep,
+    }
+}

@@ -1,0 +1,80 @@
+//! The verdict on passwords: people make them of words, years and signs, so less speaks against one than against a
+//! token.
+
+use super::Verdict;
+use super::entropy::{least_by_chance, shannon_entropy};
+use super::form::is_mail_address;
+use super::shape::{Shape, contains_any};
+use super::vocabulary::Reading;
+
+/// Words that stand where a password would, and are none.
+const NO_PASSWORDS: [&str; 30] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "pass",
+    "pwd",
+    "secret",
+    "none",
+    "null",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "string",
+    "str",
+    "text",
+    "required",
+    "optional",
+    "empty",
+    "default",
+    "username",
+    "user",
+    "value",
+    "hidden",
+    "unset",
+    "input",
+    "prompt",
+    "boolean",
+    "object",
+    "unknown",
+    "disabled",
+];
+
+/// Whether a key names a password.
+pub(super) fn is_named_by(key: &[u8]) -> bool {
+    contains_any(key, &["passw", "passphrase", "pwd", "passcode"])
+        || key.len() >= 4 && key[key.len() - 4..].eq_ignore_ascii_case(b"pass")
+}
+
+/// Judges what a person may have chosen.
+pub(super) fn judge(secret: &[u8], shape: &Shape, reading: &Reading) -> Verdict {
+    let is_word = |word: &&str| secret.eq_ignore_ascii_case(word.as_bytes());
+    let spaces = secret.iter().filter(|&&byte| byte == b' ').count();
+    let all_words = reading.letters > 0 && reading.covered * 5 >= reading.letters * 4;
+    let mostly_words = reading.letters > 0 && reading.covered * 2 >= reading.letters;
+    let has_only_names_signs = secret
+        .iter()
+        .all(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
+    if shape.len < 4 {
+        Verdict::Drop("too short for a password")
+    } else if NO_PASSWORDS.iter().any(|word| is_word(&word)) {
+        Verdict::Drop("a word that stands for a password")
+    } else if spaces >= 2 && mostly_words || spaces >= 1 && all_words {
+        Verdict::Drop("text with spaces")
+    } else if all_words && reading.parts >= 2 && shape.digits == 0 && has_only_names_signs {
+        Verdict::Drop("an identifier")
+    } else if is_mail_address(secret) {
+        Verdict::Lower("an e-mail address")
+    } else if reading.short_placeholder || contains_any(secret, &["password", "passwd", "secret"]) {
+        Verdict::Lower("a word that stands for a password")
+    } else if all_words && shape.digits + shape.signs == 0 {
+        Verdict::Lower("a word")
+    } else if shape.digits == shape.len {
+        Verdict::Lower("only digits")
+    } else if shannon_entropy(secret) < least_by_chance(shape) * 0.75 {
+        Verdict::Lower("too little entropy")
+    } else {
+        Verdict::Keep
+    }
+}

@@ -1,0 +1,157 @@
+//! [`Shape`]: what one pass over a secret's bytes tells: its classes of characters, and the alphabet that it is written
+//! in.
+
+/// No more of a secret than this is looked at. What is longer and noise shows it by then.
+pub(super) const LOOKED_AT: usize = 192;
+
+/// Lower case letters.
+const LOWER: u8 = 1;
+/// Upper case letters.
+const UPPER: u8 = 2;
+/// Decimal digits.
+const DIGIT: u8 = 4;
+/// The signs of Base64's alphabets: `+/-_=`.
+const BASE64_SIGN: u8 = 8;
+/// What else is printable.
+const OTHER_SIGN: u8 = 16;
+/// Not printable, or not ASCII.
+const FOREIGN: u8 = 32;
+/// A hexadecimal digit.
+const HEX: u8 = 64;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [FOREIGN; 256];
+    let mut byte = 0x20;
+    while byte < 0x7F {
+        classes[byte] = match byte as u8 {
+            b'a'..=b'f' => LOWER | HEX,
+            b'g'..=b'z' => LOWER,
+            b'A'..=b'F' => UPPER | HEX,
+            b'G'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT | HEX,
+            b'+' | b'/' | b'-' | b'_' | b'=' => BASE64_SIGN,
+            _ => OTHER_SIGN,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// What a secret is written in: the smallest that has all of its characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alphabet {
+    Decimal,
+    Hex,
+    /// Letters of one case and digits: Base32, Base36.
+    OneCase,
+    /// Letters of both cases and digits: Base62, Base58.
+    Base62,
+    /// These and the signs of Base64.
+    Base64,
+    /// Anything else.
+    Other,
+}
+
+/// What one pass over a secret tells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) len: usize,
+    pub(super) lower: usize,
+    pub(super) upper: usize,
+    pub(super) digits: usize,
+    pub(super) signs: usize,
+    pub(super) foreign: usize,
+    pub(super) alphabet: Alphabet,
+    /// The alphabet of the letters and digits alone, as of a UUID's without its dashes.
+    pub(super) inner_alphabet: Alphabet,
+}
+
+impl Shape {
+    pub(super) fn of(secret: &[u8]) -> Self {
+        let (mut lower, mut upper, mut digits, mut signs, mut foreign) = (0, 0, 0, 0, 0);
+        let (mut seen, mut is_hex) = (0, true);
+        for &byte in secret {
+            let class = CLASSES[usize::from(byte)];
+            seen |= class;
+            is_hex &= class & (HEX | BASE64_SIGN | OTHER_SIGN | FOREIGN) != 0;
+            lower += usize::from(class & LOWER != 0);
+            upper += usize::from(class & UPPER != 0);
+            digits += usize::from(class & DIGIT != 0);
+            signs += usize::from(class & (BASE64_SIGN | OTHER_SIGN) != 0);
+            foreign += usize::from(class & FOREIGN != 0);
+        }
+        let both_cases = lower > 0 && upper > 0;
+        let inner_alphabet = if lower + upper == 0 {
+            Alphabet::Decimal
+        } else if both_cases {
+            Alphabet::Base62
+        } else if is_hex {
+            Alphabet::Hex
+        } else {
+            Alphabet::OneCase
+        };
+        let alphabet = if seen & (OTHER_SIGN | FOREIGN) != 0 {
+            Alphabet::Other
+        } else if seen & BASE64_SIGN != 0 {
+            Alphabet::Base64
+        } else {
+            inner_alphabet
+        };
+        Self { len: secret.len(), lower, upper, digits, signs, foreign, alphabet, inner_alphabet }
+    }
+
+    pub(super) fn letters(&self) -> usize {
+        self.lower + self.upper
+    }
+}
+
+/// Whether `text` has `part` in it, without regard to case; `part` is in lower case.
+pub(super) fn contains_no_case(text: &[u8], part: &[u8]) -> bool {
+    let Some((&first, _)) = part.split_first() else { return true };
+    let Some(last_start) = text.len().checked_sub(part.len()) else { return false };
+    text[..=last_start].iter().enumerate().any(|(at, byte)| {
+        byte.to_ascii_lowercase() == first && text[at..][..part.len()].eq_ignore_ascii_case(part)
+    })
+}
+
+/// Whether it has any of them in it, without regard to case.
+pub(super) fn contains_any(text: &[u8], parts: &[&str]) -> bool {
+    parts.iter().any(|part| contains_no_case(text, part.as_bytes()))
+}
+
+/// Whether it begins like this, without regard to case.
+pub(super) fn begins_no_case(text: &[u8], prefix: &str) -> bool {
+    text.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_alphabet_is_named() {
+        for (text, alphabet) in [
+            ("0129", Alphabet::Decimal),
+            ("01af", Alphabet::Hex),
+            ("01AF", Alphabet::Hex),
+            ("01aF", Alphabet::Base62),
+            ("01ag", Alphabet::OneCase),
+            ("AZ27", Alphabet::OneCase),
+            ("aZ27", Alphabet::Base62),
+            ("aZ27+/=", Alphabet::Base64),
+            ("aZ-_", Alphabet::Base64),
+            ("a b", Alphabet::Other),
+            ("\u{e4}", Alphabet::Other),
+        ] {
+            assert_eq!(Shape::of(text.as_bytes()).alphabet, alphabet, "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_are_found_without_regard_to_case() {
+        assert!(contains_no_case(b"a SHA256 b", b"sha256"));
+        assert!(contains_no_case(b"sha", b"sha"));
+        assert!(!contains_no_case(b"sh", b"sha"));
+        assert!(!contains_no_case(b"", b"sha"));
+    }
+}

@@ -1,0 +1,294 @@
+//! The vocabulary: how much of a text is made of words, and how much of the rest reads like words.
+//!
+//! `words.txt` holds the words of four letters and more that the most packages of several languages have in their
+//! names, code and comments, and words of configurations and passwords. Which pairs of letters are common follows from
+//! it, so that unknown words are told from random letters.
+
+use super::shape::LOOKED_AT;
+use std::sync::LazyLock;
+
+/// In any order; each is of four lower case letters or more.
+const WORDS: &str = include_str!("words.txt");
+
+/// What is written in place of a secret. In a vendor's form, too, these say that it is none; a random token of 40
+/// characters has one of them once in 100,000 times.
+const PLACEHOLDERS: [&str; 22] = [
+    "example",
+    "changeme",
+    "changeit",
+    "placeholder",
+    "redacted",
+    "dummy",
+    "sample",
+    "foobar",
+    "foobaz",
+    "lorem",
+    "ipsum",
+    "replace",
+    "insert",
+    "deadbeef",
+    "cafebabe",
+    "notreal",
+    "notasecret",
+    "yourkey",
+    "yourtoken",
+    "yoursecret",
+    "yourpassword",
+    "obfuscated",
+];
+
+/// The same, but short enough to be there by chance, or parts of vendors' prefixes: only as a word of their own, and
+/// only where the filter is strict.
+const SHORT_PLACEHOLDERS: [&str; 11] =
+    ["test", "todo", "fake", "mock", "your", "stub", "xxxx", "tests", "testing", "tester", "fixme"];
+
+/// Words of two and three letters. They count only where nothing adjoins them.
+const SHORT_WORDS: &str = "add all and any api app arg bad big bin bit box bug but can cmd com cut day del dev dir doc \
+    end env err ext few fix fmt for get git has hex how img int its job key lib log low map max may min mod msg net \
+    new not now num obj off old one opt org our out own per pop pos pre ptr pub put raw red ref res ret row run sdk \
+    see set sig sql src std str sub sum sys tag tcp the tmp top try two txt udp uid uri url usb use usr val var via \
+    web who why win xml zip as at by db do eu fs go hi id if in io ip is it js me my no of ok on op or os ru so to ts \
+    ui up us vm ws";
+
+/// How many of the pairs of letters count as common: these make up nine of ten pairs of the words.
+const COMMON_PAIRS: usize = 200;
+
+/// The share of common pairs in random letters.
+const COMMON_BY_CHANCE: f64 = COMMON_PAIRS as f64 / 676.0;
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Word,
+    /// Counts only where nothing adjoins it.
+    ShortWord,
+    Placeholder,
+    ShortPlaceholder,
+}
+
+#[derive(Debug)]
+struct Vocabulary {
+    /// Sorted by the word.
+    entries: Vec<(&'static [u8], Kind)>,
+    /// Where the entries begin whose first two letters are these.
+    first: Box<[u16; 26 * 26 + 1]>,
+    /// One bit for each pair of letters.
+    common: [u32; 26],
+}
+
+static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::build);
+
+fn pair(first: u8, second: u8) -> usize {
+    usize::from(first - b'a') * 26 + usize::from(second - b'a')
+}
+
+impl Vocabulary {
+    fn build() -> Self {
+        let words = WORDS.split_ascii_whitespace().map(|word| (word, Kind::Word));
+        let short_words = SHORT_WORDS.split_ascii_whitespace().map(|word| (word, Kind::ShortWord));
+        let placeholders = PLACEHOLDERS.map(|word| (word, Kind::Placeholder));
+        let short_placeholders = SHORT_PLACEHOLDERS.map(|word| (word, Kind::ShortPlaceholder));
+        let mut entries: Vec<(&[u8], Kind)> = words
+            .chain(short_words)
+            .chain(placeholders)
+            .chain(short_placeholders)
+            .map(|(word, kind)| (word.as_bytes(), kind))
+            .collect();
+        entries.sort_by_key(|&(word, _)| word);
+
+        let mut first = Box::new([0; 26 * 26 + 1]);
+        let mut pairs = [(0_u32, 0_u16); 26 * 26];
+        for (at, count) in (0..).zip(&mut pairs) {
+            count.1 = at;
+        }
+        for &(word, kind) in &entries {
+            first[pair(word[0], word[1]) + 1] += 1;
+            if kind == Kind::Word {
+                word.windows(2).for_each(|two| pairs[pair(two[0], two[1])].0 += 1);
+            }
+        }
+        let mut before = 0;
+        for count in first.iter_mut() {
+            before += *count;
+            *count = before;
+        }
+        pairs.sort_unstable_by(|a, b| b.cmp(a));
+        let mut common = [0; 26];
+        for &(_count, pair) in &pairs[..COMMON_PAIRS] {
+            common[usize::from(pair / 26)] |= 1 << (pair % 26);
+        }
+        Self { entries, first, common }
+    }
+}
+
+/// What the vocabulary says about a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Reading {
+    /// How many of its letters belong to words, if these are chosen so that the most do.
+    pub(super) covered: usize,
+    /// Letters.
+    pub(super) letters: usize,
+    /// Parts: what is between signs, digits, and changes to upper case.
+    pub(super) parts: usize,
+    /// Whether there is a placeholder in it ...
+    pub(super) placeholder: bool,
+    /// ... or only one of the short ones.
+    pub(super) short_placeholder: bool,
+    /// Pairs of letters inside of its parts, and how many of them are common in words.
+    pub(super) pairs: usize,
+    pub(super) common_pairs: usize,
+}
+
+impl Reading {
+    /// How unlikely it is that random letters have so many common pairs: in standard deviations.
+    pub(super) fn wordiness(&self) -> f64 {
+        if self.pairs == 0 {
+            return 0.0;
+        }
+        let pairs = self.pairs as f64;
+        let expected = pairs * COMMON_BY_CHANCE;
+        (self.common_pairs as f64 - expected) / (expected * (1.0 - COMMON_BY_CHANCE)).sqrt()
+    }
+}
+
+/// Reads a text, of which [`LOOKED_AT`] bytes are looked at.
+pub(super) fn read(text: &[u8]) -> Reading {
+    let text = &text[..text.len().min(LOOKED_AT)];
+    let vocabulary = &*VOCABULARY;
+    let mut reading = Reading::default();
+    let mut folded = [0; LOOKED_AT + 1];
+    for (folded, byte) in folded.iter_mut().zip(text) {
+        *folded = byte.to_ascii_lowercase();
+    }
+    let folded = &folded[..text.len()];
+    // From the end to the beginning: how many letters of the same case follow, and the best covering from there on.
+    let mut same_case = [0_u8; LOOKED_AT + 1];
+    let mut best = [0_u8; LOOKED_AT + 1];
+    for at in (0..text.len()).rev() {
+        best[at] = best[at + 1];
+        let byte = text[at];
+        if !byte.is_ascii_alphabetic() {
+            continue;
+        }
+        reading.letters += 1;
+        let next = text.get(at + 1).copied().unwrap_or(0);
+        let next_is_same_case =
+            next.is_ascii_alphabetic() && next.is_ascii_lowercase() == byte.is_ascii_lowercase();
+        same_case[at] = if next_is_same_case { same_case[at + 1] + 1 } else { 1 };
+        let is_capital = byte.is_ascii_uppercase() && next.is_ascii_lowercase();
+        // How far a word from here may go: in one case, or with a capital.
+        let span = usize::from(if is_capital { same_case[at + 1] + 1 } else { same_case[at] });
+        let begins_part = at == 0 || begins_part(text, at);
+        reading.parts += usize::from(begins_part);
+        if span < 2 {
+            continue;
+        }
+        reading.pairs += 1;
+        let second = folded[at + 1] - b'a';
+        reading.common_pairs +=
+            usize::from(vocabulary.common[usize::from(folded[at] - b'a')] >> second & 1 == 1);
+        let pair = pair(folded[at], folded[at + 1]);
+        let range = usize::from(vocabulary.first[pair])..usize::from(vocabulary.first[pair + 1]);
+        let rest = &folded[at..at + span];
+        for &(word, kind) in &vocabulary.entries[range] {
+            // Sorted: what follows is greater still.
+            if word[2..].first() > rest.get(2) {
+                break;
+            }
+            if !rest.starts_with(word) {
+                continue;
+            }
+            let stands_alone = || begins_part && ends_part(text, at + word.len());
+            match kind {
+                Kind::Word => {}
+                Kind::Placeholder => reading.placeholder = true,
+                Kind::ShortPlaceholder if stands_alone() => reading.short_placeholder = true,
+                Kind::ShortWord if stands_alone() => {}
+                Kind::ShortWord | Kind::ShortPlaceholder => continue,
+            }
+            best[at] = best[at].max(word.len() as u8 + best[at + word.len()]);
+        }
+    }
+    reading.covered = usize::from(best[0]);
+    reading
+}
+
+/// Whether a part begins at the letter at `at`, which is not the first.
+fn begins_part(text: &[u8], at: usize) -> bool {
+    let (before, byte) = (text[at - 1], text[at]);
+    let next_is_lower = text.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+    !before.is_ascii_alphabetic()
+        || byte.is_ascii_uppercase() && (before.is_ascii_lowercase() || next_is_lower)
+}
+
+/// Whether a part ends before `at`.
+fn ends_part(text: &[u8], at: usize) -> bool {
+    text.get(at).is_none_or(|byte| !byte.is_ascii_lowercase())
+        && (at >= text.len() || begins_part_or_sign(text, at))
+}
+
+fn begins_part_or_sign(text: &[u8], at: usize) -> bool {
+    !text[at].is_ascii_alphabetic() || begins_part(text, at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_in_every_spelling() {
+        for text in
+            ["access_token_secret", "AccessTokenSecret", "accessTokenSecret", "ACCESS-TOKEN-SECRET"]
+        {
+            let reading = read(text.as_bytes());
+            assert_eq!((reading.covered, reading.letters, reading.parts), (17, 17, 3), "{text}");
+        }
+        // The longest covering, not the first: "pass" would leave "word" to be found, and "passwords" has an end.
+        assert_eq!(read(b"mypasswords").covered, 8);
+        // Mixed case is no word.
+        assert!(read(b"aCcEsStOkEn").covered < 4);
+    }
+
+    #[test]
+    fn short_words_count_alone() {
+        assert_eq!(read(b"get_id").covered, 5);
+        assert_eq!(read(b"getID").covered, 5);
+        assert_eq!(read(b"xgetx").covered, 0);
+    }
+
+    #[test]
+    fn placeholders_are_found() {
+        for text in ["AKIAEXAMPLE", "my-example-key", "changeme", "xDUMMYx", "INSERT_KEY"] {
+            assert!(read(text.as_bytes()).placeholder, "{text}");
+        }
+        for text in ["my_test_key", "keyTest", "todo"] {
+            let reading = read(text.as_bytes());
+            assert!(reading.short_placeholder && !reading.placeholder, "{text}");
+        }
+        for text in ["contest", "k3Qtest9", "exAmPle", ""] {
+            let reading = read(text.as_bytes());
+            assert!(!reading.placeholder, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_words_are_as_they_should_be() {
+        for word in WORDS.split_ascii_whitespace() {
+            assert!(
+                word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_lowercase()),
+                "{word}"
+            );
+        }
+        let entries = &VOCABULARY.entries;
+        assert!((1_000..=3_000).contains(&entries.len()), "{}", entries.len());
+        for two in entries.windows(2) {
+            assert!(two[0].0 < two[1].0, "{:?} twice", std::str::from_utf8(two[0].0));
+        }
+    }
+
+    #[test]
+    fn unknown_words_read_like_words() {
+        assert!(read(b"flibbertigibbeting").wordiness() > 2.5);
+        assert!(read(b"qzxkvjwqpfxgkzrtmbvq").wordiness() < 1.0);
+    }
+}
