@@ -318,8 +318,9 @@ mod tests {
             let lines = lines(&corpus.files[&item.file]);
             let held = &lines[*item.lines.start() as usize - 1..*item.lines.end() as usize];
             let held = held.iter().map(|line| line.trim_start()).collect::<Vec<_>>().join("\n");
-            let escaped = item.shown.replace('\n', "\\n");
-            assert!(held.contains(&item.shown) || held.contains(&escaped), "{}: {held}", item.file);
+            let shown = item.shown.trim_start();
+            let escaped = shown.replace('\n', "\\n");
+            assert!(held.contains(shown) || held.contains(&escaped), "{}: {held}", item.file);
         }
     }
 
