@@ -256,6 +256,16 @@ regex = "again"
 }
 
 #[test]
+fn a_field_that_is_there_twice_is_noted() {
+    let loaded = load(
+        "[[rules]]\nid = 'a'\nregex = 'x'\nRegex = 'y'\ntags = ['t']\n[[rules.allowlists]]\npaths = ['p']\nPATHS = ['q']",
+    );
+    check_note(&loaded, 3, "`regex` is there more than once");
+    check_note(&loaded, 7, "`paths` is there more than once");
+    assert_eq!(loaded.notes.len(), 2, "{:?}", loaded.notes);
+}
+
+#[test]
 fn the_longest_match_is_the_shorter_of_what_is_said_and_what_is_possible() {
     for (fields, expected, noted) in [
         ("regex = 'a{20}'", 20, false),

@@ -1,8 +1,8 @@
 //! What both kinds of escaped text have in common: where a decode begins, and how far it goes.
 //!
-//! A *stretch* is what one decode may cover: a line of JSON or source code, a token (no spaces, no quotes) of URLs.
-//! A decode begins up to [`BEFORE`] bytes before its first escape, so that a key or prefix that is not escaped itself is
-//! seen with what follows, and ends with the stretch, after [`TAIL`] bytes without an escape, or at the reach.
+//! A *stretch* is what one decode may cover: a line of JSON or source code, a token (no spaces, no quotes) of URLs. A
+//! decode begins up to [`BEFORE`] bytes before its first escape, so that a key or prefix that is not escaped itself
+//! is seen with what follows, and ends with the stretch, after [`TAIL`] bytes without an escape, or at the reach.
 
 use super::decoded::Decoded;
 use super::{DECODE_BEFORE, DECODE_REACH, cell, json, url};

@@ -34,8 +34,8 @@ const LOOKED_AT: usize = 512;
 /// Fewer units say nothing.
 const UNITS_MIN: usize = 4;
 
-/// Whether an object that begins with these bytes is UTF-16: by its byte order mark, or because nearly every second byte
-/// is zero and nearly every other one is text.
+/// Whether an object that begins with these bytes is UTF-16: by its byte order mark, or because nearly every second
+/// byte is zero and nearly every other one is text.
 #[must_use]
 pub fn utf16_guess(first_bytes: &[u8]) -> Option<Encoding> {
     match first_bytes {

@@ -102,8 +102,7 @@ pub(super) fn after_key(window: &Window<'_>, alphabet: Alphabet) -> Option<Assig
     let mut missed = 0;
     let mut line_ends = 0;
     let mut before = *text.get(at)?;
-    for begin in at + 1..limit {
-        let byte = text[begin];
+    for (begin, &byte) in text[..limit].iter().enumerate().skip(at + 1) {
         let could_begin = match before {
             b'"' | b'\'' | b'`' => alphabet == Alphabet::Text || value::is_token(byte),
             b' ' | b'\t' => {

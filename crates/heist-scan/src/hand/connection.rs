@@ -10,7 +10,7 @@
 //!
 //! A password alone is none: it takes a host beside it, which also says whether it is an example.
 
-use super::url::{self, Host};
+use super::url;
 use super::{Hit, Reach, Trigger, Window};
 use crate::confidence::Confidence;
 use crate::noise::Noise;
@@ -134,6 +134,12 @@ fn by_parts(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
         None if limit == text.len() && window.ends_object => limit,
         None => return None,
     };
+    // The end of a call that it stands in.
+    let end = if text[begin..end].ends_with(b")") && !text[begin..end].contains(&b'(') {
+        end - 1
+    } else {
+        end
+    };
     if begin == end {
         return None;
     }
@@ -248,7 +254,7 @@ mod tests {
     use super::super::HandKind;
     use super::super::testing::{check_bounds, found_by, random_text};
     use super::Confidence;
-    use super::Host;
+    use super::url::Host;
     use proptest::prelude::*;
 
     #[track_caller]
@@ -304,6 +310,7 @@ mod tests {
             "AccountName=joe;AccountKey={b64:20}==",
             "mypassword={b62:16} host=db.corp.net user=x",
             "redis://cache.corp.net:6379/0",
+            "connect(host=None, port=1, user=None, password=None)",
         ] {
             check(template, None);
         }

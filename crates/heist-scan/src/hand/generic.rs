@@ -27,6 +27,10 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
         return;
     }
     let Some(strength) = names_secret(&text[found.key.clone()]) else { return };
+    // A function about keys is called with all kinds of things.
+    if strength == Strength::Faint && text.get(found.key.end) == Some(&b'(') {
+        return;
+    }
     if !is_in_place(window, &found) {
         return;
     }
@@ -37,7 +41,7 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     let whole = found.key.start.min(found.value.start)..found.value.end;
     let reason = match strength {
         Strength::Strong => "the key names a secret, and the value is random",
-        Strength::Weak => "the key may name a secret, and the value is random",
+        Strength::Weak | Strength::Faint => "the key may name a secret, and the value is random",
     };
     hits.push(Hit {
         whole,
@@ -85,6 +89,15 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
     {
         return false;
     }
+    if strength == Strength::Faint
+        && (!quoted
+            || shape.length < 24
+            || shape.lower == 0
+            || shape.upper == 0
+            || shape.digits < 2)
+    {
+        return false;
+    }
     if shape::is_uuid(value) {
         return strength == Strength::Strong;
     }
@@ -95,7 +108,7 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
     if shape.is_hex() {
         // A weak key with a hash's length is a hash, mostly.
         let is_hash = matches!(shape.length, 32 | 40 | 56 | 64 | 96 | 128);
-        if strength == Strength::Weak && (is_hash || shape.length < 24) || shape.letters() < 3 {
+        if strength != Strength::Strong && (is_hash || shape.length < 24) || shape.letters() < 3 {
             return false;
         }
         return shannon_entropy(value) >= 3.0;
@@ -103,17 +116,26 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
     if value.starts_with(b"0x") {
         return false;
     }
-    let dotted = value.contains(&b'.') || value.contains(&b':');
-    if dotted && !quoted && value.split(|byte| matches!(byte, b'.' | b':')).all(is_identifier) {
+    if !quoted && is_member(value) {
         return false;
     }
     let least = match (shape.length, strength) {
         (..20, Strength::Strong) => 3.0,
-        (..20, Strength::Weak) => 3.3,
+        (..20, _) => 3.3,
         (..32, Strength::Strong) => 3.3,
+        (_, Strength::Faint) => 4.0,
         _ => 3.5,
     };
     shannon_entropy(value) >= least
+}
+
+/// The path to a member in code: names all over, or at least at its end.
+fn is_member(value: &[u8]) -> bool {
+    let separates = |byte: &u8| matches!(byte, b'.' | b':');
+    let Some(last) = value.iter().rposition(|byte| separates(byte)) else { return false };
+    let last = Shape::of(&value[last + 1..]);
+    value.split(separates).all(is_identifier)
+        || last.length >= 8 && last.in_words * 2 >= last.length
 }
 
 /// A name in code: letters first, and not many digits.
@@ -158,6 +180,7 @@ mod tests {
             "--api-key {b62:32}",
             "os.environ[\"SECRET_KEY\"] = \"{b62:32}\"",
             "token = \"{b62:36}\"",
+            "\"key\": \"{b62:40}\"",
             "api_key = \"{uuid}\"",
             "//registry.npmjs.org/:_authToken={uuid}",
             "x = '{\\\"api_key\\\": \\\"{b62:32}\\\"}'",
@@ -195,6 +218,12 @@ mod tests {
             "api_key = \"iVBORw0KGgo{b64:64}\"",
             "the token {b62:32} is here",
             "{b62:32}",
+            "key = \"{hex:32}\"",
+            "accept_key(b\"{b62:32}\")",
+            "private_key: ed25519.Ed25519PrivateKey",
+            "key: \"MFkwEwYHKoZIzj0{b64:64}\"",
+            "key: {b62:32}\n",
+            "key = \"{b62:18}\"",
             "\"next_page_token\": \"{b62:32}\"",
             "csrf_token = \"{b62:32}\"",
             "secretName: my-service-credentials-v1beta2x",

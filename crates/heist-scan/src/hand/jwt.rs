@@ -149,7 +149,11 @@ fn encrypted(window: &Window<'_>, begin: usize) -> Option<Judged> {
 /// Tokens that documentation shows everywhere.
 fn is_sample(claims: &[u8]) -> bool {
     let has = |part: &[u8]| memchr::memmem::find(claims, part).is_some();
-    has(b"\"1234567890\"") || has(b"John Doe") || has(b"Jane Doe") || has(b"example.com/is_root")
+    has(b"\"1234567890\"")
+        || has(b"John Doe")
+        || has(b"Jane Doe")
+        || has(b"example.com/is_root")
+        || has(b"\"some\":\"payload\"")
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //!
 //! No allocation: at most so many words, compared in place without regard to case.
 
+use super::words::{is_one_of, split};
 use std::ops::Range;
 
 /// The last so many words count.
@@ -13,293 +14,56 @@ const WORDS_MAX: usize = 12;
 /// How much a key says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
-    /// It could name something else: `auth`, `token` in a compiler, `key` after a word that is not known.
+    /// It ends with `key`, and what is before that says nothing: mostly what something is looked up by.
+    Faint,
+    /// It could name something else: `auth`, `token` in a compiler.
     Weak,
     /// It names a secret.
     Strong,
 }
 
 /// Words that name a secret on their own.
-const STRONG: [&str; 30] = [
-    "secret",
-    "secrets",
-    "apikey",
-    "apitoken",
-    "apisecret",
-    "authtoken",
-    "authkey",
-    "accesstoken",
-    "accesskey",
-    "secretkey",
-    "secrettoken",
-    "clientsecret",
-    "privatekey",
-    "signingkey",
-    "signingsecret",
-    "encryptionkey",
-    "refreshtoken",
-    "bearertoken",
-    "appsecret",
-    "consumersecret",
-    "accountkey",
-    "masterkey",
-    "webhooksecret",
-    "credential",
-    "credentials",
-    "authorization",
-    "sharedsecret",
-    "sessiontoken",
-    "passwd",
-    "password",
-];
+const STRONG: [&str; 30] = split(
+    "secret secrets apikey apitoken apisecret authtoken authkey accesstoken accesskey secretkey secrettoken \
+     clientsecret privatekey signingkey signingsecret encryptionkey refreshtoken bearertoken appsecret \
+     consumersecret accountkey masterkey webhooksecret credential credentials authorization sharedsecret \
+     sessiontoken passwd password",
+);
 
 /// Words that may.
 const WEAK: [&str; 7] = ["token", "tokens", "auth", "bearer", "pat", "jwt", "creds"];
 
 /// Before `key`, `token`, `secret`: what makes them secret for certain.
-const QUALIFIERS: [&str; 38] = [
-    "api",
-    "access",
-    "private",
-    "signing",
-    "secret",
-    "encryption",
-    "auth",
-    "master",
-    "shared",
-    "account",
-    "service",
-    "hmac",
-    "aes",
-    "storage",
-    "subscription",
-    "client",
-    "webhook",
-    "session",
-    "app",
-    "application",
-    "deploy",
-    "admin",
-    "bearer",
-    "refresh",
-    "oauth",
-    "bot",
-    "personal",
-    "user",
-    "root",
-    "jwt",
-    "crypto",
-    "authentication",
-    "consumer",
-    "license",
-    "write",
-    "integration",
-    "server",
-    "registry",
-];
+const QUALIFIERS: [&str; 38] = split(
+    "api access private signing secret encryption auth master shared account service hmac aes storage \
+     subscription client webhook session app application deploy admin bearer refresh oauth bot personal user root \
+     jwt crypto authentication consumer license write integration server registry",
+);
 
 /// Words that speak against it wherever they stand.
-const NEVER: [&str; 47] = [
-    "public",
-    "pub",
-    "publishable",
-    "cache",
-    "cached",
-    "primary",
-    "foreign",
-    "sort",
-    "partition",
-    "keyword",
-    "keywords",
-    "tokenizer",
-    "tokenize",
-    "author",
-    "authors",
-    "checksum",
-    "checksums",
-    "digest",
-    "integrity",
-    "commit",
-    "etag",
-    "sha",
-    "sha1",
-    "sha256",
-    "sha384",
-    "sha512",
-    "md5",
-    "hash",
-    "hashes",
-    "hashed",
-    "fingerprint",
-    "thumbprint",
-    "page",
-    "cursor",
-    "continuation",
-    "csrf",
-    "xsrf",
-    "forgery",
-    "authenticity",
-    "site",
-    "sitekey",
-    "idempotency",
-    "correlation",
-    "locale",
-    "i18n",
-    "translation",
-    "keyboard",
-];
+const NEVER: [&str; 47] = split(
+    "public pub publishable cache cached primary foreign sort partition keyword keywords tokenizer tokenize \
+     author authors checksum checksums digest integrity commit etag sha sha1 sha256 sha384 sha512 md5 hash hashes \
+     hashed fingerprint thumbprint page cursor continuation csrf xsrf forgery authenticity site sitekey \
+     idempotency correlation locale i18n translation keyboard",
+);
 
 /// Words at the end that say the key is about a secret, and not one.
-const NOT_LAST: [&str; 132] = [
-    "id",
-    "ids",
-    "identifier",
-    "uuid",
-    "guid",
-    "name",
-    "names",
-    "type",
-    "types",
-    "field",
-    "fields",
-    "path",
-    "paths",
-    "file",
-    "filename",
-    "files",
-    "dir",
-    "folder",
-    "url",
-    "urls",
-    "uri",
-    "uris",
-    "endpoint",
-    "endpoints",
-    "host",
-    "domain",
-    "header",
-    "headers",
-    "prefix",
-    "suffix",
-    "length",
-    "len",
-    "size",
-    "count",
-    "counts",
-    "index",
-    "idx",
-    "expiry",
-    "expires",
-    "expiration",
-    "expired",
-    "ttl",
-    "timeout",
-    "lifetime",
-    "duration",
-    "age",
-    "algorithm",
-    "alg",
-    "algo",
-    "version",
-    "format",
-    "regex",
-    "regexp",
-    "pattern",
-    "class",
-    "kind",
-    "label",
-    "labels",
-    "placeholder",
-    "hint",
-    "description",
-    "desc",
-    "title",
-    "message",
-    "messages",
-    "msg",
-    "error",
-    "errors",
-    "status",
-    "state",
-    "policy",
-    "arn",
-    "ref",
-    "provider",
-    "scope",
-    "scopes",
-    "issuer",
-    "audience",
-    "param",
-    "parameter",
-    "params",
-    "attribute",
-    "property",
-    "column",
-    "table",
-    "env",
-    "var",
-    "variable",
-    "method",
-    "manager",
-    "service",
-    "handler",
-    "helper",
-    "factory",
-    "builder",
-    "parser",
-    "stream",
-    "list",
-    "limit",
-    "offset",
-    "position",
-    "pos",
-    "start",
-    "end",
-    "line",
-    "symbol",
-    "symbols",
-    "signature",
-    "image",
-    "icon",
-    "template",
-    "example",
-    "usage",
-    "date",
-    "time",
-    "at",
-    "by",
-    "address",
-    "contract",
-    "balance",
-    "amount",
-    "price",
-    "supply",
-    "enabled",
-    "required",
-    "mode",
-    "info",
-    "rs",
-    "js",
-    "py",
-    "go",
-    "ts",
-];
+const NOT_LAST: [&str; 132] = split(
+    "id ids identifier uuid guid name names type types field fields path paths file filename files dir folder url \
+     urls uri uris endpoint endpoints host domain header headers prefix suffix length len size count counts index \
+     idx expiry expires expiration expired ttl timeout lifetime duration age algorithm alg algo version format \
+     regex regexp pattern class kind label labels placeholder hint description desc title message messages msg \
+     error errors status state policy arn ref provider scope scopes issuer audience param parameter params \
+     attribute property column table env var variable method manager service handler helper factory builder \
+     parser stream list limit offset position pos start end line symbol symbols signature image icon template \
+     example usage date time at by address contract balance amount price supply enabled required mode info rs js \
+     py go ts",
+);
 
 /// Words that only frame a name: `setToken`, `TOKEN_VALUE`, `token1`.
-const FRAMES: [&str; 12] = [
-    "value",
-    "string",
-    "str",
-    "data",
-    "default",
-    "prod",
-    "production",
-    "staging",
-    "dev",
-    "live",
-    "new",
-    "old",
-];
+const FRAMES: [&str; 12] =
+    split("value string str data default prod production staging dev live new old");
 
 /// Up to [`WORDS_MAX`] words of a key, from its end on.
 struct Words<'a> {
@@ -327,14 +91,14 @@ impl<'a> Words<'a> {
     }
 
     /// The word that is so many from the end.
-    fn from_end(&self, index: usize) -> Option<&'a [u8]> {
+    fn last_but(&self, index: usize) -> Option<&'a [u8]> {
         let (begin, end) = *self.ranges[..self.count].get(index)?;
         let range: Range<usize> = begin.into()..end.into();
         Some(&self.key[range])
     }
 
     fn iter(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
-        (0..self.count).filter_map(|index| self.from_end(index))
+        (0..self.count).filter_map(|index| self.last_but(index))
     }
 }
 
@@ -356,11 +120,6 @@ fn begin_of_word(key: &[u8], end: usize) -> usize {
         begin -= 1;
     }
     begin
-}
-
-fn is_one_of(word: &[u8], list: &[&str]) -> bool {
-    list.iter()
-        .any(|known| known.len() == word.len() && word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 fn ends_with(word: &[u8], ending: &str) -> bool {
@@ -387,8 +146,12 @@ pub(super) fn is_about_something_else(key: &[u8]) -> bool {
     if key.iter().any(|byte| matches!(byte, b'/' | b' ')) {
         return true;
     }
+    // A name ends with its last word; a pattern or a template does not.
+    if !key.last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+        return true;
+    }
     let words = Words::of(key);
-    words.from_end(0).is_none_or(|last| is_one_of(trim_digits(last), &NOT_LAST))
+    words.last_but(0).is_none_or(|last| is_one_of(trim_digits(last), &NOT_LAST))
         || words.iter().any(|word| is_one_of(word, &NEVER))
 }
 
@@ -406,13 +169,13 @@ pub(super) fn names_secret(key: &[u8]) -> Option<Strength> {
     let words = Words::of(key);
     // The path before the last dot is where it is, not what it is; but `api.key` is what it is.
     let mut index = 0;
-    while words.from_end(index).is_some_and(|word| {
+    while words.last_but(index).is_some_and(|word| {
         is_one_of(trim_digits(word), &FRAMES) || word.iter().all(u8::is_ascii_digit)
     }) {
         index += 1;
     }
-    let last = trim_digits(words.from_end(index)?);
-    let before = words.from_end(index + 1);
+    let last = trim_digits(words.last_but(index)?);
+    let before = words.last_but(index + 1);
     if is_one_of(last, &STRONG) {
         return Some(Strength::Strong);
     }
@@ -436,47 +199,19 @@ pub(super) fn names_secret(key: &[u8]) -> Option<Strength> {
         return Some(Strength::Weak);
     }
     // `SECRET_KEY_BASE`, `secretForSigning`: said earlier, and nothing later speaks against it.
-    words
-        .iter()
-        .skip(index + 1)
-        .take(2)
-        .any(|word| is_one_of(word, &["secret", "apikey"]))
-        .then_some(Strength::Weak)
+    if (1..=2).any(|back| {
+        words.last_but(index + back).is_some_and(|word| is_one_of(word, &["secret", "apikey"]))
+    }) {
+        return Some(Strength::Weak);
+    }
+    is_one_of(last, &["key"]).then_some(Strength::Faint)
 }
 
 /// Before `password`: what makes it a sentence or an action.
-const NOT_BEFORE_PASSWORD: [&str; 30] = [
-    "forgot",
-    "forgotten",
-    "reset",
-    "change",
-    "changed",
-    "show",
-    "hide",
-    "invalid",
-    "wrong",
-    "incorrect",
-    "enter",
-    "missing",
-    "require",
-    "required",
-    "validate",
-    "check",
-    "verify",
-    "is",
-    "has",
-    "generate",
-    "weak",
-    "no",
-    "bad",
-    "lost",
-    "update",
-    "encode",
-    "encrypt",
-    "ask",
-    "prompt",
-    "by",
-];
+const NOT_BEFORE_PASSWORD: [&str; 30] = split(
+    "forgot forgotten reset change changed show hide invalid wrong incorrect enter missing require required \
+     validate check verify is has generate weak no bad lost update encode encrypt ask prompt by",
+);
 
 /// Whether the key names a password.
 pub(super) fn names_password(key: &[u8]) -> bool {
@@ -485,17 +220,17 @@ pub(super) fn names_password(key: &[u8]) -> bool {
     }
     let words = Words::of(key);
     let mut index = 0;
-    while words.from_end(index).is_some_and(|word| {
+    while words.last_but(index).is_some_and(|word| {
         is_one_of(trim_digits(word), &FRAMES) || word.iter().all(u8::is_ascii_digit)
     }) {
         index += 1;
     }
-    let Some(last) = words.from_end(index).map(trim_digits) else { return false };
+    let Some(last) = words.last_but(index).map(trim_digits) else { return false };
     let names = ["password", "passwd", "passphrase", "passwort", "pwd"]
         .iter()
         .any(|ending| ends_with(last, ending))
         || is_one_of(last, &["pass", "dbpass", "userpass", "adminpass", "smtppass"]);
-    names && words.from_end(index + 1).is_none_or(|word| !is_one_of(word, &NOT_BEFORE_PASSWORD))
+    names && words.last_but(index + 1).is_none_or(|word| !is_one_of(word, &NOT_BEFORE_PASSWORD))
 }
 
 #[cfg(test)]
@@ -564,6 +299,11 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_are_only_called_so() {
+        check(Some(Strength::Faint), &["key", "HEX_KEY", "dict_key", "someKey"]);
+    }
+
+    #[test]
     fn keys_that_name_passwords() {
         for key in [
             "password",
@@ -616,7 +356,6 @@ mod tests {
                 "integrity",
                 "commit",
                 "etag",
-                "key",
                 "name",
                 "colour",
                 "",

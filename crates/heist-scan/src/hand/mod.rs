@@ -3,8 +3,9 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `assignment`, `operator`, `value` | key, operator, value: the one parser for all notations |
+//! | `assignment`, `operator`, `name`, `value` | key, operator, value: the one parser for all notations |
 //! | `key_words` | whether a key's words name a secret |
+//! | `words` | lists of words |
 //! | `shape` | what a value looks like: classes of characters, identifiers, placeholders |
 //! | `generic`, `password` | values of assignments |
 //! | `url`, `url_credentials`, `connection` | URLs with a password, and connection strings |
@@ -38,9 +39,10 @@ mod testing;
 mod url;
 mod url_credentials;
 mod value;
+mod words;
 
-use crate::rules::HandKind;
 pub use assignment::{ASSIGNMENT_REACH, Assignment};
+use crate::rules::HandKind;
 
 use crate::confidence::Confidence;
 use crate::noise::Noise;

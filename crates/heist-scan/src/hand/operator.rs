@@ -113,7 +113,7 @@ fn key_before_quote(window: &Window<'_>, open: usize) -> Option<Range<usize>> {
         b'(' => key_of_call(window, end - 1),
         b',' => first_argument(window, end - 1),
         b'{' => name::plain(window, end - 1),
-        byte if is_key(byte) && end < prefixed => key_before_word(window, end),
+        byte if is_key(byte) && end < prefixed => key_before_word(window, end, true),
         _ => None,
     }
 }
@@ -145,13 +145,13 @@ fn key_before_space(window: &Window<'_>, begin: usize) -> Option<Range<usize>> {
     let end = skip_space(text, begin, false);
     match *text.get(end.checked_sub(1)?)? {
         b'=' | b':' | b'>' => key_before_operator(window, end),
-        byte if is_key(byte) => key_before_word(window, end),
+        byte if is_key(byte) => key_before_word(window, end, false),
         _ => None,
     }
 }
 
-/// A word and white space stand before the value.
-fn key_before_word(window: &Window<'_>, end: usize) -> Option<Range<usize>> {
+/// A word and white space stand before the value, which is quoted or not.
+fn key_before_word(window: &Window<'_>, end: usize, quoted: bool) -> Option<Range<usize>> {
     let text = window.text;
     let word = name::plain(window, end)?;
     let is_one_of = |words: &[&[u8]], range: &Range<usize>| {
@@ -181,7 +181,7 @@ fn key_before_word(window: &Window<'_>, end: usize) -> Option<Range<usize>> {
         return Some(word);
     }
     let before = skip_space(text, word.start, false);
-    if text[word.clone()].eq_ignore_ascii_case(b"or") && before < word.start {
+    if quoted && text[word.clone()].eq_ignore_ascii_case(b"or") && before < word.start {
         return name::any(window, before, false);
     }
     if before == word.start || before == 0 || !is_key(text[before - 1]) {
@@ -272,5 +272,5 @@ fn first_argument(window: &Window<'_>, comma: usize) -> Option<Range<usize>> {
         before -= 1;
     }
     let before = skip_space(text, before, true);
-    matches!(text.get(before.checked_sub(1)?)?, b'(' | b'[').then_some(key)
+    (*text.get(before.checked_sub(1)?)? == b'(').then_some(key)
 }

@@ -11,6 +11,7 @@ use super::assignment::{Assignment, after_key};
 use super::key_words;
 use super::shape::{self, Shape};
 use super::value::Alphabet;
+use super::words::{is_one_of, split};
 use super::{Hit, Trigger, Window};
 use crate::confidence::Confidence;
 
@@ -83,72 +84,18 @@ fn is_configuration(window: &Window<'_>, found: &Assignment) -> bool {
 }
 
 /// Words that stand where a password would, and say that none is there.
-const NONE_THERE: [&str; 42] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "string",
-    "required",
-    "optional",
-    "hidden",
-    "default",
-    "undefined",
-    "boolean",
-    "disabled",
-    "enabled",
-    "prompt",
-    "request",
-    "option",
-    "argument",
-    "plaintext",
-    "plain_text",
-    "credentials",
-    "unknown",
-    "invalid",
-    "missing",
-    "redacted",
-    "removed",
-    "masked",
-    "filtered",
-    "encrypted",
-    "sha256",
-    "sha512",
-    "bcrypt",
-    "scrypt",
-    "argon2",
-    "argon2id",
-    "pbkdf2",
-    "base64",
-    "latin1",
-    "varchar",
-    "nvarchar",
-    "text/plain",
-    "nullable",
-    "keyboard-interactive",
-];
+const NONE_THERE: [&str; 42] = split(
+    "password passwd passphrase secret string required optional hidden default undefined boolean disabled enabled \
+     prompt request option argument plaintext plain_text credentials unknown invalid missing redacted removed \
+     masked filtered encrypted sha256 sha512 bcrypt scrypt argon2 argon2id pbkdf2 base64 latin1 varchar nvarchar \
+     text/plain nullable keyboard-interactive",
+);
 
 /// Parts that a made-up password has.
-const MADE_UP: [&str; 18] = [
-    "password",
-    "passwd",
-    "changeme",
-    "change_me",
-    "change-me",
-    "example",
-    "your",
-    "dummy",
-    "sample",
-    "placeholder",
-    "xxxx",
-    "insert",
-    "replace",
-    "todo",
-    "foobar",
-    "secret",
-    "1234",
-    "qwerty",
-];
+const MADE_UP: [&str; 18] = split(
+    "password passwd changeme change_me change-me example your dummy sample placeholder xxxx insert replace todo \
+     foobar secret 1234 qwerty",
+);
 
 /// How sure a password is by its own form; `None` if it is none.
 pub(super) fn judge(value: &[u8]) -> Option<(Confidence, &'static str)> {
@@ -169,7 +116,7 @@ pub(super) fn judge(value: &[u8]) -> Option<(Confidence, &'static str)> {
     if is_pattern(value) || !value.is_ascii() && shape.digits == 0 {
         return None;
     }
-    if NONE_THERE.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes())) {
+    if is_one_of(value, &NONE_THERE) {
         return None;
     }
     let made_up = MADE_UP.iter().any(|part| contains_ignoring_case(value, part.as_bytes()));
@@ -212,6 +159,9 @@ fn is_code(value: &[u8]) -> bool {
             Some(b'#' | b'.' | b',' | b')' | b']' | b'=' | b'&' | b';' | b'\\' | b'+')
         )
         || value.starts_with(b"--")
+        || value.starts_with(b"0x")
+        // An assignment of its own, in which the password is found.
+        || [&b"password="[..], b"passwd=", b"pwd="].iter().any(|part| contains_ignoring_case(value, part))
 }
 
 fn is_hash(value: &[u8]) -> bool {
@@ -299,6 +249,7 @@ mod tests {
             "password = 'hunter2x'",
             "password: hunter2x\n",
             "https://host/?user=a&password={}&x",
+            "password_line = \"PASSWORD={}\"",
         ] {
             check(template, Some(Confidence::Medium));
         }
@@ -341,10 +292,14 @@ mod tests {
             "assert password != \"{}\"",
             "password: userPasswordField",
             "the password is {}",
+            "password or PKCS12",
+            "('pwd$', 're$read')",
             "password_file = \"{}\"",
             "bypass_all = \"{}\"",
             "password = input2 + \"x\"",
             "password = os.environ[\"X1\"]",
+            "const STATUS_BAD_PASSWORD: i32 = 0xC000006B_u32 as _;",
+            "[\"password1\", \"{}\"]",
         ] {
             check(template, None);
         }

@@ -13,6 +13,12 @@ pub(super) const BEGIN: &[u8] = b"-----BEGIN ";
 pub(super) const DASHES: &[u8] = b"-----";
 const END: &[u8] = b"-----END ";
 
+/// A run of base64 that is shorter is no line, or the last one.
+const LINE_LENGTH_MIN: usize = 24;
+
+/// What stands between two lines: line ends, indentation, quotes, operators.
+const GAP_MAX: usize = 24;
+
 /// No label is longer.
 const LABEL_LENGTH_MAX: usize = 48;
 
@@ -53,7 +59,9 @@ pub(super) struct Body {
     checksum: Option<[u8; 4]>,
     /// Whether a header says so.
     pub(super) is_encrypted: bool,
-    /// After the last character that belongs to it.
+    /// How much of it stands in long runs, as the lines of a block do, and not in words of something else.
+    in_lines: usize,
+    /// After the last of the lines that follow each other from the beginning on.
     pub(super) end: usize,
 }
 
@@ -83,7 +91,13 @@ impl Body {
                 b"+" | b"//" | b"/" if !is_inside(text, at, length) => {}
                 _ => {
                     body.base64.extend_from_slice(run);
-                    body.end = at + length;
+                    if length >= LINE_LENGTH_MIN {
+                        body.in_lines += length;
+                    }
+                    let follows = body.end == 0 || at - body.end <= GAP_MAX;
+                    if follows && length >= LINE_LENGTH_MIN {
+                        body.end = at + length;
+                    }
                 }
             }
             at += length;
@@ -103,6 +117,11 @@ impl Body {
             self.checksum = Some(*sum);
         }
         begins_line
+    }
+
+    /// Whether it looks like lines of base64, and not like the text of a program or of a page.
+    pub(super) fn is_block(&self) -> bool {
+        self.in_lines * 10 >= self.base64.len() * 8
     }
 
     /// What the base64 stands for.

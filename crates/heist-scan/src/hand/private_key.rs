@@ -66,9 +66,10 @@ fn block(rest: &[u8]) -> Option<Judged> {
     }
     let Some(end) = end else {
         let end = begin + body.end;
-        return Some((0..end, Confidence::Low, "a private key without an end".into()));
+        let is_key = body.end >= BODY_LENGTH_MIN;
+        return is_key.then(|| (0..end, Confidence::Low, "a private key without an end".into()));
     };
-    if body.is_encrypted {
+    if body.is_encrypted && body.is_block() {
         return Some((0..end, Confidence::Medium, "a private key, encrypted".into()));
     }
     let key = body.decoded().and_then(|bytes| match label {
@@ -76,15 +77,18 @@ fn block(rest: &[u8]) -> Option<Judged> {
         b"OPENSSH PRIVATE KEY" => der::parse_openssh(&bytes),
         _ => der::parse(&bytes),
     });
-    Some(match key {
+    match key {
         Some(key) => {
             let confidence = if key.encrypted { Confidence::Medium } else { Confidence::Certain };
-            (0..end, confidence, described(&key).into())
+            Some((0..end, confidence, described(&key).into()))
         }
+        // The text of a program between two headings is no key.
+        None if !body.is_block() => None,
         None => {
-            (0..end, Confidence::Low, "a private key's heading, but what follows is broken".into())
+            let reason = "a private key's heading, but what follows is broken";
+            Some((0..end, Confidence::Low, reason.into()))
         }
-    })
+    }
 }
 
 /// The rest of the line that begins with a name.

@@ -5,6 +5,7 @@
 use super::Window;
 use super::password;
 use super::shape::{self, Shape};
+use super::words::{is_one_of, split};
 use crate::confidence::Confidence;
 use crate::noise::{Context, Noise, Verdict};
 use std::ops::Range;
@@ -20,49 +21,12 @@ const AUTHORITY_LENGTH_MAX: usize = 768;
 const JUDGED_LENGTH_MAX: usize = 256;
 
 /// Schemes of databases and queues, without what is after a `+`.
-const DATABASES: [&str; 41] = [
-    "postgres",
-    "postgresql",
-    "mysql",
-    "mysqlx",
-    "mariadb",
-    "mongodb",
-    "redis",
-    "rediss",
-    "valkey",
-    "valkeys",
-    "amqp",
-    "amqps",
-    "mssql",
-    "sqlserver",
-    "clickhouse",
-    "clickhouses",
-    "cockroachdb",
-    "cockroach",
-    "cassandra",
-    "couchbase",
-    "couchbases",
-    "couchdb",
-    "neo4j",
-    "bolt",
-    "influxdb",
-    "oracle",
-    "snowflake",
-    "redshift",
-    "vertica",
-    "nats",
-    "kafka",
-    "memcached",
-    "mqtt",
-    "mqtts",
-    "stomp",
-    "timescaledb",
-    "presto",
-    "trino",
-    "db2",
-    "firebird",
-    "sentinel",
-];
+const DATABASES: [&str; 41] = split(
+    "postgres postgresql mysql mysqlx mariadb mongodb redis rediss valkey valkeys amqp amqps mssql sqlserver \
+     clickhouse clickhouses cockroachdb cockroach cassandra couchbase couchbases couchdb neo4j bolt influxdb \
+     oracle snowflake redshift vertica nats kafka memcached mqtt mqtts stomp timescaledb presto trino db2 \
+     firebird sentinel",
+);
 
 /// What is in a URL, as positions in the window.
 #[derive(Clone, Debug)]
@@ -136,8 +100,18 @@ pub(super) fn with_credentials(window: &Window<'_>) -> Option<Url> {
 /// Whether a scheme is a database's or a queue's.
 pub(super) fn is_database(scheme: &[u8]) -> bool {
     let base = scheme.split(|&byte| byte == b'+').next().unwrap_or_default();
-    DATABASES.iter().any(|known| base.eq_ignore_ascii_case(known.as_bytes()))
+    is_one_of(base, &DATABASES)
 }
+
+/// Hosts of documentation.
+const EXAMPLES: [&str; 27] = split(
+    "example.com example.org example.net example host hostname server domain domain.com foo bar foo.com bar.com \
+     test myhost yourhost site.com mysite.com website.com server.com host.com a b c h x y",
+);
+
+/// What a host of documentation ends with.
+const EXAMPLE_ENDINGS: [&str; 8] =
+    split(".example.com .example.org .example.net .example .invalid .test .domain.com .foo.com");
 
 /// Which machine a host is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,52 +126,12 @@ pub(super) enum Host {
 
 impl Host {
     pub(super) fn of(host: &[u8]) -> Self {
-        let is =
-            |list: &[&str]| list.iter().any(|known| host.eq_ignore_ascii_case(known.as_bytes()));
+        let is = |list: &[&str]| is_one_of(host, list);
         let ends = |ending: &str| {
             host.len() > ending.len()
                 && host[host.len() - ending.len()..].eq_ignore_ascii_case(ending.as_bytes())
         };
-        let examples = [
-            "example.com",
-            "example.org",
-            "example.net",
-            "host",
-            "hostname",
-            "server",
-            "domain",
-            "domain.com",
-            "foo",
-            "bar",
-            "foo.com",
-            "bar.com",
-            "example",
-            "test",
-            "myhost",
-            "yourhost",
-            "site.com",
-            "mysite.com",
-            "website.com",
-            "server.com",
-            "host.com",
-            "a",
-            "b",
-            "c",
-            "h",
-            "x",
-            "y",
-        ];
-        let endings = [
-            ".example.com",
-            ".example.org",
-            ".example.net",
-            ".example",
-            ".invalid",
-            ".test",
-            ".domain.com",
-            ".foo.com",
-        ];
-        if is(&examples) || endings.iter().any(|ending| ends(ending)) {
+        if is(&EXAMPLES) || EXAMPLE_ENDINGS.iter().any(|ending| ends(ending)) {
             return Self::Example;
         }
         // `.` and nothing are how some drivers name this machine.
@@ -214,32 +148,11 @@ impl Host {
 }
 
 /// Words that stand for a password in documentation.
-const STAND_INS: [&str; 24] = [
-    "password",
-    "passwd",
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "user",
-    "username",
-    "changeme",
-    "apikey",
-    "api_key",
-    "api-key",
-    "key",
-    "mypassword",
-    "mypass",
-    "yourpassword",
-    "your_password",
-    "your-password",
-    "credentials",
-    "auth",
-    "access_token",
-    "p4ssw0rd",
-    "pass123",
-    "password123",
-];
+const STAND_INS: [&str; 31] = split(
+    "password passwd pass pwd secret token user username changeme apikey api_key api-key key mypassword mypass \
+     yourpassword your_password your-password credentials auth access_token p4ssw0rd pass123 password123 \
+     none null nil true false empty undefined",
+);
 
 /// How sure a password for a host is, and why; `None` if it is none.
 pub(super) fn judge(
@@ -265,9 +178,10 @@ pub(super) fn judge(
         return None;
     }
     let host = Host::of(host);
-    let stands_in = STAND_INS.iter().any(|word| secret.eq_ignore_ascii_case(word.as_bytes()));
+    let stands_in = is_one_of(secret, &STAND_INS);
     let shape = Shape::of(secret);
-    let simple = shape.classes() == 1 || stands_in || secret.eq_ignore_ascii_case(user);
+    let words = shape.digits == 0 && (shape.upper == 0 || shape.others == 0 && shape.upper == 1);
+    let simple = words || shape.classes() == 1 || stands_in || secret.eq_ignore_ascii_case(user);
     if stands_in || simple && host == Host::Example {
         return None;
     }

@@ -98,6 +98,7 @@ mod tests {
             ("https://x-access-token:{b62:36}@git.corp.net/a/b", High),
             ("https://{hex:32}@o1.ingest.sentry.io/1", Low),
             ("https://joe:elephant@git.corp.net", Low),
+            ("cvs://:pserver:anoncvs@cvs.corp.net", Low),
             ("[x](https://joe:{b62:16}@git.corp.net)", High),
         ] {
             check(template, Some(confidence));

@@ -99,10 +99,9 @@ pub(super) fn hash_by_name(text: &[u8], shape: &Shape, context: &Context<'_>) ->
 
 /// The line without the secret: a name in the secret is none.
 fn line_names_a_hash(text: &[u8], line: &[u8]) -> bool {
-    let before = match line.windows(text.len().max(1)).position(|window| window == text) {
-        Some(at) => &line[..at],
-        None => line,
-    };
+    let is_here = |at: &usize| line[*at..].starts_with(text);
+    let at = memchr::memchr_iter(text[0], line).find(is_here);
+    let before = &line[..at.unwrap_or(line.len())];
     // What is further away names something else.
     let near = &before[before.len().saturating_sub(64)..];
     contains_any(near, &HASH_NAMES)

@@ -39,18 +39,27 @@ pub(super) fn is_template(text: &[u8]) -> bool {
         && text[1..]
             .iter()
             .all(|&byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
-    is_bracketed
-        || is_variable
-        || text
-            .windows(2)
-            .any(|two| matches!(two, b"${" | b"{{" | b"$(" | b"#{" | b"<%" | b"%{" | b"<<"))
-        || [&b"%s"[..], b"%d", b"%v", b"{}", b"{0}", b"****", b"....", b"<your", b"\xE2\x80\xA6"]
-            .iter()
-            .any(|part| text.windows(part.len()).any(|window| window == *part))
+    is_bracketed || is_variable || (0..text.len()).any(|at| begins_template(&text[at..]))
+}
+
+/// Whether a mark of templates, or of what was crossed out, stands here.
+fn begins_template(text: &[u8]) -> bool {
+    // By the first byte most are told apart.
+    match text[0] {
+        b'$' => matches!(text, [_, b'{' | b'(', ..]),
+        b'{' => matches!(text, [_, b'{' | b'}', ..] | [_, b'0', b'}', ..]),
+        b'#' => matches!(text, [_, b'{', ..]),
+        b'<' => matches!(text, [_, b'%' | b'<', ..]),
+        b'%' => matches!(text, [_, b'{' | b's' | b'd' | b'v', ..]),
+        b'*' => text.starts_with(b"****"),
+        b'.' => text.starts_with(b"...."),
+        0xE2 => text.starts_with("\u{2026}".as_bytes()),
+        _ => false,
+    }
 }
 
 fn is_url(text: &[u8]) -> bool {
-    text.windows(3).any(|three| three == b"://")
+    memchr::memchr(b':', text).is_some_and(|at| text[at..].starts_with(b"://"))
         || ["www.", "mailto:", "data:", "urn:", "arn:aws:", "file:"]
             .iter()
             .any(|prefix| begins_no_case(text, prefix))
@@ -122,13 +131,22 @@ fn is_locale(text: &[u8]) -> bool {
             || rest[0] == b'@')
 }
 
-/// Endings of files' names.
-const EXTENSIONS: &str = "js ts jsx tsx mjs cjs json jsonl yml yaml toml xml html htm css scss less md rst txt csv tsv \
-    log py rb rs go java kt kts swift c h cc cpp hpp cs php pl pm sh bash zsh ps1 bat cmd lua sql db sqlite conf cfg ini env \
-    properties lock pem crt cer key pub der p12 pfx jks keystore png jpg jpeg gif svg ico webp bmp woff woff2 ttf eot mp3 \
-    mp4 wav zip tar gz tgz bz2 xz zst 7z jar war so dll dylib exe a o lib bin dat pdf doc docx xls xlsx map proto graphql \
-    vue svelte tf tfvars tpl tmpl j2 hbs ejs erb cue nix patch diff snap bak tmp pid sock service com org net io dev local \
-    internal";
+/// Endings of files' and hosts' names, each between spaces.
+const EXTENSIONS: &str = " \
+    js ts jsx tsx mjs cjs json jsonl yml yaml toml xml html htm css scss less md rst txt csv tsv log py \
+    rb rs go java kt kts swift c h cc cpp hpp cs php pl pm sh bash zsh ps1 bat cmd lua sql db sqlite \
+    conf cfg ini env properties lock pem crt cer key pub der p12 pfx jks keystore png jpg jpeg gif svg \
+    ico webp bmp woff woff2 ttf eot mp3 mp4 wav zip tar gz tgz bz2 xz zst 7z jar war so dll dylib exe a \
+    o lib bin dat pdf doc docx xls xlsx map proto graphql vue svelte tf tfvars tpl tmpl j2 hbs ejs erb \
+    cue nix patch diff snap bak tmp pid sock service com org net io dev local internal ";
+
+fn is_extension(extension: &[u8]) -> bool {
+    let mut between_spaces = [b' '; 14];
+    let Some(room) = between_spaces.get_mut(1..=extension.len()) else { return false };
+    room.copy_from_slice(extension);
+    let wanted = &between_spaces[..(extension.len() + 2).min(14)];
+    !extension.is_empty() && memchr::memmem::find(EXTENSIONS.as_bytes(), wanted).is_some()
+}
 
 /// A file's name, a host's name or a path: by how it ends, or how it begins.
 fn is_file(text: &[u8], reading: &Reading) -> bool {
@@ -146,9 +164,7 @@ fn is_file(text: &[u8], reading: &Reading) -> bool {
         dot.is_some_and(|behind| {
             let (stem, extension) =
                 (&text[..text.len() - behind - 1], &text[text.len() - behind..]);
-            !stem.is_empty()
-                && !extension.is_empty()
-                && EXTENSIONS.split_ascii_whitespace().any(|known| known.as_bytes() == extension)
+            !stem.is_empty() && is_extension(extension)
         })
     }
 }
@@ -183,8 +199,22 @@ pub(super) fn is_mail_address(text: &[u8]) -> bool {
         && host[dot + 1..].iter().all(u8::is_ascii_lowercase)
 }
 
+/// How many digits a number has that is written `0x...`, as in code: with `_` between them and a type behind, perhaps.
+pub(super) fn hexadecimal_number(text: &[u8]) -> Option<usize> {
+    let rest = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"))?;
+    let number = rest.iter().take_while(|&&byte| byte.is_ascii_hexdigit() || byte == b'_').count();
+    let is_type = number == rest.len()
+        || rest[number..].len() <= 5
+            && matches!(rest[number], b'u' | b'i' | b'U' | b'L' | b'l' | b'n');
+    is_type.then(|| rest[..number].iter().filter(|&&byte| byte != b'_').count())
+}
+
 /// A hash that is written with its kind: of content (`sha256-...`), or of a password (`$2b$...`).
 pub(super) fn hash_with_its_kind(text: &[u8]) -> Option<&'static str> {
+    // All of them have a sign early on.
+    if !text.iter().take(8).any(|byte| matches!(byte, b'-' | b':' | b'$' | b'}')) {
+        return None;
+    }
     let is_content = [
         "sha1-", "sha1:", "sha256-", "sha256:", "sha384-", "sha384:", "sha512-", "sha512:", "md5:",
         "md5-", "h1:",

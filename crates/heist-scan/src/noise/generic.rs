@@ -1,12 +1,13 @@
 //! The strict verdict: on what is said to be a secret by its key alone.
 //!
-//! In order: what it certainly is instead; how it is made (entropy, words); where it stands. What is certain goes first,
-//! so that the reason given is the strongest.
+//! In order: what it certainly is instead; how it is made (entropy, words); where it stands. What is certain goes
+//! first, so that the reason given is the strongest.
 
 use super::content::{SaidBy, hash_by_name, is_base64_of_text, is_public_der, known_content};
 use super::entropy::{least_by_chance, shannon_entropy};
 use super::form::{
-    hash_with_its_kind, is_code, is_mail_address, is_uuid, known_form, names_an_identifier,
+    hash_with_its_kind, hexadecimal_number, is_code, is_mail_address, is_uuid, known_form,
+    names_an_identifier,
 };
 use super::password;
 use super::place::{made_up_by_path, unlikely_line};
@@ -39,6 +40,13 @@ pub(super) fn judge(secret: &[u8], context: &Context<'_>) -> Verdict {
     let reading = vocabulary::read(secret);
     if let Some(reason) = known_form(secret, &shape, &reading) {
         return Verdict::Drop(reason);
+    }
+    if let Some(digits) = hexadecimal_number(secret) {
+        match digits {
+            0..=16 | 32 => return Verdict::Drop("a number"),
+            40 => return Verdict::Lower("an address in hexadecimal digits"),
+            _ => {}
+        }
     }
     if reading.placeholder || is_crossed_out(secret) {
         return Verdict::Drop("a placeholder");
@@ -102,16 +110,12 @@ fn judge_token(secret: &[u8], shape: &Shape, reading: &Reading) -> Verdict {
     if entropy < least - 0.4 {
         return Verdict::Drop("too little entropy");
     }
-    if let Verdict::Drop(reason) = judge_words(secret, shape, reading) {
-        return Verdict::Drop(reason);
+    match judge_words(secret, shape, reading) {
+        Verdict::Drop(reason) => Verdict::Drop(reason),
+        _ if entropy < least => Verdict::Lower("little entropy for its length"),
+        _ if is_base64_of_text(secret, shape) => Verdict::Lower("text in Base64"),
+        verdict => verdict,
     }
-    if entropy < least {
-        return Verdict::Lower("little entropy for its length");
-    }
-    if is_base64_of_text(secret, shape) {
-        return Verdict::Lower("text in Base64");
-    }
-    judge_words(secret, shape, reading)
 }
 
 /// Words, and what reads like them.
@@ -124,7 +128,7 @@ fn judge_words(secret: &[u8], shape: &Shape, reading: &Reading) -> Verdict {
     let is_wordy = reading.wordiness() >= WORDY && reading.letters >= 3 * reading.parts;
     if reading.covered * 2 >= characters {
         Verdict::Drop("made of words")
-    } else if is_identifier(secret, reading) {
+    } else if is_identifier(secret, reading) || is_camel_case(secret, shape, reading) {
         Verdict::Drop("an identifier")
     } else if is_wordy && shape.digits * 8 <= shape.len {
         Verdict::Drop("reads like words")
@@ -163,6 +167,17 @@ fn is_identifier(secret: &[u8], reading: &Reading) -> bool {
         long += usize::from(letters >= 3);
     }
     pieces >= 2 && long >= 1 && (pieces >= 3 || reading.wordiness() > 1.0)
+}
+
+/// `CamelCase`, perhaps with a short number behind it, of parts as long as words are.
+fn is_camel_case(secret: &[u8], shape: &Shape, reading: &Reading) -> bool {
+    let trailing = secret.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    shape.signs == 0
+        && trailing == shape.digits
+        && trailing <= 4
+        && reading.parts >= 2
+        && reading.letters >= 4 * reading.parts
+        && reading.wordiness() > 1.5
 }
 
 /// What is around it only lowers it.

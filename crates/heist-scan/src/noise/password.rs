@@ -4,7 +4,7 @@
 use super::Verdict;
 use super::entropy::{least_by_chance, shannon_entropy};
 use super::form::is_mail_address;
-use super::shape::{Shape, contains_any};
+use super::shape::{Shape, begins_no_case, contains_any};
 use super::vocabulary::Reading;
 
 /// Words that stand where a password would, and are none.
@@ -44,7 +44,7 @@ const NO_PASSWORDS: [&str; 30] = [
 /// Whether a key names a password.
 pub(super) fn is_named_by(key: &[u8]) -> bool {
     contains_any(key, &["passw", "passphrase", "pwd", "passcode"])
-        || key.len() >= 4 && key[key.len() - 4..].eq_ignore_ascii_case(b"pass")
+        || key.len() >= 4 && begins_no_case(&key[key.len() - 4..], "pass")
 }
 
 /// Judges what a person may have chosen.
@@ -58,7 +58,7 @@ pub(super) fn judge(secret: &[u8], shape: &Shape, reading: &Reading) -> Verdict 
         .all(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
     if shape.len < 4 {
         Verdict::Drop("too short for a password")
-    } else if NO_PASSWORDS.iter().any(|word| is_word(&word)) {
+    } else if NO_PASSWORDS.iter().any(is_word) {
         Verdict::Drop("a word that stands for a password")
     } else if spaces >= 2 && mostly_words || spaces >= 1 && all_words {
         Verdict::Drop("text with spaces")

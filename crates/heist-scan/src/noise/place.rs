@@ -4,40 +4,73 @@
 use std::path::Path;
 
 /// Folders in which secrets are made up.
-const FOLDERS: [&str; 32] = [
-    "test",
-    "tests",
-    "testing",
-    "spec",
-    "specs",
-    "__tests__",
-    "__mocks__",
-    "fixture",
-    "fixtures",
-    "__fixtures__",
-    "testdata",
-    "test_data",
-    "test-data",
-    "test-fixtures",
-    "mock",
-    "mocks",
-    "example",
-    "examples",
-    "doc",
-    "docs",
-    "documentation",
-    "sample",
-    "samples",
-    "demo",
-    "demos",
-    "e2e",
-    "benches",
-    "testsuite",
-    "unittests",
-    "vectors",
-    "testvectors",
-    "test-vectors",
-];
+fn is_known_folder(lower: &[u8]) -> bool {
+    matches!(
+        lower,
+        b"test"
+            | b"tests"
+            | b"testing"
+            | b"spec"
+            | b"specs"
+            | b"__tests__"
+            | b"__mocks__"
+            | b"fixture"
+            | b"fixtures"
+            | b"__fixtures__"
+            | b"testdata"
+            | b"test_data"
+            | b"test-data"
+            | b"test-fixtures"
+            | b"mock"
+            | b"mocks"
+            | b"example"
+            | b"examples"
+            | b"doc"
+            | b"docs"
+            | b"documentation"
+            | b"sample"
+            | b"samples"
+            | b"demo"
+            | b"demos"
+            | b"e2e"
+            | b"benches"
+            | b"testsuite"
+            | b"unittests"
+            | b"vectors"
+            | b"testvectors"
+            | b"test-vectors"
+    )
+}
+
+/// Parts of files' names that say the same.
+fn is_known_part(lower: &[u8]) -> bool {
+    matches!(
+        lower,
+        b"test"
+            | b"tests"
+            | b"spec"
+            | b"mock"
+            | b"mocks"
+            | b"fixture"
+            | b"fixtures"
+            | b"example"
+            | b"examples"
+            | b"sample"
+            | b"conftest"
+    )
+}
+
+/// The longest of these names.
+const NAME_MAX: usize = 16;
+
+/// Asks about a name in lower case, if it is short enough to be known.
+fn in_lower_case(name: &[u8], is_known: fn(&[u8]) -> bool) -> bool {
+    let mut lower = [0; NAME_MAX];
+    let Some(lower) = lower.get_mut(..name.len()) else { return false };
+    lower.copy_from_slice(name);
+    lower.make_ascii_lowercase();
+    is_known(lower)
+}
 
 /// Endings of documentation.
 const DOCUMENTS: [&str; 6] = [".md", ".mdx", ".rst", ".adoc", ".asciidoc", ".markdown"];
@@ -67,27 +100,16 @@ fn is_separator(byte: u8) -> bool {
 }
 
 fn is_folder_of_tests(folder: &[u8]) -> bool {
-    // Most folders are told apart by their first letter.
-    let Some(first) = folder.first().map(u8::to_ascii_lowercase) else { return false };
-    matches!(first, b't' | b's' | b'_' | b'f' | b'm' | b'e' | b'd' | b'b' | b'u' | b'v')
-        && (FOLDERS.iter().any(|known| folder.eq_ignore_ascii_case(known.as_bytes()))
-            || ends_no_case(folder, "-tests")
-            || ends_no_case(folder, "_tests"))
+    in_lower_case(folder, is_known_folder)
+        || ends_no_case(folder, "-tests")
+        || ends_no_case(folder, "_tests")
 }
 
 /// `test_x.py`, `x_test.go`, `x.test.js`, `x.spec.ts`, `XTest.java`, `XTests.cs`, `x-example.yml`, `.env.example`.
 fn is_name_of_test(name: &[u8]) -> bool {
-    let is_part = |part: &[u8]| {
-        [
-            "test", "tests", "spec", "mock", "mocks", "fixture", "fixtures", "example", "examples",
-            "sample", "conftest",
-        ]
-        .iter()
-        .any(|known| part.eq_ignore_ascii_case(known.as_bytes()))
-    };
-    let mut parts = name.split(|byte| matches!(byte, b'.' | b'_' | b'-'));
-    parts.clone().any(is_part)
-        || parts.any(|part| part.ends_with(b"Test") || part.ends_with(b"Tests"))
+    name.split(|byte| matches!(byte, b'.' | b'_' | b'-')).any(|part| {
+        in_lower_case(part, is_known_part) || part.ends_with(b"Test") || part.ends_with(b"Tests")
+    })
 }
 
 fn ends_no_case(name: &[u8], ending: &str) -> bool {
@@ -100,7 +122,25 @@ fn ends_no_case(name: &[u8], ending: &str) -> bool {
 const LINE_MIN: usize = 160;
 
 /// As much of a line is looked at.
-const LINE_LOOKED_AT: usize = 512;
+const LINE_LOOKED_AT: usize = 256;
+
+/// What is counted in a line, each in 16 bits of a word: spaces, signs of code, what numbers are made of, commas.
+/// Braces and quotes are not: data without spaces has as many of them as code.
+const COUNTED: [u64; 256] = {
+    let mut counted = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        counted[byte] = match byte as u8 {
+            b' ' => 1 | 1 << 32,
+            b'(' | b')' | b';' => 1 << 16,
+            b'0'..=b'9' | b'x' | b'a'..=b'f' | b'A'..=b'F' => 1 << 32,
+            b',' => 1 << 32 | 1 << 48,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    counted
+};
 
 /// What kind of line makes a secret in it unlikely.
 pub(super) fn unlikely_line(line: &[u8]) -> Option<&'static str> {
@@ -108,16 +148,9 @@ pub(super) fn unlikely_line(line: &[u8]) -> Option<&'static str> {
         return None;
     }
     let line = &line[..line.len().min(LINE_LOOKED_AT)];
-    // Braces and quotes are not counted: data without spaces has as many of them as code.
-    let (mut spaces, mut code, mut numbers, mut commas) = (0_usize, 0_usize, 0_usize, 0_usize);
-    for &byte in line {
-        spaces += usize::from(byte == b' ');
-        code += usize::from(matches!(byte, b'(' | b')' | b'{' | b'}' | b';' | b'?' | b'&' | b'|'));
-        commas += usize::from(byte == b',');
-        numbers += usize::from(
-            matches!(byte, b'0'..=b'9' | b',' | b' ' | b'x' | b'a'..=b'f' | b'A'..=b'F'),
-        );
-    }
+    let counts: u64 = line.iter().map(|&byte| COUNTED[usize::from(byte)]).sum();
+    let [spaces, code, numbers, commas] =
+        [0, 16, 32, 48].map(|lane| (counts >> lane & 0xFFFF) as usize);
     if spaces * 16 < line.len() && code * 20 >= line.len() {
         Some("in minified code")
     } else if numbers * 20 >= line.len() * 19 && commas * 12 >= line.len() {

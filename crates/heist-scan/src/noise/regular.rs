@@ -74,15 +74,15 @@ fn run_around(text: &[u8], middle: usize, holds: impl Fn(usize) -> bool) -> usiz
     ahead + behind
 }
 
-/// The key right of each letter's on the most common keyboard; 0 if there is none.
-const KEY_AFTER: [u8; 26] = {
-    let mut after = [0; 26];
+/// What follows a character on the most common keyboard, to the right; 0 if nothing does.
+const KEY_AFTER: [u8; 256] = {
+    let mut after = [0; 256];
     let rows: [&[u8]; 3] = [b"qwertyuiop", b"asdfghjkl", b"zxcvbnm"];
     let mut row = 0;
     while row < rows.len() {
         let mut at = 0;
         while at + 1 < rows[row].len() {
-            after[(rows[row][at] - b'a') as usize] = rows[row][at + 1];
+            after[rows[row][at] as usize] = rows[row][at + 1];
             at += 1;
         }
         row += 1;
@@ -90,16 +90,24 @@ const KEY_AFTER: [u8; 26] = {
     after
 };
 
-/// Whether `next` follows `byte` in the alphabet or the digits (which go on with `a`, or with 0 again).
+/// What follows a letter or digit where its order begins again: the digits go on with `a` or with 0, hexadecimal digits
+/// and letters with 0, and letters with `a`.
+const WRAPPED: [[u8; 2]; 256] = {
+    let mut wrapped = [[0; 2]; 256];
+    wrapped[b'9' as usize] = *b"0a";
+    wrapped[b'f' as usize] = *b"00";
+    wrapped[b'z' as usize] = *b"0a";
+    wrapped
+};
+
+/// Whether `next` follows `byte` in the alphabet or the digits. Both are lower case letters or digits.
 fn follows(byte: u8, next: u8) -> bool {
-    next == byte.wrapping_add(1) && next.is_ascii_alphanumeric()
-        || byte == b'9' && matches!(next, b'0' | b'a')
-        || byte == b'f' && next == b'0'
-        || byte == b'z' && matches!(next, b'a' | b'0')
+    let wrapped = WRAPPED[usize::from(byte)];
+    (next == byte.wrapping_add(1)) | (next == wrapped[0]) | (next == wrapped[1])
 }
 
 fn follows_on_keyboard(byte: u8, next: u8) -> bool {
-    byte.is_ascii_lowercase() && KEY_AFTER[usize::from(byte - b'a')] == next
+    KEY_AFTER[usize::from(byte)] == next
 }
 
 /// How long the current run of one kind is, and how much of the text such runs have covered.
@@ -112,7 +120,11 @@ struct Runs {
 
 impl Runs {
     fn step(&mut self, goes_on: bool) {
-        self.current = if goes_on { self.current + 1 } else { 1 };
+        if !goes_on {
+            self.current = 1;
+            return;
+        }
+        self.current += 1;
         self.longest = self.longest.max(self.current);
         match self.current.cmp(&SHORT_SEQUENCE_MIN) {
             std::cmp::Ordering::Less => {}

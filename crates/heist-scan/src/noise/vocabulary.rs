@@ -70,16 +70,27 @@ enum Kind {
 struct Vocabulary {
     /// Sorted by the word.
     entries: Vec<(&'static [u8], Kind)>,
-    /// Where the entries begin whose first two letters are these.
-    first: Box<[u16; 26 * 26 + 1]>,
+    /// Where the entries begin whose first three letters are these.
+    first: Vec<u16>,
+    /// The words of two letters: one bit for each pair of letters.
+    of_two: [u32; 26],
     /// One bit for each pair of letters.
     common: [u32; 26],
 }
 
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::build);
 
-fn pair(first: u8, second: u8) -> usize {
-    usize::from(first - b'a') * 26 + usize::from(second - b'a')
+/// How many beginnings of three letters there are.
+const BEGINNINGS: usize = 26 * 26 * 26;
+
+/// The number of a pair of letters.
+fn pair(letters: &[u8]) -> usize {
+    usize::from(letters[0] - b'a') * 26 + usize::from(letters[1] - b'a')
+}
+
+/// The number of a beginning of three letters.
+fn beginning(letters: &[u8]) -> usize {
+    pair(letters) * 26 + usize::from(letters[2] - b'a')
 }
 
 impl Vocabulary {
@@ -96,19 +107,26 @@ impl Vocabulary {
             .collect();
         entries.sort_by_key(|&(word, _)| word);
 
-        let mut first = Box::new([0; 26 * 26 + 1]);
+        let mut of_two = [0; 26];
+        entries.retain(|&(word, _)| {
+            if word.len() == 2 {
+                of_two[usize::from(word[0] - b'a')] |= 1 << (word[1] - b'a');
+            }
+            word.len() > 2
+        });
+        let mut first = vec![0; BEGINNINGS + 1];
         let mut pairs = [(0_u32, 0_u16); 26 * 26];
         for (at, count) in (0..).zip(&mut pairs) {
             count.1 = at;
         }
         for &(word, kind) in &entries {
-            first[pair(word[0], word[1]) + 1] += 1;
+            first[beginning(word) + 1] += 1;
             if kind == Kind::Word {
-                word.windows(2).for_each(|two| pairs[pair(two[0], two[1])].0 += 1);
+                word.windows(2).for_each(|two| pairs[pair(two)].0 += 1);
             }
         }
         let mut before = 0;
-        for count in first.iter_mut() {
+        for count in &mut first {
             before += *count;
             *count = before;
         }
@@ -117,7 +135,7 @@ impl Vocabulary {
         for &(_count, pair) in &pairs[..COMMON_PAIRS] {
             common[usize::from(pair / 26)] |= 1 << (pair % 26);
         }
-        Self { entries, first, common }
+        Self { entries, first, of_two, common }
     }
 }
 
@@ -184,17 +202,19 @@ pub(super) fn read(text: &[u8]) -> Reading {
             continue;
         }
         reading.pairs += 1;
-        let second = folded[at + 1] - b'a';
-        reading.common_pairs +=
-            usize::from(vocabulary.common[usize::from(folded[at] - b'a')] >> second & 1 == 1);
-        let pair = pair(folded[at], folded[at + 1]);
-        let range = usize::from(vocabulary.first[pair])..usize::from(vocabulary.first[pair + 1]);
         let rest = &folded[at..at + span];
+        let [one, two] = [rest[0], rest[1]].map(|letter| usize::from(letter - b'a'));
+        reading.common_pairs += usize::from(vocabulary.common[one] >> two & 1 == 1);
+        if begins_part && vocabulary.of_two[one] >> two & 1 == 1 && ends_part(text, at + 2) {
+            best[at] = best[at].max(2 + best[at + 2]);
+        }
+        if span < 3 {
+            continue;
+        }
+        let beginning = beginning(rest);
+        let range =
+            usize::from(vocabulary.first[beginning])..usize::from(vocabulary.first[beginning + 1]);
         for &(word, kind) in &vocabulary.entries[range] {
-            // Sorted: what follows is greater still.
-            if word[2..].first() > rest.get(2) {
-                break;
-            }
             if !rest.starts_with(word) {
                 continue;
             }

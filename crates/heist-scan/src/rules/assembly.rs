@@ -6,6 +6,7 @@
 use super::build::{self, Failed};
 use super::error::{RuleError, RuleErrorKind, RuleNote};
 use super::file::Entry;
+use super::gitleaks_names::our_names;
 use super::model::{Allowlist, Rule, RuleSet};
 use super::names;
 use super::source::{RULES_MAX, Source};
@@ -46,7 +47,7 @@ impl<'s, 't> Assembly<'s, 't> {
         if self.places.contains_key(name) {
             return vec![name];
         }
-        let ours = names::otherwise_called(name).iter().copied();
+        let ours = our_names(name).iter().copied();
         ours.filter(|name| self.places.contains_key(*name)).collect()
     }
 

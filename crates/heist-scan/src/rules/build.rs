@@ -7,7 +7,7 @@
 use super::error::{RuleErrorKind, RuleNote};
 use super::file::Entry;
 use super::model::{MAX_LENGTH_DEFAULT, Pattern, Rule};
-use super::source::Source;
+use super::source::{Facts, Source};
 use super::syntax;
 
 /// Why no rule could be made.
@@ -25,9 +25,11 @@ pub(super) fn build(
     base: Option<&Rule>,
     notes: &mut Vec<RuleNote>,
 ) -> Result<Rule, Failed> {
-    let Entry { offset, max_length, .. } = entry;
+    let (offset, max_length) = (entry.offset, entry.max_length);
+    let facts = entry.regex.as_ref().or(entry.assignment.as_ref()).and_then(|regex| regex.facts);
     let pattern = pattern(&entry).map_err(Failed::Wrong)?;
     let new_pattern = pattern.is_some();
+    let measured = new_pattern || entry.secret_group.is_some() || max_length.is_some();
     let mut rule = match (base, pattern) {
         (Some(base), None) => base.clone(),
         (Some(base), Some(pattern)) => Rule {
@@ -43,16 +45,22 @@ pub(super) fn build(
         (None, None) => return Err(Failed::NoPattern),
     };
     apply(entry, &mut rule);
-    if !source.built_in {
-        measure(source, &mut rule, max_length.is_none() && new_pattern, offset, notes)
-            .map_err(Failed::Wrong)?;
+    if measured && !source.built_in {
+        let facts = match facts {
+            Some(facts) => Some(facts),
+            None => facts_of(&rule).map_err(Failed::Wrong)?,
+        };
+        if let Some(facts) = facts {
+            let tell = max_length.is_none() && new_pattern;
+            measure(source, &mut rule, facts, tell, offset, notes).map_err(Failed::Wrong)?;
+        }
     }
     Ok(rule)
 }
 
 fn pattern(entry: &Entry) -> Result<Option<Pattern>, RuleErrorKind> {
-    let regex = entry.regex.clone().map(Pattern::Regex);
-    let assignment = entry.assignment.clone().map(Pattern::Assignment);
+    let regex = entry.regex.as_ref().map(|regex| Pattern::Regex(regex.text.clone()));
+    let assignment = entry.assignment.as_ref().map(|regex| Pattern::Assignment(regex.text.clone()));
     let detector = entry.detector.map(Pattern::Hand);
     let mut given = [regex, assignment, detector].into_iter().flatten();
     match (given.next(), given.next()) {
@@ -101,28 +109,32 @@ fn add(list: &mut Vec<String>, text: String) {
     }
 }
 
+/// What is known of a rule's expression; `None` if it has none.
+fn facts_of(rule: &Rule) -> Result<Option<Facts>, RuleErrorKind> {
+    let (field, pattern) = match &rule.pattern {
+        Pattern::Regex(pattern) => ("regex", pattern),
+        Pattern::Assignment(pattern) => ("assignment", pattern),
+        Pattern::Hand(_) | Pattern::Path => return Ok(None),
+    };
+    let hir =
+        syntax::parse(pattern).map_err(|error| RuleErrorKind::Regex { field, problem: error.0 })?;
+    Ok(Some(Facts::of(&hir)))
+}
+
 /// Checks the group and finds the longest match. `tell`: whether a match can be longer than is looked for is worth a
 /// note.
 fn measure(
     source: &Source<'_>,
     rule: &mut Rule,
+    Facts { groups, longest }: Facts,
     tell: bool,
     offset: usize,
     notes: &mut Vec<RuleNote>,
 ) -> Result<(), RuleErrorKind> {
-    let (field, pattern) = match &rule.pattern {
-        Pattern::Regex(pattern) => ("regex", pattern),
-        Pattern::Assignment(pattern) => ("assignment", pattern),
-        Pattern::Hand(_) | Pattern::Path => return Ok(()),
-    };
-    let hir =
-        syntax::parse(pattern).map_err(|error| RuleErrorKind::Regex { field, problem: error.0 })?;
-    let groups = hir.properties().explicit_captures_len();
     if let Some(group) = rule.secret_group.filter(|&group| group > groups) {
         let problem = format!("there is no group {group}: the regular expression has {groups}");
         return Err(RuleErrorKind::Value { field: "secretGroup", problem });
     }
-    let longest = hir.properties().maximum_len();
     if tell && longest.is_none_or(|longest| longest > rule.max_length) {
         let text = format!(
             "matches of more than {} bytes are not found, though the regular expression allows them; set `maxLength` \

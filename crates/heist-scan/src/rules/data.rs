@@ -4,4 +4,19 @@
 //! the tests, so that a start costs little.
 
 /// Name and text of each.
-pub(super) const FILES: [(&str, &str); 1] = [("generic.toml", include_str!("data/generic.toml"))];
+pub(super) const FILES: [(&str, &str); 14] = [
+    ("code-hosting.toml", include_str!("data/code-hosting.toml")),
+    ("cloud.toml", include_str!("data/cloud.toml")),
+    ("packages.toml", include_str!("data/packages.toml")),
+    ("ci.toml", include_str!("data/ci.toml")),
+    ("identity.toml", include_str!("data/identity.toml")),
+    ("crypto-keys.toml", include_str!("data/crypto-keys.toml")),
+    ("databases.toml", include_str!("data/databases.toml")),
+    ("payments.toml", include_str!("data/payments.toml")),
+    ("messaging.toml", include_str!("data/messaging.toml")),
+    ("ai.toml", include_str!("data/ai.toml")),
+    ("monitoring.toml", include_str!("data/monitoring.toml")),
+    ("saas.toml", include_str!("data/saas.toml")),
+    ("files.toml", include_str!("data/files.toml")),
+    ("hand-written.toml", include_str!("data/hand-written.toml")),
+];

@@ -7,10 +7,11 @@
 
 use super::error::{RuleError, RuleErrorKind, RuleNote};
 use super::model::{Allowlist, Condition, HandKind, RegexTarget};
-use super::source::Source;
+use super::source::{Expression, Source};
 use super::value;
 use crate::checksum::Checksum;
 use crate::confidence::Confidence;
+use std::collections::HashSet;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -39,8 +40,8 @@ pub(super) struct Entry {
     pub(super) offset: usize,
     pub(super) id: String,
     pub(super) description: Option<String>,
-    pub(super) regex: Option<String>,
-    pub(super) assignment: Option<String>,
+    pub(super) regex: Option<Expression>,
+    pub(super) assignment: Option<Expression>,
     pub(super) detector: Option<HandKind>,
     pub(super) path: Option<String>,
     pub(super) entropy: Option<f64>,
@@ -68,6 +69,7 @@ pub(super) fn read(source: &Source<'_>, notes: &mut Vec<RuleNote>) -> Result<Fil
         let offset = error.span().map_or(0, |span| span.start);
         source.error(RuleErrorKind::Toml(error.message().to_owned()), offset, None)
     })?;
+    note_repeated(source, document.get_ref(), None, notes);
     let mut file = File::default();
     let mut rules = Vec::new();
     for (key, value) in document.get_ref() {
@@ -79,7 +81,7 @@ pub(super) fn read(source: &Source<'_>, notes: &mut Vec<RuleNote>) -> Result<Fil
                 let table = value::table("extend", value.get_ref()).map_err(at)?;
                 file.extend = extend(source, table, value.span().start, notes)?;
             }
-            "rules" => rules = value::tables("rules", value).map_err(there)?,
+            "rules" => rules.extend(value::tables("rules", value).map_err(there)?),
             "allowlist" | "allowlists" => {
                 for (table, offset) in value::tables("allowlists", value).map_err(there)? {
                     let read = allowlist(source, table, offset, None, notes);
@@ -110,12 +112,35 @@ fn not_understood(
     source.note(text, key.span().start, rule)
 }
 
+/// Fields that differ in nothing but their case are the same field; one of them is lost, and that is said.
+fn note_repeated(
+    source: &Source<'_>,
+    table: &DeTable<'_>,
+    rule: Option<&str>,
+    notes: &mut Vec<RuleNote>,
+) {
+    if source.built_in {
+        return;
+    }
+    let mut seen = HashSet::new();
+    for (key, _) in table {
+        if !seen.insert(key.get_ref().to_ascii_lowercase()) {
+            let text = format!(
+                "the field `{}` is there more than once, in different cases; one of them counts",
+                key.get_ref()
+            );
+            notes.push(source.note(text, key.span().start, rule));
+        }
+    }
+}
+
 fn extend(
     source: &Source<'_>,
     table: &DeTable<'_>,
     offset: usize,
     notes: &mut Vec<RuleNote>,
 ) -> Result<Extend, RuleError> {
+    note_repeated(source, table, None, notes);
     let mut extend = Extend { offset, ..Extend::default() };
     for (key, value) in table {
         let at = |kind| source.error(kind, value.span().start, None);
@@ -160,6 +185,7 @@ fn entry(
     if id.trim().is_empty() {
         return Err(source.error(RuleErrorKind::NoId, offset, None));
     }
+    note_repeated(source, table, Some(&id), notes);
     let mut entry = Entry { offset, id, ..Entry::default() };
     for (key, value) in table {
         let name = key.get_ref().to_ascii_lowercase();
@@ -196,7 +222,7 @@ fn field(
         "remedy" => entry.remedy = text("remedy")?,
         "regex" => entry.regex = regex("regex")?,
         "assignment" => entry.assignment = regex("assignment")?,
-        "path" => entry.path = regex("path")?,
+        "path" => entry.path = regex("path")?.map(|regex| regex.text),
         "detector" => entry.detector = parsed("detector", text("detector")?).map_err(here)?,
         "confidence" => {
             entry.confidence = parsed("confidence", text("confidence")?).map_err(here)?;
@@ -269,6 +295,7 @@ fn allowlist(
     rule: Option<&str>,
     notes: &mut Vec<RuleNote>,
 ) -> Result<(Option<Allowlist>, Vec<String>), Problem> {
+    note_repeated(source, table, rule, notes);
     let mut allowlist = Allowlist::default();
     let mut targets = Vec::new();
     let mut by_commit = false;
@@ -279,7 +306,7 @@ fn allowlist(
             let patterns =
                 value::texts(field, value)?.into_iter().filter(|(pattern, _)| !pattern.is_empty());
             let checked = patterns.map(|(pattern, offset)| {
-                source.regex(field, &pattern).map_err(|kind| (kind, offset))
+                source.regex(field, &pattern).map(|regex| regex.text).map_err(|kind| (kind, offset))
             });
             checked.collect::<Result<Vec<_>, Problem>>()
         };

@@ -15,6 +15,7 @@
 //! | `load` | reading files and what they extend |
 //! | `syntax` | from Go's regular expressions to Rust's |
 //! | `names` | choosing rules by name |
+//! | `gitleaks_names` | what gitleaks calls otherwise |
 //! | `sample` | random secrets that a rule finds |
 //! | `check` | whether rules are as they should be |
 //! | `data` | the built-in ones |
@@ -39,6 +40,7 @@ mod check;
 mod data;
 mod error;
 mod file;
+mod gitleaks_names;
 mod load;
 mod model;
 mod names;
@@ -49,6 +51,7 @@ mod value;
 
 pub use check::{Find, Problem, check_examples, check_rule, check_rules};
 pub use error::{RuleError, RuleErrorKind, RuleNote, RulePlace};
+pub use gitleaks_names::our_names;
 pub use load::Loaded;
 pub use model::{
     Allowlist, Condition, HandKind, MAX_LENGTH_DEFAULT, Pattern, REMEDY_DEFAULT, RegexTarget, Rule,

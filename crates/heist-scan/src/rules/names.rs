@@ -1,5 +1,4 @@
-//! Names of rules: which rules a pattern means, which name comes nearest to one that nobody has, and under which name
-//! we have a rule that gitleaks has under another.
+//! Names of rules: which rules a pattern means, and which name comes nearest to one that nobody has.
 
 use super::error::{RuleError, RuleErrorKind};
 use super::model::{Rule, RuleSet};
@@ -88,15 +87,6 @@ fn distance(left: &str, right: &str) -> usize {
     row[right.len()]
 }
 
-/// Our names for what gitleaks has by default under another name: users switch it off or add allowlists to it.
-const OTHERWISE_CALLED: [(&str, &[&str]); 1] =
-    [("generic-api-key", &["generic-secret", "password"])];
-
-/// Our names for a rule of gitleaks.
-pub(super) fn otherwise_called(id: &str) -> &'static [&'static str] {
-    OTHERWISE_CALLED.iter().find(|(theirs, _)| *theirs == id).map_or(&[], |(_, ours)| ours)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,14 +166,6 @@ mod tests {
         ] {
             assert_eq!(distance(left, right), expected);
             assert_eq!(distance(right, left), expected);
-        }
-    }
-
-    #[test]
-    fn our_names_are_those_of_rules() {
-        let rules = RuleSet::builtin().rules;
-        for our in OTHERWISE_CALLED.iter().flat_map(|(_, ours)| ours.iter()) {
-            assert!(rules.iter().any(|rule| rule.id == *our), "{our}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::error::{RuleError, RuleErrorKind, RuleNote, RulePlace};
 use super::syntax;
+use regex_syntax::hir::Hir;
 use std::cell::OnceCell;
 use std::path::Path;
 
@@ -59,12 +60,12 @@ impl<'t> Source<'t> {
         RuleNote { text: text.into(), place: self.place(offset, rule) }
     }
 
-    /// An expression of the file, in Rust's syntax. One that is not ours is parsed, to know that it can be.
+    /// An expression of the file. One that is not ours is parsed, to know that it can be.
     pub(super) fn regex(
         &self,
         field: &'static str,
         pattern: &str,
-    ) -> Result<String, RuleErrorKind> {
+    ) -> Result<Expression, RuleErrorKind> {
         if pattern.len() > REGEX_BYTES_MAX {
             return Err(RuleErrorKind::TooLarge {
                 what: "a regular expression",
@@ -74,10 +75,36 @@ impl<'t> Source<'t> {
             });
         }
         let refused = |error: syntax::SyntaxError| RuleErrorKind::Regex { field, problem: error.0 };
-        let translated = syntax::translate(pattern).map_err(refused)?.into_owned();
-        if !self.built_in {
-            syntax::parse(&translated).map_err(refused)?;
-        }
-        Ok(translated)
+        let text = syntax::translate(pattern).map_err(refused)?.into_owned();
+        let facts = match self.built_in {
+            true => None,
+            false => Some(Facts::of(&syntax::parse(&text).map_err(refused)?)),
+        };
+        Ok(Expression { text, facts })
+    }
+}
+
+/// A regular expression.
+#[derive(Clone)]
+pub(super) struct Expression {
+    /// In Rust's syntax.
+    pub(super) text: String,
+    /// Known unless it is a built-in one.
+    pub(super) facts: Option<Facts>,
+}
+
+/// What is known of an expression when it was parsed.
+#[derive(Clone, Copy)]
+pub(super) struct Facts {
+    /// How many groups it has.
+    pub(super) groups: usize,
+    /// Its longest match in bytes; `None`: there is none.
+    pub(super) longest: Option<usize>,
+}
+
+impl Facts {
+    pub(super) fn of(hir: &Hir) -> Self {
+        let properties = hir.properties();
+        Self { groups: properties.explicit_captures_len(), longest: properties.maximum_len() }
     }
 }

@@ -16,6 +16,7 @@ fn check(text: &str, expected: Option<(&str, &str)>) {
         }
         return;
     };
+    check_agreement(text.as_bytes());
     let value_at = text.rfind(value).expect("the value is in the text");
     let found = from_value(&window(text.as_bytes(), value_at));
     let found = found.unwrap_or_else(|| panic!("nothing by the value: {text}"));

@@ -127,13 +127,19 @@ fn what_is_no_private_key() {
         "if text.starts_with(\"-----BEGIN PRIVATE KEY-----\") && text.ends_with(\"-----END PRIVATE KEY-----\")".to_owned(),
         "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----".to_owned(),
         "PuTTY-User-Key-File-2: ssh-rsa".to_owned(),
+        format!("the heading -----BEGIN RSA PRIVATE KEY----- and then {}", "some words of prose ".repeat(40)),
+        format!("\"-----BEGIN EC PRIVATE KEY-----\" {} \"-----END EC PRIVATE KEY-----\"", "let parsed = text(x); ".repeat(40)),
     ] {
         check(&text, None);
     }
     let broken = pem("RSA PRIVATE KEY", &bytes, "", "\n");
     check(&broken, Some((Confidence::Low, "a private key's heading, but what follows is broken")));
-    let cut = &broken[..200];
-    check(cut, Some((Confidence::Low, "a private key without an end")));
+    let cut = format!(
+        "{}\n\nand then there is more text, with words that are no part of it",
+        &broken[..200]
+    );
+    check(&cut, Some((Confidence::Low, "a private key without an end")));
+    assert_eq!(found_by(HandKind::PrivateKey, cut.as_bytes())[0].secret, 0..200);
 }
 
 proptest! {

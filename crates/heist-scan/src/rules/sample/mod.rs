@@ -20,6 +20,7 @@ use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 use regex_syntax::hir::{Hir, Look};
 use std::ops::Range;
+use text::Part;
 
 /// How often something is made again before it counts as impossible.
 const ATTEMPTS: usize = 500;
@@ -78,7 +79,7 @@ pub struct Sampler {
 #[derive(Debug)]
 enum Maker {
     Text {
-        hir: Hir,
+        part: Part,
         regex: Regex,
         /// The whole text is the secret.
         whole: bool,
@@ -93,16 +94,17 @@ impl Sampler {
         let maker = match &rule.pattern {
             Pattern::Regex(pattern) => {
                 let hir = syntax::parse(pattern).ok()?;
-                Maker::Text { regex: syntax::compile(&hir).ok()?, hir, whole: false }
+                Maker::Text {
+                    part: Part::new(&hir),
+                    regex: syntax::compile(&hir).ok()?,
+                    whole: false,
+                }
             }
             Pattern::Assignment(pattern) => {
                 let hir = syntax::parse(pattern).ok()?;
-                let whole = [Hir::look(Look::Start), hir.clone(), Hir::look(Look::End)];
-                Maker::Text {
-                    regex: syntax::compile(&Hir::concat(whole.into())).ok()?,
-                    hir,
-                    whole: true,
-                }
+                let part = Part::new(&hir);
+                let all = Hir::concat(vec![Hir::look(Look::Start), hir, Hir::look(Look::End)]);
+                Maker::Text { part, regex: syntax::compile(&all).ok()?, whole: true }
             }
             Pattern::Hand(kind) => Maker::Hand(*kind),
             Pattern::Path => return None,
@@ -179,7 +181,7 @@ impl Sampler {
     /// One text with a secret in it that the rule takes, checksum aside; and where the secret is.
     fn attempt(&self, rng: &mut XorShift64) -> Option<(Vec<u8>, Range<usize>)> {
         let text = match &self.maker {
-            Maker::Text { hir, .. } => text::generate(hir, self.max_length, rng)?,
+            Maker::Text { part, .. } => part.generate(self.max_length, rng)?,
             Maker::Hand(kind) => hand::generate(*kind, rng).into_bytes(),
         };
         let secret = self.accepts(&text)?;

@@ -11,16 +11,71 @@ const UNBOUNDED_EXTRA: u32 = 16;
 /// How many more than it has to, any repetition repeats at most. Lengths far apart are not what is tested.
 const EXTRA_MAX: u32 = 256;
 
-/// A text of at most `length_max` bytes. `None`: it became longer, or nothing matches.
-pub(super) fn generate(hir: &Hir, length_max: usize, rng: &mut XorShift64) -> Option<Vec<u8>> {
-    // Repetitions of nothing take steps, too.
-    let mut generator =
-        Generator { text: Vec::new(), length_max, steps: 4 * length_max + 1024, rng };
-    generator.add(hir)?;
-    Some(generator.text)
+/// One part of an expression, with everything found out that does not depend on chance.
+#[derive(Debug)]
+pub(super) enum Part {
+    Literal(Box<[u8]>),
+    /// One of these bytes, each as likely as the other.
+    OneOf(Vec<u8>),
+    /// One character of one of these ranges, if there is no other choice.
+    Character(Vec<(char, char)>),
+    Repeated {
+        least: u32,
+        extra_max: u32,
+        part: Box<Part>,
+    },
+    Each(Vec<Part>),
+    Either(Vec<Part>),
+    /// Nothing matches, or nothing that could be part of a text.
+    Impossible,
 }
 
-struct Generator<'r> {
+impl Part {
+    /// Recurses as deep as groups stand in each other, which parsing bounds.
+    pub(super) fn new(hir: &Hir) -> Self {
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => Self::Each(Vec::new()),
+            HirKind::Literal(literal) => Self::Literal(literal.0.clone()),
+            HirKind::Class(class) => Self::of_class(class),
+            HirKind::Repetition(repetition) => Self::Repeated {
+                least: repetition.min,
+                extra_max: match repetition.max {
+                    Some(max) => max.saturating_sub(repetition.min).min(EXTRA_MAX),
+                    None => UNBOUNDED_EXTRA,
+                },
+                part: Box::new(Self::new(&repetition.sub)),
+            },
+            HirKind::Capture(capture) => Self::new(&capture.sub),
+            HirKind::Concat(parts) => Self::Each(parts.iter().map(Self::new).collect()),
+            HirKind::Alternation(parts) => Self::Either(parts.iter().map(Self::new).collect()),
+        }
+    }
+
+    fn of_class(class: &Class) -> Self {
+        let choices = choices(class);
+        if !choices.is_empty() {
+            return Self::OneOf(choices);
+        }
+        // Nothing of ASCII in it.
+        match class {
+            Class::Unicode(class) if !class.ranges().is_empty() => {
+                Self::Character(class.iter().map(|range| (range.start(), range.end())).collect())
+            }
+            Class::Unicode(_) | Class::Bytes(_) => Self::Impossible,
+        }
+    }
+
+    /// A text of at most `length_max` bytes. `None`: it became longer, or nothing matches.
+    pub(super) fn generate(&self, length_max: usize, rng: &mut XorShift64) -> Option<Vec<u8>> {
+        // Repetitions of nothing take steps, too.
+        let mut draft = Draft { text: Vec::new(), length_max, steps: 4 * length_max + 1024, rng };
+        draft.add(self)?;
+        Some(draft.text)
+    }
+}
+
+/// A text that is being made.
+struct Draft<'r> {
     text: Vec<u8>,
     length_max: usize,
     /// How many parts of the expression may still be gone through.
@@ -28,61 +83,43 @@ struct Generator<'r> {
     rng: &'r mut XorShift64,
 }
 
-impl Generator<'_> {
-    /// Recurses as deep as groups stand in each other, which parsing bounds.
-    fn add(&mut self, hir: &Hir) -> Option<()> {
+impl Draft<'_> {
+    fn add(&mut self, part: &Part) -> Option<()> {
         self.steps = self.steps.checked_sub(1)?;
-        match hir.kind() {
-            HirKind::Empty | HirKind::Look(_) => {}
-            HirKind::Literal(literal) => self.text.extend_from_slice(&literal.0),
-            HirKind::Class(class) => self.add_one_of(class)?,
-            HirKind::Repetition(repetition) => {
-                let extra_max = match repetition.max {
-                    Some(max) => max.saturating_sub(repetition.min).min(EXTRA_MAX),
-                    None => UNBOUNDED_EXTRA,
-                };
-                let count = repetition.min.saturating_add(self.rng.below(extra_max + 1));
+        match part {
+            Part::Literal(literal) => self.text.extend_from_slice(literal),
+            Part::OneOf(choices) => self.text.push(choices[self.rng.below_usize(choices.len())]),
+            Part::Character(ranges) => {
+                let (first, last) = ranges[self.rng.below_usize(ranges.len())];
+                let code =
+                    u32::from(first) + self.rng.below(u32::from(last) - u32::from(first) + 1);
+                // Between the ends of a range there can be codes that are no characters.
+                let character = char::from_u32(code).unwrap_or(first);
+                self.text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            Part::Repeated { least, extra_max, part } => {
+                let count = least.saturating_add(self.rng.below(extra_max + 1));
                 for _ in 0..count {
-                    self.add(&repetition.sub)?;
+                    self.add(part)?;
                 }
             }
-            HirKind::Capture(capture) => self.add(&capture.sub)?,
-            HirKind::Concat(parts) => {
+            Part::Each(parts) => {
                 for part in parts {
                     self.add(part)?;
                 }
             }
-            HirKind::Alternation(choices) => {
-                let choice = self.rng.below_usize(choices.len());
-                self.add(choices.get(choice)?)?;
+            Part::Either(parts) => {
+                let choice = self.rng.below_usize(parts.len());
+                self.add(parts.get(choice)?)?;
             }
+            Part::Impossible => return None,
         }
         (self.text.len() <= self.length_max).then_some(())
     }
-
-    fn add_one_of(&mut self, class: &Class) -> Option<()> {
-        let choices = choices(class);
-        if !choices.is_empty() {
-            self.text.push(choices[self.rng.below_usize(choices.len())]);
-            return Some(());
-        }
-        // Nothing of ASCII in it.
-        match class {
-            Class::Bytes(_) => None,
-            Class::Unicode(class) => {
-                let range = class.ranges().get(self.rng.below_usize(class.ranges().len()))?;
-                let (first, last) = (u32::from(range.start()), u32::from(range.end()));
-                let character = char::from_u32(first + self.rng.below(last - first + 1));
-                let character = character.unwrap_or(range.start());
-                self.text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-                Some(())
-            }
-        }
-    }
 }
 
-/// The characters of a class that are taken, all equally likely: letters and digits if it takes whatever there is, else
-/// what can be seen, else blanks, else what else there is in ASCII.
+/// The characters of a class that are taken: letters and digits if it takes whatever there is, else what can be seen,
+/// else blanks, else what else there is in ASCII.
 fn choices(class: &Class) -> Vec<u8> {
     let mut ascii = Vec::with_capacity(128);
     let mut add = |first: u32, last: u32| {

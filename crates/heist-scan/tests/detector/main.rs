@@ -1,0 +1,43 @@
+//! The detector with its built-in rules: the same whatever the cuts and the prefilter, every example found, no
+//! counter-example.
+
+mod cuts;
+mod equality;
+mod examples;
+mod quiet;
+
+use heist_scan::{Chunk, Detector, Match, SecretDetector};
+use std::path::Path;
+
+/// All matches in an object that is cut at these offsets, in order, each once.
+fn matches_with_cuts(detector: &SecretDetector, object: &[u8], cuts: &[usize]) -> Vec<Match> {
+    let overlap = detector.required_overlap();
+    let mut scratch = detector.scratch();
+    let mut matches = Vec::new();
+    let mut from = 0;
+    for to in cuts.iter().copied().chain([object.len()]) {
+        let begin = from - overlap.before.min(from);
+        let end = (to + overlap.after).min(object.len());
+        let chunk = Chunk {
+            bytes: &object[begin..end],
+            owned: from - begin..to - begin,
+            offset: begin as u64,
+            is_end: end == object.len(),
+            path: Path::new("src/settings.py"),
+        };
+        detector.scan(&chunk, &mut scratch, &mut matches);
+        from = to;
+    }
+    let key = |found: &Match| {
+        (found.secret.start, found.secret.end, found.rule, found.whole.start, found.encoding.as_str())
+    };
+    matches.sort_by(|left, right| {
+        key(left).cmp(&key(right)).then_with(|| left.decoded.cmp(&right.decoded))
+    });
+    matches.dedup();
+    matches
+}
+
+fn all_matches(detector: &SecretDetector, object: &[u8]) -> Vec<Match> {
+    matches_with_cuts(detector, object, &[])
+}

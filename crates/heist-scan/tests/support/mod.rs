@@ -1,0 +1,213 @@
+//! What the tests of scans share: a detector of made-up keys, and a sink that writes everything down.
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use heist_scan::{
+    Chunk, Confidence, Detector, Encoding, Finding, Match, ObjectOutcome, Overlap, RuleIndex,
+    RuleInfo, ScanConfig, ScanProgress, ScanReport, Sink, parallel_scan_dir,
+};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// Digits after `KEY`.
+pub(crate) const DIGITS_MAX: usize = 20;
+
+/// Finds `KEY` with up to 20 digits (rule 0: its secret are the digits; rule 1, less sure, all of it), digits before
+/// `=KEY` (rule 2: found at the `=`, so the secret is before where it was looked for), and `BEGIN ... END`, which may
+/// go over lines (rule 3). Panics at `PANIC!`.
+pub(crate) struct Keys;
+
+const BLOCK_MAX: usize = 200;
+
+impl Detector for Keys {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn required_overlap(&self) -> Overlap {
+        Overlap { before: DIGITS_MAX, after: BLOCK_MAX + 10 }
+    }
+
+    fn wants(&self, path: &Path) -> bool {
+        path.extension().is_none_or(|extension| extension != "unwanted")
+    }
+
+    fn scan_path(&self, path: &Path, matches: &mut Vec<Match>) {
+        if path.extension().is_some_and(|extension| extension == "p12") {
+            matches.push(found(4, 0..0, 0..0, Confidence::High));
+        }
+    }
+
+    fn scan(&self, chunk: &Chunk<'_>, _scratch: &mut (), matches: &mut Vec<Match>) {
+        let offset = chunk.offset;
+        let at = |position: usize| offset + position as u64;
+        for here in chunk.owned.clone() {
+            let rest = &chunk.bytes[here..];
+            let digits = |bytes: &[u8]| {
+                bytes.iter().take(DIGITS_MAX).take_while(|byte| byte.is_ascii_digit()).count()
+            };
+            if rest.starts_with(b"PANIC!") {
+                panic!("asked to");
+            }
+            if let Some(after) = rest.strip_prefix(b"KEY") {
+                let count = digits(after);
+                if count > 0 {
+                    let secret = at(here + 3)..at(here + 3 + count);
+                    matches.push(found(0, at(here)..secret.end, secret.clone(), Confidence::High));
+                    // The same once more: detectors may.
+                    matches.push(found(0, at(here)..secret.end, secret.clone(), Confidence::High));
+                    let whole = at(here)..secret.end;
+                    matches.push(found(1, whole.clone(), whole, Confidence::Low));
+                }
+            }
+            if rest.starts_with(b"=KEY") {
+                let before: Vec<u8> =
+                    chunk.bytes[..here].iter().rev().copied().take(DIGITS_MAX).collect();
+                let count = digits(&before);
+                if count > 0 {
+                    let secret = at(here - count)..at(here);
+                    matches.push(found(2, secret.start..at(here + 4), secret, Confidence::Medium));
+                }
+            }
+            if rest.starts_with(b"BEGIN") {
+                let block = &rest[..rest.len().min(BLOCK_MAX)];
+                if let Some(end) = block.windows(3).position(|three| three == b"END") {
+                    let whole = at(here)..at(here + end + 3);
+                    matches.push(found(3, whole.clone(), whole, Confidence::Certain));
+                }
+            }
+        }
+    }
+
+    fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {
+        let id = ["digits", "key", "before", "block", "path"][rule.0 as usize];
+        RuleInfo { id, description: "a test's", remedy: "nothing" }
+    }
+}
+
+fn found(
+    rule: u32,
+    whole: std::ops::Range<u64>,
+    secret: std::ops::Range<u64>,
+    confidence: Confidence,
+) -> Match {
+    Match {
+        rule: RuleIndex(rule),
+        whole,
+        secret,
+        decoded: None,
+        encoding: Encoding::Plain,
+        confidence,
+        reason: Cow::Borrowed("it is"),
+    }
+}
+
+/// Writes everything down.
+#[derive(Default)]
+pub(crate) struct Log {
+    pub(crate) findings: Mutex<BTreeMap<PathBuf, Vec<Finding>>>,
+    pub(crate) outcomes: Mutex<BTreeMap<PathBuf, String>>,
+}
+
+impl Sink for Log {
+    fn finding(&self, finding: Finding) {
+        let mut findings = self.findings.lock().unwrap();
+        let of_object = findings.entry(finding.path.to_path_buf()).or_default();
+        if let Some(last) = of_object.last() {
+            assert!(last.offset.start <= finding.offset.start, "in order");
+        }
+        of_object.push(finding);
+    }
+
+    fn object(&self, outcome: &ObjectOutcome<'_>) {
+        let count = self.findings.lock().unwrap().get(outcome.path).map_or(0, Vec::len);
+        assert_eq!(count as u64, outcome.findings);
+        let kind = format!("{:?}", outcome.outcome);
+        let before = self.outcomes.lock().unwrap().insert(outcome.path.to_path_buf(), kind);
+        assert_eq!(before, None, "{} once", outcome.path.display());
+    }
+}
+
+/// Scans trees, and checks what holds for every scan.
+#[track_caller]
+pub(crate) fn scan(roots: &[&Path], config: &ScanConfig) -> (ScanReport, Arc<Log>) {
+    let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
+    let roots: Vec<PathBuf> = roots.iter().map(|root| root.to_path_buf()).collect();
+    let sink = Arc::clone(&log) as Arc<dyn Sink>;
+    let report = parallel_scan_dir(&roots, Arc::new(Keys), sink, config, &progress).unwrap();
+    check_report(&report, &log, &progress);
+    (report, log)
+}
+
+#[track_caller]
+pub(crate) fn check_report(report: &ScanReport, log: &Log, progress: &ScanProgress) {
+    let counts = progress.snapshot();
+    assert_eq!((counts.bytes, counts.findings), (report.bytes, report.findings));
+    let findings: usize = log.findings.lock().unwrap().values().map(Vec::len).sum();
+    assert_eq!(findings as u64, report.findings);
+    assert_eq!(counts.objects, report.objects());
+    if report.stopped.is_none() {
+        assert_eq!(counts.found, report.objects(), "every object has an outcome");
+    }
+    assert_eq!(log.outcomes.lock().unwrap().len() as u64, report.objects());
+}
+
+/// What the findings of one file are, found in the simplest way: all of the file at once.
+pub(crate) fn at_once(path: &Path, bytes: &[u8]) -> Vec<Expected> {
+    let chunk = Chunk { bytes, owned: 0..bytes.len(), offset: 0, is_end: true, path };
+    let mut matches = Vec::new();
+    Keys.scan(&chunk, &mut (), &mut matches);
+    let length = |one: &Match| one.secret.end - one.secret.start;
+    let stronger = |a: &Match, b: &Match| {
+        (a.confidence, length(a), b.rule) > (b.confidence, length(b), a.rule)
+            && a.secret.start < b.secret.end
+            && b.secret.start < a.secret.end
+    };
+    let mut kept: Vec<Expected> = matches
+        .iter()
+        .filter(|one| !matches.iter().any(|other| stronger(other, one)))
+        .map(|one| Expected::new(one, bytes))
+        .collect();
+    kept.sort_by_key(|one| (one.offset.start, one.offset.end));
+    kept.dedup();
+    kept
+}
+
+/// What a finding says, in a form that is easily computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Expected {
+    pub(crate) rule: String,
+    pub(crate) offset: std::ops::Range<u64>,
+    pub(crate) secret: Vec<u8>,
+    pub(crate) place: (u64, u64, u64, u64),
+}
+
+impl Expected {
+    fn new(found: &Match, bytes: &[u8]) -> Self {
+        let (start, end) = (found.secret.start as usize, found.secret.end as usize);
+        let line = |at: usize| 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let column = |at: usize| {
+            (at - bytes[..at]
+                .iter()
+                .rposition(|&byte| byte == b'\n')
+                .map_or(0, |newline| newline + 1)) as u64
+                + 1
+        };
+        Self {
+            rule: Keys.rule(found.rule).id.to_string(),
+            offset: found.secret.clone(),
+            secret: bytes[start..end].to_vec(),
+            place: (line(start), column(start), line(end - 1), column(end - 1) + 1),
+        }
+    }
+
+    pub(crate) fn of(finding: &Finding) -> Self {
+        Self {
+            rule: finding.rule.to_string(),
+            offset: finding.offset.clone(),
+            secret: finding.secret.reveal().to_vec(),
+            place: (finding.line, finding.column, finding.end_line, finding.end_column),
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Trees with everything in them: what becomes of each object, and that nothing is lost.
+
+mod support;
+
+use heist::CancelToken;
+use heist_scan::{
+    Chunk, Detector, FileSource, Finding, Incomplete, Match, Overlap, ReadOnly, RuleIndex,
+    RuleInfo, ScanConfig, ScanProgress, Sink, Stopped, parallel_scan_dir, scan_local_with_progress,
+};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use support::{Keys, Log, check_report, scan};
+
+fn config() -> ScanConfig {
+    ScanConfig::new().workers(Some(3))
+}
+
+fn outcome(log: &Log, path: &Path) -> String {
+    log.outcomes.lock().unwrap().get(path).cloned().unwrap_or_else(|| "none".into())
+}
+
+#[test]
+fn every_object_has_its_outcome() {
+    let tree = tempfile::tempdir().unwrap();
+    let at = |name: &str| tree.path().join(name);
+    fs::create_dir(at("sub")).unwrap();
+    fs::write(at("sub/text"), "a KEY123456789 here").unwrap();
+    fs::write(at("empty"), "").unwrap();
+    fs::write(at("binary"), b"KEY123\0").unwrap();
+    fs::write(at("large"), vec![b'x'; 100_001]).unwrap();
+    fs::write(at("x.unwanted"), "KEY1").unwrap();
+    fs::write(at("cert.p12"), b"\0\0").unwrap();
+    let wide: Vec<u8> = "KEY123\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(at("wide"), &wide).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("sub/text", at("link")).unwrap();
+    let (report, log) = scan(&[tree.path()], &config().max_file_size(Some(100_000)));
+    assert!(report.is_complete(), "{:?}", report.incomplete);
+    assert_eq!((report.findings, report.directories), (2, 2));
+    for (name, expected) in [
+        ("sub/text", "Scanned"),
+        ("empty", "Scanned"),
+        ("binary", "Binary"),
+        ("large", "TooLarge"),
+        ("x.unwanted", "Excluded"),
+        ("cert.p12", "Binary"),
+        ("wide", "Scanned"),
+    ] {
+        assert_eq!(outcome(&log, &at(name)), expected, "{name}");
+    }
+    #[cfg(unix)]
+    assert_eq!(
+        (outcome(&log, &at("link")).as_str(), report.outcomes.symlinks),
+        ("Special(Symlink)", 1)
+    );
+    let findings = log.findings.lock().unwrap();
+    let finding = &findings[&at("sub/text")][0];
+    assert_eq!((finding.line, finding.column, finding.end_column), (1, 6, 15));
+    // Also what a weaker rule took for a secret is masked: all of `KEY123456789`.
+    assert_eq!(finding.excerpt, "a 12****** here");
+    assert_eq!(finding.excerpt_revealed.reveal(), b"a KEY123456789 here");
+    assert_eq!(&*findings[&at("cert.p12")][0].rule, "path");
+
+    let (report, _) = scan(&[tree.path()], &config().binary(true));
+    assert_eq!((report.outcomes.binary, report.findings), (0, 3));
+}
+
+#[test]
+fn roots_may_be_files_and_missing_ones_are_told_of() {
+    let tree = tempfile::tempdir().unwrap();
+    let file = tree.path().join("file");
+    fs::write(&file, "KEY1").unwrap();
+    let missing = tree.path().join("missing");
+    let (report, log) = scan(&[&file, &missing], &config());
+    assert_eq!((report.findings, report.incomplete_count), (1, 1));
+    assert!(matches!(report.incomplete[0], (ref path, Incomplete::Walk(_)) if *path == missing));
+    assert_eq!(log.findings.lock().unwrap().keys().next().unwrap(), &file);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn pipes_and_sockets_are_never_opened() {
+    let tree = tempfile::tempdir().unwrap();
+    let pipe = tree.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let socket = tree.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    fs::write(tree.path().join("file"), "KEY1").unwrap();
+    for symlinks in [heist_walk::Symlinks::Never, heist_walk::Symlinks::Always] {
+        let (report, log) = scan(&[tree.path()], &config().symlinks(symlinks));
+        assert_eq!((report.outcomes.special, report.outcomes.scanned), (2, 1));
+        assert_eq!(outcome(&log, &pipe), "Special(Fifo)");
+    }
+    // As a root, and as an object of a source, too.
+    let (report, _) = scan(&[&pipe], &config());
+    assert_eq!(report.outcomes.special, 1);
+    let log = Arc::new(Log::default());
+    let (source, sink) = (FileSource::new([&pipe, &socket]), Arc::clone(&log) as Arc<dyn Sink>);
+    let progress = ScanProgress::new();
+    let report =
+        scan_local_with_progress(Arc::new(Keys), source, sink, &config(), &progress).unwrap();
+    check_report(&report, &log, &progress);
+    assert_eq!(report.outcomes.special, 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_opened_is_told_of() {
+    let tree = tempfile::tempdir().unwrap();
+    let circle = tree.path().join("circle");
+    std::os::unix::fs::symlink("circle", &circle).unwrap();
+    let gone = tree.path().join("gone");
+    let log = Arc::new(Log::default());
+    let (source, sink) = (FileSource::new([&circle, &gone]), Arc::clone(&log) as Arc<dyn Sink>);
+    let progress = ScanProgress::new();
+    let report =
+        scan_local_with_progress(Arc::new(Keys), source, sink, &config(), &progress).unwrap();
+    check_report(&report, &log, &progress);
+    assert_eq!((report.outcomes.unreadable, report.outcomes.vanished), (1, 1));
+    assert!(
+        matches!(&report.incomplete[..], [(path, Incomplete::Unreadable(_))] if *path == circle)
+    );
+}
+
+#[test]
+fn a_panic_ends_its_object_and_nothing_else() {
+    let tree = tempfile::tempdir().unwrap();
+    for number in 0..40 {
+        let text = if number % 10 == 0 { "PANIC! KEY1" } else { "KEY123" };
+        fs::write(tree.path().join(format!("{number}")), text).unwrap();
+    }
+    let mut large = b"KEY5 ".repeat(2000);
+    large.extend_from_slice(b"PANIC!");
+    fs::write(tree.path().join("large"), large).unwrap();
+    let (report, log) = scan(&[tree.path()], &config().chunk_size(100).range_size(1000));
+    assert_eq!((report.outcomes.panicked, report.outcomes.scanned), (5, 36));
+    assert_eq!(report.incomplete_count, 5);
+    assert_eq!(outcome(&log, &tree.path().join("large")), "Panicked(\"asked to\")");
+}
+
+#[test]
+fn an_object_with_too_many_findings_is_cut_at_the_same_place() {
+    let tree = tempfile::tempdir().unwrap();
+    let path = tree.path().join("many");
+    fs::write(&path, "KEY123 ".repeat(5000)).unwrap();
+    for (chunk_size, range_size) in [(1 << 20, u64::MAX), (1000, u64::MAX), (1000, 3000)] {
+        let config = config().max_findings_per_object(Some(1234));
+        let (report, log) =
+            scan(&[tree.path()], &config.chunk_size(chunk_size).range_size(range_size));
+        assert_eq!((report.findings, report.outcomes.findings_cut), (1234, 1));
+        let last = log.findings.lock().unwrap()[&path].last().unwrap().offset.start;
+        assert_eq!(last, 1233 * 7 + 3);
+    }
+}
+
+/// Does something to the file while it is scanned.
+struct Meddler<F>(F);
+
+impl<F: Fn(u64) + Send + Sync + 'static> Detector for Meddler<F> {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn required_overlap(&self) -> Overlap {
+        Overlap::default()
+    }
+
+    fn scan(&self, chunk: &Chunk<'_>, _scratch: &mut (), _matches: &mut Vec<Match>) {
+        (self.0)(chunk.offset);
+    }
+
+    fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {
+        Keys.rule(rule)
+    }
+}
+
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn finding(&self, _finding: Finding) {}
+}
+
+fn meddle(
+    meddle: impl Fn(&Path) + Send + Sync + 'static,
+    range_size: u64,
+) -> heist_scan::ScanReport {
+    let tree = tempfile::tempdir().unwrap();
+    let path = tree.path().join("file");
+    fs::write(&path, vec![b'x'; 100_000]).unwrap();
+    let detector = Meddler(move |offset| {
+        if offset == 0 {
+            meddle(&path);
+        }
+    });
+    let config = ScanConfig::new().workers(Some(1)).chunk_size(10_000).range_size(range_size);
+    let (roots, progress) = ([tree.path().to_path_buf()], ScanProgress::new());
+    parallel_scan_dir(&roots, Arc::new(detector), Arc::new(Nowhere), &config, &progress).unwrap()
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_scanned_is_told_of() {
+    let truncate =
+        |path: &Path| fs::File::options().write(true).open(path).unwrap().set_len(50_000).unwrap();
+    let grow = |path: &Path| {
+        fs::File::options().append(true).open(path).unwrap().write_all(b"more").unwrap();
+    };
+    for range_size in [u64::MAX, 30_000] {
+        let report = meddle(truncate, range_size);
+        assert_eq!((report.outcomes.shrunk, report.bytes, report.incomplete_count), (1, 50_000, 1));
+        let report = meddle(grow, range_size);
+        assert_eq!((report.outcomes.grown, report.bytes, report.incomplete_count), (1, 100_000, 1));
+        // Whoever has it open can read it.
+        let report = meddle(|path: &Path| fs::remove_file(path).unwrap(), range_size);
+        assert_eq!(
+            (report.outcomes.scanned, report.bytes, report.incomplete_count),
+            (1, 100_000, 0)
+        );
+    }
+}
+
+#[test]
+fn files_that_vanish_between_listing_and_opening_are_counted() {
+    let tree = tempfile::tempdir().unwrap();
+    for number in 0..20 {
+        fs::write(tree.path().join(format!("{number}")), "x").unwrap();
+    }
+    let path = tree.path().to_path_buf();
+    let detector = Meddler(move |_| {
+        for entry in fs::read_dir(&path).unwrap() {
+            let _ = fs::remove_file(entry.unwrap().path());
+        }
+    });
+    let (roots, progress) = ([tree.path().to_path_buf()], ScanProgress::new());
+    let config = config().workers(Some(1));
+    let report =
+        parallel_scan_dir(&roots, Arc::new(detector), Arc::new(Nowhere), &config, &progress)
+            .unwrap();
+    assert_eq!((report.outcomes.scanned, report.outcomes.vanished), (1, 19));
+    assert!(report.is_complete());
+}
+
+#[test]
+fn a_scan_can_be_cancelled_and_has_a_deadline() {
+    let tree = tempfile::tempdir().unwrap();
+    fs::write(tree.path().join("file"), vec![b'x'; 1 << 20]).unwrap();
+    let (roots, progress) = ([tree.path().to_path_buf()], ScanProgress::new());
+    for range_size in [u64::MAX, 100_000] {
+        let cancel = CancelToken::new();
+        let config = config()
+            .workers(Some(1))
+            .chunk_size(1000)
+            .range_size(range_size)
+            .cancel(cancel.clone());
+        let detector = Arc::new(Meddler(move |_| cancel.cancel()));
+        let report =
+            parallel_scan_dir(&roots, detector, Arc::new(Nowhere), &config, &progress).unwrap();
+        assert_eq!((report.stopped, report.outcomes.interrupted), (Some(Stopped::Cancelled), 1));
+        assert!(report.bytes < 20_000 && !report.is_complete());
+    }
+
+    let config = ScanConfig::new().deadline(Some(Instant::now()));
+    let report =
+        parallel_scan_dir(&roots, Arc::new(ReadOnly), Arc::new(Nowhere), &config, &progress)
+            .unwrap();
+    assert_eq!((report.stopped, report.bytes), (Some(Stopped::Deadline), 0));
+}
+
+#[test]
+fn a_hundred_thousand_files_are_all_scanned() {
+    let tree = tempfile::tempdir().unwrap();
+    for directory in 0..100 {
+        let directory = tree.path().join(format!("{directory}"));
+        fs::create_dir(&directory).unwrap();
+        for number in 0..1000 {
+            let text = if number == 500 { "KEY123" } else { "nothing" };
+            fs::write(directory.join(format!("{number}")), text).unwrap();
+        }
+    }
+    // Few may wait, so that most are scanned where they are found.
+    let (report, _) = scan(&[tree.path()], &config().max_objects_in_flight(40));
+    assert!(report.is_complete());
+    assert_eq!((report.outcomes.scanned, report.findings), (100_000, 100));
+}
