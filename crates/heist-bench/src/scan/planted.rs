@@ -14,12 +14,15 @@ use super::contender::Contender;
 use super::corpus::{Corpus, Item, Label};
 use super::findings::{Finding, Format};
 use super::score::Score;
+use super::table::trouble;
 use crate::walk::stopwatch;
 
 /// How one tool did on the corpus.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
     pub(crate) contender: String,
+    /// What went wrong, if something did.
+    pub(crate) trouble: Option<String>,
     pub(crate) recall: f64,
     pub(crate) precision: f64,
     pub(crate) recall_by_line: f64,
@@ -104,9 +107,9 @@ impl Planted {
             let command = contender.command(program, &self.root, Path::new(""));
             let format = contender.format;
             let read = |output: &mut dyn Read| -> io::Result<Vec<Finding>> { format.read(output) };
-            let (_, findings) = stopwatch::measure(&command, Some(read))?;
+            let (lap, findings) = stopwatch::measure(&command, Some(read))?;
             let score = Score::of(&self.corpus, &self.root, &findings.unwrap_or_default());
-            rows.push(self.row(contender.name, score));
+            rows.push(Row { trouble: trouble(lap.end), ..self.row(contender.name, score) });
         }
         Ok(rows)
     }
@@ -122,6 +125,7 @@ impl Planted {
         let planted: usize = claimed.iter().map(|count| count.planted).sum();
         Row {
             contender: contender.to_owned(),
+            trouble: None,
             recall: score.recall(),
             precision: score.precision(),
             recall_by_line: score.recall_by_line(),
@@ -199,7 +203,10 @@ pub(crate) fn markdown(rows: &[Row]) -> String {
         let _ = writeln!(
             table,
             "| {} | {} | {:.3} | {:.3} | {} | {} | {:.3} | {:.3} | {} | {:.3} |",
-            row.contender,
+            match &row.trouble {
+                Some(trouble) => format!("{} ({trouble})", row.contender),
+                None => row.contender.clone(),
+            },
             row.score.found,
             row.recall,
             row.precision,

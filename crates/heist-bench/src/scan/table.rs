@@ -71,7 +71,7 @@ impl Row {
 }
 
 /// Codes that scanners end with when all is well: with findings or without.
-fn trouble(end: End) -> Option<String> {
+pub(crate) fn trouble(end: End) -> Option<String> {
     match end {
         // 183 is trufflehog's, and kingfisher ends with numbers from 200 on.
         End::Code(0 | 1 | 183 | 200..=205) => None,

@@ -41,8 +41,8 @@ mod url_credentials;
 mod value;
 mod words;
 
-pub use assignment::{ASSIGNMENT_REACH, Assignment};
 use crate::rules::HandKind;
+pub use assignment::{ASSIGNMENT_REACH, Assignment};
 
 use crate::confidence::Confidence;
 use crate::noise::Noise;

@@ -64,9 +64,14 @@ pub(crate) fn objects(
 }
 
 fn write(text: &[u8], written: Written) -> Vec<u8> {
-    let each = |write: &dyn Fn(u8) -> String| text.iter().map(|&byte| write(byte)).collect::<String>();
+    let each =
+        |write: &dyn Fn(u8) -> String| text.iter().map(|&byte| write(byte)).collect::<String>();
     let escape_some = |byte: u8, escaped: String| {
-        if byte.is_ascii_alphanumeric() && byte % 5 != 0 { char::from(byte).to_string() } else { escaped }
+        if byte.is_ascii_alphanumeric() && byte % 5 != 0 {
+            char::from(byte).to_string()
+        } else {
+            escaped
+        }
     };
     let written = match written {
         Written::AsItIs => return text.to_vec(),

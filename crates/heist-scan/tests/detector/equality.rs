@@ -71,9 +71,12 @@ fn the_objects_have_something_in_them() {
     let mut found = std::collections::HashSet::new();
     for _ in 0..60 {
         let object = objects(&AUTO, 40).new_tree(&mut runner).unwrap().current();
-        found.extend(all_matches(&AUTO, &object).into_iter().map(|found| (found.rule, found.encoding)));
+        found.extend(
+            all_matches(&AUTO, &object).into_iter().map(|found| (found.rule, found.encoding)),
+        );
     }
-    let encodings: std::collections::HashSet<_> = found.iter().map(|(_, encoding)| encoding).collect();
+    let encodings: std::collections::HashSet<_> =
+        found.iter().map(|(_, encoding)| encoding).collect();
     assert!(found.len() > 150, "{} kinds", found.len());
     assert!(encodings.len() >= 6, "{encodings:?}");
     for id in ["everywhere", "near-a-keyword", "far-in"] {

@@ -69,7 +69,12 @@ fn a_thousand_random_secrets_of_each_rule_are_found() {
             .map(|range| &text[range.clone()])
             .collect();
         if let Some(first) = not_found.first() {
-            missed.push(format!("{}: {} of {}, e.g. {first}", rule.id, not_found.len(), secrets.len()));
+            missed.push(format!(
+                "{}: {} of {}, e.g. {first}",
+                rule.id,
+                not_found.len(),
+                secrets.len()
+            ));
         }
     }
     assert!(missed.is_empty(), "{}", listed(&missed));

@@ -29,7 +29,13 @@ fn matches_with_cuts(detector: &SecretDetector, object: &[u8], cuts: &[usize]) -
         from = to;
     }
     let key = |found: &Match| {
-        (found.secret.start, found.secret.end, found.rule, found.whole.start, found.encoding.as_str())
+        (
+            found.secret.start,
+            found.secret.end,
+            found.rule,
+            found.whole.start,
+            found.encoding.as_str(),
+        )
     };
     matches.sort_by(|left, right| {
         key(left).cmp(&key(right)).then_with(|| left.decoded.cmp(&right.decoded))

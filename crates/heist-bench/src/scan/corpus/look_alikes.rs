@@ -2,7 +2,7 @@
 //! whose checksum is wrong. And a few things about which opinions differ, which count neither way.
 
 use super::alphabet::{base64, bytes, crc32, draw, fill, pick};
-use super::kinds::keys;
+use super::kinds::{cloud, keys};
 use crate::walk::trees::random::Random;
 
 /// Where a look-alike stands.
@@ -349,7 +349,7 @@ pub(crate) const ALL: &[LookAlike] = &[
     }),
     // Opinions differ.
     disputed("stripe-test", &["stripe secret key"], |random| fill(random, "sk_test_51{w97}")),
-    disputed("mapbox-public", &["mapbox token"], |random| fill(random, "pk.eyJ1Ijoi{w80}.{b22}")),
+    disputed("mapbox-public", &["mapbox token"], |random| cloud::mapbox(random, "pk")),
     LookAlike {
         id: "encrypted-private-key",
         names: &["private key"],

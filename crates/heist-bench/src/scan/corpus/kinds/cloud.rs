@@ -1,6 +1,6 @@
 //! Tokens of clouds, hosting, networks and databases.
 
-use super::super::alphabet::{base64, bech32, bytes, draw};
+use super::super::alphabet::{base64, base64_url, bech32, bytes, draw};
 use super::{Form, Kind, Partner, Token};
 use crate::walk::trees::random::Random;
 
@@ -42,7 +42,9 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::typical("databricks", "databricks token", "dapi{h32}"),
     Kind::typical("cloudflare-origin-ca", "cloudflare origin ca key", "v1.0-{h24}-{h146}"),
     Kind::typical("tailscale", "tailscale auth key", "tskey-auth-k{w10}CNTRL-{w32}"),
-    Kind::typical("mapbox-secret", "mapbox token", "sk.eyJ1Ijoi{w80}.{b22}"),
+    Kind::made("mapbox-secret", "mapbox token", Form::Typical, |random| {
+        Token::whole(mapbox(random, "sk"))
+    }),
     Kind::typical("dropbox-short-lived", "dropbox token", "sl.u.{b140}"),
     Kind::made("age", "age key", Form::Typical, age),
     Kind::made("1password-secret-key", "op secret key", Form::Typical, one_password),
@@ -64,6 +66,13 @@ fn azure_storage(random: &mut Random) -> Token {
 /// An X25519 identity.
 fn age(random: &mut Random) -> Token {
     Token::whole(bech32("age-secret-key-", &bytes(random, 32)).to_uppercase())
+}
+
+/// Who may use it and by which key, as JSON in base64, and a signature. `sk`: for its owner; `pk`: for everybody.
+pub(crate) fn mapbox(random: &mut Random, kind: &str) -> String {
+    let (user, key) = (draw(random, 'l', 9), draw(random, 'a', 23));
+    let body = base64_url(format!(r#"{{"u":"{user}","a":"cl{key}"}}"#).as_bytes());
+    format!("{kind}.{body}.{}", draw(random, 'b', 22))
 }
 
 fn one_password(random: &mut Random) -> Token {

@@ -5,7 +5,7 @@
 //! never planted without.
 
 mod artificial;
-mod cloud;
+pub(crate) mod cloud;
 mod code;
 mod context;
 pub(crate) mod keys;
