@@ -182,7 +182,8 @@ mod tests {
         );
         check(
             Format::TruffleHog,
-            "{\"SourceMetadata\":{\"Data\":{\"Filesystem\":{\"file\":\"/t/a\",\"line\":4}}},\"Raw\":\"s\",\"RawV2\":\"\"}\n",
+            "{\"SourceMetadata\":{\"Data\":{\"Filesystem\":{\"file\":\"/t/a\",\"line\":4}}},\
+             \"Raw\":\"s\",\"RawV2\":\"\"}\n",
             &[("/t/a", None, &["s"])],
         );
         check(

@@ -2,7 +2,8 @@
 //!
 //! `contender` lists who scans and `findings` reads what they report; `corpus` plants secrets and look-alikes, and
 //! `score` compares; `trees` makes what else is scanned. `library` has the contenders that are a library and need a
-//! program around them; the yardstick is one: the same files read into the same buffers, and not looked at. The stopwatch is that of the walks.
+//! program around them; the yardstick is one: the same files read into the same buffers, and not looked at. The
+//! stopwatch is that of the walks.
 
 pub(crate) mod contender;
 pub(crate) mod corpus;

@@ -55,8 +55,8 @@ impl Drop for Temporary {
 }
 
 impl Planted {
-    /// Plants the corpus of the seed: in `keep`, with the table of truth beside the files, or in a folder that goes with
-    /// the result.
+    /// Plants the corpus of the seed: in `keep`, with the table of truth beside the files, or in a folder that goes
+    /// with the result.
     ///
     /// # Errors
     /// A message if it cannot be written, or `keep` has something in it.

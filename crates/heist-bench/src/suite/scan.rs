@@ -39,8 +39,8 @@ const LONG_LAP_SECONDS: f64 = 60.0;
 
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// planted, start-up, registry, dense, binary, small, scaling, tokens, letter, large, or the path of a directory; all
-    /// of the former if none is given.
+    /// planted, start-up, registry, dense, binary, small, scaling, tokens, letter, large, or the path of a directory;
+    /// all of the former if none is given.
     #[arg(value_name = "TREE")]
     trees: Vec<OsString>,
     /// Trees a tenth as big, no large file, and 3 rounds.
