@@ -29,12 +29,13 @@ fn errors_say_what_is_wrong_and_where() {
     );
     check(
         "[[rules]]\nid = 'a'\nregex = 'b'\ndetector = 'jwt'",
-        "some/rules.toml:1: rule \"a\": the rule has more than one of `regex`, `assignment` and `detector`; make a rule of \
-         each",
+        "some/rules.toml:1: rule \"a\": the rule has more than one of `regex`, `assignment` and `detector`; make a \
+         rule of each",
     );
     check(
         "[[rules]]\nid = 'a'\n\nregex = 'a(b'",
-        "some/rules.toml:4: rule \"a\": `regex` is no regular expression that can be used: unclosed group (at byte 1 of it)",
+        "some/rules.toml:4: rule \"a\": `regex` is no regular expression that can be used: unclosed group (at \
+         byte 1 of it)",
     );
     check(
         "[[rules]]\nid = 'a'\nregex = '(a)'\nsecretGroup = 2",
@@ -42,8 +43,8 @@ fn errors_say_what_is_wrong_and_where() {
     );
     check(
         "[extend]\nurl = 'https://example.com/x.toml'",
-        "some/rules.toml:1: `extend.url` (https://example.com/x.toml) is not fetched, as nothing is ever taken from the \
-         network; download the file and name it by `extend.path`",
+        "some/rules.toml:1: `extend.url` (https://example.com/x.toml) is not fetched, as nothing is ever taken from \
+         the network; download the file and name it by `extend.path`",
     );
     check(
         "[[rules]]\nid = 'token'\nregex = 'a'\n[[allowlists]]\ntargetRules = ['tokens']\npaths = ['a']",
@@ -51,8 +52,8 @@ fn errors_say_what_is_wrong_and_where() {
     );
     check(
         "[[rules]]\nid = 'a'\nregex = 'a'\n[[rules.allowlists]]\npaths = ['b',\n'[']",
-        "some/rules.toml:6: rule \"a\": `paths` is no regular expression that can be used: a character class has no closing \
-         `]`",
+        "some/rules.toml:6: rule \"a\": `paths` is no regular expression that can be used: a character class has no \
+         closing `]`",
     );
     check(
         "[[rules]]\nid = 'a'\nregex = 'a'\nconfidence = 'sure'",
@@ -233,7 +234,10 @@ proptest! {
 
     #[test]
     fn no_damage_makes_the_loader_panic(
-        damages in prop::collection::vec((any::<prop::sample::Index>(), 0..3usize, "[\\[\\]\\{\\}=\"'\\\\#.,0-9a-z\n(]{0,3}"), 1..6),
+        damages in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0..3usize, "[\\[\\]\\{\\}=\"'\\\\#.,0-9a-z\n(]{0,3}"),
+            1..6,
+        ),
     ) {
         let mut characters: Vec<char> = WHOLE.chars().collect();
         for (at, removed, inserted) in damages {

@@ -41,7 +41,7 @@ minVersion = "v8.25.0"
 [[rules]]
 id = "company-token"
 description = "Token of the company's own service"
-regex = '''(?i)(?:company|corp)(?:[0-9a-z\-_\t .]{0,20})(?:[\s|']|[\s|"]){0,3}(?:=|>|:{1,3}=|\|\|:|<=|=>|:|\?=)(?:'|\"|\s|=|\x60){0,5}(ct_[a-z0-9]{32})(?:['|\"|\n|\r|\s|\x60|;]|$)'''
+regex = '''(?i)(?:company|corp)[0-9a-z\-_\t .]{0,20}(?:=|\|\|:|=>)(?:'|\"|\x60){0,5}(ct_[a-z0-9]{32})(?:['|\"|\s]|$)'''
 path = '''(?i)\.(?:ya?ml|env)$'''
 secretGroup = 1
 entropy = 3.5
@@ -258,7 +258,8 @@ regex = "again"
 #[test]
 fn a_field_that_is_there_twice_is_noted() {
     let loaded = load(
-        "[[rules]]\nid = 'a'\nregex = 'x'\nRegex = 'y'\ntags = ['t']\n[[rules.allowlists]]\npaths = ['p']\nPATHS = ['q']",
+        "[[rules]]\nid = 'a'\nregex = 'x'\nRegex = 'y'\ntags = ['t']\n[[rules.allowlists]]\npaths = ['p']\n\
+         PATHS = ['q']",
     );
     check_note(&loaded, 3, "`regex` is there more than once");
     check_note(&loaded, 7, "`paths` is there more than once");

@@ -68,6 +68,40 @@ fn every_object_has_its_outcome() {
     assert_eq!((report.outcomes.binary, report.findings), (0, 3));
 }
 
+/// The findings in a text, scanned in small pieces: line, excerpt, whether it is allowed.
+fn shown(text: &str) -> Vec<(u64, String, bool)> {
+    let tree = tempfile::tempdir().unwrap();
+    fs::write(tree.path().join("file"), text).unwrap();
+    let (_, log) = scan(&[tree.path()], &config().chunk_size(50).range_size(10_000));
+    let findings = log.findings.lock().unwrap();
+    let shown = |finding: &Finding| (finding.line, finding.excerpt.clone(), finding.allowed);
+    findings.values().flatten().map(shown).collect()
+}
+
+#[test]
+fn a_comment_in_the_line_allows_a_secret() {
+    for comment in ["heist:allow", "gitleaks:allow", "pragma: allowlist secret"] {
+        let text = format!("x\na KEY12345678 # {comment}\nb KEY12345678\n// {comment}\n");
+        let allowed: Vec<bool> = shown(&text).into_iter().map(|(_, _, allowed)| allowed).collect();
+        assert_eq!(allowed, [true, false], "{comment}");
+    }
+    let far = |bytes| format!("{}KEY12345678{} heist:allow", "-".repeat(20_000), "-".repeat(bytes));
+    assert!(shown(&far(500))[0].2);
+    assert!(!shown(&far(501))[0].2);
+}
+
+#[test]
+fn an_excerpt_masks_every_secret_also_those_that_reach_out_of_it() {
+    let line = format!("KEY11111111 and{}KEY22222222 and KEY33333333", ".".repeat(63));
+    let excerpts: Vec<String> = shown(&line).into_iter().map(|(_, excerpt, _)| excerpt).collect();
+    let dots = ".".repeat(63);
+    assert_eq!(excerpts[0], format!("11****** and{dots}****** a"));
+    assert_eq!(excerpts[1], format!("****** and{dots}22****** and ******"));
+    // One of several lines: the first.
+    let block = format!("first\nhere: BEGIN{}\nEND of it\n", "0123456789".repeat(3));
+    assert_eq!(shown(&block), [(2, "here: BEGI******ND".to_string(), false)]);
+}
+
 #[test]
 fn roots_may_be_files_and_missing_ones_are_told_of() {
     let tree = tempfile::tempdir().unwrap();

@@ -1,8 +1,9 @@
 //! Assignments: a key, an operator and a value, in the notations of source code, JSON, YAML, TOML, INI, `.env`, shells,
 //! XML, HTTP headers, command lines and function calls.
 //!
-//! There is one truth, `operator::key_before`: given where a value begins, which key it belongs to. Both directions ask it:
-//! [`from_value`] walks left to where the value begins, [`from_key`] walks right over the places where a value could begin.
+//! There is one truth, `operator::key_before`: given where a value begins, which key it belongs to. Both directions
+//! ask it: [`from_value`] walks left to where the value begins, [`from_key`] walks right over the places where a
+//! value could begin.
 //!
 //! Invariant: what [`from_key`] gives, [`from_value`] gives too, at every position of the value. (If the value has
 //! another assignment in it, `from_key` gives nothing: the inner one is the one that is meant, as in
@@ -11,6 +12,7 @@
 //! Values are tokens: without white space, quotes, angle brackets and backslashes. Not read: tables (`key | value`),
 //! block scalars of YAML, and values that are put together from several literals.
 
+use super::name;
 use super::operator::{self, Left};
 use super::value::{self, Alphabet};
 use super::{Reach, Window};
@@ -99,6 +101,12 @@ pub(super) fn after_key(window: &Window<'_>, alphabet: Alphabet) -> Option<Assig
     let text = window.text;
     let at = window.at;
     let limit = text.len().min(at + KEY_TO_VALUE_MAX);
+    // Text without any end of a word, however many keywords are in it, has no key.
+    if text[at..limit].iter().take_while(|&&byte| value::is_key(byte)).count()
+        > name::KEY_LENGTH_MAX
+    {
+        return None;
+    }
     let mut missed = 0;
     let mut line_ends = 0;
     let mut before = *text.get(at)?;

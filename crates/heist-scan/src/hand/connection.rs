@@ -29,6 +29,9 @@ pub(super) const REACH: Reach = Reach { before: 512, after: 1024 };
 /// How far the parts of a connection string are from its password.
 const PARTS_WITHIN: usize = 400;
 
+/// No connection string has more parts.
+const PARTS_MAX: usize = 32;
+
 /// No password is longer.
 const PASSWORD_LENGTH_MAX: usize = 128;
 
@@ -159,7 +162,7 @@ fn by_parts(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
 fn host_of_parts(near: &[u8], password_at: usize) -> Option<&[u8]> {
     let mut host = None;
     let mut others = 0;
-    for (at, _) in near.iter().enumerate().filter(|(_, byte)| **byte == b'=') {
+    for at in memchr::memchr_iter(b'=', near).take(PARTS_MAX) {
         let name = name_before(near, at);
         if HOSTS.iter().any(|known| ends_with_word(name, known)) {
             host = host.or(Some(value_after(near, at + 1)));

@@ -1,7 +1,7 @@
 //! What a private key is, by its bytes: DER (PKCS#1, PKCS#8, SEC 1, DSA), OpenSSH's own format, and OpenPGP's packets.
 //!
-//! Parsed as far as it takes to be sure that it is a key and nothing else: lengths that fit, versions, algorithms. Whether
-//! the numbers in it belong together is not asked.
+//! Parsed as far as it takes to be sure that it is a key and nothing else: lengths that fit, versions, algorithms.
+//! Whether the numbers in it belong together is not asked.
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

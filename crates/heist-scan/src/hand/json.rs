@@ -6,8 +6,8 @@
 /// Deeper texts are refused.
 const DEPTH_MAX: usize = 32;
 
-/// Reads one object that is all of the text, and shows each of its members: the key without its quotes, and the value as
-/// it is written. `None` if it is not JSON, or no object.
+/// Reads one object that is all of the text, and shows each of its members: the key without its quotes, and the value
+/// as it is written. `None` if it is not JSON, or no object.
 pub(super) fn read_object<'a>(
     text: &'a [u8],
     mut member: impl FnMut(&'a [u8], &'a [u8]),

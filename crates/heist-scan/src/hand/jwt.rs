@@ -1,8 +1,8 @@
-//! JSON web tokens: three parts in base64url, of which the first two are JSON objects (signed), or five with a header that
-//! is one (encrypted).
+//! JSON web tokens: three parts in base64url, of which the first two are JSON objects (signed), or five with a header
+//! that is one (encrypted).
 //!
-//! The header and the claims are parsed, so nothing else is taken for a token. Whether a token has expired is not asked:
-//! a finding must not depend on the day.
+//! The header and the claims are parsed, so nothing else is taken for a token. Whether a token has expired is not
+//! asked: a finding must not depend on the day.
 
 use super::json;
 use super::{Hit, Reach, Window};

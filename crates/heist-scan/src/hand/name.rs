@@ -1,5 +1,5 @@
-//! Keys as they are written: plain, quoted, as an index, with a type after them, as an element's name, or as the name of
-//! a field called `value`.
+//! Keys as they are written: plain, quoted, as an index, with a type after them, as an element's name, or as the name
+//! of a field called `value`.
 //!
 //! All of it reads leftwards from where a key ends.
 
@@ -9,7 +9,7 @@ use super::value::{is_key, is_quote, is_space};
 use std::ops::Range;
 
 /// No key is longer.
-const KEY_LENGTH_MAX: usize = 128;
+pub(super) const KEY_LENGTH_MAX: usize = 128;
 
 /// Beyond this it is no type.
 const TYPE_LENGTH_MAX: usize = 64;

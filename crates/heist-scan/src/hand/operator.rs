@@ -3,8 +3,8 @@
 //! Reads leftwards only, at most a few hundred bytes, and mostly no more than three: whatever is no quote, white space,
 //! `=` or `>` opens no value.
 //!
-//! Not guaranteed: that the text is what it seems. A comparison (`token == "..."`) and a call (`setToken("...")`) count as
-//! assignments, because a literal in them is as much of a leak.
+//! Not guaranteed: that the text is what it seems. A comparison (`token == "..."`) and a call (`setToken("...")`)
+//! count as assignments, because a literal in them is as much of a leak.
 
 use super::Window;
 use super::name;

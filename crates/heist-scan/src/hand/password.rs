@@ -4,13 +4,13 @@
 //! stands beside the word: types, labels, prompts, templates, patterns, names of variables. Without quotes it is only
 //! found where configuration has values.
 //!
-//! Not guaranteed: passwords with spaces in them, and such that are no more than one word. A word is either not reported,
-//! or with low confidence.
+//! Not guaranteed: passwords with spaces in them, and such that are no more than one word. A word is either not
+//! reported, or with low confidence.
 
 use super::assignment::{Assignment, after_key};
 use super::key_words;
 use super::shape::{self, Shape};
-use super::value::Alphabet;
+use super::value::{Alphabet, is_key};
 use super::words::{is_one_of, split};
 use super::{Hit, Trigger, Window};
 use crate::confidence::Confidence;
@@ -22,6 +22,9 @@ pub(super) const TRIGGERS: &[Trigger] = &[
     Trigger::LiteralNoCase("pwd"),
 ];
 
+/// What may follow in the key: `word`, `phrase`, `_production_2`.
+const KEY_REST_MAX: usize = 40;
+
 const LENGTH_MIN: usize = 6;
 const LENGTH_MAX: usize = 128;
 
@@ -30,6 +33,10 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     let rest = &text[window.at..];
     // `_password` is found by its other part.
     if rest[0] == b'_' && rest.get(5).is_some_and(|byte| matches!(byte | 0x20, b'w' | b'p')) {
+        return;
+    }
+    // A key ends soon after the word that names the password.
+    if rest.iter().take(KEY_REST_MAX + 1).take_while(|&&byte| is_key(byte)).count() > KEY_REST_MAX {
         return;
     }
     let Some(found) = after_key(window, Alphabet::Text) else { return };

@@ -1,8 +1,9 @@
 //! Private keys: blocks in PEM with any kind of line ends around them, PuTTY's files, and .NET's `<RSAKeyValue>`.
 //!
-//! What is in a block is decoded and parsed. A key that is whole and not encrypted is certain; an encrypted one is still
-//! somebody's, but worth less to whoever finds it; a broken one is hardly more than its heading, and a heading alone, as
-//! in every program that reads keys, is nothing. Public keys and certificates have other headings and are never found.
+//! What is in a block is decoded and parsed. A key that is whole and not encrypted is certain; an encrypted one is
+//! still somebody's, but worth less to whoever finds it; a broken one is hardly more than its heading, and a heading
+//! alone, as in every program that reads keys, is nothing. Public keys and certificates have other headings and are
+//! never found.
 //!
 //! The secret is the whole block, 16 KiB at most.
 
@@ -104,7 +105,8 @@ fn putty(rest: &[u8]) -> Option<Judged> {
     if !matches!(heading.first()?, b'1'..=b'3') || heading.get(1) != Some(&b':') {
         return None;
     }
-    let (cipher, _) = field(rest, b"\nEncryption: ")?;
+    // The second line. A file of nothing but headings must not be searched to its end at each of them.
+    let (cipher, _) = field(&rest[..rest.len().min(256)], b"\nEncryption: ")?;
     let (lines, body_begin) = field(rest, b"\nPrivate-Lines: ")?;
     let lines: usize = std::str::from_utf8(lines).ok()?.parse().ok()?;
     let (check, end) = field(rest, b"\nPrivate-MAC: ")?;

@@ -90,7 +90,7 @@ impl Shape {
         if self.lower == 0 || self.upper == 0 {
             return self.digits * 8 < self.length;
         }
-        self.in_words * 10 >= self.length * 8
+        self.in_words * 10 >= self.length * 8 && self.digits * 8 <= self.length
     }
 }
 

@@ -1,5 +1,5 @@
-//! What the tests of the detectors share: asking a detector at its triggers, as a scan does, and random secrets that stand
-//! in no source file.
+//! What the tests of the detectors share: asking a detector at its triggers, as a scan does, and random secrets that
+//! stand in no source file.
 
 use super::{HandKind, Hit, Trigger, Window};
 use crate::noise::Noise;
@@ -112,7 +112,7 @@ pub(super) fn random_bytes(length: usize) -> Vec<u8> {
 
 pub(super) const BASE62: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Replaces `{b62:n}`, `{hex:n}`, `{b64:n}` and `{uuid}` in a text, and says what the last of them became.
+/// Replaces `{b62:n}`, `{b36:n}`, `{hex:n}`, `{b64:n}` and `{uuid}` in a text, and says what the last of them became.
 pub(super) fn random_text(template: &str) -> (String, String) {
     let (mut text, mut rest, mut last) = (String::new(), template, String::new());
     while let Some((before, inner, after)) = rest.split_once('{').and_then(|(before, after)| {
@@ -121,6 +121,10 @@ pub(super) fn random_text(template: &str) -> (String, String) {
     }) {
         let made = match inner.split_once(':') {
             Some(("b62", length)) => Some(random(BASE62, length.parse().expect("a length"))),
+            Some(("b36", length)) => Some(random(
+                "abcdefghijklmnopqrstuvwxyz0123456789",
+                length.parse().expect("a length"),
+            )),
             Some(("hex", length)) => {
                 Some(random("0123456789abcdef", length.parse().expect("a length")))
             }

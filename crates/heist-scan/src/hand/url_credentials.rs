@@ -1,4 +1,5 @@
-//! Credentials in URLs: `scheme://user:password@host` and `https://token@host`. The secret is the password or the token.
+//! Credentials in URLs: `scheme://user:password@host` and `https://token@host`. The secret is the password or the
+//! token.
 //!
 //! URLs of databases and queues are left to the detector of connection strings, so that one place has one finding.
 

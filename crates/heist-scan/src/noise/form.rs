@@ -39,12 +39,18 @@ pub(super) fn is_template(text: &[u8]) -> bool {
         && text[1..]
             .iter()
             .all(|&byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
-    is_bracketed || is_variable || (0..text.len()).any(|at| begins_template(&text[at..]))
+    is_bracketed
+        || is_variable
+        || text.iter().enumerate().any(|(at, byte)| is_mark(*byte) && begins_template(&text[at..]))
+}
+
+/// What templates' marks begin with.
+fn is_mark(byte: u8) -> bool {
+    matches!(byte, b'$' | b'{' | b'#' | b'<' | b'%' | b'*' | b'.' | 0xE2)
 }
 
 /// Whether a mark of templates, or of what was crossed out, stands here.
 fn begins_template(text: &[u8]) -> bool {
-    // By the first byte most are told apart.
     match text[0] {
         b'$' => matches!(text, [_, b'{' | b'(', ..]),
         b'{' => matches!(text, [_, b'{' | b'}', ..] | [_, b'0', b'}', ..]),
@@ -171,17 +177,22 @@ fn is_file(text: &[u8], reading: &Reading) -> bool {
 
 /// Code that gives a value rather than a value: calls, subscripts, members.
 pub(super) fn is_code(text: &[u8], reading: &Reading) -> bool {
-    let wordy = reading.letters > 0
+    let is_wordy = reading.letters > 0
         && (reading.covered * 2 >= reading.letters || reading.wordiness() > 2.0);
+    // Random text ends here.
+    if !is_wordy {
+        return false;
+    }
     let has_brackets =
-        text.iter().any(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b';'));
+        || text.iter().any(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b';'));
     let has_members =
-        text.windows(2).any(|two| matches!(two, b"->" | b"::" | b"=>" | b"&&" | b"||"));
-    let is_reference =
+        || text.windows(2).any(|two| matches!(two, b"->" | b"::" | b"=>" | b"&&" | b"||"));
+    let is_reference = || {
         ["process.env", "os.environ", "os.getenv", "system.getenv", "import.meta", "std::env"]
             .iter()
-            .any(|prefix| begins_no_case(text, prefix));
-    is_reference || wordy && (has_brackets || has_members)
+            .any(|prefix| begins_no_case(text, prefix))
+    };
+    has_brackets() || has_members() || is_reference()
 }
 
 /// A whole e-mail address.

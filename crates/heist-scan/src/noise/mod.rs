@@ -144,5 +144,5 @@ fn reason(regularity: Regularity) -> &'static str {
 
 /// Whether it has `xxxx` or `****` in it.
 fn is_crossed_out(text: &[u8]) -> bool {
-    text.windows(4).any(|four| matches!(four, b"xxxx" | b"XXXX" | b"****"))
+    memchr::memchr3_iter(b'x', b'X', b'*', text).any(|at| text[at..].starts_with(&[text[at]; 4]))
 }

@@ -101,67 +101,108 @@ const WRAPPED: [[u8; 2]; 256] = {
 };
 
 /// Whether `next` follows `byte` in the alphabet or the digits. Both are lower case letters or digits.
-fn follows(byte: u8, next: u8) -> bool {
-    let wrapped = WRAPPED[usize::from(byte)];
+const fn follows(byte: u8, next: u8) -> bool {
+    let wrapped = WRAPPED[byte as usize];
     (next == byte.wrapping_add(1)) | (next == wrapped[0]) | (next == wrapped[1])
 }
 
-fn follows_on_keyboard(byte: u8, next: u8) -> bool {
-    KEY_AFTER[usize::from(byte)] == next
+const fn follows_on_keyboard(byte: u8, next: u8) -> bool {
+    KEY_AFTER[byte as usize] == next
 }
 
-/// How long the current run of one kind is, and how much of the text such runs have covered.
-#[derive(Default)]
-struct Runs {
-    current: usize,
-    longest: usize,
-    covered: usize,
-}
-
-impl Runs {
-    fn step(&mut self, goes_on: bool) {
-        if !goes_on {
-            self.current = 1;
-            return;
-        }
-        self.current += 1;
-        self.longest = self.longest.max(self.current);
-        match self.current.cmp(&SHORT_SEQUENCE_MIN) {
-            std::cmp::Ordering::Less => {}
-            std::cmp::Ordering::Equal => self.covered += SHORT_SEQUENCE_MIN,
-            std::cmp::Ordering::Greater => self.covered += 1,
-        }
+/// Letters in lower case and digits, numbered from 1 on; 0 for all else.
+const NUMBERS: [u8; 256] = {
+    let mut numbers = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        numbers[byte as usize] = match byte {
+            b'0'..=b'9' => byte - b'0' + 1,
+            b'a'..=b'z' => byte - b'a' + 11,
+            b'A'..=b'Z' => byte - b'A' + 11,
+            _ => 0,
+        };
+        byte += 1;
     }
+    numbers
+};
 
-    fn are_most_of(&self, len: usize) -> bool {
-        self.longest >= SEQUENCE_MIN || self.covered >= SHORT_SEQUENCE_MIN && self.covered * 2 > len
+/// In the alphabet or the digits, the second follows the first.
+const NEXT: u8 = 1;
+/// It does so there or on a keyboard.
+const UPWARDS: u8 = 2;
+/// The first follows the second.
+const DOWNWARDS: u8 = 4;
+/// They are the same.
+const SAME: u8 = 8;
+
+/// How two numbered characters follow each other.
+const RELATIONS: [[u8; 64]; 64] = {
+    let mut relations = [[0; 64]; 64];
+    let characters = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut first = 0;
+    while first < characters.len() {
+        let mut second = 0;
+        while second < characters.len() {
+            let (one, two) = (characters[first], characters[second]);
+            let next = follows(one, two);
+            let upwards = next || follows_on_keyboard(one, two);
+            let downwards = follows(two, one) || follows_on_keyboard(two, one);
+            relations[first + 1][second + 1] = next as u8 * NEXT
+                + upwards as u8 * UPWARDS
+                + downwards as u8 * DOWNWARDS
+                + (one == two) as u8 * SAME;
+            second += 1;
+        }
+        first += 1;
     }
-}
+    relations
+};
+
+/// The kinds of sequences: upwards, downwards, every second character upwards, upwards with doubled characters.
+const KINDS: usize = 4;
 
 /// Whether it is mostly in sequence: `12345678`, `hgfedcba`, `11223344`, `a1b2c3d4`, `qwertyui`. Signs are skipped and
 /// case does not matter.
 fn is_sequential(text: &[u8]) -> bool {
-    let (mut upwards, mut downwards, mut alternating) = <(Runs, Runs, Runs)>::default();
-    // Doubled characters count only if the sequence goes on after them: else one character would be a sequence.
-    let (mut doubled, mut doubled_steps) = (Runs::default(), 0);
+    let mut current = [1_usize; KINDS];
+    let mut covered = [0_usize; KINDS];
+    // One character again and again is no sequence: with doubled characters there must be steps, too.
+    let mut steps = 0;
     let (mut before, mut last) = (0, 0);
     let mut len = 0;
-    for byte in text.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase)
+    for number in text.iter().map(|&byte| NUMBERS[usize::from(byte)]).filter(|&number| number != 0)
     {
         len += 1;
-        let is_next = follows(last, byte);
-        upwards.step(is_next || follows_on_keyboard(last, byte));
-        downwards.step(follows(byte, last) || follows_on_keyboard(byte, last));
-        alternating.step(follows(before, byte));
-        let goes_on = is_next || byte == last;
-        doubled_steps = if goes_on { doubled_steps + usize::from(is_next) } else { 0 };
-        doubled.step(goes_on);
-        if doubled.current >= SEQUENCE_MIN && doubled_steps >= 3 {
-            return true;
+        let number = usize::from(number & 63);
+        let relation = RELATIONS[last][number];
+        let alternates = RELATIONS[before][number] & NEXT;
+        (before, last) = (last, number);
+        // Mostly, nothing goes on.
+        if relation | alternates == 0 {
+            (current, steps) = ([1; KINDS], 0);
+            continue;
         }
-        (before, last) = (last, byte);
+        let is_next = relation & NEXT != 0;
+        let goes_on = [
+            relation & UPWARDS != 0,
+            relation & DOWNWARDS != 0,
+            alternates != 0,
+            relation & (NEXT | SAME) != 0,
+        ];
+        steps = if goes_on[3] { steps + usize::from(is_next) } else { 0 };
+        for kind in 0..KINDS {
+            current[kind] = if goes_on[kind] { current[kind] + 1 } else { 1 };
+            covered[kind] += match current[kind].cmp(&SHORT_SEQUENCE_MIN) {
+                std::cmp::Ordering::Less => 0,
+                std::cmp::Ordering::Equal => SHORT_SEQUENCE_MIN,
+                std::cmp::Ordering::Greater => 1,
+            };
+            if current[kind] >= SEQUENCE_MIN && (kind < 3 || steps >= 3) {
+                return true;
+            }
+        }
     }
-    [upwards, downwards, alternating].iter().any(|runs| runs.are_most_of(len))
+    covered[..3].iter().any(|&covered| covered > 0 && covered * 2 > len)
 }
 
 #[cfg(test)]

@@ -105,15 +105,16 @@ impl Shape {
     }
 }
 
-/// Whether `text` has any of `parts` in it, without regard to case; these are in lower case and not empty.
+/// Whether `text` has any of `parts` in it, without regard to case; these are in lower case and of two bytes at least.
 pub(super) fn contains_any(text: &[u8], parts: &[&str]) -> bool {
-    // The lowest five bits tell letters apart, whatever their case: most bytes begin none of the parts.
-    let mut first_bytes = 0_u32;
+    // The lowest five bits tell letters apart, whatever their case: few pairs of bytes begin one of the parts.
+    let mut beginnings = [0_u32; 32];
     for part in parts {
-        first_bytes |= 1 << (part.as_bytes()[0] & 31);
+        let part = part.as_bytes();
+        beginnings[usize::from(part[0] & 31)] |= 1 << (part[1] & 31);
     }
-    text.iter().enumerate().any(|(at, byte)| {
-        first_bytes >> (byte & 31) & 1 == 1
+    text.windows(2).enumerate().any(|(at, two)| {
+        beginnings[usize::from(two[0] & 31)] >> (two[1] & 31) & 1 == 1
             && parts.iter().any(|part| begins_no_case(&text[at..], part))
     })
 }

@@ -73,9 +73,9 @@ struct Vocabulary {
     /// Where the entries begin whose first three letters are these.
     first: Vec<u16>,
     /// The words of two letters: one bit for each pair of letters.
-    of_two: [u32; 26],
+    of_two: [u32; 32],
     /// One bit for each pair of letters.
-    common: [u32; 26],
+    common: [u32; 32],
 }
 
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::build);
@@ -107,7 +107,7 @@ impl Vocabulary {
             .collect();
         entries.sort_by_key(|&(word, _)| word);
 
-        let mut of_two = [0; 26];
+        let mut of_two = [0; 32];
         entries.retain(|&(word, _)| {
             if word.len() == 2 {
                 of_two[usize::from(word[0] - b'a')] |= 1 << (word[1] - b'a');
@@ -131,13 +131,27 @@ impl Vocabulary {
             *count = before;
         }
         pairs.sort_unstable_by(|a, b| b.cmp(a));
-        let mut common = [0; 26];
+        let mut common = [0; 32];
         for &(_count, pair) in &pairs[..COMMON_PAIRS] {
             common[usize::from(pair / 26)] |= 1 << (pair % 26);
         }
         Self { entries, first, of_two, common }
     }
 }
+
+/// The cases of letters; 0 for all else.
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const CASES: [u8; 256] = {
+    let mut cases = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        cases[byte as usize] =
+            byte.is_ascii_lowercase() as u8 * LOWER + byte.is_ascii_uppercase() as u8 * UPPER;
+        byte += 1;
+    }
+    cases
+};
 
 /// What the vocabulary says about a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -179,38 +193,39 @@ pub(super) fn read(text: &[u8]) -> Reading {
         *folded = byte.to_ascii_lowercase();
     }
     let folded = &folded[..text.len()];
-    // From the end to the beginning: how many letters of the same case follow, and the best covering from there on.
-    let mut same_case = [0_u8; LOOKED_AT + 1];
+    // From the end to the beginning, and the best covering from there on. Nearly all of it is computed rather than
+    // branched on: in random text no branch can be predicted.
     let mut best = [0_u8; LOOKED_AT + 1];
+    let (mut next_case, mut next_letter, mut next_run) = (0, 0, 0);
     for at in (0..text.len()).rev() {
-        best[at] = best[at + 1];
-        let byte = text[at];
-        if !byte.is_ascii_alphabetic() {
-            continue;
-        }
-        reading.letters += 1;
-        let next = text.get(at + 1).copied().unwrap_or(0);
-        let next_is_same_case =
-            next.is_ascii_alphabetic() && next.is_ascii_lowercase() == byte.is_ascii_lowercase();
-        same_case[at] = if next_is_same_case { same_case[at + 1] + 1 } else { 1 };
-        let is_capital = byte.is_ascii_uppercase() && next.is_ascii_lowercase();
+        let case = CASES[usize::from(text[at])];
+        let case_before = if at == 0 { 0 } else { CASES[usize::from(text[at - 1])] };
+        // The lowest five bits number the letters from 1 on.
+        let letter = usize::from(text[at].wrapping_sub(1) & 31);
+        let is_letter = case != 0;
+        let run =
+            if is_letter & (case == next_case) { next_run + 1 } else { usize::from(is_letter) };
+        let is_capital = (case == UPPER) & (next_case == LOWER);
         // How far a word from here may go: in one case, or with a capital.
-        let span = usize::from(if is_capital { same_case[at + 1] + 1 } else { same_case[at] });
-        let begins_part = at == 0 || begins_part(text, at);
+        let span = if is_capital { next_run + 1 } else { run };
+        let begins_part = is_letter
+            & ((case_before == 0) | ((case == UPPER) & ((case_before == LOWER) | is_capital)));
+        let is_pair = span >= 2;
+        let is_common = vocabulary.common[letter] >> next_letter & 1 == 1;
+        let is_word_of_two = vocabulary.of_two[letter] >> next_letter & 1 == 1;
+        reading.letters += usize::from(is_letter);
         reading.parts += usize::from(begins_part);
-        if span < 2 {
-            continue;
-        }
-        reading.pairs += 1;
-        let rest = &folded[at..at + span];
-        let [one, two] = [rest[0], rest[1]].map(|letter| usize::from(letter - b'a'));
-        reading.common_pairs += usize::from(vocabulary.common[one] >> two & 1 == 1);
-        if begins_part && vocabulary.of_two[one] >> two & 1 == 1 && ends_part(text, at + 2) {
+        reading.pairs += usize::from(is_pair);
+        reading.common_pairs += usize::from(is_pair & is_common);
+        best[at] = best[at + 1];
+        (next_case, next_letter, next_run) = (case, letter, run);
+        if (is_pair & begins_part & is_word_of_two) && ends_part(text, at + 2) {
             best[at] = best[at].max(2 + best[at + 2]);
         }
         if span < 3 {
             continue;
         }
+        let rest = &folded[at..at + span];
         let beginning = beginning(rest);
         let range =
             usize::from(vocabulary.first[beginning])..usize::from(vocabulary.first[beginning + 1]);
@@ -233,22 +248,14 @@ pub(super) fn read(text: &[u8]) -> Reading {
     reading
 }
 
-/// Whether a part begins at the letter at `at`, which is not the first.
-fn begins_part(text: &[u8], at: usize) -> bool {
-    let (before, byte) = (text[at - 1], text[at]);
-    let next_is_lower = text.get(at + 1).is_some_and(u8::is_ascii_lowercase);
-    !before.is_ascii_alphabetic()
-        || byte.is_ascii_uppercase() && (before.is_ascii_lowercase() || next_is_lower)
-}
-
-/// Whether a part ends before `at`.
+/// Whether a part ends before `at`, where a letter is before.
 fn ends_part(text: &[u8], at: usize) -> bool {
-    text.get(at).is_none_or(|byte| !byte.is_ascii_lowercase())
-        && (at >= text.len() || begins_part_or_sign(text, at))
-}
-
-fn begins_part_or_sign(text: &[u8], at: usize) -> bool {
-    !text[at].is_ascii_alphabetic() || begins_part(text, at)
+    let case_at = |at: usize| text.get(at).map_or(0, |&byte| CASES[usize::from(byte)]);
+    match case_at(at) {
+        LOWER => false,
+        UPPER => case_at(at - 1) == LOWER || case_at(at + 1) == LOWER,
+        _ => true,
+    }
 }
 
 #[cfg(test)]

@@ -223,7 +223,8 @@ fn judge(
     let overlaps = |place: &Range<usize>| place.start < missed.end && missed.start < place.end;
     Some(match found.into_iter().find(overlaps) {
         Some(other) => format!(
-            "it finds bytes {other:?} in place of the secret at {missed:?} in its example {example:?}, filled with {secret:?}"
+            "it finds bytes {other:?} in place of the secret at {missed:?} in its example {example:?}, filled with \
+             {secret:?}"
         ),
         None => format!(
             "it does not find the secret in its example {example:?}, filled with {secret:?}"

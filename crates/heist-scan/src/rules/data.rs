@@ -4,9 +4,10 @@
 //! the tests, so that a start costs little.
 
 /// Name and text of each.
-pub(super) const FILES: [(&str, &str); 14] = [
+pub(super) const FILES: [(&str, &str); 15] = [
     ("code-hosting.toml", include_str!("data/code-hosting.toml")),
     ("cloud.toml", include_str!("data/cloud.toml")),
+    ("hosting.toml", include_str!("data/hosting.toml")),
     ("packages.toml", include_str!("data/packages.toml")),
     ("ci.toml", include_str!("data/ci.toml")),
     ("identity.toml", include_str!("data/identity.toml")),

@@ -1,5 +1,5 @@
-//! Our names for the rules that gitleaks has by default, where they differ: users' files switch them off, change them or
-//! allow what they find, by their names.
+//! Our names for the rules that gitleaks has by default, where they differ: users' files switch them off, change them
+//! or allow what they find, by their names.
 //!
 //! Invariant: sorted, as it is searched by halves.
 //!

@@ -49,8 +49,8 @@ impl RuleSet {
     ///
     /// # Errors
     ///
-    /// The file or one that it extends cannot be read, is too large, is no TOML, or a value in it is wrong. A field that
-    /// is not understood is no error, but a note.
+    /// The file or one that it extends cannot be read, is too large, is no TOML, or a value in it is wrong. A field
+    /// that is not understood is no error, but a note.
     pub fn load(path: &Path) -> Result<Loaded, RuleError> {
         let text = read_file(path).map_err(|kind| RuleError::new(kind).in_file(path))?;
         load_text(&text, path)
@@ -291,15 +291,19 @@ counterExamples = ['''vnd{number}_short''', '''token = "vnd{number}_${{TOKEN}}"'
         let fastest = |read: &dyn Fn() -> usize| {
             let times = (0..50).map(|_| {
                 let start = Instant::now();
-                assert_eq!(read(), 150);
+                assert!(read() > 0);
                 start.elapsed()
             });
             times.min().expect("some")
         };
-        let built_in =
-            fastest(&|| parse_built_in(&[("x", &text)]).expect("rules").rules.rules.len());
+        let made = fastest(&|| parse_built_in(&[("x", &text)]).expect("rules").rules.rules.len());
         let users = fastest(&|| RuleSet::parse(&text, "x").expect("rules").rules.rules.len());
-        println!("150 rules, {} bytes: built in {built_in:?}, a user's {users:?}", text.len());
-        assert!(built_in < Duration::from_millis(5));
+        let ours = fastest(&|| parse_built_in(&data::FILES).expect("rules").rules.rules.len());
+        let (length, count) = (text.len(), RuleSet::builtin().rules.len());
+        println!(
+            "150 made rules ({length} bytes): as built-in ones {made:?}, as a user's {users:?}"
+        );
+        println!("the {count} built-in rules: {ours:?}");
+        assert!(made < Duration::from_millis(5));
     }
 }

@@ -20,8 +20,8 @@
 //! | `check` | whether rules are as they should be |
 //! | `data` | the built-in ones |
 //!
-//! Fields of a rule besides gitleaks' (`id`, `description`, `regex`, `path`, `entropy`, `secretGroup`, `keywords`, `tags`,
-//! `allowlists`):
+//! Fields of a rule besides gitleaks' (`id`, `description`, `regex`, `path`, `entropy`, `secretGroup`, `keywords`,
+//! `tags`, `allowlists`):
 //!
 //! | field | meaning |
 //! |---|---|

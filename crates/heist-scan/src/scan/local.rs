@@ -175,17 +175,13 @@ fn scan<D: Detector>(object: Object, worker: &mut Worker<D>, queue: &mut Spawner
     }
     match contents {
         Contents::File => {
-            let opened = worker.wants(&name).then(|| open(&name));
-            match opened {
-                Some(Ok(Err(kind))) => worker.note(&name, Outcome::Special(kind)),
-                Some(Ok(Ok(file))) => {
-                    worker.scan_file(&name, &name, Some(Ok(file)), &mut Others(queue))
-                }
-                Some(Err(error)) => {
-                    worker.scan_file(&name, &name, Some(Err(error)), &mut Others(queue))
-                }
-                None => worker.scan_file(&name, &name, None, &mut Others(queue)),
-            }
+            let opened = match worker.wants(&name).then(|| open(&name)) {
+                Some(Ok(Err(kind))) => return worker.note(&name, Outcome::Special(kind)),
+                Some(Ok(Ok(file))) => Some(Ok(file)),
+                Some(Err(error)) => Some(Err(error)),
+                None => None,
+            };
+            worker.scan_file(&name, &name, opened, &mut Others(queue));
         }
         Contents::Stream(mut stream) => {
             if worker.wants(&name) {

@@ -215,8 +215,7 @@ impl<D: Detector> Worker<D> {
     ) {
         let mut object = Naming::new(path, 0);
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            let shared = Arc::clone(&self.shared);
-            shared.detector.scan_path(below, &mut self.matches);
+            self.shared.detector.scan_path(below, &mut self.matches);
             for found in self.matches.drain(..) {
                 if !self.emitter.emit_path(&mut object, below, found) {
                     return Some((Outcome::FindingsCut, 0));

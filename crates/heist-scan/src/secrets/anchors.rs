@@ -41,7 +41,7 @@ impl Anchors {
         let cost = |anchor: &Anchor| {
             let starts = anchor.after_max.map_or(64, |max| max - anchor.after_min + 1).min(64);
             let gate = if anchor.gate.is_some() { GATED } else { 1.0 };
-            anchor.literal.frequency() * gate * starts as f64
+            anchor.literal.rarest_window().1 * gate * starts as f64
         };
         self.literals.iter().map(cost).sum()
     }
@@ -51,10 +51,11 @@ impl Anchors {
 pub(crate) fn anchors_of(hir: &Hir) -> Option<Anchors> {
     let mut best = Best(None);
     collect(hir, 0, Some(0), &mut best);
-    best.0
+    best.0.map(|(_, anchors)| anchors)
 }
 
-struct Best(Option<Anchors>);
+/// The cheapest so far, and what they cost.
+struct Best(Option<(f64, Anchors)>);
 
 impl Best {
     fn offer(&mut self, anchors: Anchors) {
@@ -62,8 +63,9 @@ impl Best {
         if anchors.literals.is_empty() || !anchors.literals.iter().all(long_enough) {
             return;
         }
-        if self.0.as_ref().is_none_or(|best| anchors.cost() < best.cost()) {
-            self.0 = Some(anchors);
+        let cost = anchors.cost();
+        if self.0.as_ref().is_none_or(|(least, _)| cost < *least) {
+            self.0 = Some((cost, anchors));
         }
     }
 }
@@ -83,7 +85,7 @@ fn collect(hir: &Hir, after_min: usize, after_max: Option<usize>, best: &mut Bes
                 let mut of_branch = Best(None);
                 collect(branch, after_min, after_max, &mut of_branch);
                 match of_branch.0 {
-                    Some(anchors) => all.extend(anchors.literals),
+                    Some((_, anchors)) => all.extend(anchors.literals),
                     None => return,
                 }
             }

@@ -1,6 +1,6 @@
 //! [`Literal`]: a text that must be there for a rule to match, each letter in one case or in either.
 
-use super::frequency::frequency;
+use super::frequency::{frequency, frequency_after};
 
 /// A literal longer than this is cut: its beginning is rare enough.
 pub(crate) const LITERAL_BYTES_MAX: usize = 24;
@@ -84,23 +84,26 @@ impl Literal {
             .is_some_and(|text| self.0.iter().zip(text).all(|(wanted, &byte)| wanted.is(byte)))
     }
 
-    /// Where its rarest window begins.
-    pub(crate) fn window(&self) -> usize {
-        let windows = self.0.len().saturating_sub(WINDOW_BYTES) + 1;
-        (0..windows)
-            .min_by(|&left, &right| {
-                self.window_frequency(left).total_cmp(&self.window_frequency(right))
-            })
-            .unwrap_or(0)
+    /// Where its rarest window begins, and how often such text comes.
+    pub(crate) fn rarest_window(&self) -> (usize, f64) {
+        self.windows().min_by(|left, right| left.1.total_cmp(&right.1)).unwrap_or((0, 1.0))
     }
 
-    /// How often text that is as common as its rarest window comes.
-    pub(crate) fn frequency(&self) -> f64 {
-        self.window_frequency(self.window())
+    /// Its windows: where they begin, and how often such text comes.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = (usize, f64)> {
+        let windows = self.0.len().saturating_sub(WINDOW_BYTES) + 1;
+        (0..windows).map(|at| (at, self.window_frequency(at)))
     }
 
     fn window_frequency(&self, at: usize) -> f64 {
-        self.0.iter().skip(at).take(WINDOW_BYTES).map(|byte| byte.frequency()).product()
+        let bytes = &self.0[at..self.0.len().min(at + WINDOW_BYTES)];
+        let Some(first) = bytes.first() else { return 1.0 };
+        let after = |pair: &[LiteralByte]| -> f64 {
+            // A letter in either case is mostly a small one.
+            let either = if pair[1].either_case { 1.1 } else { 1.0 };
+            frequency_after(pair[0].byte, pair[1].byte) * either
+        };
+        first.frequency() * bytes.windows(2).map(after).product::<f64>()
     }
 }
 
@@ -123,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_rarest_window_is_chosen() {
-        assert_eq!(Literal::exactly(b"the QZXJ").window(), 4);
-        assert_eq!(Literal::exactly(b"://").window(), 0);
+        assert_eq!(Literal::exactly(b"the QZXJ").rarest_window().0, 4);
+        assert_eq!(Literal::exactly(b"://").rarest_window().0, 0);
     }
 }

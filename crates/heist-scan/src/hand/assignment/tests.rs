@@ -1,3 +1,5 @@
+//! Every notation from both sides, and that the two sides agree on any text.
+
 use super::*;
 use proptest::prelude::*;
 

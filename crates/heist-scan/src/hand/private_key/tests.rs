@@ -1,3 +1,5 @@
+//! Keys that are made here, in every format and however they are written; and what only looks like them.
+
 use super::super::HandKind;
 use super::super::der::tests as made;
 use super::super::testing::{check_bounds, found_by, random_bytes};
@@ -119,16 +121,18 @@ fn putty_and_xml() {
 #[test]
 fn what_is_no_private_key() {
     let bytes = random_bytes(300);
+    let prose = "some words of prose ".repeat(40);
+    let program = "let parsed = text(x); ".repeat(40);
     for text in [
         pem("PUBLIC KEY", &bytes, "", "\n"),
         pem("CERTIFICATE", &bytes, "", "\n"),
         pem("RSA PUBLIC KEY", &bytes, "", "\n"),
         "-----BEGIN RSA PRIVATE KEY-----".to_owned(),
-        "if text.starts_with(\"-----BEGIN PRIVATE KEY-----\") && text.ends_with(\"-----END PRIVATE KEY-----\")".to_owned(),
+        "begins(\"-----BEGIN PRIVATE KEY-----\") && ends(\"-----END PRIVATE KEY-----\")".to_owned(),
         "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----".to_owned(),
         "PuTTY-User-Key-File-2: ssh-rsa".to_owned(),
-        format!("the heading -----BEGIN RSA PRIVATE KEY----- and then {}", "some words of prose ".repeat(40)),
-        format!("\"-----BEGIN EC PRIVATE KEY-----\" {} \"-----END EC PRIVATE KEY-----\"", "let parsed = text(x); ".repeat(40)),
+        format!("the heading -----BEGIN RSA PRIVATE KEY----- and then {prose}"),
+        format!("-----BEGIN EC PRIVATE KEY-----\" {program} \"-----END EC PRIVATE KEY-----"),
     ] {
         check(&text, None);
     }
@@ -156,7 +160,8 @@ proptest! {
         let at = at % key.len();
         key[at] = byte;
         found_by(HandKind::PrivateKey, &key);
-        let text = format!("PuTTY-User-Key-File-2: {body}\nEncryption: {body}\nPrivate-Lines: 1\n{body}\nPrivate-MAC: {body}");
+        let head = format!("PuTTY-User-Key-File-2: {body}\nEncryption: {body}\nPrivate-Lines: 1\n");
+        let text = format!("{head}{body}\nPrivate-MAC: {body}");
         found_by(HandKind::PrivateKey, text.as_bytes());
         found_by(HandKind::PrivateKey, format!("<RSAKeyValue><Modulus>{body}<D>{body}</D></RSAKeyValue>").as_bytes());
     }

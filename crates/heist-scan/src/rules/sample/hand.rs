@@ -7,11 +7,11 @@ use heist::XorShift64;
 
 const LETTERS_AND_DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Marks that mean nothing special in quotes, in YAML, in a shell or in a connection string.
-const MARKS: &[u8] = b"#!*+";
+/// Marks that mean nothing special in quotes, in YAML or in a connection string, and are no mask either.
+const MARKS: &[u8] = b"#!";
 
 /// Marks that need no escaping in a URL.
-const MARKS_OF_URLS: &[u8] = b"!*-_";
+const MARKS_OF_URLS: &[u8] = b"!-_";
 
 /// A secret of this kind.
 pub(super) fn generate(kind: HandKind, rng: &mut XorShift64) -> String {
@@ -30,7 +30,8 @@ pub(super) fn generate(kind: HandKind, rng: &mut XorShift64) -> String {
     }
 }
 
-/// Letters of both cases, digits and some of the marks, at least one of each kind, and a letter at both ends.
+/// Letters of both cases, digits and some of the marks, at least one of each kind, no two marks side by side, and a
+/// letter at both ends.
 fn mixed(length: usize, marks: &[u8], rng: &mut XorShift64) -> String {
     loop {
         let text: String = (0..length)
@@ -47,7 +48,9 @@ fn mixed(length: usize, marks: &[u8], rng: &mut XorShift64) -> String {
             && has(u8::is_ascii_digit)
             && (marks.is_empty() || has(u8::is_ascii_punctuation));
         let letter = |character: char| character.is_ascii_alphabetic();
-        if every_kind && text.starts_with(letter) && text.ends_with(letter) {
+        let mark = |byte: &u8| byte.is_ascii_punctuation();
+        let apart = !text.as_bytes().windows(2).any(|pair| pair.iter().all(mark));
+        if every_kind && apart && text.starts_with(letter) && text.ends_with(letter) {
             return text;
         }
     }

@@ -196,7 +196,8 @@ fn needs_translation(pattern: &str) -> bool {
     in_class
 }
 
-/// How long the repetition at the beginning of `text` is: `{n}`, `{n,}` or `{n,m}` without leading zeros. 0: it is none.
+/// How long the repetition at the beginning of `text` is: `{n}`, `{n,}` or `{n,m}` without leading zeros. 0: it is
+/// none.
 fn repetition(text: &str) -> usize {
     let number = |text: &str| {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();

@@ -110,9 +110,7 @@ impl Avx2 {
                     &padded
                 }
             };
-            let (first, first_class) = self.look(step, 0);
-            let (second, second_class) = self.look(step, VECTOR);
-            let mut windows = u64::from(first) | u64::from(second) << VECTOR;
+            let (mut windows, class) = self.look(step);
             while windows != 0 {
                 let window = at + windows.trailing_zeros() as usize;
                 windows &= windows - 1;
@@ -120,7 +118,7 @@ impl Avx2 {
                     self.tables.anywhere.look_up(text, window, &owned, found);
                 }
             }
-            let mut reached = runs.step(u64::from(first_class) | u64::from(second_class) << VECTOR);
+            let mut reached = runs.step(class);
             while reached != 0 {
                 let twelfth = at + reached.trailing_zeros() as usize;
                 reached &= reached - 1;
@@ -134,28 +132,30 @@ impl Avx2 {
         }
     }
 
-    /// For 32 positions: where a bucket is left, and which bytes are letters or digits.
+    /// Where a bucket is left, and which bytes are letters or digits.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn look(&self, step: &[u8; STEP_READS], from: usize) -> (u32, u32) {
+    fn look(&self, step: &[u8; STEP_READS]) -> (u64, u64) {
         let zero = _mm256_setzero_si256();
-        let mut left = [zero; GROUPS];
-        let mut class = zero;
+        // Both vectors at once, so that each table is loaded once.
+        let mut left = [[zero; 2]; GROUPS];
+        let mut class = [zero; 2];
         for byte in 0..4 {
-            let (low, high) = halves(load(step, from + byte));
+            let halves = [halves(load(step, byte)), halves(load(step, VECTOR + byte))];
             if byte == 0 {
-                class = look_up(&self.class, low, high);
+                class = look_up(&self.class, halves);
             }
             for (left, group) in left.iter_mut().zip(&self.groups) {
-                let buckets = look_up(&group[byte], low, high);
-                *left = if byte == 0 { buckets } else { _mm256_and_si256(*left, buckets) };
+                let buckets = look_up(&group[byte], halves);
+                for (left, buckets) in left.iter_mut().zip(buckets) {
+                    *left = if byte == 0 { buckets } else { _mm256_and_si256(*left, buckets) };
+                }
             }
         }
-        let mut any = left[0];
-        for more in &left[1..] {
-            any = _mm256_or_si256(any, *more);
-        }
-        (is_not_zero(any), is_not_zero(class))
+        let any = left.into_iter().reduce(|all, more| {
+            [_mm256_or_si256(all[0], more[0]), _mm256_or_si256(all[1], more[1])]
+        });
+        (is_not_zero(any.unwrap_or([zero; 2])), is_not_zero(class))
     }
 
     /// Whether the run that begins at `begin` has a digit among the bytes that are looked at.
@@ -168,16 +168,11 @@ impl Avx2 {
             return begins_run(text, begin);
         };
         const { assert!(RUN_BYTES_SEEN == STEP) };
-        let class = |from| {
-            let (low, high) = halves(load(bytes, from));
-            let class = look_up(&self.class, low, high);
-            let digit = _mm256_and_si256(class, _mm256_set1_epi8(DIGIT as i8));
-            (u64::from(is_not_zero(class)), u64::from(is_not_zero(digit)))
-        };
-        let ((first, first_digits), (second, second_digits)) = (class(0), class(VECTOR));
-        let (run, digits) = (first | second << VECTOR, first_digits | second_digits << VECTOR);
+        let class = look_up(&self.class, [halves(load(bytes, 0)), halves(load(bytes, VECTOR))]);
+        let digit = _mm256_set1_epi8(DIGIT as i8);
+        let digits = is_not_zero(class.map(|class| _mm256_and_si256(class, digit)));
         // The lowest ones in a row.
-        let len = run.trailing_ones();
+        let len = is_not_zero(class).trailing_ones();
         let in_run = if len == 64 { u64::MAX } else { (1 << len) - 1 };
         digits & in_run != 0
     }
@@ -214,21 +209,25 @@ fn halves(bytes: __m256i) -> (__m256i, __m256i) {
     (_mm256_and_si256(bytes, mask), _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), mask))
 }
 
+/// What a table has for the low and the high half of each byte.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn look_up(tables: &ByHalves, low: __m256i, high: __m256i) -> __m256i {
-    // SAFETY: a `Shuffle` is 32 bytes, aligned to 32.
+fn look_up(tables: &ByHalves, halves: [(__m256i, __m256i); 2]) -> [__m256i; 2] {
+    // SAFETY: a `Shuffle` is the 32 bytes that are read.
     let table = |shuffle: &Shuffle| unsafe { _mm256_loadu_si256(shuffle.0.as_ptr().cast()) };
-    let by_low = _mm256_shuffle_epi8(table(&tables.low), low);
-    let by_high = _mm256_shuffle_epi8(table(&tables.high), high);
-    _mm256_and_si256(by_low, by_high)
+    let (by_low, by_high) = (table(&tables.low), table(&tables.high));
+    halves.map(|(low, high)| {
+        _mm256_and_si256(_mm256_shuffle_epi8(by_low, low), _mm256_shuffle_epi8(by_high, high))
+    })
 }
 
 /// A bit for each byte that is not zero.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn is_not_zero(bytes: __m256i) -> u32 {
-    !(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())) as u32)
+fn is_not_zero(bytes: [__m256i; 2]) -> u64 {
+    let zeros = bytes
+        .map(|bytes| _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())) as u32);
+    !(u64::from(zeros[0]) | u64::from(zeros[1]) << VECTOR)
 }
 
 /// Follows runs over steps: for each position, whether it and the 1, 3, 7 or 11 before it are letters or digits.

@@ -21,6 +21,7 @@ use scalar::Scalar;
 use table::Table;
 
 use super::literal::{Literal, WINDOW_BYTES};
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -129,9 +130,10 @@ impl Tables {
                     gate_max = gate_max.max(*gate);
                     at_runs.push((number, literal.clone(), window_at));
                 }
-                _ => anywhere.push((number, literal.clone(), literal.window())),
+                _ => anywhere.push((number, literal.clone(), 0)),
             }
         }
+        share_windows(&mut anywhere);
         Self { anywhere: Table::new(anywhere), at_runs: Table::new(at_runs), gate_max }
     }
 
@@ -150,6 +152,35 @@ impl Tables {
                 self.at_runs.look_up(text, window, owned, found);
             }
         }
+    }
+}
+
+/// A literal takes a window that another has already, if it is not much more common than its own rarest: the fewer
+/// windows there are, the less is taken for one.
+const MUCH_MORE_COMMON: f64 = 2.0;
+
+/// Chooses the window of each literal.
+fn share_windows(literals: &mut [(u16, Literal, usize)]) {
+    // Those with the least choice first.
+    let mut order: Vec<usize> = (0..literals.len()).collect();
+    order.sort_by_key(|&index| literals[index].1.len());
+    let mut taken = HashSet::new();
+    for index in order {
+        let (_, literal, window_at) = &mut literals[index];
+        let window = |at: usize| {
+            let bytes = &literal.bytes()[at..literal.len().min(at + WINDOW_BYTES)];
+            bytes.iter().map(|byte| byte.byte | 0x20).collect::<Vec<u8>>()
+        };
+        let (rarest, least) = literal.rarest_window();
+        let shared = literal
+            .windows()
+            .filter(|(at, frequency)| {
+                *frequency <= least * MUCH_MORE_COMMON && taken.contains(&window(*at))
+            })
+            .min_by(|left, right| left.1.total_cmp(&right.1));
+        let at = shared.map_or(rarest, |(at, _)| at);
+        taken.insert(window(at));
+        *window_at = at;
     }
 }
 
