@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn exit_codes_say_what_came_of_it() {
@@ -346,7 +346,8 @@ fn trace_and_stats_are_there_when_asked_for() {
     assert!(errors(&output).contains("findings    1 reported"), "{}", errors(&output));
     let trace: serde_json::Value =
         serde_json::from_slice(&fs::read(trace).expect("it was written")).expect("valid JSON");
-    assert!(trace.is_array() || trace.is_object());
+    let events = trace.get("traceEvents").unwrap_or(&trace).as_array().expect("a list");
+    assert!(!events.is_empty(), "{trace}");
 }
 
 #[test]
@@ -370,19 +371,4 @@ fn the_network_is_never_used() {
     let network: Vec<&str> =
         calls.lines().filter(|line| line.contains('(') && !line.contains("+++")).collect();
     assert!(network.is_empty(), "{network:?}");
-}
-
-#[test]
-fn it_starts_fast() {
-    let scene = Scene::new();
-    let mut best = Duration::MAX;
-    for _ in 0..5 {
-        let started = Instant::now();
-        let mut command = plain();
-        command.args(["scan", "--no-config"]).arg(scene.tree());
-        assert_eq!(code(&run(command)), 0);
-        best = best.min(started.elapsed());
-    }
-    // Generous: this is a build without optimisation on a busy machine. What is measured is in the benchmarks.
-    assert!(best < Duration::from_secs(5), "{best:?}");
 }

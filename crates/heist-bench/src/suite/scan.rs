@@ -43,7 +43,7 @@ pub(crate) struct Options {
     /// all of the former if none is given.
     #[arg(value_name = "TREE")]
     trees: Vec<OsString>,
-    /// Trees a tenth as big, no large file, and 3 rounds.
+    /// Trees a tenth as big (but for tokens and letter), no large file, and 3 rounds.
     #[arg(long)]
     quick: bool,
     /// Timed runs of every contender on every tree; 7 if not given.
