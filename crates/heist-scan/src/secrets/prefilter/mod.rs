@@ -172,13 +172,14 @@ impl Tables {
                 self.at_runs.look_up(text, window, owned, found);
             }
         }
-        if found.anchors.len() > known {
-            // One of three bytes is found four bytes before a run, too.
-            let mut number = 0;
-            found.anchors.retain(|hit| {
-                number += 1;
-                number <= known || hit.at + self.gates[usize::from(hit.literal)] == run
-            });
+        // One of three bytes is found four bytes before a run, too.
+        let mut next = known;
+        while let Some(hit) = found.anchors.get(next) {
+            if hit.at + self.gates[usize::from(hit.literal)] == run {
+                next += 1;
+            } else {
+                found.anchors.swap_remove(next);
+            }
         }
     }
 }
