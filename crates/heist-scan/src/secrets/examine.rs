@@ -8,7 +8,7 @@ use super::boundary::begins_word;
 use super::pattern::LazyRegex;
 use super::plan::Use;
 use super::prefilter::Candidates;
-use super::rule::{Found, Surroundings};
+use super::rule::{Found, KEYWORD_REACH, Surroundings};
 use crate::confidence::Confidence;
 use crate::hand::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
 use regex_automata::meta::Cache;
@@ -87,7 +87,7 @@ impl Examiner {
                 self.look_around(detector, text, at, rule, after_min, after_max);
             }
             Use::Near { rule } => {
-                let reach = detector.rules[rule as usize].rule.max_length;
+                let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
                 let window = at.saturating_sub(reach)..(at + reach).min(text.bytes.len());
                 self.look_in(detector, text, rule, window, |_| true);
             }

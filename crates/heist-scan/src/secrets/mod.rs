@@ -42,7 +42,7 @@ use literal::LITERAL_BYTES_MAX;
 use pattern::LazyRegex;
 use plan::{Plan, Use};
 use prefilter::{Placed, Prefilter, Table};
-use rule::{ActiveRule, LINE_REACH};
+use rule::{ActiveRule, KEYWORD_REACH, LINE_REACH};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -167,11 +167,12 @@ fn overlap(rules: &[Rule], plan: &Plan, decode: bool) -> Overlap {
             Use::Regex { rule, after_max, .. } => {
                 let longest = plan.longest[rule as usize];
                 let rule = &rules[rule as usize];
-                let keyword = if rule.keywords.is_empty() { 0 } else { rule.max_length };
+                let keyword = if rule.keywords.is_empty() { 0 } else { KEYWORD_REACH };
                 at_least(after_max.unwrap_or(longest) + keyword, longest + keyword);
             }
             Use::Near { rule } => {
-                let reach = 2 * rules[rule as usize].max_length;
+                // The match is as far away as its keyword, and its keyword as far from it again.
+                let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize];
                 at_least(reach, reach);
             }
             Use::Hand { kind, .. } => at_least(kind.reach().before, kind.reach().after),

@@ -9,6 +9,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
+/// How far from a match its rule's keyword may be.
+pub(crate) const KEYWORD_REACH: usize = 1024;
+
 /// How much of a line around a match is looked at.
 pub(crate) const LINE_REACH: usize = 512;
 
@@ -81,7 +84,7 @@ impl ActiveRule {
         let near = |part: &[u8]| {
             self.rule.keywords.iter().any(|keyword| contains(part, keyword.as_bytes()))
         };
-        let reach = self.rule.max_length;
+        let reach = KEYWORD_REACH;
         near(&text[whole.clone()])
             || near(&text[whole.start.saturating_sub(reach)..(whole.end + reach).min(text.len())])
     }

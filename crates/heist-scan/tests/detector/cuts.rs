@@ -31,9 +31,11 @@ pub(crate) fn objects(
             let rule = rules[rule];
             let mut rng = XorShift64::new(seed);
             let text = match rule.id.as_str() {
-                "everywhere" => "x 1234-56789-012345 y".to_owned(),
-                "near-a-keyword" => "keyword: see 0123456789ABCDEF01234567".to_owned(),
-                "far-in" => "my.zorbtech_key = abcdefghij0123456789".to_owned(),
+                "everywhere" => format!("x 4839-{:05}-927461 y", seed % 100_000),
+                "near-a-keyword" => {
+                    format!("keyword: see {:024X}", u128::from(seed) * 3_141_592_653)
+                }
+                "far-in" => format!("my.zorbtech_key = {seed:020}"),
                 _ if rule.examples.is_empty() => String::new(),
                 _ => {
                     let example = example.get(&rule.examples);

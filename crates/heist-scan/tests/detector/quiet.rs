@@ -49,7 +49,8 @@ fn random_letters_and_digits_have_no_secrets() {
 #[test]
 fn english_has_no_secrets() {
     // Words of every kind, among them those that secrets are named by.
-    let words: Vec<&str> = "the of and a to in is was he for it with as his on be at by had not are but from or have an \
+    let words: Vec<&str> = "the \
+        of and a to in is was he for it with as his on be at by had not are but from or have an \
         they which one you were her all she there would their we him been has when who will more no \
         if out so said what up its about into than them can only other new some could time these two \
         may then do first any my now such like our over man me even most made after also did many \
