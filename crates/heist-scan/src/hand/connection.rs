@@ -204,7 +204,9 @@ fn name_before(near: &[u8], equals: usize) -> &[u8] {
 }
 
 fn ends_with_word(name: &[u8], word: &str) -> bool {
+    // The last letter tells most words apart, and costs the least.
     name.len() >= word.len()
+        && name.last().map(u8::to_ascii_lowercase) == word.as_bytes().last().copied()
         && name[name.len() - word.len()..].eq_ignore_ascii_case(word.as_bytes())
         && (name.len() == word.len() || name[name.len() - word.len() - 1] == b' ')
 }
