@@ -186,6 +186,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn headers_in_a_row_are_no_token() {
+        for header in [HEADER, r#"{"alg":"RS256"}"#] {
+            let header = URL_SAFE_NO_PAD.encode(header);
+            let claims = URL_SAFE_NO_PAD.encode(CLAIMS);
+            for text in [format!("{header}.").repeat(9), format!("{header}.{claims}.").repeat(9)] {
+                assert_eq!(found_by(HandKind::Jwt, text.as_bytes()), [], "{text}");
+            }
+        }
+    }
+
     const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
     const CLAIMS: &str = r#"{"sub":"joe","iat":1516239022,"scope":["a","b"]}"#;
 

@@ -92,6 +92,12 @@ pub(super) enum Alphabet {
     Text,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// The sum of how many bytes each search for an end was allowed to look at: what tests bound.
+    pub(super) static MAY_LOOK_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Why there is no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoValue {
@@ -111,6 +117,8 @@ pub(super) fn end_of_value(
 ) -> Result<usize, NoValue> {
     let text = window.text;
     let limit = text.len().min(begin + length_max + 1);
+    #[cfg(test)]
+    MAY_LOOK_AT.set(MAY_LOOK_AT.get() + limit.saturating_sub(begin));
     let within = |class: fn(u8) -> bool| {
         let length = text[begin..limit].iter().position(|&byte| !class(byte));
         match length.unwrap_or(limit - begin) {
