@@ -14,7 +14,7 @@
 
 use super::name;
 use super::operator::{self, Left};
-use super::value::{self, Alphabet};
+use super::value::{self, Alphabet, NoValue};
 use super::{Reach, Window};
 use std::ops::Range;
 
@@ -89,15 +89,36 @@ pub(crate) fn from_value_within(window: &Window<'_>, before_max: usize) -> Optio
 /// ```
 #[must_use]
 pub fn from_key(window: &Window<'_>) -> Option<Assignment> {
-    let found = after_key(window, Alphabet::Token)?;
+    // An inner assignment, whose value ends where this one's does.
+    if key_as_value(&window.text[window.at..]).is_some() {
+        return None;
+    }
+    let found = after_key(window, Alphabet::Token, value::VALUE_LENGTH_MAX)?;
     let nested = found.value.clone().skip(1).any(|begin| {
         window.text[begin - 1] == b'=' && assignment_at(window, begin, Alphabet::Token).is_some()
     });
     (!nested).then_some(found)
 }
 
-/// As [`from_key`], with values of any alphabet, whatever is in them.
-pub(super) fn after_key(window: &Window<'_>, alphabet: Alphabet) -> Option<Assignment> {
+/// The second key of `key=key=value`, in a text that begins with the first or within it.
+pub(super) fn key_as_value(text: &[u8]) -> Option<&[u8]> {
+    let key_length = |text: &[u8]| {
+        let near = text.iter().take(name::KEY_LENGTH_MAX);
+        near.take_while(|&&byte| value::is_key(byte)).count()
+    };
+    let inner = text[key_length(text)..].strip_prefix(b"=")?;
+    let (inner, after) = inner.split_at(key_length(inner));
+    // With nothing after it, the second `=` is the first one's value's last letter, as in base64.
+    let is_set = matches!(after, [b'=', next, ..] if value::is_bare(*next) && *next != b'=');
+    (is_set && inner.last()?.is_ascii_alphanumeric()).then_some(inner)
+}
+
+/// As [`from_key`], with values of any alphabet and of at most `length_max` bytes, whatever is in them.
+pub(super) fn after_key(
+    window: &Window<'_>,
+    alphabet: Alphabet,
+    length_max: usize,
+) -> Option<Assignment> {
     let text = window.text;
     let at = window.at;
     let limit = text.len().min(at + KEY_TO_VALUE_MAX);
@@ -107,44 +128,66 @@ pub(super) fn after_key(window: &Window<'_>, alphabet: Alphabet) -> Option<Assig
     {
         return None;
     }
+    let text = &text[..limit];
     let mut missed = 0;
     let mut line_ends = 0;
-    let mut before = *text.get(at)?;
-    for (begin, &byte) in text[..limit].iter().enumerate().skip(at + 1) {
+    let mut begin = at;
+    while let Some(step) = text[begin..].iter().position(|&byte| value::is_edge(byte)) {
+        let before = text[begin + step];
+        begin += step + 1;
+        let byte = *text.get(begin)?;
         let could_begin = match before {
             b'"' | b'\'' | b'`' => alphabet == Alphabet::Text || value::is_token(byte),
             b' ' | b'\t' => {
                 value::is_token(byte) && !matches!(byte, b'=' | b':' | b'|' | b'?' | b'#')
             }
             b'=' | b'>' => value::is_token(byte) && !matches!(byte, b'=' | b'>'),
-            _ => false,
+            _ => {
+                // One: a value on the line after its key. Two: another statement.
+                line_ends += 1;
+                if line_ends == 2 {
+                    return None;
+                }
+                false
+            }
         };
-        if could_begin {
-            let found = assignment_at(window, begin, alphabet);
-            if let Some(found) = found.filter(|found| found.key.contains(&at)) {
-                return Some(found);
-            }
-            missed += 1;
-            if missed == BEGINNINGS_MAX {
-                return None;
+        if !could_begin {
+            continue;
+        }
+        // The key first: another one's value need not be searched for its end.
+        let left = operator::key_before(window, begin).filter(|left| left.key.contains(&at));
+        if let Some(left) = left {
+            match value_of(window, begin, left, alphabet, length_max) {
+                Ok(found) => return Some(found),
+                // Or else a line of nothing but keys would be searched again from each of them on.
+                Err(NoValue::TooLong) => return None,
+                Err(NoValue::NoLiteral) => {}
             }
         }
-        if byte == b'\n' {
-            // One: a value on the line after its key. Two: another statement.
-            line_ends += 1;
-            if line_ends == 2 {
-                return None;
-            }
+        missed += 1;
+        if missed == BEGINNINGS_MAX {
+            return None;
         }
-        before = byte;
     }
     None
 }
 
 /// The assignment whose value begins at `begin`.
 fn assignment_at(window: &Window<'_>, begin: usize, alphabet: Alphabet) -> Option<Assignment> {
-    let Left { key, opening } = operator::key_before(window, begin)?;
-    let end = value::end_of_value(window, begin, opening, alphabet)?;
+    let left = operator::key_before(window, begin)?;
+    value_of(window, begin, left, alphabet, value::VALUE_LENGTH_MAX).ok()
+}
+
+/// The assignment of what begins at `begin` to the key on its left.
+fn value_of(
+    window: &Window<'_>,
+    begin: usize,
+    left: Left,
+    alphabet: Alphabet,
+    length_max: usize,
+) -> Result<Assignment, NoValue> {
+    let Left { key, opening } = left;
+    let end = value::end_of_value(window, begin, opening, alphabet, length_max)?;
     let quoted = matches!(opening, value::Opening::Quote { .. });
     if !quoted {
         // `key: Type = value` and `Authorization: Bearer value`: the first word is not it.
@@ -152,10 +195,10 @@ fn assignment_at(window: &Window<'_>, begin: usize, alphabet: Alphabet) -> Optio
         let next = rest.by_ref().find(|&byte| !value::is_space(byte));
         let spaced = window.text.get(end).is_some_and(|&byte| value::is_space(byte));
         if spaced && (next == Some(b'=') || operator::is_scheme(&window.text[begin..end])) {
-            return None;
+            return Err(NoValue::NoLiteral);
         }
     }
-    Some(Assignment { key, value: begin..end, quoted })
+    Ok(Assignment { key, value: begin..end, quoted })
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::url;
 use super::{Hit, Reach, Trigger, Window};
 use crate::confidence::Confidence;
 use crate::noise::Noise;
+use memchr::{memchr3, memmem, memrchr3};
 use std::ops::Range;
 
 pub(super) const TRIGGERS: &[Trigger] = &[
@@ -103,13 +104,14 @@ fn by_url(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
 
 /// The text around a position that is in the same string: up to quotes and the ends of the line.
 fn surroundings(text: &[u8], at: usize) -> Range<usize> {
-    let ends = |byte: &u8| matches!(byte, b'"' | b'`' | b'\n' | b'\r' | b'<' | b'>');
     let leftmost = at.saturating_sub(PARTS_WITHIN);
     let rightmost = text.len().min(at + PARTS_WITHIN);
-    let begin =
-        text[leftmost..at].iter().rposition(ends).map_or(leftmost, |found| leftmost + found + 1);
-    let end = text[at..rightmost].iter().position(ends).map_or(rightmost, |found| at + found);
-    begin..end
+    let (before, after) = (&text[leftmost..at], &text[at..rightmost]);
+    // The later of two answers before it, and the earlier of two after it.
+    let begin = memrchr3(b'"', b'`', b'\n', before).max(memrchr3(b'\r', b'<', b'>', before));
+    let end = memchr3(b'"', b'`', b'\n', after).unwrap_or(after.len());
+    let end = memchr3(b'\r', b'<', b'>', &after[..end]).unwrap_or(end);
+    begin.map_or(leftmost, |found| leftmost + found + 1)..at + end
 }
 
 /// `Password=...` among other parts.
@@ -161,21 +163,25 @@ fn by_parts(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
 /// The host that a connection string names; `None` if it is no connection string.
 fn host_of_parts(near: &[u8], password_at: usize) -> Option<&[u8]> {
     let mut host = None;
-    let mut others = 0;
+    let mut has_others = false;
     for at in memchr::memchr_iter(b'=', near).take(PARTS_MAX) {
         let name = name_before(near, at);
-        if HOSTS.iter().any(|known| ends_with_word(name, known)) {
-            host = host.or(Some(value_after(near, at + 1)));
-        } else if OTHERS.iter().any(|known| ends_with_word(name, known)) {
-            others += 1;
+        if name.eq_ignore_ascii_case(b"password") || name.eq_ignore_ascii_case(b"pwd") {
+            continue;
         }
-    }
-    if host.is_some() && others > 0 {
-        return host;
+        // The first host counts. No name is both a host's and another part's.
+        if host.is_none() && HOSTS.iter().any(|known| ends_with_word(name, known)) {
+            host = Some(value_after(near, at + 1));
+        } else if !has_others && OTHERS.iter().any(|known| ends_with_word(name, known)) {
+            has_others = true;
+        }
+        if has_others && host.is_some() {
+            return host;
+        }
     }
     // `jdbc:mysql://host/db?user=...&password=...`
     let before = &near[..password_at];
-    if let Some(begin) = before.windows(3).position(|part| part == b"://") {
+    if let Some(begin) = memmem::find(before, b"://") {
         let named = before.windows(5).any(|part| part.eq_ignore_ascii_case(b"jdbc:")) || {
             let scheme = before[..begin]
                 .iter()
@@ -204,7 +210,9 @@ fn name_before(near: &[u8], equals: usize) -> &[u8] {
 }
 
 fn ends_with_word(name: &[u8], word: &str) -> bool {
+    // The last letter tells most words apart, and costs the least.
     name.len() >= word.len()
+        && name.last().map(u8::to_ascii_lowercase) == word.as_bytes().last().copied()
         && name[name.len() - word.len()..].eq_ignore_ascii_case(word.as_bytes())
         && (name.len() == word.len() || name[name.len() - word.len() - 1] == b' ')
 }

@@ -46,7 +46,7 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     let judged = if named.encrypts {
         encrypted(window, header.end + 1)
     } else {
-        signed(window, header.end + 1, &named)
+        signed(window, header, &named)
     };
     let Some((end, confidence, reason)) = judged else { return };
     let whole = window.at..end;
@@ -104,9 +104,10 @@ impl Header {
 
 type Judged = (usize, Confidence, &'static str);
 
-/// The claims and the signature, of which the claims begin at `begin`.
-fn signed(window: &Window<'_>, begin: usize, header: &Header) -> Option<Judged> {
+/// The claims and the signature, which follow the header `encoded`.
+fn signed(window: &Window<'_>, encoded: Range<usize>, header: &Header) -> Option<Judged> {
     let text = window.text;
+    let begin = encoded.end + 1;
     let claims = part(window, begin)?;
     // An object begins with a brace, and so its encoding with this letter.
     if text.get(begin) != Some(&b'e') || text.get(claims.end) != Some(&b'.') {
@@ -114,6 +115,10 @@ fn signed(window: &Window<'_>, begin: usize, header: &Header) -> Option<Judged> 
     }
     let signature = part(window, claims.end + 1)?;
     if signature.is_empty() && !header.unsigned {
+        return None;
+    }
+    // Headers or claims in a row, which nobody signed.
+    if text[signature.clone()] == text[encoded] || text[signature.clone()] == text[claims.clone()] {
         return None;
     }
     let claims = URL_SAFE_NO_PAD.decode(&text[claims]).ok()?;
@@ -178,6 +183,17 @@ mod tests {
         assert_eq!(found.first().map(|hit| hit.confidence), expected, "{text}: {found:?}");
         if let Some(hit) = found.first() {
             assert_eq!(&text[hit.secret.clone()], token);
+        }
+    }
+
+    #[test]
+    fn headers_in_a_row_are_no_token() {
+        for header in [HEADER, r#"{"alg":"RS256"}"#] {
+            let header = URL_SAFE_NO_PAD.encode(header);
+            let claims = URL_SAFE_NO_PAD.encode(CLAIMS);
+            for text in [format!("{header}.").repeat(9), format!("{header}.{claims}.").repeat(9)] {
+                assert_eq!(found_by(HandKind::Jwt, text.as_bytes()), [], "{text}");
+            }
         }
     }
 

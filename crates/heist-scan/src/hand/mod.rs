@@ -43,6 +43,7 @@ mod words;
 
 use crate::rules::HandKind;
 pub use assignment::{ASSIGNMENT_REACH, Assignment};
+pub use pem::canonical_key;
 
 use crate::confidence::Confidence;
 use crate::noise::Noise;

@@ -7,7 +7,7 @@
 //! Not guaranteed: passwords with spaces in them, and such that are no more than one word. A word is either not
 //! reported, or with low confidence.
 
-use super::assignment::{Assignment, after_key};
+use super::assignment::{Assignment, after_key, key_as_value};
 use super::key_words;
 use super::shape::{self, Shape};
 use super::value::{Alphabet, is_key};
@@ -36,10 +36,11 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
         return;
     }
     // A key ends soon after the word that names the password.
-    if rest.iter().take(KEY_REST_MAX + 1).take_while(|&&byte| is_key(byte)).count() > KEY_REST_MAX {
+    let key_rest = rest.iter().take(KEY_REST_MAX + 1).take_while(|&&byte| is_key(byte)).count();
+    if key_rest > KEY_REST_MAX || is_set_to_key(rest, key_rest) {
         return;
     }
-    let Some(found) = after_key(window, Alphabet::Text) else { return };
+    let Some(found) = after_key(window, Alphabet::Text, LENGTH_MAX) else { return };
     if !(LENGTH_MIN..=LENGTH_MAX).contains(&found.value.len()) {
         return;
     }
@@ -53,6 +54,23 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     let Some((confidence, reason)) = judge(value) else { return };
     let whole = found.key.start.min(found.value.start)..found.value.end;
     hits.push(Hit { whole, secret: found.value, confidence, reason: reason.into() });
+}
+
+/// Whether the value is an assignment of its own, in which the password is found: `line=password=...`, `pwd:pwd:...`.
+/// Text of nothing else is refused here, before anything is searched for.
+fn is_set_to_key(rest: &[u8], key_rest: usize) -> bool {
+    let repeats = || {
+        let (first, second) = rest.split_at_checked(key_rest + 1)?;
+        Some(matches!(first.last(), Some(b'=' | b':')) && second.starts_with(first))
+    };
+    key_as_value(rest).is_some_and(|key| ends_with_password(key)) || repeats() == Some(true)
+}
+
+/// As `is_code` has them.
+fn ends_with_password(key: &[u8]) -> bool {
+    [&b"password"[..], b"passwd", b"pwd"].iter().any(|name| {
+        key.len() >= name.len() && key[key.len() - name.len()..].eq_ignore_ascii_case(name)
+    })
 }
 
 /// Without quotes: whether what stands around it is configuration and not code.

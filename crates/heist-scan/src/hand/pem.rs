@@ -13,6 +13,8 @@ pub(super) const BEGIN: &[u8] = b"-----BEGIN ";
 pub(super) const DASHES: &[u8] = b"-----";
 const END: &[u8] = b"-----END ";
 
+pub(super) const OPENPGP: &[u8] = b"PGP PRIVATE KEY BLOCK";
+
 /// A run of base64 that is shorter is no line, or the last one.
 const LINE_LENGTH_MIN: usize = 24;
 
@@ -48,6 +50,41 @@ pub(super) fn end(text: &[u8], begin: usize, label: &[u8]) -> (usize, Option<usi
     let after = rest[body..].strip_prefix(END).and_then(|after| after.strip_prefix(label));
     let closed = after.is_some_and(|after| after.starts_with(DASHES));
     (begin + body, closed.then_some(begin + body + END.len() + label.len() + DASHES.len()))
+}
+
+/// The bytes that a private key's block in PEM stands for (DER, or the form of OpenSSH or OpenPGP), however the block is
+/// written: with LF or CRLF, indented, with `\\n` for its line ends, or on one line. So it tells whether two blocks hold
+/// the same key.
+///
+/// `None` if it is no such block from `-----BEGIN` to `-----END`, or what is in it does not decode. What the bytes are is
+/// not checked. An encrypted block's headers (`DEK-Info`) are not among them.
+///
+/// ```
+/// use heist_scan::hand::canonical_key;
+///
+/// let block = |line_end: &str| {
+///     let label = ["PRIVATE", "KEY"].join(" ");
+///     ["-----BEGIN ", &label, "-----", line_end, "aGVp", line_end, "c3Q=", line_end, "-----END ", &label, "-----"].concat()
+/// };
+/// for line_end in ["\n", "\r\n", "\n    ", "\\n", " "] {
+///     assert_eq!(canonical_key(block(line_end).as_bytes()).as_deref(), Some(&b"heist"[..]));
+/// }
+/// ```
+#[must_use]
+pub fn canonical_key(block: &[u8]) -> Option<Vec<u8>> {
+    let label = label(block)?;
+    if !is_private(label) {
+        return None;
+    }
+    let begin = BEGIN.len() + label.len() + DASHES.len();
+    let (body_end, end) = end(block, begin, label);
+    end?;
+    Body::read(&block[begin..body_end]).decoded().filter(|bytes| !bytes.is_empty())
+}
+
+/// Whether a block with this label is a private key.
+pub(super) fn is_private(label: &[u8]) -> bool {
+    label.ends_with(b"PRIVATE KEY") || label == OPENPGP
 }
 
 /// A body, cleaned.

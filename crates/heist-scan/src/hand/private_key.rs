@@ -28,8 +28,6 @@ pub(super) const REACH: Reach = Reach { before: 0, after: 16 * 1024 };
 /// Less is no key: the smallest has 32 bytes and a frame.
 const BODY_LENGTH_MIN: usize = 56;
 
-const OPENPGP: &[u8] = b"PGP PRIVATE KEY BLOCK";
-
 type Judged = (Range<usize>, Confidence, Cow<'static, str>);
 
 pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
@@ -56,7 +54,7 @@ fn described(key: &Key) -> String {
 /// A block with `-----BEGIN` and `-----END`.
 fn block(rest: &[u8]) -> Option<Judged> {
     let label = pem::label(rest)?;
-    if !label.ends_with(b"PRIVATE KEY") && label != OPENPGP {
+    if !pem::is_private(label) {
         return None;
     }
     let begin = pem::BEGIN.len() + label.len() + pem::DASHES.len();
@@ -74,7 +72,7 @@ fn block(rest: &[u8]) -> Option<Judged> {
         return Some((0..end, Confidence::Medium, "a private key, encrypted".into()));
     }
     let key = body.decoded().and_then(|bytes| match label {
-        OPENPGP => body.checksum_holds(&bytes).then(|| der::parse_openpgp(&bytes))?,
+        pem::OPENPGP => body.checksum_holds(&bytes).then(|| der::parse_openpgp(&bytes))?,
         b"OPENSSH PRIVATE KEY" => der::parse_openssh(&bytes),
         _ => der::parse(&bytes),
     });

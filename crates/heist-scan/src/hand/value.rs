@@ -15,6 +15,8 @@ const TOKEN: u8 = 1;
 const BARE: u8 = 2;
 /// May stand in a key without quotes.
 const KEY: u8 = 4;
+/// Stands before a value, or ends a line.
+const EDGE: u8 = 8;
 
 const CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
@@ -36,6 +38,12 @@ const CLASSES: [u8; 256] = {
         }
         byte += 1;
     }
+    let edges = b"\"'` \t=>\n";
+    let mut edge = 0;
+    while edge < edges.len() {
+        classes[edges[edge] as usize] |= EDGE;
+        edge += 1;
+    }
     classes
 };
 
@@ -49,6 +57,11 @@ pub(super) fn is_bare(byte: u8) -> bool {
 
 pub(super) fn is_key(byte: u8) -> bool {
     CLASSES[usize::from(byte)] & KEY != 0
+}
+
+/// Whether a value may begin after it, or a line ends with it.
+pub(super) fn is_edge(byte: u8) -> bool {
+    CLASSES[usize::from(byte)] & EDGE != 0
 }
 
 pub(super) fn is_quote(byte: u8) -> bool {
@@ -79,47 +92,79 @@ pub(super) enum Alphabet {
     Text,
 }
 
-/// Where the value that begins at `begin` ends; `None` if it is empty, too long, not closed, or no literal.
+#[cfg(test)]
+thread_local! {
+    /// The sum of how many bytes each search for an end was allowed to look at: what tests bound.
+    pub(super) static MAY_LOOK_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Why there is no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoValue {
+    /// It goes on for longer than was asked for. Looking further to the right finds the same text again.
+    TooLong,
+    /// It is empty, not closed, or no literal.
+    NoLiteral,
+}
+
+/// Where the value that begins at `begin` ends. No more than `length_max` bytes and its closing quote are looked at.
 pub(super) fn end_of_value(
     window: &Window<'_>,
     begin: usize,
     opening: Opening,
     alphabet: Alphabet,
-) -> Option<usize> {
+    length_max: usize,
+) -> Result<usize, NoValue> {
     let text = window.text;
-    let limit = text.len().min(begin + VALUE_LENGTH_MAX + 1);
+    let limit = text.len().min(begin + length_max + 1);
+    #[cfg(test)]
+    MAY_LOOK_AT.set(MAY_LOOK_AT.get() + limit.saturating_sub(begin));
     let within = |class: fn(u8) -> bool| {
-        text[begin..limit].iter().position(|&byte| !class(byte)).map_or(limit, |len| begin + len)
+        let length = text[begin..limit].iter().position(|&byte| !class(byte));
+        match length.unwrap_or(limit - begin) {
+            length if length > length_max => Err(NoValue::TooLong),
+            length => Ok(begin + length),
+        }
     };
+    let literal = |holds: bool, end: usize| if holds { Ok(end) } else { Err(NoValue::NoLiteral) };
     let end = match (opening, alphabet) {
         (Opening::Quote { mark, backslashes }, Alphabet::Text) => {
-            end_of_text(&text[..limit], begin, mark, backslashes)?
+            let limit = text.len().min(limit + backslashes);
+            match end_of_text(&text[..limit], begin, mark, backslashes)? {
+                Some(end) => end,
+                None if limit > begin + length_max => return Err(NoValue::TooLong),
+                None => return Err(NoValue::NoLiteral),
+            }
         }
         (Opening::Quote { mark, backslashes }, Alphabet::Token) => {
-            let end = within(is_token);
-            closes(text, end, mark, backslashes).then_some(end)?
+            let end = within(is_token)?;
+            literal(closes(text, end, mark, backslashes), end)?
         }
         (Opening::Tag, _) => {
-            let end = within(is_token);
-            text[end..].starts_with(b"</").then_some(end)?
+            let end = within(is_token)?;
+            literal(text[end..].starts_with(b"</"), end)?
         }
         (Opening::Bare, _) => {
-            let end = within(is_bare);
+            let end = within(is_bare)?;
             match text.get(end) {
                 // A call, an index, a block, a generic type: code, not a literal.
-                Some(b'(' | b'[' | b'{' | b'<') => return None,
+                Some(b'(' | b'[' | b'{' | b'<') => return Err(NoValue::NoLiteral),
                 // The letters before a string.
                 Some(&mark)
                     if is_quote(mark) && end - begin <= 2 && is_prefix(&text[begin..end]) =>
                 {
-                    return None;
+                    return Err(NoValue::NoLiteral);
                 }
                 Some(_) => end,
-                None => window.ends_object.then_some(end)?,
+                None => literal(window.ends_object, end)?,
             }
         }
     };
-    (end > begin && end - begin <= VALUE_LENGTH_MAX).then_some(end)
+    match end - begin {
+        0 => Err(NoValue::NoLiteral),
+        length if length > length_max => Err(NoValue::TooLong),
+        _ => Ok(end),
+    }
 }
 
 fn is_prefix(letters: &[u8]) -> bool {
@@ -133,14 +178,22 @@ fn closes(text: &[u8], end: usize, mark: u8, backslashes: usize) -> bool {
         && text[end..end + backslashes].iter().all(|&byte| byte == b'\\')
 }
 
-fn end_of_text(text: &[u8], begin: usize, mark: u8, backslashes: usize) -> Option<usize> {
+/// `Ok(None)` if the text ends first.
+fn end_of_text(
+    text: &[u8],
+    begin: usize,
+    mark: u8,
+    backslashes: usize,
+) -> Result<Option<usize>, NoValue> {
     let mut at = begin;
     loop {
-        match *text.get(at)? {
-            b'\n' | b'\r' => return None,
+        let Some(&byte) = text.get(at) else { return Ok(None) };
+        match byte {
+            b'\n' | b'\r' => return Err(NoValue::NoLiteral),
             b'\\' if backslashes == 0 => at += 2,
-            b'\\' if closes(text, at, mark, backslashes) => return Some(at),
-            byte if byte == mark => return (backslashes == 0).then_some(at),
+            b'\\' if closes(text, at, mark, backslashes) => return Ok(Some(at)),
+            _ if byte == mark && backslashes == 0 => return Ok(Some(at)),
+            _ if byte == mark => return Err(NoValue::NoLiteral),
             _ => at += 1,
         }
     }
@@ -154,8 +207,8 @@ mod tests {
     fn check(text: &str, opening: Opening, alphabet: Alphabet, expected: Option<&str>) {
         let window =
             Window { text: text.as_bytes(), at: 0, begins_object: true, ends_object: true };
-        let found = end_of_value(&window, 0, opening, alphabet).map(|end| &text[..end]);
-        assert_eq!(found, expected, "{text}");
+        let found = end_of_value(&window, 0, opening, alphabet, VALUE_LENGTH_MAX);
+        assert_eq!(found.ok().map(|end| &text[..end]), expected, "{text}");
     }
 
     #[test]
@@ -178,5 +231,26 @@ mod tests {
         check("", Opening::Bare, Alphabet::Token, None);
         check(&"a".repeat(513), Opening::Bare, Alphabet::Token, None);
         check(&"a".repeat(512), Opening::Bare, Alphabet::Token, Some(&"a".repeat(512)));
+    }
+    #[test]
+    fn no_more_is_looked_at_than_was_asked_for() {
+        let double = Opening::Quote { mark: b'"', backslashes: 0 };
+        let escaped = Opening::Quote { mark: b'"', backslashes: 1 };
+        for (opening, closing) in [(Opening::Bare, ""), (double, "\""), (escaped, "\\\"")] {
+            for alphabet in [Alphabet::Token, Alphabet::Text] {
+                for (length, expected) in [
+                    (7, Ok(7)),
+                    (8, Ok(8)),
+                    (9, Err(NoValue::TooLong)),
+                    (99, Err(NoValue::TooLong)),
+                ] {
+                    let text = "a".repeat(length) + closing;
+                    let text = text.as_bytes();
+                    let window = Window { text, at: 0, begins_object: true, ends_object: true };
+                    let found = end_of_value(&window, 0, opening, alphabet, 8);
+                    assert_eq!(found, expected, "{opening:?} {alphabet:?} {length}");
+                }
+            }
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Every notation from both sides, and that the two sides agree on any text.
 
+use super::super::HandKind;
 use super::*;
+use crate::noise::Noise;
 use proptest::prelude::*;
 
 fn window(text: &[u8], at: usize) -> Window<'_> {
@@ -171,5 +173,66 @@ proptest! {
                 prop_assert!(ends || found.value.end < text.len());
             }
         }
+    }
+}
+
+/// Bytes that the searches for ends of values may look at, for each byte of the text.
+fn work(period: &str, looks: impl Fn(&Window<'_>)) -> usize {
+    let text = period.repeat(20_000 / period.len());
+    let text = text.as_bytes();
+    value::MAY_LOOK_AT.set(0);
+    for at in (0..text.len()).step_by(period.len()) {
+        let (from, to) = (at.saturating_sub(1024), text.len().min(at + 1024));
+        looks(&Window {
+            text: &text[from..to],
+            at: at - from,
+            begins_object: from == 0,
+            ends_object: to == text.len(),
+        });
+    }
+    value::MAY_LOOK_AT.get() / text.len()
+}
+
+#[test]
+fn text_of_nothing_but_keys_is_not_searched_at_each_of_them() {
+    let password = |window: &Window<'_>| {
+        HandKind::Password.examine(window, &Noise::default(), &mut Vec::new());
+    };
+    let any_key = |window: &Window<'_>| drop(from_key(window));
+    for (period, most) in [
+        ("pwd=", 1),
+        ("password=", 1),
+        ("passwd:", 1),
+        ("PASSWORD=$", 16),
+        ("password= ", 16),
+        ("Password=Server=a;", 16),
+        ("password=jdbc:mysql://h/d?", 16),
+    ] {
+        let work = work(period, password);
+        assert!(work <= most, "{period}: {work}");
+    }
+    for (period, most) in [("aws_secret_access_key=", 1), ("secret_key=$", 64), ("token: ", 80)] {
+        let work = work(period, any_key);
+        assert!(work <= most, "{period}: {work}");
+    }
+    // What it is about: a key is searched once if its value may be one.
+    assert!(work("password='a b c d e f g h i j k l' ", password) > 0);
+}
+
+#[test]
+fn keys_as_values() {
+    for (text, expected) in [
+        ("a=b=c", Some("b")),
+        ("a=b_1=c", Some("b_1")),
+        ("a=b=", None),
+        ("a=b==", None),
+        ("a=b", None),
+        ("a==b=c", None),
+        ("a= b=c", None),
+        ("a=\"b=c\"", None),
+        ("", None),
+    ] {
+        let found = key_as_value(text.as_bytes());
+        assert_eq!(found, expected.map(str::as_bytes), "{text}");
     }
 }

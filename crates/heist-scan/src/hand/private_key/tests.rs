@@ -166,3 +166,48 @@ proptest! {
         found_by(HandKind::PrivateKey, format!("<RSAKeyValue><Modulus>{body}<D>{body}</D></RSAKeyValue>").as_bytes());
     }
 }
+
+#[test]
+fn a_key_is_the_same_however_it_is_written() {
+    for (label, bytes) in [
+        ("RSA PRIVATE KEY", made::rsa(1024)),
+        ("PRIVATE KEY", random_bytes(121)),
+        ("OPENSSH PRIVATE KEY", random_bytes(300)),
+    ] {
+        for (before, after) in [
+            ("", "\n"),
+            ("", "\r\n"),
+            ("    ", "\n"),
+            ("\t", "\r\n"),
+            ("", "\\n"),
+            ("", "\\r\\n"),
+            ("", "\\\\n"),
+            ("  \"", "\\n\" +\n"),
+            ("# ", "\n"),
+            ("", " "),
+        ] {
+            let block = pem(label, &bytes, before, after);
+            let found = pem::canonical_key(block.as_bytes());
+            assert_eq!(found.as_deref(), Some(&bytes[..]), "{block}");
+        }
+    }
+    let [one, other] = [random_bytes(64), random_bytes(64)]
+        .map(|bytes| pem::canonical_key(pem("PRIVATE KEY", &bytes, "", "\n").as_bytes()));
+    assert_ne!(one, other);
+}
+
+#[test]
+fn what_has_no_canonical_form() {
+    let bytes = random_bytes(64);
+    let block = pem("PRIVATE KEY", &bytes, "", "\n");
+    for text in [
+        "",
+        "-----BEGIN ",
+        &block[1..],
+        &block[..block.len() - 1],
+        &pem("PUBLIC KEY", &bytes, "", "\n"),
+        &pem("PRIVATE KEY", b"", "", "\n"),
+    ] {
+        assert_eq!(pem::canonical_key(text.as_bytes()), None, "{text}");
+    }
+}
