@@ -43,12 +43,13 @@ impl<'a> Input<'a> {
         self.choices[which]
     }
 
-    /// The text with something before and after it: none of either in most inputs, up to 16 KiB before and 32 KiB
-    /// after. Chosen by the first three bytes. And where the text begins in it.
+    /// The text with something before and after it, and where it begins in that. The first byte chooses what, the next
+    /// two how much: nothing in one half of all cases, so that most inputs stay short; up to 16 KiB before and 32 KiB
+    /// after in the other.
     pub(crate) fn padded(&self) -> (Vec<u8>, usize) {
         let filler = FILLERS[usize::from(self.choices[0]) % FILLERS.len()];
-        let before = 64 * usize::from(self.choices[1]);
-        let after = 128 * usize::from(self.choices[2]);
+        let before = 128 * usize::from(self.choices[1].saturating_sub(128));
+        let after = 256 * usize::from(self.choices[2].saturating_sub(128));
         let fill = |length: usize| filler.iter().copied().cycle().take(length);
         let mut padded = Vec::with_capacity(before + self.text.len() + after);
         padded.extend(fill(before));
