@@ -1,9 +1,9 @@
 //! Side-by-side benchmarks of heist against its peers.
 //!
-//! One suite a subcommand. Every suite but `costs` and `walk` runs all contenders in this process, interleaved,
+//! One suite a subcommand. Every suite but `costs`, `walk` and `scan` runs all contenders in this process, interleaved,
 //! prints a Markdown table of medians and spreads to stdout and ends it with the line `worst ratio: ...`; progress
-//! goes to stderr. A ratio above 1 means that heist is better. `walk` runs every contender as a process, and its
-//! ratios are those of times to the time of the fastest walk that we can think of.
+//! goes to stderr. A ratio above 1 means that heist is better. `walk` and `scan` run every contender as a
+//! process; their ratios are those of times to the fastest walk that we can think of, and of CPU time to reading alone.
 
 mod allocations;
 mod budgets;
@@ -20,6 +20,7 @@ mod reference_executor;
 mod reference_gate;
 mod report;
 mod runtimes;
+mod scan;
 mod suite;
 mod thread_stats;
 mod walk;
@@ -53,12 +54,17 @@ enum Suite {
     Blocking(suite::blocking::Options),
     /// Walks of whole trees against du, diskus, fd and others, each a process of its own.
     Walk(suite::walk::Options),
+    /// Scans of whole trees for secrets against kingfisher, gitleaks and others, and how right each is.
+    Scan(suite::scan::Options),
     /// The least that a walk of a tree costs; a contender of `walk`.
     #[command(hide = true)]
     Floor(walk::floor::Options),
     /// The walkers of other libraries; contenders of `walk`.
     #[command(hide = true)]
     Library(walk::libraries::Options),
+    /// One scan by heist-scan, or the least that one costs; contenders of `scan`.
+    #[command(hide = true)]
+    ScanLibrary(scan::library::Options),
     /// One walk by heist-walk, as a program of its own.
     #[command(hide = true)]
     HeistWalk(walk::heist_walk::Options),
@@ -76,8 +82,10 @@ fn main() -> ExitCode {
         Suite::Runtime(options) => suite::runtime::run(&options),
         Suite::Blocking(options) => suite::blocking::run(&options),
         Suite::Walk(options) => suite::walk::run(&options),
+        Suite::Scan(options) => suite::scan::run(&options),
         Suite::Floor(options) => walk::floor::run(&options),
         Suite::Library(options) => walk::libraries::run(&options),
+        Suite::ScanLibrary(options) => scan::library::run(&options),
         Suite::HeistWalk(options) => walk::heist_walk::run(&options),
         Suite::Stopwatch(options) => walk::stopwatch::run(&options),
     };

@@ -29,6 +29,11 @@ struct Surroundings<'a> {
 }
 
 impl ColorChoice {
+    /// No colours, unless they are asked for in so many words: what goes to a file.
+    pub(crate) fn colors_of_file(self) -> Colors {
+        Colors { enabled: self == Self::Always }
+    }
+
     /// The colours of stdout.
     pub(crate) fn colors(self) -> Colors {
         let variable = |name| std::env::var_os(name);
@@ -71,6 +76,14 @@ pub(crate) enum Role {
     Bar,
     /// What matters less: a tree's lines, a bar's empty part.
     Faint,
+    /// What has to be dealt with now.
+    Alarm,
+    /// What has to be looked at.
+    Warning,
+    /// What is well.
+    Good,
+    /// What stands at the head of other lines.
+    Heading,
 }
 
 /// Puts text into colours, or leaves it.
@@ -88,6 +101,10 @@ impl Colors {
             Role::Directory => Some("1;34"),
             Role::Bar => Some("36"),
             Role::Faint => Some("2"),
+            Role::Alarm => Some("1;31"),
+            Role::Warning => Some("33"),
+            Role::Good => Some("32"),
+            Role::Heading => Some("1"),
         };
         Painted { code: code.filter(|_| self.enabled), text }
     }

@@ -50,6 +50,25 @@ pub(crate) fn for_terminal(name: &OsStr) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// Text for people to read: what is unsafe is shown as an escape. Unlike a name, it keeps its backslashes.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if !is_unsafe(character) {
+            escaped.push(character);
+        } else if character.is_ascii() {
+            // (Writing to a string cannot fail.)
+            let _ = write!(escaped, "\\x{:02x}", u32::from(character));
+        } else {
+            let _ = write!(escaped, "\\u{{{:x}}}", u32::from(character));
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 /// Text in as few columns as `columns`, its end replaced by `…` if it is longer. `text` must be fit to be shown.
 pub(crate) fn shortened(text: &str, columns: usize) -> Cow<'_, str> {
     if text.width() <= columns {
@@ -118,7 +137,7 @@ pub(crate) fn write_base64(out: &mut impl Write, bytes: &[u8]) -> io::Result<()>
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{for_terminal, shortened, write_base64, write_json_string};
+    use super::{for_terminal, shortened, visible, write_base64, write_json_string};
     use std::ffi::OsStr;
     use unicode_width::UnicodeWidthStr;
 
@@ -157,6 +176,12 @@ mod tests {
                 assert!(!shown.chars().any(super::is_unsafe), "{first} {second}: {shown:?}");
             }
         }
+    }
+
+    #[test]
+    fn text_keeps_its_backslashes() {
+        assert_eq!(visible("C:\\new \x1b[0m\u{202e}"), "C:\\new \\x1b[0m\\u{202e}");
+        assert_eq!(visible("plain"), "plain");
     }
 
     #[test]

@@ -13,6 +13,10 @@ pub(crate) enum Exit {
     Success,
     /// The result is not whole: something could not be read, or not be written. Each case was named on stderr.
     Incomplete,
+    /// A scan found secrets.
+    Found,
+    /// A scan found nothing, but did not see everything. Each case was named on stderr.
+    NotAllScanned,
     /// The command makes no sense as it was given; nothing was done.
     Usage,
     /// Ended early by Ctrl-C; what was known by then was printed.
@@ -24,8 +28,8 @@ impl Exit {
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Success => 0,
-            Self::Incomplete => 1,
-            Self::Usage => 2,
+            Self::Incomplete | Self::Found => 1,
+            Self::Usage | Self::NotAllScanned => 2,
             // 128 and the number of SIGINT, as shells have it.
             Self::Interrupted => 130,
         }

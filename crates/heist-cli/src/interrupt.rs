@@ -6,8 +6,9 @@
 use crate::exit::Exit;
 use crate::messages::Messages;
 use heist::CancelToken;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]
@@ -15,13 +16,18 @@ pub(crate) struct Interrupt {
     cancel: CancelToken,
     /// Whether there is a walk to be ended, and nobody has ended it yet.
     can_end_walk: Arc<AtomicBool>,
+    /// What is removed before the process is ended at once.
+    unfinished: Arc<Mutex<Option<PathBuf>>>,
 }
 
 impl Interrupt {
     /// Starts to listen. To be called once in a process.
     pub(crate) fn listen(messages: &Arc<Messages>) -> Self {
-        let interrupt =
-            Self { cancel: CancelToken::new(), can_end_walk: Arc::new(AtomicBool::new(true)) };
+        let interrupt = Self {
+            cancel: CancelToken::new(),
+            can_end_walk: Arc::new(AtomicBool::new(true)),
+            unfinished: Arc::default(),
+        };
         let (heard, messages) = (interrupt.clone(), Arc::clone(messages));
         // It fails if SIGINT is ignored, which is to stay so, or if there is no thread to be had: then Ctrl-C does what
         // it does to any process.
@@ -30,10 +36,19 @@ impl Interrupt {
                 heard.cancel.cancel();
             } else {
                 messages.erase();
+                let unfinished = heard.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(path) = &*unfinished {
+                    let _ = std::fs::remove_file(path);
+                }
                 std::process::exit(i32::from(Exit::Interrupted.code()));
             }
         });
         interrupt
+    }
+
+    /// A file that is of no use unless it is finished: removed if Ctrl-C ends the process.
+    pub(crate) fn remove_unfinished(&self, path: Option<&Path>) {
+        *self.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = path.map(Path::to_owned);
     }
 
     /// What ends the walk.

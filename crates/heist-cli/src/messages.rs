@@ -68,7 +68,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Shows on stderr how far a walk has come, until it is dropped.
+/// Shows on stderr how far something has come, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ProgressLine {
     messages: Arc<Messages>,
@@ -78,9 +78,17 @@ pub(crate) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Starts to show `progress`. Nothing is shown of a walk that is over at once. `None` without a terminal that can
-    /// erase a line.
+    /// Starts to show the `progress` of a walk. Nothing is shown of one that is over at once. `None` without a terminal
+    /// that can erase a line.
     pub(crate) fn start(messages: &Arc<Messages>, progress: Progress) -> Option<Self> {
+        Self::start_with(messages, move |elapsed| line(&progress, elapsed))
+    }
+
+    /// The same, with a line of the caller's for the time since the start.
+    pub(crate) fn start_with(
+        messages: &Arc<Messages>,
+        line: impl Fn(Duration) -> String + Send + 'static,
+    ) -> Option<Self> {
         terminal::columns(&io::stderr())?;
         if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
             return None;
@@ -92,7 +100,7 @@ impl ProgressLine {
             while stopped.recv_timeout(REDRAW) == Err(RecvTimeoutError::Timeout) {
                 // Asked each time: windows change.
                 let Some(columns) = terminal::columns(&io::stderr()) else { return };
-                let line = line(&progress, started.elapsed());
+                let line = line(started.elapsed());
                 // A full line would wrap, and a wrapped one is not erased.
                 let line = escape::shortened(&line, columns.saturating_sub(1).max(1));
                 shared.write(&line, true);

@@ -66,15 +66,15 @@ impl ScanConfig {
         self
     }
 
-    /// How much of an object a detector sees at a time, beside what it wants to have around that: 256 KiB by default, at
-    /// least 1. Findings are the same for every size.
+    /// How much of an object a detector sees at a time, beside what it wants to have around that: 256 KiB by default,
+    /// at least 1. Findings are the same for every size.
     pub fn chunk_size(mut self, chunk_size: usize) -> Self {
         self.chunk_size = chunk_size.max(1);
         self
     }
 
-    /// Larger files are split into ranges of this size, which several workers read at a time: 8 MiB by default, at least
-    /// 1. Findings are the same for every size.
+    /// Larger files are split into ranges of this size, at least one byte, which several workers read at a time: 8 MiB
+    /// by default. Findings are the same for every size.
     pub fn range_size(mut self, range_size: u64) -> Self {
         self.range_size = range_size.max(1);
         self

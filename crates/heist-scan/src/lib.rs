@@ -110,6 +110,8 @@ mod secret;
 mod secrets;
 mod sink;
 mod source;
+pub mod suppress;
+mod whole_file;
 
 pub use checksum::{Checksum, UnknownChecksum};
 pub use chunk::Chunk;
@@ -132,3 +134,4 @@ pub use secret::{Fingerprint, Secret, mask};
 pub use secrets::{DetectorOptions, PrefilterKind, Scratch, SecretDetector};
 pub use sink::{ObjectOutcome, Sink};
 pub use source::{FileSource, Object, ReaderSource, Source, SourceError, StdinSource};
+pub use whole_file::WholeFile;

@@ -6,5 +6,6 @@ pub(crate) mod devices;
 pub(crate) mod executor;
 pub(crate) mod gates;
 pub(crate) mod runtime;
+pub(crate) mod scan;
 mod side_by_side;
 pub(crate) mod walk;

@@ -1,8 +1,8 @@
 //! [`AlignedBuffer`]: memory for reads that begins on a page.
 //!
-//! A plain `Vec` of this size begins 16 bytes into a page, and some processors copy to such an address at a fifth of the
-//! speed. Without `unsafe` a vector cannot be told where to begin, so it gets a page more than needed, and what comes
-//! before the first whole page is left unused.
+//! A plain `Vec` of this size begins 16 bytes into a page, and some processors copy to such an address at a fifth of
+//! the speed. Without `unsafe` a vector cannot be told where to begin, so it gets a page more than needed, and what
+//! comes before the first whole page is left unused.
 
 use std::ops::{Deref, DerefMut};
 

@@ -1,5 +1,5 @@
-//! [`Assembler`]: makes findings of one object's matches: settles which of several that overlap counts, and masks all of
-//! them in each excerpt.
+//! [`Assembler`]: makes findings of one object's matches: settles which of several that overlap counts, and masks all
+//! of them in each excerpt.
 //!
 //! A match is dropped iff another one whose secret overlaps its own is stronger: more certain, then longer, then of the
 //! earlier rule. Of those with the very same secret exactly one stays. That is decided between two matches and by

@@ -330,7 +330,8 @@ impl<D: Detector> Worker<D> {
         }
     }
 
-    /// Has the detector look at the positions `owned`, and captures what it finds. The cursor is where the window begins.
+    /// Has the detector look at the positions `owned`, and captures what it finds. The cursor is where the window
+    /// begins.
     fn scan_chunk(&mut self, owned: &std::ops::Range<u64>, below: &Path, cursor: LineCursor) {
         let (bytes, offset) = (self.window.bytes(), self.window.offset());
         let at = |position: u64| usize::try_from(position - offset).unwrap_or(usize::MAX);

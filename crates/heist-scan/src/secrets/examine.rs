@@ -112,7 +112,7 @@ impl Examiner {
         after_max: Option<usize>,
     ) {
         let active = &detector.rules[rule as usize];
-        let reach = active.rule.max_length;
+        let reach = detector.plan.longest[rule as usize];
         let Some(last) = at.checked_sub(after_min) else { return };
         let first = at.saturating_sub(after_max.unwrap_or(reach).min(reach));
         let end = |start: usize| (start + reach).min(text.bytes.len());
@@ -151,7 +151,7 @@ impl Examiner {
             let whole = groups.whole();
             // An empty match would be found for ever.
             from = whole.end.max(from + 1);
-            if whole.len() <= active.rule.max_length && wanted(&whole) {
+            if whole.len() <= detector.plan.longest[rule as usize] && wanted(&whole) {
                 let secret = groups.secret(active.rule.secret_group);
                 self.judge(detector, text, rule, whole, secret, None);
             }
@@ -166,7 +166,7 @@ impl Examiner {
         if !begins_block {
             block += BLOCK_BYTES - (block + into_block) % BLOCK_BYTES;
         }
-        let reach = detector.rules[rule as usize].rule.max_length;
+        let reach = detector.plan.longest[rule as usize];
         while block < text.owned.end {
             let next = block + BLOCK_BYTES;
             let window = block..(next + reach).min(text.bytes.len());

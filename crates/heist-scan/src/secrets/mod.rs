@@ -89,9 +89,9 @@ impl SecretDetector {
     #[must_use]
     pub fn new(rules: RuleSet, options: DetectorOptions) -> Self {
         let RuleSet { rules, allowlists } = rules;
-        let mut rules: Vec<Rule> =
+        let rules: Vec<Rule> =
             rules.into_iter().filter(|rule| options.generic || !rule.generic).collect();
-        let plan = Plan::new(&mut rules, options.decode);
+        let plan = Plan::new(&rules, options.decode);
         let overlap = overlap(&rules, &plan, options.decode);
         let prefilter = options.prefilter.build(&plan.sought);
         let is_by_path = |rule: &Rule| rule.pattern == Pattern::Path;
@@ -140,23 +140,21 @@ fn overlap(rules: &[Rule], plan: &Plan, decode: bool) -> Overlap {
     for place in literals.flat_map(|literal| plan.uses(literal as u16)) {
         match *place {
             Use::Regex { rule, after_max, .. } => {
+                let longest = plan.longest[rule as usize];
                 let rule = &rules[rule as usize];
-                let longest = rule.max_length;
-                // The keyword may be as far away as the match is long.
-                let keyword = if rule.keywords.is_empty() { 0 } else { longest };
+                let keyword = if rule.keywords.is_empty() { 0 } else { rule.max_length };
                 at_least(after_max.unwrap_or(longest) + keyword, longest + keyword);
             }
             Use::Near { rule } => {
-                let longest = rules[rule as usize].max_length;
-                at_least(2 * longest, 2 * longest);
+                let reach = 2 * rules[rule as usize].max_length;
+                at_least(reach, reach);
             }
             Use::Hand { kind, .. } => at_least(kind.reach().before, kind.reach().after),
             Use::Assignment { .. } | Use::UrlEscape | Use::JsonEscape => {}
         }
     }
     for &rule in &plan.everywhere {
-        let longest = rules[rule as usize].max_length;
-        at_least(longest, BLOCK_BYTES + 2 * longest);
+        at_least(0, BLOCK_BYTES + plan.longest[rule as usize]);
     }
     if decode {
         at_least(UTF16_BEFORE.max(DECODE_BEFORE), DECODE_REACH.max(DECODE_STRIDE + UTF16_AFTER));

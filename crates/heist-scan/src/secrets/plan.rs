@@ -41,6 +41,8 @@ pub(crate) struct Plan {
     pub(crate) sought: Vec<Sought>,
     /// In the same order.
     uses: Vec<Vec<Use>>,
+    /// Each rule's longest match: what the rule says, or what its expression allows, if that is less.
+    pub(crate) longest: Vec<usize>,
     /// Rules that are asked at each run.
     pub(crate) at_runs: Vec<(u32, HandKind)>,
     /// Rules without any literal: their expressions are tried everywhere.
@@ -48,11 +50,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// For these rules. Their longest matches become what their expressions allow, if that is less.
-    pub(crate) fn new(rules: &mut [Rule], decode: bool) -> Self {
+    pub(crate) fn new(rules: &[Rule], decode: bool) -> Self {
         let mut plan = Self::default();
         let mut known = HashMap::new();
-        for (index, rule) in rules.iter_mut().enumerate() {
+        for (index, rule) in rules.iter().enumerate() {
+            plan.longest.push(rule.max_length);
             plan.add_rule(index as u32, rule, &mut known);
         }
         if decode {
@@ -71,7 +73,7 @@ impl Plan {
         &self.uses[usize::from(literal)]
     }
 
-    fn add_rule(&mut self, number: u32, rule: &mut Rule, known: &mut HashMap<Sought, usize>) {
+    fn add_rule(&mut self, number: u32, rule: &Rule, known: &mut HashMap<Sought, usize>) {
         match &rule.pattern {
             Pattern::Path => {}
             Pattern::Hand(kind) => {
@@ -100,14 +102,14 @@ impl Plan {
                     .parse(pattern);
                 let hir = hir.ok();
                 let longest = hir.as_ref().and_then(|hir| hir.properties().maximum_len());
-                rule.max_length = rule.max_length.min(longest.unwrap_or(usize::MAX)).max(1);
+                let longest = rule.max_length.min(longest.unwrap_or(usize::MAX)).max(1);
+                self.longest[number as usize] = longest;
                 let anchors = hir.as_ref().and_then(anchors_of);
                 let keywords = keywords(rule);
                 if let Some(anchors) = anchors {
                     for anchor in anchors.literals {
                         // A match may not be longer, so the literal cannot be further away.
-                        let furthest = rule.max_length;
-                        let after_max = anchor.after_max.filter(|max| *max < furthest);
+                        let after_max = anchor.after_max.filter(|max| *max < longest);
                         let place =
                             Use::Regex { rule: number, after_min: anchor.after_min, after_max };
                         let sought = Sought { literal: anchor.literal, gate: anchor.gate };

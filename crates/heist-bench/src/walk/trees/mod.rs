@@ -6,7 +6,7 @@
 
 mod make;
 mod plan;
-mod random;
+pub(crate) mod random;
 mod remove;
 
 use std::os::fd::OwnedFd;
@@ -94,20 +94,36 @@ impl Folder {
         let Some(plan) = tree.plan(size) else {
             return registry();
         };
-        let (path, marker) = self.places(tree, size);
-        let told = |what: &str| format!("{MARKER_START}, {what}, {}\n", summary(&plan));
+        self.ensure_made(&named(tree, size), &summary(&plan), |path| {
+            make::make(&open(path)?, &plan)
+        })
+    }
+
+    /// The same for any tree: `make` fills the empty directory, and `summary` says what decides whether a kept tree is
+    /// the one that is wanted.
+    ///
+    /// # Errors
+    /// A message if it cannot be made.
+    pub(crate) fn ensure_made(
+        &self,
+        name: &str,
+        summary: &str,
+        make: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> Result<PathBuf, String> {
+        let (path, marker) = self.places(name);
+        let told = |what: &str| format!("{MARKER_START}, {what}, {summary}\n");
         if fs::read_to_string(&marker).is_ok_and(|text| text == told("whole")) {
             return Ok(path);
         }
         if path.symlink_metadata().is_ok() {
-            self.remove(tree, size)?;
+            self.remove_made(name)?;
         }
         eprintln!("making {}", path.display());
         let made = || -> io::Result<()> {
             fs::create_dir_all(&self.path)?;
             fs::write(&marker, told("unfinished"))?;
             fs::create_dir(&path)?;
-            make::make(&open(&path)?, &plan)?;
+            make(&path)?;
             fs::write(&marker, told("whole"))
         };
         let cannot = |error| {
@@ -125,7 +141,15 @@ impl Folder {
     /// # Errors
     /// A message if it cannot be removed, or has no marker, so that it may be somebody else's.
     pub(crate) fn remove(&self, tree: Tree, size: Size) -> Result<bool, String> {
-        let (path, marker) = self.places(tree, size);
+        self.remove_made(&named(tree, size))
+    }
+
+    /// The same by the tree's name.
+    ///
+    /// # Errors
+    /// As [`Folder::remove`].
+    pub(crate) fn remove_made(&self, name: &str) -> Result<bool, String> {
+        let (path, marker) = self.places(name);
         if path.symlink_metadata().is_err() && marker.symlink_metadata().is_err() {
             return Ok(false);
         }
@@ -151,12 +175,16 @@ impl Folder {
     }
 
     /// Where a tree and its marker are.
-    fn places(&self, tree: Tree, size: Size) -> (PathBuf, PathBuf) {
-        let name = match size {
-            Size::Full => tree.name().to_owned(),
-            Size::Quick => format!("{}-quick", tree.name()),
-        };
-        (self.path.join(&name), self.path.join(format!("{name}.marker")))
+    fn places(&self, name: &str) -> (PathBuf, PathBuf) {
+        (self.path.join(name), self.path.join(format!("{name}.marker")))
+    }
+}
+
+/// What a tree of a size is called in the folder.
+fn named(tree: Tree, size: Size) -> String {
+    match size {
+        Size::Full => tree.name().to_owned(),
+        Size::Quick => format!("{}-quick", tree.name()),
     }
 }
 
@@ -183,7 +211,7 @@ fn summary(plan: &Plan) -> String {
 }
 
 /// Where Cargo unpacks sources.
-fn registry() -> Result<PathBuf, String> {
+pub(crate) fn registry() -> Result<PathBuf, String> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
     let sources = home.ok_or("neither CARGO_HOME nor HOME is set")?.join("registry/src");
@@ -249,7 +277,7 @@ mod tests {
         fs::write(&extra, b"").expect("is new");
         folder.ensure(Tree::Deep, Size::Quick).expect("is there");
         assert!(extra.exists(), "a whole tree is left as it is");
-        let (_, marker) = folder.places(Tree::Deep, Size::Quick);
+        let (_, marker) = folder.places("deep-quick");
         fs::write(&marker, format!("{MARKER_START}, unfinished")).expect("can be written");
         folder.ensure(Tree::Deep, Size::Quick).expect("can be made");
         assert_eq!(count(&path), expected);
@@ -258,7 +286,7 @@ mod tests {
     #[test]
     fn what_has_no_marker_is_not_removed() {
         let (_place, folder) = folder();
-        let (path, _) = folder.places(Tree::Wide, Size::Full);
+        let (path, _) = folder.places("wide");
         fs::create_dir_all(path.join("precious")).expect("is new");
         folder.remove(Tree::Wide, Size::Full).expect_err("is not ours");
         folder.ensure(Tree::Wide, Size::Full).expect_err("its place is taken");

@@ -1,0 +1,135 @@
+//! [`Collector`]: takes the findings of a scan, from all workers at once, and keeps or writes those that are reported.
+//!
+//! Invariants: what is less sure than wanted or known already is counted, not kept. A line that is streamed is
+//! written by one call, so lines of several workers do not mix. When the output fails, the scan is ended: nobody
+//! would hear of the rest.
+//!
+//! What is kept grows with the findings that are reported, not with the tree. Secrets are not kept, but for
+//! `--show-secrets`.
+
+use super::format::jsonl;
+use super::output::Output;
+use super::place::Place;
+use super::summary::Unreported;
+use super::suppression::{Known, Suppression};
+use heist::CancelToken;
+use heist_scan::{Confidence, Finding, Sink};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What is done with findings.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    suppression: Suppression,
+    confidence: Confidence,
+    show_secrets: bool,
+    /// Whether a `./` before paths is left out: nobody asked for it.
+    strips_dot: bool,
+    /// Ends the scan.
+    cancel: CancelToken,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    target: Target,
+    unreported: Unreported,
+    /// How many places are reported.
+    reported: u64,
+}
+
+#[derive(Debug)]
+enum Target {
+    Kept(Vec<Place>),
+    Streamed(Output),
+    /// Nothing more can be written.
+    Failed(io::Error),
+}
+
+/// What came of a scan.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    pub(crate) unreported: Unreported,
+    pub(crate) reported: u64,
+    /// Not sorted. Empty if they were streamed.
+    pub(crate) places: Vec<Place>,
+    /// What they were streamed to, or why it failed.
+    pub(crate) streamed: Option<io::Result<Output>>,
+}
+
+impl Collector {
+    /// Keeps findings, or writes each to `stream` as soon as it is there.
+    pub(crate) fn new(
+        suppression: Suppression,
+        confidence: Confidence,
+        show_secrets: bool,
+        strips_dot: bool,
+        stream: Option<Output>,
+        cancel: CancelToken,
+    ) -> Self {
+        let target = stream.map_or_else(|| Target::Kept(Vec::new()), Target::Streamed);
+        let state = State { target, unreported: Unreported::default(), reported: 0 };
+        let state = Mutex::new(state);
+        Self { suppression, confidence, show_secrets, strips_dot, cancel, state }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // What is behind the lock is right after each step, whoever panicked.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What came of it; for when the scan is over.
+    pub(crate) fn take(&self) -> Collected {
+        let mut state = self.state();
+        let target = std::mem::replace(&mut state.target, Target::Kept(Vec::new()));
+        let (places, streamed) = match target {
+            Target::Kept(places) => (places, None),
+            Target::Streamed(output) => (Vec::new(), Some(Ok(output))),
+            Target::Failed(error) => (Vec::new(), Some(Err(error))),
+        };
+        Collected { unreported: state.unreported, reported: state.reported, places, streamed }
+    }
+}
+
+impl Sink for Collector {
+    fn finding(&self, finding: Finding) {
+        // Known ones first: what is allowed is not a thing to be looked at with `--confidence low`.
+        let known = self.suppression.check(&finding);
+        if known.is_some() || finding.confidence < self.confidence {
+            let unreported = &mut self.state().unreported;
+            match known {
+                None => unreported.unsure += 1,
+                Some(Known::Allowed) => unreported.allowed += 1,
+                Some(Known::InBaseline) => unreported.in_baseline += 1,
+                Some(Known::Ignored) => unreported.ignored += 1,
+                Some(Known::Own) => {}
+            }
+            return;
+        }
+        let path = match finding.path.strip_prefix(".") {
+            Ok(below) if self.strips_dot && !below.as_os_str().is_empty() => {
+                Arc::<Path>::from(below)
+            }
+            _ => Arc::clone(&finding.path),
+        };
+        let place = Place::new(finding, path, self.show_secrets);
+        let mut state = self.state();
+        let failed = match &mut state.target {
+            Target::Kept(places) => {
+                places.push(place);
+                None
+            }
+            Target::Streamed(output) => {
+                let mut line = Vec::new();
+                jsonl::write(&place, &mut line).and_then(|()| output.write_all(&line)).err()
+            }
+            Target::Failed(_) => return,
+        };
+        state.reported += 1;
+        if let Some(error) = failed {
+            state.target = Target::Failed(error);
+            self.cancel.cancel();
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The scan itself: settings and a detector become a run of the library, and its report what is told of it.
+
+use super::settings::{Settings, is_stdin};
+use super::stdin::Stdin;
+use super::summary::{Ended, Gap, Skipped, Summary, Unreported};
+use crate::escape;
+use crate::interrupt::Interrupt;
+use crate::messages::{Messages, ProgressLine, reason};
+use crate::units::{Unit, grouped};
+use heist::trace::ChromeTrace;
+use heist_scan::suppress::BaselineError;
+use heist_scan::{
+    Incomplete, ReaderSource, ScanConfig, ScanError, ScanProgress, ScanReport, SecretDetector,
+    Sink, Stopped, parallel_scan_dir, parallel_scan_dir_traced, scan_local_with_progress,
+};
+use std::fs::File;
+use std::io::BufWriter;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// What stdin is called in reports.
+pub(crate) const STDIN_NAME: &str = "stdin";
+
+/// What a scan came to.
+#[derive(Debug)]
+pub(crate) struct Scanned {
+    /// Of the paths, and of stdin.
+    pub(crate) reports: Vec<ScanReport>,
+    /// Rules that were needed and could not be used.
+    pub(crate) failed_rules: Vec<String>,
+    /// Why stdin was not read to its end, if the scan was over before.
+    stdin_ended: Option<Ended>,
+    pub(crate) elapsed: Duration,
+}
+
+/// Where a trace goes.
+type Trace = ChromeTrace<BufWriter<File>>;
+
+/// Scans.
+///
+/// # Errors
+/// The scan could not be started, or its trace not be made; the text says why.
+pub(crate) fn scan(
+    settings: &Settings,
+    detector: SecretDetector,
+    sink: &Arc<dyn Sink>,
+    interrupt: &Interrupt,
+    messages: &Arc<Messages>,
+) -> Result<Scanned, String> {
+    let trace = settings.trace.as_deref().map(open_trace).transpose()?;
+    let started = Instant::now();
+    // A time that is too far away never comes.
+    let deadline = settings.timeout.and_then(|timeout| started.checked_add(timeout));
+    let config = ScanConfig::new()
+        .workers(settings.threads.map(NonZeroUsize::get))
+        .max_file_size(settings.max_size)
+        .binary(settings.binary)
+        .filter(settings.filter.clone())
+        .symlinks(settings.symlinks)
+        .same_file_system(settings.one_file_system)
+        .cancel(interrupt.token())
+        .deadline(deadline);
+    let progress = ScanProgress::new();
+    let shown = progress.clone();
+    let line = settings
+        .progress
+        .then(|| ProgressLine::start_with(messages, move |elapsed| progress_line(&shown, elapsed)))
+        .flatten();
+    let detector = Arc::new(detector);
+    let stdin = Stdin::new(interrupt.token(), deadline);
+    let is_cut = stdin.is_cut();
+    let reports = scan_all(settings, &detector, sink, &config, &progress, trace.as_ref(), stdin);
+    drop(line);
+    if let Some(Err(error)) = trace.map(ChromeTrace::finish) {
+        // The scan is what was asked for; its trace is not worth another exit code.
+        messages.say(&format!("cannot write the trace: {}", reason(&error)));
+    }
+    let failed_rules = detector.failed_rules().map(|rule| rule.id.clone()).collect();
+    let cut = is_cut.load(Ordering::Acquire);
+    let stdin_ended = cut.then(|| match interrupt.token().is_cancelled() {
+        true => Ended::Interrupted,
+        false => Ended::TimedOut,
+    });
+    Ok(Scanned { reports: reports?, failed_rules, stdin_ended, elapsed: started.elapsed() })
+}
+
+fn progress_line(progress: &ScanProgress, elapsed: Duration) -> String {
+    let now = progress.snapshot();
+    let rate = (now.bytes as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
+    let findings = match now.findings {
+        1 => "1 finding".to_owned(),
+        count => format!("{} findings", grouped(count)),
+    };
+    format!(
+        "{} files  {}  {}/s  {findings}",
+        grouped(now.objects),
+        Unit::HUMAN.show(now.bytes),
+        Unit::HUMAN.show(rate)
+    )
+}
+
+fn scan_all(
+    settings: &Settings,
+    detector: &Arc<SecretDetector>,
+    sink: &Arc<dyn Sink>,
+    config: &ScanConfig,
+    progress: &ScanProgress,
+    trace: Option<&Trace>,
+    stdin: Stdin,
+) -> Result<Vec<ScanReport>, String> {
+    let cannot = |error: ScanError| format!("{error}; try fewer threads, with -j");
+    let roots: Vec<PathBuf> =
+        settings.paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
+    let shared = || (Arc::clone(detector), Arc::clone(sink));
+    let mut reports = Vec::new();
+    if !roots.is_empty() {
+        let (detector, sink) = shared();
+        let report = match trace {
+            None => parallel_scan_dir(&roots, detector, sink, config, progress),
+            Some(trace) => {
+                parallel_scan_dir_traced(&roots, detector, sink, config, progress, trace.clone())
+            }
+        };
+        reports.push(report.map_err(cannot)?);
+    }
+    if settings.paths.iter().any(|path| is_stdin(path)) {
+        let (detector, sink) = shared();
+        let source = ReaderSource::new(STDIN_NAME, stdin);
+        let report = scan_local_with_progress(detector, source, sink, config, progress);
+        reports.push(report.map_err(cannot)?);
+    }
+    Ok(reports)
+}
+
+fn open_trace(path: &Path) -> Result<Trace, String> {
+    match File::create(path) {
+        Ok(file) => Ok(ChromeTrace::new(BufWriter::new(file))),
+        Err(error) => {
+            let shown = escape::for_terminal(path.as_os_str());
+            Err(format!("cannot create the trace '{shown}': {}", reason(&error)))
+        }
+    }
+}
+
+/// What is told of a scan. `output_failed`: it was ended because nobody could hear of the rest.
+pub(crate) fn summary(
+    scanned: &Scanned,
+    settings: &Settings,
+    unreported: Unreported,
+    output_failed: bool,
+) -> Summary {
+    let mut summary = Summary {
+        files: 0,
+        bytes: 0,
+        confidence: settings.confidence,
+        unreported,
+        skipped: Skipped::default(),
+        gaps: Vec::new(),
+        gaps_more: 0,
+        ended: scanned.stdin_ended.filter(|_| !output_failed),
+        failed_rules: scanned.failed_rules.clone(),
+        configuration: settings.configuration.clone(),
+    };
+    for report in &scanned.reports {
+        let outcomes = &report.outcomes;
+        summary.files +=
+            outcomes.scanned + outcomes.shrunk + outcomes.grown + outcomes.findings_cut;
+        summary.bytes += report.bytes;
+        summary.skipped.binary += outcomes.binary;
+        summary.skipped.too_large += outcomes.too_large;
+        summary.skipped.special += outcomes.special;
+        summary.skipped.excluded += outcomes.excluded + report.filtered;
+        summary.gaps_more += report.incomplete_count - report.incomplete.len() as u64;
+        summary.gaps.extend(
+            report
+                .incomplete
+                .iter()
+                .map(|(path, why)| Gap { path: path.clone(), reason: gap_reason(why) }),
+        );
+        match report.stopped {
+            Some(Stopped::Cancelled) if !output_failed => {
+                summary.ended = Some(Ended::Interrupted);
+            }
+            Some(Stopped::Deadline) if summary.ended.is_none() => {
+                summary.ended = Some(Ended::TimedOut);
+            }
+            _ => {}
+        }
+    }
+    summary.gaps.sort_by(|first, second| {
+        let bytes = |gap: &Gap| gap.path.as_os_str().as_encoded_bytes().to_vec();
+        bytes(first).cmp(&bytes(second))
+    });
+    summary
+}
+
+/// Why something was not scanned, without what is said of its path.
+fn gap_reason(why: &Incomplete) -> String {
+    match why {
+        Incomplete::Unreadable(error) => reason(error),
+        Incomplete::Walk(error) => reason(&error.source),
+        other => escape::visible(&other.to_string()).into_owned(),
+    }
+}
+
+/// Names on stderr what was not scanned.
+pub(crate) fn say_gaps(summary: &Summary, quiet: bool, messages: &Messages) {
+    if let Some(ended) = summary.ended {
+        messages.say(ended.text());
+    }
+    for rule in &summary.failed_rules {
+        let rule = escape::visible(rule);
+        messages.say(&format!(
+            "the rule `{rule}` is too large to be used; nothing was looked for with it"
+        ));
+    }
+    if quiet {
+        return;
+    }
+    for gap in &summary.gaps {
+        let path = escape::for_terminal(gap.path.as_os_str());
+        messages.say(&format!("cannot scan '{path}': {}", gap.reason));
+    }
+    if summary.gaps_more > 0 {
+        messages.say(&format!("... and {} more", grouped(summary.gaps_more)));
+    }
+}
+
+/// What is wrong with a baseline.
+pub(crate) fn baseline_error(error: &BaselineError) -> String {
+    let shown = |path: &Path| escape::for_terminal(path.as_os_str()).into_owned();
+    match error {
+        BaselineError::Read { path, source } => format!(
+            "cannot read the baseline '{}': {}; `heist baseline --output FILE` makes one",
+            shown(path),
+            reason(source)
+        ),
+        BaselineError::Write { path, source } => {
+            format!("cannot write the baseline '{}': {}", shown(path), reason(source))
+        }
+        BaselineError::Invalid { path, reason } => format!(
+            "'{}' is no baseline: {}; mend it, or make a new one with `heist baseline`",
+            shown(path),
+            escape::visible(&reason.replace('\n', " "))
+        ),
+        other => escape::visible(&other.to_string()).into_owned(),
+    }
+}

@@ -1,0 +1,255 @@
+//! `--format sarif`: the Static Analysis Results Interchange Format, version 2.1.0.
+//!
+//! - A result for each place. `level` is `error` for certain and high confidence, `warning` for medium, `note` for low.
+//! - `partialFingerprints` has `secret/v1`, the secret's fingerprint, and `occurrence/v1`, the same with the number of
+//!   the place among those of its secret: both stay when lines move.
+//! - Paths are relative to `SRCROOT`, the current directory, if they are below it.
+//! - Columns count UTF-16 code units, as the format wants them. Where the text of a line cannot be read again (stdin,
+//!   or the file has changed) they count bytes; `byteOffset` and `byteLength` are always those of the scan.
+//! - `invocations` tells whether everything was scanned, and what was not.
+
+use super::{Report, uri};
+use crate::escape;
+use crate::json::{Object, array};
+use crate::scan::place::Place;
+use crate::scan::summary::Gap;
+use heist_scan::Confidence;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// The name of what paths are relative to.
+const BASE: &str = "SRCROOT";
+
+/// How much of a line is read to count its characters. Beyond this, columns count bytes.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+
+/// Writes the log.
+pub(super) fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
+    let base = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let mut log = Object::begin(out)?;
+    log.text("$schema", SCHEMA)?;
+    log.text("version", "2.1.0")?;
+    array(log.field("runs")?, [()], |out, ()| write_run(report, &base, out))?;
+    log.end()?;
+    out.write_all(b"\n")
+}
+
+fn write_run(report: &Report<'_>, base: &Path, out: &mut impl Write) -> io::Result<()> {
+    let mut rules: BTreeMap<&str, &Place> = BTreeMap::new();
+    for place in report.places {
+        // The level that a rule has by default is that of its surest finding.
+        let known = rules.entry(&place.rule).or_insert(place);
+        if place.confidence > known.confidence {
+            *known = place;
+        }
+    }
+    let mut run = Object::begin(out)?;
+    let mut tool = Object::begin(run.field("tool")?)?;
+    let mut driver = Object::begin(tool.field("driver")?)?;
+    driver.text("name", "heist")?;
+    driver.text("version", env!("CARGO_PKG_VERSION"))?;
+    driver.text("semanticVersion", env!("CARGO_PKG_VERSION"))?;
+    array(driver.field("rules")?, rules.values(), |out, place| write_rule(place, out))?;
+    driver.end()?;
+    tool.end()?;
+    array(run.field("invocations")?, [()], |out, ()| write_invocation(report, base, out))?;
+    let mut bases = Object::begin(run.field("originalUriBaseIds")?)?;
+    let mut location = Object::begin(bases.field(BASE)?)?;
+    location.text("uri", &uri::of_directory(base))?;
+    location.end()?;
+    bases.end()?;
+    run.text("columnKind", "utf16CodeUnits")?;
+    let indexes: HashMap<&str, usize> = rules.keys().copied().zip(0..).collect();
+    let mut occurrences = HashMap::new();
+    let mut columns = Columns::default();
+    array(run.field("results")?, report.places, |out, place| {
+        let occurrence = occurrences.entry(place.fingerprint).or_insert(0_u64);
+        *occurrence += 1;
+        write_result(place, indexes[&*place.rule], *occurrence, base, &mut columns, out)
+    })?;
+    run.end()
+}
+
+fn write_rule(place: &Place, out: &mut impl Write) -> io::Result<()> {
+    let mut rule = Object::begin(out)?;
+    rule.text("id", &place.rule)?;
+    write_message(&mut rule, "shortDescription", &place.description)?;
+    write_message(&mut rule, "fullDescription", &place.description)?;
+    let mut help = Object::begin(rule.field("help")?)?;
+    help.text("text", &place.remedy)?;
+    help.text("markdown", &place.remedy)?;
+    help.end()?;
+    let mut configuration = Object::begin(rule.field("defaultConfiguration")?)?;
+    configuration.text("level", level(place.confidence))?;
+    configuration.end()?;
+    let mut properties = Object::begin(rule.field("properties")?)?;
+    array(properties.field("tags")?, ["security", "secret"], |out, tag| write!(out, "\"{tag}\""))?;
+    properties.end()?;
+    rule.end()
+}
+
+fn write_invocation(report: &Report<'_>, base: &Path, out: &mut impl Write) -> io::Result<()> {
+    let summary = report.summary;
+    let mut invocation = Object::begin(out)?;
+    invocation.plain("executionSuccessful", summary.is_complete())?;
+    invocation.plain("exitCode", report.exit.code())?;
+    let more = (summary.gaps_more > 0)
+        .then(|| format!("{} more paths could not be scanned", summary.gaps_more));
+    let ended = summary.ended.map(|ended| ended.text().to_owned());
+    let failed =
+        summary.failed_rules.iter().map(|rule| format!("the rule {rule} could not be used"));
+    let notifications: Vec<(Option<&Gap>, String)> = summary
+        .gaps
+        .iter()
+        .map(|gap| (Some(gap), format!("not scanned completely: {}", gap.reason)))
+        .chain(more.into_iter().chain(ended).chain(failed).map(|text| (None, text)))
+        .collect();
+    array(invocation.field("toolExecutionNotifications")?, notifications, |out, (gap, text)| {
+        let mut notification = Object::begin(out)?;
+        notification.text("level", "error")?;
+        write_message(&mut notification, "message", &text)?;
+        if let Some(gap) = gap {
+            array(notification.field("locations")?, [gap], |out, gap| {
+                let mut location = Object::begin(out)?;
+                let mut physical = Object::begin(location.field("physicalLocation")?)?;
+                write_artifact(&gap.path, base, &mut physical)?;
+                physical.end()?;
+                location.end()
+            })?;
+        }
+        notification.end()
+    })?;
+    invocation.end()
+}
+
+fn write_result(
+    place: &Place,
+    rule: usize,
+    occurrence: u64,
+    base: &Path,
+    columns: &mut Columns,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let secret = String::from_utf8_lossy(&place.secret);
+    let mut result = Object::begin(out)?;
+    result.text("ruleId", &place.rule)?;
+    result.plain("ruleIndex", rule)?;
+    result.text("level", level(place.confidence))?;
+    let text = format!(
+        "{}: {} ({} confidence: {}). {}",
+        place.title(),
+        secret,
+        place.confidence,
+        place.reason,
+        place.remedy
+    );
+    write_message(&mut result, "message", &escape::visible(&text))?;
+    array(result.field("locations")?, [place], |out, place| {
+        let mut location = Object::begin(out)?;
+        let mut physical = Object::begin(location.field("physicalLocation")?)?;
+        write_artifact(&place.path, base, &mut physical)?;
+        // A file that is a secret by its name has no region.
+        if !place.offset.is_empty() {
+            write_region(place, columns, physical.field("region")?)?;
+        }
+        physical.end()?;
+        location.end()
+    })?;
+    let mut fingerprints = Object::begin(result.field("partialFingerprints")?)?;
+    fingerprints.text("secret/v1", &place.fingerprint.to_string())?;
+    fingerprints.text("occurrence/v1", &format!("{}:{occurrence}", place.fingerprint))?;
+    fingerprints.end()?;
+    let mut properties = Object::begin(result.field("properties")?)?;
+    properties.text("confidence", place.confidence.as_str())?;
+    properties.text("reason", &place.reason)?;
+    properties.text("encoding", place.encoding.as_str())?;
+    properties.end()?;
+    result.end()
+}
+
+fn write_artifact<W: Write>(
+    path: &Path,
+    base: &Path,
+    physical: &mut Object<'_, W>,
+) -> io::Result<()> {
+    let (uri, is_relative) = uri::of_path(path, base);
+    let mut artifact = Object::begin(physical.field("artifactLocation")?)?;
+    artifact.text("uri", &uri)?;
+    if is_relative {
+        artifact.text("uriBaseId", BASE)?;
+    }
+    artifact.end()
+}
+
+fn write_region(place: &Place, columns: &mut Columns, out: &mut impl Write) -> io::Result<()> {
+    let (start, end) = columns.of(place);
+    let mut region = Object::begin(out)?;
+    region.plain("startLine", place.line)?;
+    region.plain("startColumn", start)?;
+    region.plain("endLine", place.end_line)?;
+    region.plain("endColumn", end)?;
+    region.plain("byteOffset", place.offset.start)?;
+    region.plain("byteLength", place.offset.end - place.offset.start)?;
+    if !place.excerpt.is_empty() {
+        write_message(&mut region, "snippet", &String::from_utf8_lossy(&place.excerpt))?;
+    }
+    region.end()
+}
+
+fn write_message<W: Write>(object: &mut Object<'_, W>, name: &str, text: &str) -> io::Result<()> {
+    let mut message = Object::begin(object.field(name)?)?;
+    message.text("text", text)?;
+    message.end()
+}
+
+fn level(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Certain | Confidence::High => "error",
+        Confidence::Medium => "warning",
+        Confidence::Low => "note",
+    }
+}
+
+/// Counts the characters before a column, in the file itself.
+#[derive(Default)]
+struct Columns {
+    /// The file that was asked about last: places come in the order of their paths.
+    file: Option<(std::sync::Arc<Path>, Option<File>)>,
+}
+
+impl Columns {
+    /// The columns where a place begins and ends.
+    fn of(&mut self, place: &Place) -> (u64, u64) {
+        if self.file.as_ref().is_none_or(|(path, _)| *path != place.path) {
+            // Never a FIFO, which would be waited for.
+            let file = place.path.is_file().then(|| File::open(&place.path).ok()).flatten();
+            self.file = Some((place.path.clone(), file));
+        }
+        let file = self.file.as_mut().and_then(|(_, file)| file.as_mut());
+        let Some(file) = file else { return (place.column, place.end_column) };
+        let mut column = |end: u64, bytes: u64| utf16_column(file, end, bytes).unwrap_or(bytes);
+        (column(place.offset.start, place.column), column(place.offset.end, place.end_column))
+    }
+}
+
+/// The column in UTF-16 code units of what is at `end` and in column `column` in bytes. `None` if the line cannot be
+/// read, or is another one by now.
+fn utf16_column(file: &mut File, end: u64, column: u64) -> Option<u64> {
+    let before = column.checked_sub(1)?;
+    let start = end.checked_sub(before)?;
+    if before > LINE_BYTES_MAX {
+        return None;
+    }
+    let mut line = Vec::new();
+    file.seek(SeekFrom::Start(start)).ok()?;
+    file.take(before).read_to_end(&mut line).ok()?;
+    if line.len() as u64 != before || line.contains(&b'\n') {
+        return None;
+    }
+    Some(String::from_utf8_lossy(&line).encode_utf16().count() as u64 + 1)
+}

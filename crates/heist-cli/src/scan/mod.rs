@@ -1,0 +1,35 @@
+//! `heist scan`: every secret in a tree.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `arguments` | the options, and their help |
+//! | `configuration` | `heist.toml` |
+//! | `settings` | what both come to |
+//! | `rules` | the detector that they ask for |
+//! | `suppression` | what is known already |
+//! | `collector` | takes findings, keeps or writes them |
+//! | `place` | what is kept of a finding, masked |
+//! | `engine` | the scan itself, and what it came to; `heist baseline` uses it, too |
+//! | `run` | one run of the command, and its exit code |
+//! | `format`, `summary` | what can be printed |
+//! | `output` | stdout, or a file that is whole or not there |
+//! | `stdin` | stdin, which may keep one waiting |
+//! | `stats` | how it went |
+
+pub(crate) mod arguments;
+mod collector;
+pub(crate) mod configuration;
+pub(crate) mod engine;
+mod format;
+mod output;
+mod place;
+pub(crate) mod rules;
+mod run;
+pub(crate) mod settings;
+mod stats;
+mod stdin;
+pub(crate) mod summary;
+pub(crate) mod suppression;
+
+pub(crate) use arguments::ScanArguments;
+pub(crate) use run::run;

@@ -1,0 +1,71 @@
+//! The detector that the options ask for.
+
+use super::settings::Settings;
+use crate::escape;
+use crate::messages::Messages;
+use heist_scan::rules::{Loaded, RuleError, RuleSet};
+use heist_scan::{DetectorOptions, SecretDetector};
+use std::path::{Path, PathBuf};
+
+/// The rules of these files, or the built-in ones if there are none. What is worth knowing about them is said.
+///
+/// # Errors
+/// A file cannot be read or used; the text says why.
+pub(crate) fn load(files: &[PathBuf], messages: &Messages, quiet: bool) -> Result<RuleSet, String> {
+    let [first, others @ ..] = files else { return Ok(RuleSet::builtin()) };
+    let mut rules = load_file(first, messages, quiet)?;
+    for file in others {
+        let more = load_file(file, messages, quiet)?;
+        for rule in more.rules {
+            // A later file may say it better.
+            match rules.rules.iter_mut().find(|known| known.id == rule.id) {
+                Some(known) => *known = rule,
+                None => rules.rules.push(rule),
+            }
+        }
+        rules.allowlists.extend(more.allowlists);
+    }
+    Ok(rules)
+}
+
+/// The rules of one file.
+///
+/// # Errors
+/// It cannot be read or used; the text says why.
+pub(crate) fn load_file(file: &Path, messages: &Messages, quiet: bool) -> Result<RuleSet, String> {
+    let Loaded { rules, notes } = RuleSet::load(file).map_err(|error| shown(&error))?;
+    for note in notes.iter().filter(|_| !quiet) {
+        messages.say(&format!("note: {}", escape::visible(&note.to_string())));
+    }
+    Ok(rules)
+}
+
+/// The detector that the options ask for.
+///
+/// # Errors
+/// The rules cannot be used, or none is left; the text says why.
+pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<SecretDetector, String> {
+    let mut rules = load(&settings.rules, messages, settings.quiet)?;
+    if !settings.only.is_empty() {
+        rules = rules.only(&settings.only).map_err(|error| format!("--only: {}", shown(&error)))?;
+    }
+    if !settings.except.is_empty() {
+        rules = rules
+            .except(&settings.except)
+            .map_err(|error| format!("--except: {}", shown(&error)))?;
+    }
+    if rules.rules.is_empty() {
+        return Err("there is no rule left to look for anything with".into());
+    }
+    let options = DetectorOptions {
+        noise_filter: settings.noise_filter,
+        decode: settings.decode,
+        generic: settings.generic,
+        ..DetectorOptions::default()
+    };
+    Ok(SecretDetector::new(rules, options))
+}
+
+fn shown(error: &RuleError) -> String {
+    escape::visible(&error.to_string().replace('\n', " ")).into_owned()
+}

@@ -1,0 +1,86 @@
+//! `heist rules`: what there is, what one says, and whether rules do what they should.
+#![cfg(target_os = "linux")]
+
+mod scan_support;
+
+use scan_support::{Scene, code, errors, json, plain, run, text};
+use std::process::Output;
+
+fn rules(arguments: &[&str]) -> Output {
+    let mut command = plain();
+    command.arg("rules").args(arguments);
+    run(command)
+}
+
+#[test]
+fn rules_are_listed_and_shown() {
+    let output = rules(&["list"]);
+    assert_eq!((code(&output), errors(&output)), (0, String::new()));
+    let listed = text(&output);
+    let password = listed.lines().find(|line| line.starts_with("password "));
+    assert!(password.is_some(), "{listed}");
+    let all = json(&rules(&["list", "--format", "json"]));
+    let all = all.as_array().expect("a list");
+    assert_eq!(all.len(), listed.lines().count());
+    for rule in all {
+        for field in ["id", "description", "remedy", "confidence", "kind"] {
+            assert!(rule[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {rule}");
+        }
+    }
+    let shown = text(&rules(&["show", "password"]));
+    assert!(
+        shown.starts_with("rule          password\n") && shown.contains("\nremedy  "),
+        "{shown}"
+    );
+    let output = rules(&["show", "passwort"]);
+    assert_eq!(code(&output), 2);
+    assert!(errors(&output).contains("password"), "the nearest is named: {}", errors(&output));
+}
+
+#[test]
+fn rules_of_a_file_are_listed() {
+    let scene = Scene::new();
+    let path = scene.path("rules.toml");
+    let listed = text(&rules(&["list", "--rules", path.to_str().expect("UTF-8")]));
+    let expected = "\
+faint-token  low      Faint token of a test
+fair-token   medium   Fair token of a test
+test-token   high     Token of a test
+";
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn rules_are_tested() {
+    let scene = Scene::new();
+    let check = |content: &str| {
+        let path = scene.file("mine.toml", content);
+        rules(&["test", path.to_str().expect("UTF-8")])
+    };
+    let good = "[[rules]]\nid = 'mine'\ndescription = 'Mine'\nregex = '''mine_[a-z0-9]{16}'''\nkeywords = ['mine_']\n";
+    let output =
+        check(&format!("{good}examples = ['x = {{secret}}']\ncounterExamples = ['mine_short']\n"));
+    assert_eq!(
+        (code(&output), &*text(&output)),
+        (0, "1 rule, 2 examples and counter-examples: all as they should be\n")
+    );
+    let output =
+        check(&format!("{good}examples = ['mine_short']\ncounterExamples = ['x = {{secret}}']\n"));
+    assert_eq!(code(&output), 1);
+    let printed = text(&output);
+    assert!(printed.contains("finds nothing in its example \"mine_short\""), "{printed}");
+    assert!(printed.contains("counter-example \"x = {secret}\""), "{printed}");
+    assert!(printed.ends_with(": 2 problems\n"), "{printed}");
+    let output = check("[[rules]]\nid = 'mine'\nregex = '''mine_[a-z'''\n");
+    assert_eq!(code(&output), 2);
+    assert!(errors(&output).contains("mine.toml"), "{}", errors(&output));
+    assert_eq!(code(&rules(&["test", "/no/where"])), 2);
+}
+
+#[test]
+fn the_built_in_rules_need_no_file() {
+    let scene = Scene::new();
+    let mut command = plain();
+    command.args(["scan", "--only", "password"]).current_dir(scene.tree());
+    assert_eq!(code(&run(command)), 0);
+}

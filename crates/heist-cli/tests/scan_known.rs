@@ -1,0 +1,201 @@
+//! What is known is not reported: baselines, `.gitleaksignore`, comments. And `heist.toml`, which says what is wanted.
+#![cfg(target_os = "linux")]
+
+mod scan_support;
+
+use scan_support::{Scene, code, errors, json, plain, run, text, token};
+use std::fs;
+
+fn baseline(scene: &Scene, arguments: &[&str]) -> std::process::Output {
+    let path = scene.path("known.toml");
+    let mut command = scene.heist("baseline", arguments);
+    command.arg("--output").arg(path);
+    run(command)
+}
+
+#[test]
+fn a_baseline_survives_moves_and_edits() {
+    let scene = Scene::new();
+    let (first, second) = (token("tok_", 1), token("fair_", 2));
+    scene.file("a.txt", format!("x = {first}\n"));
+    scene.file("b/c.txt", format!("y = {second}\n"));
+    let output = baseline(&scene, &[]);
+    assert_eq!((code(&output), errors(&output)), (0, String::new()));
+    let printed = text(&output);
+    assert!(
+        printed.contains("+ a.txt:1  test-token  tok_***") && printed.contains("2 added"),
+        "{printed}"
+    );
+    let known = scene.path("known.toml");
+    let file = fs::read_to_string(&known).expect("it was written");
+    assert!(!file.contains(&first[6..18]) && !file.contains(&second[6..18]), "{file}");
+    let with = ["--baseline", known.to_str().expect("UTF-8")];
+    let output = scene.scan(with);
+    assert_eq!(code(&output), 0, "{}", text(&output));
+    assert!(text(&output).contains("2 in the baseline"));
+    // Moved, edited around, and twice.
+    fs::rename(scene.tree().join("a.txt"), scene.tree().join("b/z.txt")).expect("it moves");
+    scene.file("b/c.txt", format!("\n\nother = [{second}, {second}]\n"));
+    assert_eq!(code(&scene.scan(with)), 0);
+    // Another secret is another secret.
+    scene.file("b/new.txt", token("tok_", 3));
+    assert_eq!(scene.places(&with), ["b/new.txt:1"]);
+}
+
+#[test]
+fn a_baseline_is_updated() {
+    let scene = Scene::new();
+    let path = scene.path("known.toml");
+    let key = || {
+        let file = fs::read_to_string(&path).expect("it was written");
+        file.lines().find(|line| line.starts_with("key")).expect("it has one").to_owned()
+    };
+    scene.file("a", token("tok_", 1));
+    assert_eq!(code(&baseline(&scene, &[])), 0);
+    let before = key();
+    fs::remove_file(scene.tree().join("a")).expect("it is there");
+    scene.file("b", token("tok_", 2));
+    let printed = text(&baseline(&scene, &[]));
+    assert!(
+        printed.contains("+ b:1") && printed.ends_with("1 added, 0 taken out, 2 known\n"),
+        "{printed}"
+    );
+    assert_eq!(key(), before, "hashes with another key would be of no use");
+    // Not everything was scanned: what was not seen may be there.
+    let output = baseline(&scene, &["--prune", ".", "/no/where"]);
+    assert_eq!(code(&output), 2);
+    assert!(text(&output).ends_with("0 added, 0 taken out, 2 known\n"), "{}", errors(&output));
+    let printed = text(&baseline(&scene, &["--prune"]));
+    assert!(
+        printed.contains("- a:1") && printed.ends_with("0 added, 1 taken out, 1 known\n"),
+        "{printed}"
+    );
+    fs::write(&path, "no baseline").expect("a file");
+    let output = baseline(&scene, &[]);
+    assert_eq!(code(&output), 2);
+    assert_eq!(
+        fs::read(&path).expect("it is there"),
+        b"no baseline",
+        "what is not understood is not replaced"
+    );
+}
+
+#[test]
+fn a_baseline_in_the_tree_is_no_finding() {
+    let scene = Scene::new();
+    scene.file("a", token("tok_", 1));
+    let mut command = plain();
+    command.args(["baseline", "-c", "low", "-o", "known.toml"]).current_dir(scene.tree());
+    assert_eq!(code(&run(command)), 0);
+    let mut command = plain();
+    command.args(["scan", "-c", "low", "known.toml"]).current_dir(scene.tree());
+    let output = run(command);
+    assert_eq!(code(&output), 0, "{}", text(&output));
+}
+
+#[test]
+fn a_baseline_that_cannot_be_used_is_an_error() {
+    let scene = Scene::new();
+    let output = scene.scan(["--baseline", "/no/where"]);
+    assert_eq!(code(&output), 2);
+    assert!(errors(&output).contains(
+        "cannot read the baseline '/no/where': No such file or directory; `heist baseline"
+    ));
+    scene.file("no", "version = 7");
+    let output = scene.scan(["--baseline", "no"]);
+    assert_eq!(code(&output), 2);
+    assert!(errors(&output).contains("'no' is no baseline: "), "{}", errors(&output));
+}
+
+#[test]
+fn a_gitleaksignore_names_places() {
+    let scene = Scene::new();
+    scene.file("sub/a.txt", format!("x\n{}\n", token("tok_", 1)));
+    scene.file("b.txt", token("tok_", 2));
+    let commit = "0123456789".repeat(4);
+    scene.file(
+        ".gitleaksignore",
+        format!("# known\nsub/a.txt:test-token:2\n{commit}:b.txt:test-token:1\n"),
+    );
+    let output = scene.scan::<&str>([]);
+    assert_eq!(code(&output), 1);
+    assert!(
+        errors(&output).contains("note: line 3 of '.gitleaksignore' is not used: "),
+        "{}",
+        errors(&output)
+    );
+    assert!(text(&output).contains("1 named by .gitleaksignore"));
+    assert_eq!(scene.places(&[]), ["b.txt:1"]);
+    // The same by other names of the tree.
+    let tree = scene.tree();
+    let whole = tree.to_str().expect("UTF-8");
+    assert_eq!(scene.places(&[whole]), [format!("{whole}/b.txt:1")]);
+    assert_eq!(scene.places(&["sub"]), Vec::<String>::new());
+    // Another line is another place.
+    scene.file("sub/a.txt", format!("{}\n", token("tok_", 1)));
+    assert_eq!(scene.places(&["sub"]), ["sub/a.txt:1"]);
+}
+
+#[test]
+fn comments_allow() {
+    let scene = Scene::new();
+    let token = token("tok_", 1);
+    scene.file(
+        "a",
+        format!(
+            "{token} # heist:allow\n{token} // gitleaks:allow\n{token} # pragma: allowlist secret\n{token}\n\
+             # heist:allow\n"
+        ),
+    );
+    assert_eq!(scene.places(&[]), ["a:4"]);
+}
+
+#[test]
+fn the_configuration_is_found_upwards_and_the_command_line_wins() {
+    let scene = Scene::new();
+    scene.file("deep/er/a.txt", format!("{}\n{}", token("fair_", 1), token("tok_", 2)));
+    scene.file("deep/left/b.txt", token("tok_", 3));
+    scene.file("heist.toml", "confidence = 'high'\nexclude = ['left']\nformat = 'json'\n");
+    let report = json(&scene.scan(["deep/er"]));
+    assert_eq!(report["secrets"].as_array().expect("a list").len(), 1);
+    assert!(report["configuration"].as_str().expect("text").ends_with("/tree/heist.toml"));
+    assert_eq!(scene.places(&[]), ["deep/er/a.txt:2"]);
+    assert_eq!(scene.places(&["-c", "medium"]).len(), 2);
+    assert_eq!(scene.places(&["--no-config"]).len(), 3);
+    assert!(text(&scene.scan(["-f", "text"])).contains("/tree/heist.toml.\n"));
+    let other = scene.path("other.toml");
+    fs::write(&other, "confidence = 'certain'").expect("a file");
+    assert_eq!(scene.places(&["--config", other.to_str().expect("UTF-8")]).len(), 0);
+    // Flags have opposites.
+    scene.file("heist.toml", "no-hidden = true");
+    scene.file(".hidden", token("tok_", 4));
+    assert_eq!(scene.places(&[]).len(), 3);
+    assert_eq!(scene.places(&["--hidden"]).len(), 4);
+    // A nearer one is the one.
+    scene.file("deep/heist.toml", "confidence = 'certain'");
+    assert_eq!(scene.places(&["deep/er"]).len(), 0);
+    scene.file("deep/heist.toml", "confidence = 1");
+    let output = scene.scan(["deep/er"]);
+    assert_eq!(code(&output), 2);
+    assert!(
+        errors(&output).contains("deep/heist.toml' is not valid: `confidence`: "),
+        "{}",
+        errors(&output)
+    );
+}
+
+#[test]
+fn rules_of_the_configuration_are_relative_to_it() {
+    let scene = Scene::new();
+    fs::rename(scene.path("rules.toml"), scene.tree().join("mine.toml")).expect("it moves");
+    scene.file(
+        "heist.toml",
+        "exclude = ['/*.toml']\n[rules]\nfiles = ['mine.toml']\nexcept = ['fair-*']",
+    );
+    scene.file("sub/a", format!("{}\n{}", token("fair_", 1), token("tok_", 2)));
+    let mut command = plain();
+    command.args(["scan", "-f", "json"]).current_dir(scene.tree().join("sub"));
+    let report = json(&run(command));
+    let secrets = report["secrets"].as_array().expect("a list");
+    assert_eq!((secrets.len(), &secrets[0]["rule"]), (1, &"test-token".into()));
+}

@@ -1,0 +1,148 @@
+//! `heist scan --output`: the file is whole or as it was, however the scan ends.
+#![cfg(target_os = "linux")]
+
+mod scan_support;
+
+use rustix::process::{Pid, Signal, kill_process};
+use scan_support::{Scene, code, errors, token};
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+fn scene() -> Scene {
+    let scene = Scene::new();
+    for number in 0..400 {
+        scene.file(format!("{}/{number}", number % 20), format!("x\n{}\n", token("tok_", number)));
+    }
+    scene
+}
+
+/// Whether the content of a report is all that it should be.
+fn is_whole(format: &str, content: &str) -> bool {
+    match format {
+        "jsonl" => {
+            content.ends_with('\n')
+                && content
+                    .lines()
+                    .all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
+        }
+        "text" => content.contains("400 secrets in 400 places"),
+        _ => serde_json::from_str::<serde_json::Value>(content).is_ok(),
+    }
+}
+
+fn leftovers(directory: &Path) -> usize {
+    let entries = fs::read_dir(directory).expect("a directory").flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().contains(".heist-")).count()
+}
+
+#[test]
+fn a_report_in_a_file_is_that_on_stdout() {
+    let scene = scene();
+    for format in ["text", "json", "jsonl", "sarif"] {
+        let expected = scene.scan(["-f", format, "--sorted"]).stdout;
+        let path = scene.path("report");
+        let to_file = ["-f", format, "--sorted", "-o", path.to_str().expect("UTF-8")];
+        let output = scene.scan(to_file);
+        assert_eq!((code(&output), output.stdout.len(), errors(&output)), (1, 0, String::new()));
+        assert!(fs::read(&path).expect("it is there") == expected, "{format}");
+        assert_eq!(leftovers(scene.temp.path()), 0);
+    }
+}
+
+#[test]
+fn a_report_in_the_tree_does_not_find_itself() {
+    let scene = Scene::new();
+    scene.file("a", token("tok_", 1));
+    for format in ["jsonl", "text"] {
+        for _ in 0..2 {
+            let output = scene.scan(["-f", format, "--show-secrets", "-o", "report"]);
+            assert_eq!(code(&output), 1);
+            let report = fs::read_to_string(scene.tree().join("report")).expect("it is there");
+            assert!(report.contains(&token("tok_", 1)) && !report.contains("report"), "{report}");
+        }
+    }
+}
+
+#[test]
+fn killed_at_any_time_the_report_is_whole_or_as_it_was() {
+    let scene = scene();
+    let mut seen = [0; 3];
+    for round in 0..60 {
+        let format = ["jsonl", "json", "sarif", "text"][round % 4];
+        let path = scene.path(format!("report-{round}"));
+        let old = round % 8 >= 4;
+        if old {
+            fs::write(&path, "old").expect("a file");
+        }
+        let mut command = scene.heist("scan", ["-f", format, "-o", path.to_str().expect("UTF-8")]);
+        let mut child =
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_micros(1_500 * (round as u64 / 4)));
+        // It may be over already.
+        let _ = kill_process(Pid::from_child(&child), Signal::KILL);
+        let _ = child.wait().expect("it ends");
+        match fs::read_to_string(&path) {
+            Err(_) if !old => seen[0] += 1,
+            Ok(content) if old && content == "old" => seen[1] += 1,
+            Ok(content) => {
+                assert!(is_whole(format, &content), "{format}: {content}");
+                seen[2] += 1;
+            }
+            Err(error) => panic!("{format}: what was there is gone: {error}"),
+        }
+    }
+    assert!(seen[0] + seen[1] > 0, "it was never killed in time: {seen:?}");
+}
+
+#[test]
+fn killed_while_it_streams_every_line_is_whole() {
+    let scene = scene();
+    for round in 0..20 {
+        let path = scene.path("stream");
+        let file = fs::File::create(&path).expect("a file");
+        let mut command = scene.heist("scan", ["-f", "jsonl"]);
+        let mut child = command.stdout(file).stderr(Stdio::null()).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(3 * round));
+        let _ = kill_process(Pid::from_child(&child), Signal::KILL);
+        let _ = child.wait().expect("it ends");
+        let content = fs::read_to_string(&path).expect("it is there");
+        assert!(content.is_empty() || is_whole("jsonl", &content), "{content}");
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_leaves_what_was_there() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can make a file system that is full");
+        return;
+    }
+    let scene = scene();
+    let disk = scene.path("disk");
+    fs::create_dir(&disk).expect("a directory");
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=16k", "none"])
+        .arg(&disk)
+        .stderr(Stdio::null())
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no file system can be mounted here");
+        return;
+    }
+    let report = disk.join("report");
+    fs::write(&report, "old").expect("there is room");
+    let outcomes: Vec<_> = ["jsonl", "json", "sarif", "text"]
+        .map(|format| {
+            let output = scene.scan(["-f", format, "-o", report.to_str().expect("UTF-8")]);
+            (code(&output), errors(&output), fs::read(&report).ok(), leftovers(&disk))
+        })
+        .into();
+    let unmounted = std::process::Command::new("umount").arg(&disk).status().expect("it starts");
+    assert!(unmounted.success());
+    for (code, errors, content, leftovers) in outcomes {
+        assert_eq!(code, 1, "there are findings");
+        assert_eq!(errors, "heist: cannot write the output: No space left on device\n");
+        assert_eq!((content.as_deref(), leftovers), (Some(&b"old"[..]), 0));
+    }
+}

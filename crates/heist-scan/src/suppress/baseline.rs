@@ -1,0 +1,416 @@
+//! [`Baseline`]: the secrets that somebody has looked at, known by their keyed hashes.
+//!
+//! The file is TOML, one line for each secret, in the order of the hashes, so that a change of one secret is a change
+//! of one line:
+//!
+//! ```toml
+//! version = 1
+//! key = "64 hexadecimal digits" # heist:allow
+//! secrets = [
+//!   { fingerprint = "32 hexadecimal digits", rule = "github-pat", place = "src/main.rs:12" },
+//! ]
+//! ```
+//!
+//! Invariants: no secret is ever in it; only the fingerprint counts, so an entry holds for its secret wherever that
+//! moves. The key is random and the file's own, so hashes of two files have nothing in common. Not guaranteed:
+//! whoever has the file has the key, and can try guesses; a secret that can be guessed is one that has to be changed.
+
+use crate::secret::{Fingerprint, Secret};
+use crate::whole_file::WholeFile;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// The version of the format that is written and read.
+const VERSION: i64 = 1;
+
+/// The largest file that is read: a hundred bytes for each of half a million secrets.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// What a file says first.
+const HEADER: &str = "\
+# Secrets that are known. Written by `heist baseline`, read by `heist scan --baseline`. Fingerprints are hashes with the
+# key below; places are for people, and nothing depends on them. A line that is removed is reported again.
+";
+
+/// Secrets that are known.
+///
+/// ```
+/// use heist_scan::Secret;
+/// use heist_scan::suppress::Baseline;
+///
+/// let mut baseline = Baseline::new()?;
+/// let secret = Secret::new(*b"not a real one");
+/// baseline.insert(&secret, "password", "config.ini:3");
+/// let text = baseline.to_text();
+/// assert!(!text.contains("not a real one"));
+/// let read = Baseline::parse(&text, "known.toml".as_ref())?;
+/// assert!(read.contains(&secret));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Baseline {
+    key: [u8; 32],
+    entries: BTreeMap<Fingerprint, BaselineEntry>,
+}
+
+/// What people want to know about a secret in a baseline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaselineEntry {
+    /// The rule that found it.
+    pub rule: String,
+    /// Where it was when it was written down.
+    pub place: String,
+}
+
+/// Whoever prints it gets no key.
+impl fmt::Debug for Baseline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Baseline").field("entries", &self.entries).finish_non_exhaustive()
+    }
+}
+
+impl Baseline {
+    /// Without secrets, and with a key of its own.
+    ///
+    /// # Errors
+    /// The system has no random numbers to give.
+    pub fn new() -> io::Result<Self> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(io::Error::other)?;
+        Ok(Self { key, entries: BTreeMap::new() })
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or it is no baseline.
+    pub fn load(path: &Path) -> Result<Self, BaselineError> {
+        let cannot = |source| BaselineError::Read { path: path.to_owned(), source };
+        let file = fs::File::open(path).map_err(cannot)?;
+        let mut bytes = Vec::new();
+        file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(cannot)?;
+        let invalid = |reason: &str| BaselineError::Invalid {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        };
+        if bytes.len() as u64 > BYTES_MAX {
+            return Err(invalid("it is larger than 64 MiB"));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| invalid("it is not UTF-8"))?;
+        Self::parse(&text, path)
+    }
+
+    /// Reads the content of a file. `path` is for messages.
+    ///
+    /// # Errors
+    /// It is no baseline.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, BaselineError> {
+        let invalid = |reason: String| BaselineError::Invalid { path: path.to_owned(), reason };
+        let file: File = toml::from_str(text).map_err(|error| {
+            let line = error.span().map(|span| 1 + newlines(&text.as_bytes()[..span.start]));
+            let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            invalid(format!("{place}{}", error.message()))
+        })?;
+        if file.version != VERSION {
+            return Err(invalid(format!(
+                "it is of version {}, and this heist reads version {VERSION}",
+                file.version
+            )));
+        }
+        let key = key_of(&file.key)
+            .ok_or_else(|| invalid("its key is not 64 hexadecimal digits".to_owned()))?;
+        let mut entries = BTreeMap::new();
+        for (number, line) in (1..).zip(file.secrets) {
+            let fingerprint = Fingerprint::parse(&line.fingerprint).ok_or_else(|| {
+                invalid(format!("the fingerprint of secret {number} is not 32 hexadecimal digits"))
+            })?;
+            entries.insert(fingerprint, BaselineEntry { rule: line.rule, place: line.place });
+        }
+        Ok(Self { key, entries })
+    }
+
+    /// By what a secret is known here.
+    #[must_use]
+    pub fn fingerprint(&self, secret: &Secret) -> Fingerprint {
+        Fingerprint::keyed(&self.key, secret.reveal())
+    }
+
+    /// Whether a secret is known.
+    #[must_use]
+    pub fn contains(&self, secret: &Secret) -> bool {
+        !self.entries.is_empty() && self.entries.contains_key(&self.fingerprint(secret))
+    }
+
+    /// Makes a secret known, or says anew where a known one is. Returns whether it was unknown.
+    pub fn insert(&mut self, secret: &Secret, rule: &str, place: &str) -> bool {
+        let entry = BaselineEntry { rule: rule.to_owned(), place: place.to_owned() };
+        self.entries.insert(self.fingerprint(secret), entry).is_none()
+    }
+
+    /// Keeps only the secrets for which `keep` says so. Returns how many are gone.
+    pub fn retain(&mut self, mut keep: impl FnMut(Fingerprint, &BaselineEntry) -> bool) -> usize {
+        let before = self.entries.len();
+        self.entries.retain(|fingerprint, entry| keep(*fingerprint, entry));
+        before - self.entries.len()
+    }
+
+    /// The secrets, in the order of their fingerprints.
+    pub fn entries(&self) -> impl Iterator<Item = (Fingerprint, &BaselineEntry)> {
+        self.entries.iter().map(|(fingerprint, entry)| (*fingerprint, entry))
+    }
+
+    /// How many secrets are known.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether none is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// What the file has in it.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{HEADER}version = {VERSION}\nkey = \"");
+        // (Writing to a string cannot fail.)
+        for byte in self.key {
+            let _ = write!(text, "{byte:02x}");
+        }
+        // The key is random text, and looks like the secrets that scans are after.
+        text.push_str("\" # heist:allow\nsecrets = [\n");
+        for (fingerprint, BaselineEntry { rule, place }) in &self.entries {
+            let _ = writeln!(
+                text,
+                "  {{ fingerprint = \"{fingerprint}\", rule = {}, place = {} }},",
+                quoted(rule),
+                quoted(place)
+            );
+        }
+        text.push_str("]\n");
+        text
+    }
+
+    /// Writes the file: whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), BaselineError> {
+        WholeFile::create(path)
+            .and_then(|mut file| {
+                file.write_all(self.to_text().as_bytes())?;
+                file.commit()
+            })
+            .map_err(|source| BaselineError::Write { path: path.to_owned(), source })
+    }
+}
+
+/// The file, as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    version: i64,
+    key: String,
+    #[serde(default)]
+    secrets: Vec<Line>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    fingerprint: String,
+    #[serde(default)]
+    rule: String,
+    #[serde(default)]
+    place: String,
+}
+
+fn newlines(bytes: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', bytes).count()
+}
+
+fn key_of(text: &str) -> Option<[u8; 32]> {
+    let (first, second) = text.split_at_checked(32)?;
+    let (first, second) = (Fingerprint::parse(first)?, Fingerprint::parse(second)?);
+    let mut key = [0; 32];
+    key[..16].copy_from_slice(first.as_bytes());
+    key[16..].copy_from_slice(second.as_bytes());
+    Some(key)
+}
+
+/// A TOML string in one line.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if control.is_control() => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(control));
+            }
+            plain => quoted.push(plain),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Why there is no baseline.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BaselineError {
+    /// The file cannot be read.
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is no baseline.
+    Invalid {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file cannot be written.
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for BaselineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { path, source } => {
+                write!(f, "cannot read the baseline {path:?}: {source}; `heist baseline` makes one")
+            }
+            Self::Invalid { path, reason } => write!(
+                f,
+                "{path:?} is no baseline: {reason}; mend it, or make a new one with `heist baseline`"
+            ),
+            Self::Write { path, source } => {
+                write!(f, "cannot write the baseline {path:?}: {source}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BaselineError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Read { source, .. } | Self::Write { source, .. } => Some(source),
+            Self::Invalid { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Baseline, BaselineError};
+    use crate::secret::Secret;
+    use proptest::prelude::*;
+    use std::path::Path;
+
+    fn secret(text: &str) -> Secret {
+        Secret::new(text.as_bytes())
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_no_secret_is_in_it() {
+        let mut baseline = Baseline::new().expect("random numbers");
+        assert!(baseline.insert(&secret("correct horse"), "password", "a \"b\"\\\n\u{1b}:3"));
+        assert!(baseline.insert(&secret("battery staple"), "password", "c:1"));
+        assert!(!baseline.insert(&secret("correct horse"), "password", "d:4"));
+        assert!(baseline.insert(&secret("third"), "r", "a \"b\"\\\n\u{1b}:3"));
+        let text = baseline.to_text();
+        assert!(!text.contains("horse") && !text.contains("battery"), "{text}");
+        // One line for each, whatever is in the names.
+        assert_eq!(text.lines().filter(|line| line.contains("fingerprint =")).count(), 3);
+        let read = Baseline::parse(&text, Path::new("x")).expect("its own text");
+        assert_eq!(read, baseline);
+        assert!(read.contains(&secret("correct horse")) && !read.contains(&secret("other")));
+        assert!(
+            !format!("{baseline:?}")
+                .contains(&text[text.find("key").expect("it has one")..][7..71])
+        );
+    }
+
+    #[test]
+    fn two_baselines_have_nothing_in_common() {
+        let [first, second] = [(), ()].map(|()| Baseline::new().expect("random numbers"));
+        assert_ne!(first.fingerprint(&secret("x")), second.fingerprint(&secret("x")));
+        assert_ne!(first.fingerprint(&secret("x")), secret("x").fingerprint());
+    }
+
+    #[test]
+    fn files_are_written_and_read() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("known.toml");
+        assert!(matches!(Baseline::load(&path), Err(BaselineError::Read { .. })));
+        let mut baseline = Baseline::new().expect("random numbers");
+        baseline.insert(&secret("x"), "r", "p:1");
+        baseline.save(&path).expect("there is room");
+        assert_eq!(Baseline::load(&path).expect("its own file"), baseline);
+        std::fs::write(&path, b"\xff").expect("a file");
+        assert!(matches!(Baseline::load(&path), Err(BaselineError::Invalid { .. })));
+        let nowhere = directory.path().join("no/where");
+        assert!(matches!(baseline.save(&nowhere), Err(BaselineError::Write { .. })));
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong() {
+        let key = "0123456789abcdef".repeat(4);
+        for (text, expected) in [
+            ("".to_owned(), "version"),
+            (format!("version = 2\nkey = \"{key}\""), "version 2"),
+            ("version = 1\nkey = \"12\"".to_owned(), "64 hexadecimal"),
+            (format!("version = 1\nkey = \"{key}\"\nsecrets = [{{}}]"), "line 3: missing"),
+            (
+                format!("version = 1\nkey = \"{key}\"\nsecrets = [{{ fingerprint = \"1\" }}]"),
+                "secret 1",
+            ),
+            (format!("version = 1\nkey = \"{key}\"\nother = 1"), "line 3: unknown field"),
+        ] {
+            let error = Baseline::parse(&text, Path::new("known.toml")).expect_err("not valid");
+            let message = error.to_string();
+            assert!(message.contains(expected) && message.contains("known.toml"), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_gone_can_be_left_out() {
+        let mut baseline = Baseline::new().expect("random numbers");
+        for name in ["a", "b", "c"] {
+            baseline.insert(&secret(name), "r", name);
+        }
+        assert_eq!(baseline.retain(|_, entry| entry.place != "b"), 1);
+        assert!(baseline.contains(&secret("a")) && !baseline.contains(&secret("b")));
+        assert_eq!((baseline.len(), baseline.is_empty()), (2, false));
+    }
+
+    proptest! {
+        #[test]
+        fn anything_can_be_read(text in "(?s)(version = 1\n)?(key = \"[0-9a-f]{64}\"\n)?.{0,60}") {
+            if let Ok(baseline) = Baseline::parse(&text, Path::new("x")) {
+                prop_assert_eq!(Baseline::parse(&baseline.to_text(), Path::new("x")).expect("its own"), baseline);
+            }
+        }
+
+        #[test]
+        fn any_place_comes_back(rule in any::<String>(), place in any::<String>()) {
+            let mut baseline = Baseline::new().expect("random numbers");
+            baseline.insert(&Secret::new(*b"s"), &rule, &place);
+            prop_assert_eq!(Baseline::parse(&baseline.to_text(), Path::new("x")).expect("its own"), baseline);
+        }
+    }
+}
