@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every fuzz target of heist-scan under libFuzzer, for a while each. What is found is left in target-fuzz/found; store it
-# as a seed with `cargo run -p heist-fuzz --bin fuzz-corpus -- add TARGET FILE`, and it is replayed from then on.
+# Every fuzz target of heist-scan under libFuzzer, for a while each. What is found is left in target-fuzz/found; store
+# it as a seed with `cargo run -p heist-fuzz --bin fuzz-corpus -- add TARGET FILE`, and it is replayed from then on.
 #
 #     ci/fuzz.sh [SECONDS] [TARGET...]      seconds for each target, 300 by default; all targets by default
 set -euo pipefail

@@ -1,8 +1,8 @@
 //! The decoders, at chosen positions of a text and wherever a scan would begin to decode near them.
 //!
 //! What must hold: no panic; every decoded byte comes from a place inside of the text and within the decoder's reach,
-//! later bytes from later places, and that place says the byte, read in a slow and obvious way; and what lies beyond the
-//! reach makes no difference.
+//! later bytes from later places, and that place says the byte, read in a slow and obvious way; and what lies beyond
+//! the reach makes no difference.
 
 use crate::input::Input;
 use heist_scan::Encoding;

@@ -41,7 +41,7 @@ fn check_expression(pattern: &str) {
     }
     let mut rule = Rule::new("expression", Pattern::Regex(translated.into_owned()));
     rule.max_length = 256;
-    scan_with(RuleSet { rules: vec![rule], allowlists: Vec::new() }, pattern);
+    scan_with(&RuleSet { rules: vec![rule], allowlists: Vec::new() }, pattern);
 }
 
 /// Whether `\D`, `\S` or `\W` stands in a class with Unicode in it. It becomes a class in a class, which a second
@@ -72,7 +72,7 @@ fn check_file(text: &str) {
         // What the file itself says comes last.
         rules.rules.drain(..rules.rules.len() - SCANNED_MAX);
     }
-    scan_with(rules, text);
+    scan_with(&rules, text);
 }
 
 /// What is promised of every rule that was loaded.
@@ -108,7 +108,7 @@ fn check_parses(pattern: &str, whose: &str) {
 }
 
 /// Scans the rules' own text, and what they are to find.
-fn scan_with(rules: RuleSet, text: &str) {
+fn scan_with(rules: &RuleSet, text: &str) {
     let mut rng = XorShift64::new(1);
     let mut object = text.to_owned();
     for rule in &rules.rules {

@@ -35,7 +35,7 @@ pub(super) fn json_escaped(text: &[u8]) -> String {
 }
 
 fn escaped(text: &[u8], escape: fn(u8) -> String) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() && byte % 5 != 0;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() && !byte.is_multiple_of(5);
     let write =
         |&byte: &u8| if is_plain(byte) { char::from(byte).to_string() } else { escape(byte) };
     text.iter().map(write).collect()

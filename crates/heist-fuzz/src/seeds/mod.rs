@@ -110,14 +110,18 @@ const PRIVATE_KEY: [&str; 10] = [
     "{secret}",
     "key: |\n{secret}\n",
     "key = \"\"\"{secret}\"\"\"",
-    "{dashes}BEGIN RSA PRIVATE KEY{dashes}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nAAAA\n{dashes}END RSA PRIVATE KEY{dashes}",
-    "{dashes}BEGIN OPENSSH PRIVATE KEY{dashes}\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAAB\n{dashes}END OPENSSH PRIVATE KEY{dashes}",
-    "{dashes}BEGIN PGP PRIVATE KEY BLOCK{dashes}\nVersion: 1\n\nlQOYBF0AAAABCAC7\n=abcd\n{dashes}END PGP PRIVATE KEY BLOCK{dashes}",
+    "{dashes}BEGIN RSA PRIVATE KEY{dashes}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nAAAA\n\
+     {dashes}END RSA PRIVATE KEY{dashes}",
+    "{dashes}BEGIN OPENSSH PRIVATE KEY{dashes}\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAAB\n\
+     {dashes}END OPENSSH PRIVATE KEY{dashes}",
+    "{dashes}BEGIN PGP PRIVATE KEY BLOCK{dashes}\nVersion: 1\n\nlQOYBF0AAAABCAC7\n=abcd\n\
+     {dashes}END PGP PRIVATE KEY BLOCK{dashes}",
     "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: a\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\n\
      AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\nPrivate-MAC: 0000000000000000000000000000000000000000\n",
     "<RSAKeyValue><Modulus>AQAB</Modulus><Exponent>AQAB</Exponent><D>AQAB</D></RSAKeyValue>",
     "{dashes}BEGIN PRIVATE KEY{dashes}",
-    "{dashes}BEGIN EC PRIVATE KEY{dashes}\\nMHcCAQEEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAoAoGCCqGSM49\\n{dashes}END EC PRIVATE KEY{dashes}",
+    "{dashes}BEGIN EC PRIVATE KEY{dashes}\\n\
+     MHcCAQEEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAoAoGCCqGSM49\\n{dashes}END EC PRIVATE KEY{dashes}",
 ];
 
 const CONNECTION: [&str; 10] = [
