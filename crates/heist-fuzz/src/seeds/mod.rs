@@ -43,6 +43,13 @@ const CHOSEN: [[u8; 8]; 4] = [
     [13, 193, 228, 2, 128, 0, 16, 16],
 ];
 
+/// The fillers that are encoded text, by their numbers.
+const LONG_HEX: u8 = 4;
+const LONG_URL: u8 = 6;
+const LONG_JSON: u8 = 8;
+const LONG_BASE64: u8 = 9;
+const LONG_UTF16: u8 = 10;
+
 fn seed(choices: [u8; 8], text: &[u8]) -> Vec<u8> {
     [&choices, text].concat()
 }
@@ -189,19 +196,24 @@ fn decoders(rng: &mut XorShift64) -> Vec<Vec<u8>> {
 fn detector(rng: &mut XorShift64) -> Vec<Vec<u8>> {
     let rules = RuleSet::builtin().rules;
     let mut seeds = Vec::new();
-    for rule in rules.iter().step_by((rules.len() / RULES_SAMPLED).max(1)) {
-        let number = seeds.len();
+    let sampled = rules.iter().step_by((rules.len() / RULES_SAMPLED).max(1));
+    for (number, rule) in sampled.enumerate() {
         let example = rule.examples.first().map_or("", String::as_str);
         let expanded = Sampler::new(rule).and_then(|sampler| sampler.expand(example, rng));
         let Some(text) = expanded.map(|expanded| expanded.text.into_bytes()) else { continue };
-        let written = match number % 10 {
-            5 => base64(&text).into_bytes(),
-            6 => hex(&text).into_bytes(),
-            7 => url_escaped(&text).into_bytes(),
-            8 => json_escaped(&text).into_bytes(),
-            9 => utf16(&text, false),
-            _ => text,
+        // What goes on and on in the same encoding is decoded in pieces, so it is there as well: 13 KiB of it, with the
+        // first cut soon after a piece begins and long before the secret in it.
+        let (filler, written) = match number % 10 {
+            5 => (Some(LONG_BASE64), base64(&text).into_bytes()),
+            6 => (Some(LONG_HEX), hex(&text).into_bytes()),
+            7 => (Some(LONG_URL), url_escaped(&text).into_bytes()),
+            8 => (Some(LONG_JSON), json_escaped(&text).into_bytes()),
+            9 => (Some(LONG_UTF16), utf16(&text, false)),
+            _ => (None, text),
         };
+        if let Some(filler) = filler {
+            seeds.push(seed([filler, 232, 180, 0, 40, 90, 170, 17], &written));
+        }
         let choices = if number % 3 == 0 { CHOSEN[number / 3 % CHOSEN.len()] } else { PLAIN };
         seeds.push(seed(choices, &written));
     }
