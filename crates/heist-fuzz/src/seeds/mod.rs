@@ -54,6 +54,8 @@ fn seed(choices: [u8; 8], text: &[u8]) -> Vec<u8> {
     [&choices, text].concat()
 }
 
+// In the templates, `{dashes}` and `{}`, which stands for nothing, keep scanners from finding something in this file.
+
 const GENERIC: [&str; 14] = [
     "api_key = \"{secret}\"",
     "{\"clientSecret\": \"{secret}\", \"other\": 1}",
@@ -93,7 +95,7 @@ const URL: [&str; 12] = [
     "redis://:{secret}@cache:6379/0",
     "mongodb+srv://app:{secret}@a.net,b.net/db?retryWrites=true",
     "git clone https://{secret}@code.acme.net/a/b.git",
-    "ftp://user:p%40ss%2Fword1@host",
+    "ftp://user:p%40ss%2F{secret}@host",
     "http://user:${PASSWORD}@host/",
     "jdbc:oracle:thin:app/{secret}@//db:1521/shop",
     "://:@",
@@ -107,12 +109,11 @@ const JWT: [&str; 8] = [
     "{secret}",
     "{\"token\":\"{secret}\"}.{secret}",
     "eyJ.eyJ.",
-    "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.",
+    "ey{}JhbGciOiJub25lIn0.ey{}JzdWIiOiJhIn0.",
     "xeyJ{secret}",
     "Cookie: session={secret}; path=/",
 ];
 
-/// Dashes are put in later: a heading in a source file would be found there.
 const PRIVATE_KEY: [&str; 10] = [
     "{secret}",
     "key: |\n{secret}\n",
@@ -125,7 +126,7 @@ const PRIVATE_KEY: [&str; 10] = [
      {dashes}END PGP PRIVATE KEY BLOCK{dashes}",
     "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: a\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\n\
      AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\nPrivate-MAC: 0000000000000000000000000000000000000000\n",
-    "<RSAKeyValue><Modulus>AQAB</Modulus><Exponent>AQAB</Exponent><D>AQAB</D></RSAKeyValue>",
+    "<RSA{}KeyValue><Modulus>AQAB</Modulus><Exponent>AQAB</Exponent><D>AQAB</D></RSAKeyValue>",
     "{dashes}BEGIN PRIVATE KEY{dashes}",
     "{dashes}BEGIN EC PRIVATE KEY{dashes}\\n\
      MHcCAQEEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAoAoGCCqGSM49\\n{dashes}END EC PRIVATE KEY{dashes}",
@@ -151,7 +152,11 @@ fn by_hand(kind: HandKind, templates: &[&str], rng: &mut XorShift64) -> Vec<Vec<
     let mut seeds = Vec::new();
     for (number, template) in templates.iter().enumerate() {
         let secret = sampler.secret(rng).expect("a detector's secret can be made");
-        let text = template.replace("{dashes}", "-----").replace("{secret}", &secret).into_bytes();
+        let text = template
+            .replace("{}", "")
+            .replace("{dashes}", "-----")
+            .replace("{secret}", &secret)
+            .into_bytes();
         seeds.push(seed(PLAIN, &text));
         if number % 2 == 0 {
             seeds.push(seed(CHOSEN[number / 2 % CHOSEN.len()], &text));
