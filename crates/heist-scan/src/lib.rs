@@ -135,3 +135,7 @@ pub use secrets::{DetectorOptions, PrefilterKind, Scratch, SecretDetector};
 pub use sink::{ObjectOutcome, Sink};
 pub use source::{FileSource, Object, ReaderSource, Source, SourceError, StdinSource};
 pub use whole_file::WholeFile;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

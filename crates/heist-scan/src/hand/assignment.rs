@@ -55,7 +55,7 @@ pub fn from_value(window: &Window<'_>) -> Option<Assignment> {
 }
 
 /// As [`from_value`], but the value begins at most `before_max` bytes before the window's position.
-pub(super) fn from_value_within(window: &Window<'_>, before_max: usize) -> Option<Assignment> {
+pub(crate) fn from_value_within(window: &Window<'_>, before_max: usize) -> Option<Assignment> {
     let text = window.text;
     let at = window.at;
     if !value::is_token(*text.get(at)?) {

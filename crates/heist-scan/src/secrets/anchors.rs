@@ -13,6 +13,9 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 /// More alternatives than that are not spelled out.
 const LITERALS_MAX: usize = 48;
 
+/// A class of more bytes than that is not spelled out.
+const CLASS_MAX: usize = 6;
+
 /// A literal of fewer bytes is everywhere.
 pub(crate) const LITERAL_BYTES_MIN: usize = 3;
 
@@ -31,6 +34,8 @@ pub(crate) struct Anchor {
     pub(crate) literal: Literal,
     /// How far after the literal's beginning a run of letters and digits begins in every match, if one does.
     pub(crate) gate: Option<usize>,
+    /// Whether no letter or digit stands before it in any match.
+    pub(crate) begins_word: bool,
     pub(crate) after_min: usize,
     pub(crate) after_max: Option<usize>,
 }
@@ -122,7 +127,7 @@ impl Spelled {
         let (after_min, after_max) = self.after;
         let anchor = |literal: Literal| {
             let gate = gate_of(&literal, begins_run, following);
-            Anchor { literal: literal.cut(), gate, after_min, after_max }
+            Anchor { literal: literal.cut(), gate, begins_word: begins_run, after_min, after_max }
         };
         Anchors { literals: self.literals.into_iter().map(anchor).collect() }
     }
@@ -162,6 +167,16 @@ fn gate_of(literal: &Literal, begins_run: bool, following: usize) -> Option<usiz
     let is_sure = gate > 0 || begins_run;
     let is_whole = literal.len() <= LITERAL_BYTES_MAX;
     (is_sure && is_whole && in_run + following >= RUN_BYTES_MIN).then_some(gate)
+}
+
+/// Whether every match has a run of letters and digits in it that is long enough for the prefilter.
+pub(crate) fn always_has_run(hir: &Hir) -> bool {
+    if let HirKind::Alternation(branches) = hir.kind() {
+        return branches.iter().all(always_has_run);
+    }
+    let mut parts = Vec::new();
+    flatten(hir, &mut parts);
+    (0..parts.len()).any(|from| alphanumerics_ahead(&parts[from..]).0 >= RUN_BYTES_MIN)
 }
 
 /// How many letters and digits these parts begin with at least, and whether there can be nothing else in them.
@@ -298,7 +313,7 @@ fn spell_out_class(class: &Class) -> Option<Vec<Literal>> {
     if is_pair {
         return Some(vec![Literal::of(LiteralByte::either_case(bytes[0]))]);
     }
-    (bytes.len() <= 4)
+    (bytes.len() <= CLASS_MAX)
         .then(|| bytes.into_iter().map(|byte| Literal::of(LiteralByte::exactly(byte))).collect())
 }
 
@@ -366,6 +381,19 @@ mod tests {
         check(r"foo1[0-9]+|x?barx[0-9]+", &["foo1 0..0", "barx 0..1"]);
         check(r"[0-9]{4}-?(?:quux){2}", &["quuxquux 4..5"]);
         check(r"[a-z]{16}T3BlbkFJ[a-z]{16}", &["T3BlbkFJ 16..16"]);
+    }
+
+    #[test]
+    fn runs_are_seen_in_expressions() {
+        let uuid = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+        for pattern in [uuid, r"[0-9a-f]{32}|[A-Z]{12}", r"(?:x:)?[a-z]{30}", r"v2\.[0-9a-z]{20}"] {
+            assert!(always_has_run(&parse(pattern)), "{pattern}");
+        }
+        for pattern in
+            [r"[0-9a-z-]{40}", r"[0-9a-f]{32}|[A-Z]{11}", r"[a-z]{6}-[a-z]{6}", r"[a-z]*"]
+        {
+            assert!(!always_has_run(&parse(pattern)), "{pattern}");
+        }
     }
 
     #[test]

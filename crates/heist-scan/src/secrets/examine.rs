@@ -9,7 +9,7 @@ use super::plan::Use;
 use super::prefilter::Candidates;
 use super::rule::{Found, Surroundings};
 use crate::confidence::Confidence;
-use crate::hand::{ASSIGNMENT_REACH, Hit, Reach, Window, assignment};
+use crate::hand::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
 use regex_automata::meta::Cache;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -33,11 +33,16 @@ pub(crate) struct Examiner {
     pub(crate) candidates: Candidates,
     pub(crate) found: Vec<Found>,
     hits: Vec<Hit>,
+    /// Those in a key.
+    keywords: Candidates,
     caches: Vec<Option<Cache>>,
 }
 
 /// Expressions without any literal are tried block by block.
 pub(crate) const BLOCK_BYTES: usize = 4096;
+
+/// How far before its first long run a value may begin.
+const VALUE_BEFORE_RUN: usize = 96;
 
 /// If the match can begin at so few positions, each is tried by itself.
 const STARTS_MAX: usize = 4;
@@ -59,11 +64,14 @@ impl Examiner {
                 self.look(detector, text, hit.at, place);
             }
         }
-        if !detector.plan.at_runs.is_empty() {
-            for &at in &candidates.runs {
-                for &(rule, kind) in &detector.plan.at_runs {
-                    self.look(detector, text, at, Use::Hand { rule, kind });
-                }
+        for &at in &candidates.runs {
+            for &(rule, kind) in &detector.plan.at_runs {
+                self.look(detector, text, at, Use::Hand { rule, kind });
+            }
+        }
+        if !detector.plan.keywords.is_empty() {
+            for &at in candidates.runs.iter().chain(&candidates.values) {
+                self.look_at_value(detector, text, at);
             }
         }
         self.candidates = candidates;
@@ -175,6 +183,26 @@ impl Examiner {
         }
     }
 
+    /// Compares the assignment in whose value a run begins with the rules of the keywords in its key.
+    fn look_at_value(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize) {
+        let (window, from) = cut(text, at, ASSIGNMENT_REACH);
+        let Some(found) = assignment::from_value_within(&window, VALUE_BEFORE_RUN) else { return };
+        let mut keywords = std::mem::take(&mut self.keywords);
+        keywords.clear();
+        for place in found.key.clone() {
+            detector.keywords.look_up(window.text, place, &found.key, &mut keywords);
+        }
+        for hit in &keywords.anchors {
+            let (keyword, rules) = &detector.plan.keywords[usize::from(hit.literal)];
+            if hit.at + keyword.len() <= found.key.end {
+                for &rule in rules {
+                    self.compare_value(detector, text, from, &window, &found, rule);
+                }
+            }
+        }
+        self.keywords = keywords;
+    }
+
     fn look_at_assignment(
         &mut self,
         detector: &SecretDetector,
@@ -183,9 +211,24 @@ impl Examiner {
         rule: u32,
     ) {
         let (window, from) = cut(text, at, ASSIGNMENT_REACH);
-        let Some(found) = assignment::from_key(&window) else { return };
+        if let Some(found) = assignment::from_key(&window) {
+            self.compare_value(detector, text, from, &window, &found, rule);
+        }
+    }
+
+    /// Compares an assignment in a window, which begins at `from`, with a rule.
+    fn compare_value(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        from: usize,
+        window: &Window<'_>,
+        found: &Assignment,
+        rule: u32,
+    ) {
         let regex: &LazyRegex = &detector.rules[rule as usize].regex;
-        if regex.is_match_with(&window.text[found.value.clone()], &mut self.caches[rule as usize]) {
+        let value = &window.text[found.value.clone()];
+        if regex.is_match_with(value, &mut self.caches[rule as usize]) {
             let secret = found.value.start + from..found.value.end + from;
             let whole = (found.key.start + from).min(secret.start)..secret.end;
             self.judge(detector, text, rule, whole, secret, None);

@@ -33,12 +33,13 @@ use crate::encoding::Encoding;
 use crate::hand::ASSIGNMENT_REACH;
 use crate::noise::Noise;
 use crate::rules::{Pattern, Rule, RuleSet};
-use allow::Allow;
+use allow::{Allow, slashed};
 use encoded::{UTF16_AFTER, UTF16_BEFORE, scan_encoded};
 use examine::{BLOCK_BYTES, Examiner, Text};
 use literal::LITERAL_BYTES_MAX;
+use pattern::LazyRegex;
 use plan::{Plan, Use};
-use prefilter::Prefilter;
+use prefilter::{Placed, Prefilter, Table};
 use rule::{ActiveRule, LINE_REACH};
 use std::borrow::Cow;
 use std::path::Path;
@@ -69,10 +70,14 @@ pub struct SecretDetector {
     allows: Vec<Allow>,
     plan: Plan,
     prefilter: Box<dyn Prefilter>,
+    /// The plan's keywords, by their places in it.
+    keywords: Table,
     noise: Noise,
     decode: bool,
     overlap: Overlap,
     path_rules: Vec<u32>,
+    /// Whether any of them can be for a path: most paths are for none.
+    any_path_rule: LazyRegex,
 }
 
 /// What a worker needs while it looks.
@@ -94,19 +99,30 @@ impl SecretDetector {
         let plan = Plan::new(&rules, options.decode);
         let overlap = overlap(&rules, &plan, options.decode);
         let prefilter = options.prefilter.build(&plan.sought);
+        let keywords = plan.keywords.iter().enumerate().map(|(number, (keyword, _))| Placed {
+            number: number as u16,
+            literal: keyword.clone(),
+            window_at: keyword.rarest_window().0,
+            begins_word: false,
+        });
+        let keywords = Table::new(keywords);
         let is_by_path = |rule: &Rule| rule.pattern == Pattern::Path;
         let numbered = rules.iter().enumerate();
-        let path_rules =
+        let path_rules: Vec<u32> =
             numbered.filter(|(_, rule)| is_by_path(rule)).map(|(index, _)| index as u32).collect();
+        let paths = path_rules.iter().filter_map(|&rule| rules[rule as usize].path.as_deref());
+        let any_path = paths.map(|path| format!("(?:{path})")).collect::<Vec<_>>().join("|");
         Self {
             rules: rules.into_iter().map(ActiveRule::new).collect(),
             allows: allowlists.iter().map(Allow::new).collect(),
             plan,
             prefilter,
+            keywords,
             noise: Noise { enabled: options.noise_filter },
             decode: options.decode,
             overlap,
             path_rules,
+            any_path_rule: LazyRegex::new(any_path),
         }
     }
 
@@ -125,7 +141,7 @@ impl SecretDetector {
         let candidates = &mut scratch.examiner.candidates;
         candidates.clear();
         self.prefilter.sweep(text, 0..text.len(), candidates);
-        candidates.anchors.len() + candidates.runs.len()
+        candidates.anchors.len() + candidates.runs.len() + candidates.values.len()
     }
 }
 
@@ -185,6 +201,9 @@ impl Detector for SecretDetector {
     }
 
     fn scan_path(&self, path: &Path, matches: &mut Vec<Match>) {
+        if self.path_rules.is_empty() || !self.any_path_rule.is_match(&slashed(path)) {
+            return;
+        }
         for &index in &self.path_rules {
             let active = &self.rules[index as usize];
             if active.is_for(path) {

@@ -65,6 +65,8 @@ impl LazyRegex {
         let cache = cache.get_or_insert_with(|| regex.create_cache());
         let anchored = if anchored { Anchored::Yes } else { Anchored::No };
         let input = Input::new(text).span(span).anchored(anchored);
+        // Mostly there is none, and that is known soonest without groups.
+        regex.search_half_with(cache, &input.clone().earliest(true))?;
         let mut captures = regex.create_captures();
         regex.search_captures_with(cache, &input, &mut captures);
         captures.is_match().then(|| Groups(captures.iter().collect()))

@@ -1,11 +1,13 @@
 //! [`Plan`]: for each literal, which rules are looked for where it stands.
 
-use super::anchors::{LITERAL_BYTES_MIN, anchors_of};
+use super::anchors::{Anchor, LITERAL_BYTES_MIN, always_has_run, anchors_of};
 use super::literal::Literal;
 use super::prefilter::Sought;
 use crate::decode::EscapeKind;
 use crate::hand::Trigger;
 use crate::rules::{HandKind, Pattern, Rule};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::Hir;
 use std::collections::HashMap;
 
 /// What is done where a literal stands.
@@ -43,6 +45,8 @@ pub(crate) struct Plan {
     uses: Vec<Vec<Use>>,
     /// Each rule's longest match: what the rule says, or what its expression allows, if that is less.
     pub(crate) longest: Vec<usize>,
+    /// Keywords of assignments whose values have runs in them, each with its rules: looked for in the keys of values.
+    pub(crate) keywords: Vec<(Literal, Vec<u32>)>,
     /// Rules that are asked at each run.
     pub(crate) at_runs: Vec<(u32, HandKind)>,
     /// Rules without any literal: their expressions are tried everywhere.
@@ -89,18 +93,18 @@ impl Plan {
                     self.add(literal, Use::Hand { rule: number, kind: *kind }, known);
                 }
             }
-            Pattern::Assignment(_) => {
+            Pattern::Assignment(pattern) => {
+                let is_found_by_run = parse(pattern).is_some_and(|hir| always_has_run(&hir));
                 for keyword in keywords(rule) {
-                    self.add(keyword, Use::Assignment { rule: number }, known);
+                    if is_found_by_run {
+                        self.add_keyword(keyword, number);
+                    } else {
+                        self.add(keyword, Use::Assignment { rule: number }, known);
+                    }
                 }
             }
             Pattern::Regex(pattern) => {
-                let hir = regex_syntax::ParserBuilder::new()
-                    .utf8(false)
-                    .unicode(false)
-                    .build()
-                    .parse(pattern);
-                let hir = hir.ok();
+                let hir = parse(pattern);
                 let longest = hir.as_ref().and_then(|hir| hir.properties().maximum_len());
                 let longest = rule.max_length.min(longest.unwrap_or(usize::MAX)).max(1);
                 self.longest[number as usize] = longest;
@@ -112,7 +116,8 @@ impl Plan {
                         let after_max = anchor.after_max.filter(|max| *max < longest);
                         let place =
                             Use::Regex { rule: number, after_min: anchor.after_min, after_max };
-                        let sought = Sought { literal: anchor.literal, gate: anchor.gate };
+                        let Anchor { literal, gate, begins_word, .. } = anchor;
+                        let sought = Sought { literal, gate, begins_word };
                         self.add_gated(sought, place, known);
                     }
                 } else if keywords.is_empty() {
@@ -126,8 +131,15 @@ impl Plan {
         }
     }
 
+    fn add_keyword(&mut self, keyword: Literal, rule: u32) {
+        match self.keywords.iter_mut().find(|(known, _)| *known == keyword) {
+            Some((_, rules)) => rules.push(rule),
+            None => self.keywords.push((keyword, vec![rule])),
+        }
+    }
+
     fn add(&mut self, literal: Literal, place: Use, known: &mut HashMap<Sought, usize>) {
-        self.add_gated(Sought { literal, gate: None }, place, known);
+        self.add_gated(Sought { literal, gate: None, begins_word: false }, place, known);
     }
 
     fn add_gated(&mut self, sought: Sought, place: Use, known: &mut HashMap<Sought, usize>) {
@@ -142,6 +154,11 @@ impl Plan {
     }
 }
 
+/// With the syntax with which expressions are compiled; `None` if it is none.
+fn parse(pattern: &str) -> Option<Hir> {
+    ParserBuilder::new().utf8(false).unicode(false).build().parse(pattern).ok()
+}
+
 /// A rule's keywords; those that are too short to look for are everywhere, and then none of them helps.
 fn keywords(rule: &Rule) -> Vec<Literal> {
     let long_enough = |word: &String| word.len() >= LITERAL_BYTES_MIN;
@@ -149,4 +166,19 @@ fn keywords(rule: &Rule) -> Vec<Literal> {
         return Vec::new();
     }
     rule.keywords.iter().map(|word| Literal::either_case(word.as_bytes()).cut()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::RuleSet;
+
+    #[test]
+    fn every_built_in_rule_has_a_literal_or_a_run() {
+        let rules = RuleSet::builtin().rules;
+        let plan = Plan::new(&rules, true);
+        let everywhere: Vec<&str> =
+            plan.everywhere.iter().map(|&rule| rules[rule as usize].id.as_str()).collect();
+        assert!(everywhere.is_empty(), "tried on every byte: {everywhere:?}");
+    }
 }

@@ -6,7 +6,7 @@
 //! over each other.
 
 use super::buckets::{self, Halves};
-use super::{Candidates, Prefilter, RUN_BYTES_MIN, RUN_BYTES_SEEN, Tables, begins_run};
+use super::{Candidates, Prefilter, RUN_BYTES_MIN, RUN_BYTES_SEEN, Tables, has_digit};
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
     _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
@@ -22,7 +22,7 @@ const VECTOR: usize = 32;
 const STEP: usize = 2 * VECTOR;
 
 /// Each group has eight buckets: the bits of a byte.
-const GROUPS: usize = 4;
+const GROUPS: usize = 3;
 
 /// What a step may read: its positions, and the last one's window.
 const STEP_READS: usize = STEP + 3;
@@ -124,8 +124,8 @@ impl Avx2 {
                 reached &= reached - 1;
                 let begin = twelfth + 1 - RUN_BYTES_MIN;
                 self.tables.look_up_at_run(text, begin, &owned, found);
-                if owned.contains(&begin) && self.has_digit(text, begin) {
-                    found.runs.push(begin);
+                if owned.contains(&begin) {
+                    found.add_run(text, begin, self.has_digit(text, begin));
                 }
             }
             at += STEP;
@@ -165,7 +165,7 @@ impl Avx2 {
         let Some(Ok(bytes)) =
             text.get(begin..begin + STEP_READS).map(<&[u8; STEP_READS]>::try_from)
         else {
-            return begins_run(text, begin);
+            return has_digit(text, begin);
         };
         const { assert!(RUN_BYTES_SEEN == STEP) };
         let class = look_up(&self.class, [halves(load(bytes, 0)), halves(load(bytes, VECTOR))]);

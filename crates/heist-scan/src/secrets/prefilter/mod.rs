@@ -18,10 +18,9 @@ mod table;
 use avx2::Avx2;
 use naive::Naive;
 use scalar::Scalar;
-use table::Table;
+pub(crate) use table::{Placed, Table};
 
 use super::literal::{Literal, WINDOW_BYTES};
-use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,6 +38,8 @@ pub(crate) struct Sought {
     /// How far after its beginning a run of letters and digits must begin, if one must: then it may be passed over where
     /// none does.
     pub(crate) gate: Option<usize>,
+    /// Whether it may be passed over where a letter or digit stands before it.
+    pub(crate) begins_word: bool,
 }
 
 /// A literal that begins somewhere.
@@ -56,12 +57,27 @@ pub(crate) struct Candidates {
     pub(crate) anchors: Vec<AnchorHit>,
     /// First bytes of runs, see [`begins_run`].
     pub(crate) runs: Vec<usize>,
+    /// First bytes of runs without a digit that something may be set to, see [`may_be_value`].
+    pub(crate) values: Vec<usize>,
 }
 
 impl Candidates {
     pub(crate) fn clear(&mut self) {
         self.anchors.clear();
         self.runs.clear();
+        self.values.clear();
+    }
+}
+
+impl Candidates {
+    /// Adds the run of at least [`RUN_BYTES_MIN`] that begins at `at`.
+    #[inline]
+    fn add_run(&mut self, text: &[u8], at: usize, has_digit: bool) {
+        if has_digit {
+            self.runs.push(at);
+        } else if may_be_value(text, at) {
+            self.values.push(at);
+        }
     }
 }
 
@@ -106,7 +122,8 @@ impl PrefilterKind {
 pub(crate) struct Tables {
     anywhere: Table,
     at_runs: Table,
-    /// How far after a literal's beginning the run can begin.
+    /// How far after each literal's beginning the run begins (0 for those that can stand anywhere), and the furthest.
+    gates: Vec<usize>,
     gate_max: usize,
 }
 
@@ -114,9 +131,14 @@ impl Tables {
     fn new(sought: &[Sought]) -> Self {
         let mut anywhere = Vec::new();
         let mut at_runs = Vec::new();
-        let mut gate_max = 0;
-        for (number, Sought { literal, gate }) in sought.iter().enumerate() {
-            let number = number as u16;
+        let gates: Vec<usize> = sought.iter().map(|sought| sought.gate.unwrap_or(0)).collect();
+        for (number, Sought { literal, gate, begins_word }) in sought.iter().enumerate() {
+            let placed = |window_at| Placed {
+                number: number as u16,
+                literal: literal.clone(),
+                window_at,
+                begins_word: *begins_word,
+            };
             // The window ends where the run begins, or, if there is nothing before the run, begins there.
             let window_at = match *gate {
                 Some(0) => Some(0),
@@ -125,16 +147,13 @@ impl Tables {
                     .or((gate == 3 && literal.len() == 3).then_some(0)),
                 None => None,
             };
-            match (window_at, gate) {
-                (Some(window_at), Some(gate)) => {
-                    gate_max = gate_max.max(*gate);
-                    at_runs.push((number, literal.clone(), window_at));
-                }
-                _ => anywhere.push((number, literal.clone(), 0)),
+            match window_at {
+                Some(window_at) => at_runs.push(placed(window_at)),
+                None => anywhere.push(placed(literal.rarest_window().0)),
             }
         }
-        share_windows(&mut anywhere);
-        Self { anywhere: Table::new(anywhere), at_runs: Table::new(at_runs), gate_max }
+        let gate_max = gates.iter().copied().max().unwrap_or(0);
+        Self { anywhere: Table::new(anywhere), at_runs: Table::new(at_runs), gates, gate_max }
     }
 
     /// Adds the literals that lead to the run of at least [`RUN_BYTES_MIN`] that begins at `run`.
@@ -146,41 +165,22 @@ impl Tables {
         owned: &Range<usize>,
         found: &mut Candidates,
     ) {
+        let known = found.anchors.len();
         // Literals of three bytes before the run have a window that begins there; of all others it has four.
         for back in [4, 3, 0] {
             if let Some(window) = run.checked_sub(back) {
                 self.at_runs.look_up(text, window, owned, found);
             }
         }
-    }
-}
-
-/// A literal takes a window that another has already, if it is not much more common than its own rarest: the fewer
-/// windows there are, the less is taken for one.
-const MUCH_MORE_COMMON: f64 = 2.0;
-
-/// Chooses the window of each literal.
-fn share_windows(literals: &mut [(u16, Literal, usize)]) {
-    // Those with the least choice first.
-    let mut order: Vec<usize> = (0..literals.len()).collect();
-    order.sort_by_key(|&index| literals[index].1.len());
-    let mut taken = HashSet::new();
-    for index in order {
-        let (_, literal, window_at) = &mut literals[index];
-        let window = |at: usize| {
-            let bytes = &literal.bytes()[at..literal.len().min(at + WINDOW_BYTES)];
-            bytes.iter().map(|byte| byte.byte | 0x20).collect::<Vec<u8>>()
-        };
-        let (rarest, least) = literal.rarest_window();
-        let shared = literal
-            .windows()
-            .filter(|(at, frequency)| {
-                *frequency <= least * MUCH_MORE_COMMON && taken.contains(&window(*at))
-            })
-            .min_by(|left, right| left.1.total_cmp(&right.1));
-        let at = shared.map_or(rarest, |(at, _)| at);
-        taken.insert(window(at));
-        *window_at = at;
+        // One of three bytes is found four bytes before a run, too.
+        let mut next = known;
+        while let Some(hit) = found.anchors.get(next) {
+            if hit.at + self.gates[usize::from(hit.literal)] == run {
+                next += 1;
+            } else {
+                found.anchors.swap_remove(next);
+            }
+        }
     }
 }
 
@@ -188,19 +188,47 @@ fn share_windows(literals: &mut [(u16, Literal, usize)]) {
 /// first [`RUN_BYTES_SEEN`].
 #[inline]
 pub(crate) fn begins_run(text: &[u8], at: usize) -> bool {
-    if at > 0 && text[at - 1].is_ascii_alphanumeric() {
-        return false;
-    }
-    let mut has_digit = false;
-    let mut len = 0;
-    for &byte in text[at..].iter().take(RUN_BYTES_SEEN) {
-        if !byte.is_ascii_alphanumeric() {
-            break;
+    begins_long_run(text, at) && has_digit(text, at)
+}
+
+/// The same without a digit.
+#[inline]
+fn begins_long_run(text: &[u8], at: usize) -> bool {
+    let begins = at == 0 || !text[at - 1].is_ascii_alphanumeric();
+    let is_long = |run: &[u8]| run.iter().all(u8::is_ascii_alphanumeric);
+    begins && text.get(at..at + RUN_BYTES_MIN).is_some_and(is_long)
+}
+
+/// Whether a digit is among the first bytes of the run that begins at `at`.
+#[inline]
+fn has_digit(text: &[u8], at: usize) -> bool {
+    let seen = text[at..].iter().take(RUN_BYTES_SEEN);
+    seen.take_while(|byte| byte.is_ascii_alphanumeric()).any(u8::is_ascii_digit)
+}
+
+/// How far before a run its token may begin, and how much space may be before that.
+const TOKEN_BEFORE: usize = 48;
+const SPACE_BEFORE: usize = 16;
+
+/// Whether something may be set to the token that the run at `at` is in: a quote or an operator stands before it. Words
+/// in code and prose mostly have neither.
+#[inline]
+pub(crate) fn may_be_value(text: &[u8], at: usize) -> bool {
+    let is_in_token = |byte: &&u8| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b'_' | b'-' | b'.' | b'+' | b'/' | b':' | b'%' | b'$')
+    };
+    let before = &text[at.saturating_sub(TOKEN_BEFORE)..at];
+    let begin = at - before.iter().rev().take_while(is_in_token).count();
+    match text[..begin].last() {
+        Some(b'"' | b'\'' | b'`' | b'=' | b'>') => true,
+        Some(b' ' | b'\t') => {
+            let before = &text[begin.saturating_sub(SPACE_BEFORE)..begin];
+            let operator = before.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
+            matches!(operator, Some(b'=' | b':' | b'>'))
         }
-        has_digit |= byte.is_ascii_digit();
-        len += 1;
+        _ => false,
     }
-    has_digit && len >= RUN_BYTES_MIN
 }
 
 #[cfg(test)]
@@ -211,18 +239,26 @@ mod tests {
     use std::sync::LazyLock;
 
     fn sought() -> Vec<Sought> {
-        let free = literals().into_iter().map(|literal| Sought { literal, gate: None });
+        let free = literals().into_iter().map(|literal| Sought {
+            literal,
+            gate: None,
+            begins_word: false,
+        });
         let gated =
             [("abcd", 0), ("xyz_", 4), ("ef_", 3), ("x_abc", 2), ("bcd-ab", 4), ("gha_b", 4)];
         let gated = gated.map(|(text, gate)| {
             let literal = Literal::either_case(text.as_bytes());
-            Sought { literal, gate: Some(gate) }
+            Sought { literal, gate: Some(gate), begins_word: gate % 2 == 1 }
         });
         free.chain(gated).collect()
     }
 
     fn is_open(text: &[u8], hit: AnchorHit) -> bool {
-        let Some(gate) = sought()[usize::from(hit.literal)].gate else { return true };
+        let sought = &sought()[usize::from(hit.literal)];
+        if sought.begins_word && hit.at > 0 && text[hit.at - 1].is_ascii_alphanumeric() {
+            return false;
+        }
+        let Some(gate) = sought.gate else { return true };
         // One that is too near its literal's beginning for a window of its own is looked for anywhere.
         let is_looked_for_anywhere = gate == 2;
         let run = hit.at + gate;
@@ -253,7 +289,7 @@ mod tests {
             4 => b'a'..=b'z',
             2 => b'A'..=b'F',
             2 => b'0'..=b'9',
-            1 => proptest::sample::select(b"_-:/ \n".to_vec()),
+            1 => proptest::sample::select(b"_-:/ \n=\"".to_vec()),
             1 => any::<u8>(),
         ];
         let pieces = prop_oneof![
@@ -289,6 +325,7 @@ mod tests {
         }
         found.anchors.sort_unstable();
         found.runs.sort_unstable();
+        found.values.sort_unstable();
         found
     }
 

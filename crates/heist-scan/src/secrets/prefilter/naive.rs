@@ -1,6 +1,6 @@
 //! [`Naive`]: every literal compared at every position. Obvious, and the measure for the others.
 
-use super::{AnchorHit, Candidates, Prefilter, Sought, begins_run};
+use super::{AnchorHit, Candidates, Prefilter, Sought, begins_long_run, begins_run, may_be_value};
 use std::ops::Range;
 
 /// Also finds literals whose gate is shut: no rule matches there, and if one does, the gate was wrong.
@@ -17,6 +17,8 @@ impl Prefilter for Naive {
             }
             if begins_run(text, at) {
                 found.runs.push(at);
+            } else if begins_long_run(text, at) && may_be_value(text, at) {
+                found.values.push(at);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! [`Scalar`]: four bytes at each position looked up in a table.
 
-use super::{Candidates, Prefilter, RUN_BYTES_MIN, Tables, begins_run};
+use super::{Candidates, Prefilter, RUN_BYTES_MIN, Tables, has_digit};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ impl Scalar {
             let begins = at == 0 || !text[at - 1].is_ascii_alphanumeric();
             if begins && run >= RUN_BYTES_MIN {
                 self.0.look_up_at_run(text, at, &owned, found);
-                if owned.contains(&at) && begins_run(text, at) {
-                    found.runs.push(at);
+                if owned.contains(&at) {
+                    found.add_run(text, at, has_digit(text, at));
                 }
             }
             at += run + 1;

@@ -7,7 +7,11 @@ use super::super::literal::{Literal, LiteralByte, WINDOW_BYTES};
 use super::{AnchorHit, Candidates};
 use std::ops::Range;
 
-const HASH_BITS: u32 = 13;
+/// So many that hardly any window is known by accident: a hash has 750 windows among 65,536.
+const HASH_BITS: u32 = 16;
+
+/// Of these, so many lead to the entries.
+const ENTRY_BITS: u32 = 12;
 
 /// In lower case, if they are letters. Other bytes become each other's, too: two bytes that differ in this bit alone are
 /// told apart by the comparison.
@@ -27,8 +31,18 @@ pub(crate) struct Table {
     has_short: bool,
     /// Which hashes any window has: small, so that it stays in the fastest cache.
     known: Box<[u64]>,
-    /// The first entry of each hash.
+    /// The first entry of all hashes that begin with the same bits.
     first: Box<[u16]>,
+}
+
+/// What a table is made of: a literal with its number among all, and where its window begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub(crate) number: u16,
+    pub(crate) literal: Literal,
+    pub(crate) window_at: usize,
+    /// Whether it may be passed over where a letter or digit stands before it.
+    pub(crate) begins_word: bool,
 }
 
 /// A literal, and where its window is.
@@ -39,21 +53,21 @@ struct Entry {
     number: u16,
     /// Where its window begins in it.
     window_at: usize,
-    /// The next entry of the same hash.
+    begins_word: bool,
+    /// The next entry with the same beginning.
     next: u16,
 }
 
 impl Table {
-    /// Of these literals, each with its number and where its window begins.
-    pub(crate) fn new(literals: impl IntoIterator<Item = (u16, Literal, usize)>) -> Self {
+    pub(crate) fn new(literals: impl IntoIterator<Item = Placed>) -> Self {
         let mut table = Self {
             entries: Vec::new(),
             window_at_max: 0,
             has_short: false,
             known: vec![0; 1 << (HASH_BITS - 6)].into(),
-            first: vec![NONE; 1 << HASH_BITS].into(),
+            first: vec![NONE; 1 << ENTRY_BITS].into(),
         };
-        for (number, literal, window_at) in literals {
+        for Placed { number, literal, window_at, begins_word } in literals {
             let window = window(&literal, window_at);
             let mut bytes = [0; WINDOW_BYTES];
             for (byte, wanted) in bytes.iter_mut().zip(window) {
@@ -65,8 +79,9 @@ impl Table {
             table.has_short |= is_short;
             table.known[hash / 64] |= 1 << (hash % 64);
             table.window_at_max = table.window_at_max.max(window_at);
-            let next = std::mem::replace(&mut table.first[hash], table.entries.len() as u16);
-            table.entries.push(Entry { literal, number, window_at, next });
+            let first = &mut table.first[entry_bits(hash)];
+            let next = std::mem::replace(first, table.entries.len() as u16);
+            table.entries.push(Entry { literal, number, window_at, begins_word, next });
         }
         table
     }
@@ -83,7 +98,7 @@ impl Table {
 
     /// Adds the literals whose window begins at `window`, and which begin in `owned`.
     #[inline(always)]
-    pub(super) fn look_up(
+    pub(crate) fn look_up(
         &self,
         text: &[u8],
         window: usize,
@@ -96,12 +111,14 @@ impl Table {
         };
         let folded = bytes | FOLD;
         let long = hash(folded);
-        if self.is_known(long) {
+        let is_long_known = self.is_known(long);
+        if is_long_known {
             self.compare(text, window, long, owned, found);
         }
         if self.has_short {
             let short = hash(folded & THREE_BYTES);
-            if self.is_known(short) && short != long {
+            let was_compared = is_long_known && entry_bits(short) == entry_bits(long);
+            if self.is_known(short) && !was_compared {
                 self.compare(text, window, short, owned, found);
             }
         }
@@ -121,11 +138,12 @@ impl Table {
         owned: &Range<usize>,
         found: &mut Candidates,
     ) {
-        let mut next = self.first[hash];
+        let mut next = self.first[entry_bits(hash)];
         while let Some(entry) = self.entries.get(usize::from(next)) {
             if let Some(at) = window.checked_sub(entry.window_at)
                 && owned.contains(&at)
                 && entry.literal.stands_at(text, at)
+                && (at == 0 || !entry.begins_word || !text[at - 1].is_ascii_alphanumeric())
             {
                 found.anchors.push(AnchorHit { at, literal: entry.number });
             }
@@ -151,4 +169,10 @@ fn last_bytes(text: &[u8], at: usize) -> u32 {
 fn hash(folded: u32) -> usize {
     // The golden ratio spreads what differs in few bits.
     (folded.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS)) as usize
+}
+
+/// The bits of a hash that lead to the entries.
+#[inline(always)]
+fn entry_bits(hash: usize) -> usize {
+    hash >> (HASH_BITS - ENTRY_BITS)
 }
