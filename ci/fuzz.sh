@@ -17,7 +17,6 @@ mkdir -p "$folder/found"
 folder=$(cd "$folder" && pwd)
 host=$(rustc -vV | sed -n 's/^host: //p')
 
-cargo build --quiet -p heist-fuzz --bin fuzz-corpus
 corpus=$(cargo build --quiet -p heist-fuzz --bin fuzz-corpus --message-format=json |
     sed -n 's/.*"executable":"\([^"]*fuzz-corpus[^"]*\)".*/\1/p')
 
