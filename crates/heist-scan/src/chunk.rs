@@ -1,8 +1,9 @@
 //! [`Chunk`]: a piece of an object, with enough around it that a match never depends on where the cut was.
 //!
 //! Invariant: every position of an object is owned by exactly one chunk, and a chunk's bytes reach at least the
-//! detector's [`Overlap`](crate::Overlap) before and after what it owns, or to the object's end. A detector reports what
-//! begins at a position that the chunk owns, looks no further than its overlap, and so finds the same whatever the cuts.
+//! detector's [`Overlap`](crate::Overlap) before and after what it owns, or to the object's end. A detector reports
+//! what begins at a position that the chunk owns, looks no further than its overlap, and so finds the same whatever
+//! the cuts.
 
 use std::ops::Range;
 use std::path::Path;

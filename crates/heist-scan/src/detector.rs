@@ -73,8 +73,8 @@ pub trait Detector: Send + Sync + 'static {
         let _ = (path, matches);
     }
 
-    /// Adds what is found at the positions that the chunk owns, in any order. The same secret may come several times, by
-    /// several rules.
+    /// Adds what is found at the positions that the chunk owns, in any order. The same secret may come several times,
+    /// by several rules.
     fn scan(&self, chunk: &Chunk<'_>, scratch: &mut Self::Scratch, matches: &mut Vec<Match>);
 
     /// What a finding says about a rule.

@@ -79,9 +79,9 @@ impl EscapeKind {
     }
 }
 
-/// Whether a decode is to begin at the escape at `at`, one of the [triggers](EscapeKind::triggers): the first one of its
-/// stretch, or the first one after a while without any, or the first one in its cell of the object's grid. `offset` is
-/// the object's offset of `text[0]`.
+/// Whether a decode is to begin at the escape at `at`, one of the [triggers](EscapeKind::triggers): the first one of
+/// its stretch, or the first one after a while without any, or the first one in its cell of the object's grid.
+/// `offset` is the object's offset of `text[0]`.
 #[must_use]
 pub fn escape_starts(kind: EscapeKind, text: &[u8], at: usize, offset: u64) -> bool {
     if !kind.is_trigger(text, at) {

@@ -1,10 +1,10 @@
 //! [`anchors_of`]: which literals must be there for a regular expression to match, and where in the match.
 //!
-//! A rule is looked for only where one of its literals stands. Of all sets of literals that every match must contain one
-//! of, the rarest is taken: `(?:key|token)[ =]+xyz_[0-9a-z]{32}` is looked for at `xyz_`.
+//! A rule is looked for only where one of its literals stands. Of all sets of literals that every match must contain
+//! one of, the rarest is taken: `(?:key|token)[ =]+xyz_[0-9a-z]{32}` is looked for at `xyz_`.
 //!
-//! If letters and digits must follow a literal, it is rarer still: it can only stand where a run of them begins. That is
-//! its [gate](Anchor::gate).
+//! If letters and digits must follow a literal, it is rarer still: it can only stand where a run of them begins. That
+//! is its [gate](Anchor::gate).
 
 use super::literal::{LITERAL_BYTES_MAX, Literal, LiteralByte};
 use super::prefilter::RUN_BYTES_MIN;

@@ -1,7 +1,7 @@
 //! Looking through one layer of encoding: base64, hex, escapes, UTF-16.
 //!
-//! What is decoded is looked at as a text of its own, by all rules but the generic ones: a random value in a decoded text
-//! is noise, and a vendor's token is not. In UTF-16, which is no disguise, all rules look.
+//! What is decoded is looked at as a text of its own, by all rules but the generic ones: a random value in a decoded
+//! text is noise, and a vendor's token is not. In UTF-16, which is no disguise, all rules look.
 
 use super::examine::{Examiner, Text};
 use super::plan::Use;
@@ -144,15 +144,15 @@ impl Decoder<'_, '_> {
             owned: owned.unwrap_or(0..decoded.bytes.len()),
             begins_object: true,
             ends_object: true,
-            offset: 0,
+            // Units of UTF-16 are counted from the object's beginning, so that cells and blocks fit together.
+            offset: if is_disguise { 0 } else { (self.chunk.offset + from as u64) / 2 },
             path: self.chunk.path,
         };
         inner.found.clear();
         inner.examine(self.detector, &text);
         for found in inner.found.drain(..) {
             let generic = self.detector.rules[found.rule as usize].rule.generic;
-            let is_verbatim = is_disguise && decoded.is_verbatim(found.secret.clone());
-            if is_disguise && generic || is_verbatim {
+            if is_disguise && generic {
                 continue;
             }
             self.matches.push(self.place(found, encoding, decoded, from));
@@ -165,12 +165,14 @@ impl Decoder<'_, '_> {
             let source = decoded.source_of(range);
             offset + source.start as u64..offset + source.end as u64
         };
+        // What stands there as it is was perhaps not seen in the text itself, for what is escaped around it.
+        let is_verbatim = decoded.is_verbatim(found.secret.clone());
         Match {
             rule: RuleIndex(found.rule),
             whole: in_object(found.whole),
             secret: in_object(found.secret.clone()),
-            decoded: Some(decoded.bytes[found.secret].into()),
-            encoding,
+            decoded: (!is_verbatim).then(|| decoded.bytes[found.secret].into()),
+            encoding: if is_verbatim { Encoding::Plain } else { encoding },
             confidence: found.confidence,
             reason: found.reason,
         }

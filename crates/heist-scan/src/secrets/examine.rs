@@ -4,6 +4,7 @@
 //! alone. An expression sees one byte more on each side, for `\b` and its like.
 
 use super::SecretDetector;
+use super::boundary::begins_word;
 use super::pattern::LazyRegex;
 use super::plan::Use;
 use super::prefilter::Candidates;
@@ -127,7 +128,20 @@ impl Examiner {
         if last - first < STARTS_MAX {
             for start in first..=last {
                 let cache = &mut self.caches[rule as usize];
-                let groups = active.regex.find(text.bytes, start..end(start), true, cache);
+                let span = start..end(start);
+                let groups =
+                    active.regex.find(text.bytes, span.clone(), true, cache).or_else(|| {
+                        // To the expression an escape's last letter is one of a word.
+                        let is_after_escape = start > 0
+                            && text.bytes[start - 1].is_ascii_alphanumeric()
+                            && begins_word(text.bytes, start);
+                        is_after_escape
+                            .then(|| {
+                                active.regex.find(&text.bytes[start..], 0..span.len(), true, cache)
+                            })
+                            .flatten()
+                            .map(|groups| groups.moved_by(start))
+                    });
                 if let Some(groups) = groups.filter(|groups| groups.whole().end > at) {
                     let secret = groups.secret(active.rule.secret_group);
                     self.judge(detector, text, rule, groups.whole(), secret, None);
@@ -256,8 +270,33 @@ impl Examiner {
         };
         let judged = active.judge(&surroundings, &whole, &secret, proposed);
         if let Some((confidence, reason)) = judged {
+            if active.rule.generic && self.has_wrong_checksum(detector, text, &secret) {
+                return;
+            }
             self.found.push(Found { rule, whole, secret, confidence, reason });
         }
+    }
+}
+
+impl Examiner {
+    /// Whether a generic secret has the form of a vendor's, but not its checksum: then it is somebody's example.
+    fn has_wrong_checksum(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        secret: &Range<usize>,
+    ) -> bool {
+        // One byte more on each side, for those expressions that say what stands there.
+        let span = secret.start.saturating_sub(1)..(secret.end + 1).min(text.bytes.len());
+        detector.checksum_rules.iter().any(|&rule| {
+            let active = &detector.rules[rule as usize];
+            let cache = &mut self.caches[rule as usize];
+            let found = active.regex.find(text.bytes, span.clone(), false, cache);
+            let has_form =
+                found.is_some_and(|groups| groups.secret(active.rule.secret_group) == *secret);
+            let bytes = &text.bytes[secret.clone()];
+            has_form && active.rule.checksum.is_some_and(|checksum| !checksum.holds(bytes))
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `anchors`, `literal`, `frequency` | which literals must be there for a rule to match, the rarest of them |
+//! | `boundary` | where a word begins |
 //! | `plan` | what is done where a literal stands |
 //! | `prefilter/` | one sweep that finds all literals and all runs of letters and digits |
 //! | `examine` | the rules on the windows around what the sweep found |
@@ -14,6 +15,7 @@
 
 mod allow;
 mod anchors;
+mod boundary;
 mod encoded;
 mod examine;
 mod frequency;
@@ -76,6 +78,8 @@ pub struct SecretDetector {
     decode: bool,
     overlap: Overlap,
     path_rules: Vec<u32>,
+    /// Those whose matches are certain or none.
+    checksum_rules: Vec<u32>,
     /// Whether any of them can be for a path: most paths are for none.
     any_path_rule: LazyRegex,
 }
@@ -106,10 +110,14 @@ impl SecretDetector {
             begins_word: false,
         });
         let keywords = Table::new(keywords);
-        let is_by_path = |rule: &Rule| rule.pattern == Pattern::Path;
-        let numbered = rules.iter().enumerate();
-        let path_rules: Vec<u32> =
-            numbered.filter(|(_, rule)| is_by_path(rule)).map(|(index, _)| index as u32).collect();
+        let numbers_of = |is_one: &dyn Fn(&Rule) -> bool| -> Vec<u32> {
+            let numbered = rules.iter().enumerate();
+            numbered.filter(|(_, rule)| is_one(rule)).map(|(index, _)| index as u32).collect()
+        };
+        let path_rules = numbers_of(&|rule| rule.pattern == Pattern::Path);
+        let checksum_rules = numbers_of(&|rule| {
+            rule.checksum.is_some() && matches!(rule.pattern, Pattern::Regex(_))
+        });
         let paths = path_rules.iter().filter_map(|&rule| rules[rule as usize].path.as_deref());
         let any_path = paths.map(|path| format!("(?:{path})")).collect::<Vec<_>>().join("|");
         Self {
@@ -122,6 +130,7 @@ impl SecretDetector {
             decode: options.decode,
             overlap,
             path_rules,
+            checksum_rules,
             any_path_rule: LazyRegex::new(any_path),
         }
     }

@@ -82,6 +82,14 @@ impl Groups {
         self.0.first().copied().flatten().map_or(0..0, |span| span.range())
     }
 
+    /// For a text of which the one that was searched is the part from `by` on.
+    pub(crate) fn moved_by(mut self, by: usize) -> Self {
+        for span in self.0.iter_mut().flatten() {
+            *span = Span { start: span.start + by, end: span.end + by };
+        }
+        self
+    }
+
     /// The secret: the group that the rule names, or the first that is not empty, or everything.
     pub(crate) fn secret(&self, group: Option<usize>) -> Range<usize> {
         let named = group.and_then(|group| self.0.get(group).copied().flatten());

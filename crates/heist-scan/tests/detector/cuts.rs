@@ -70,7 +70,7 @@ fn write(text: &[u8], written: Written) -> Vec<u8> {
     let each =
         |write: &dyn Fn(u8) -> String| text.iter().map(|&byte| write(byte)).collect::<String>();
     let escape_some = |byte: u8, escaped: String| {
-        if byte.is_ascii_alphanumeric() && byte % 5 != 0 {
+        if byte.is_ascii_alphanumeric() && !byte.is_multiple_of(5) {
             char::from(byte).to_string()
         } else {
             escaped

@@ -10,8 +10,8 @@ fn detector(prefilter: PrefilterKind) -> SecretDetector {
     SecretDetector::new(rules(), DetectorOptions { prefilter, ..DetectorOptions::default() })
 }
 
-/// The built-in rules, and some of the kinds that users bring: without any literal, with a keyword outside of the match,
-/// with a literal far into it.
+/// The built-in rules, and some of the kinds that users bring: without any literal, with a keyword outside of the
+/// match, with a literal far into it.
 fn rules() -> RuleSet {
     let mut rules = RuleSet::builtin();
     let users = RuleSet::parse(

@@ -50,15 +50,17 @@ fn random_letters_and_digits_have_no_secrets() {
 fn english_has_no_secrets() {
     // Words of every kind, among them those that secrets are named by.
     let words: Vec<&str> = "the of and a to in is was he for it with as his on be at by had not are but from or have an \
-        they which one you were her all she there would their we him been has when who will more no if out so said what \
-        up its about into than them can only other new some could time these two may then do first any my now such like \
-        our over man me even most made after also did many before must through back years where much your way well down \
-        should because each just those people how too little state good very make world still own see men work long get \
-        here between both life being under never day same another know while last might us great old year off come since \
-        against go came right used take three password passwords secret secrets token tokens key keys credential access \
-        authorization bearer private public certificate account login user username database connection string server \
-        port host service cloud storage bucket github gitlab slack stripe amazon google azure twilio sendgrid datadog \
-        implementation documentation configuration authentication environment variable"
+        they which one you were her all she there would their we him been has when who will more no \
+        if out so said what up its about into than them can only other new some could time these two \
+        may then do first any my now such like our over man me even most made after also did many \
+        before must through back years where much your way well down should because each just those \
+        people how too little state good very make world still own see men work long get here \
+        between both life being under never day same another know while last might us great old year \
+        off come since against go came right used take three password passwords secret secrets token \
+        tokens key keys credential access authorization bearer private public certificate account \
+        login user username database connection string server port host service cloud storage bucket \
+        github gitlab slack stripe amazon google azure twilio sendgrid datadog implementation \
+        documentation configuration authentication environment variable"
         .split_whitespace()
         .collect();
     check("English", |rng, text| {

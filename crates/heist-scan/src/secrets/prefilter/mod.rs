@@ -1,9 +1,9 @@
 //! The prefilter: one sweep over a text that says where any rule could match.
 //!
-//! It looks for two things: the literals of rules (see [`anchors`](super::anchors)), and runs of letters and digits that
-//! a generic secret or an encoded text could begin with. Three implementations find exactly the same: [`Naive`] compares
-//! every literal at every position and is there to be right; [`Scalar`] looks up four bytes in a table; [`Avx2`]
-//! classifies 64 positions at a time and asks the table only about those that are left.
+//! It looks for two things: the literals of rules (see [`anchors`](super::anchors)), and runs of letters and digits
+//! that a generic secret or an encoded text could begin with. Three implementations find exactly the same: [`Naive`]
+//! compares every literal at every position and is there to be right; [`Scalar`] looks up four bytes in a table;
+//! [`Avx2`] classifies 64 positions at a time and asks the table only about those that are left.
 //!
 //! Invariant: what is found depends on the text around it alone, not on where the sweep begins or ends.
 
@@ -20,6 +20,7 @@ use naive::Naive;
 use scalar::Scalar;
 pub(crate) use table::{Placed, Table};
 
+use super::boundary::escape_ahead;
 use super::literal::{Literal, WINDOW_BYTES};
 use std::fmt;
 use std::ops::Range;
@@ -35,8 +36,8 @@ pub(crate) const RUN_BYTES_SEEN: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Sought {
     pub(crate) literal: Literal,
-    /// How far after its beginning a run of letters and digits must begin, if one must: then it may be passed over where
-    /// none does.
+    /// How far after its beginning a run of letters and digits must begin, if one must: then it may be passed over
+    /// where none does.
     pub(crate) gate: Option<usize>,
     /// Whether it may be passed over where a letter or digit stands before it.
     pub(crate) begins_word: bool,
@@ -156,7 +157,8 @@ impl Tables {
         Self { anywhere: Table::new(anywhere), at_runs: Table::new(at_runs), gates, gate_max }
     }
 
-    /// Adds the literals that lead to the run of at least [`RUN_BYTES_MIN`] that begins at `run`.
+    /// Adds the literals that lead to the run of at least [`RUN_BYTES_MIN`] that begins at `run`, or after the escape
+    /// that it begins with.
     #[inline]
     fn look_up_at_run(
         &self,
@@ -165,6 +167,14 @@ impl Tables {
         owned: &Range<usize>,
         found: &mut Candidates,
     ) {
+        self.look_up_at(text, run, owned, found);
+        let after_escape = run + escape_ahead(text, run);
+        if after_escape > run && is_run(text, after_escape) {
+            self.look_up_at(text, after_escape, owned, found);
+        }
+    }
+
+    fn look_up_at(&self, text: &[u8], run: usize, owned: &Range<usize>, found: &mut Candidates) {
         let known = found.anchors.len();
         // Literals of three bytes before the run have a window that begins there; of all others it has four.
         for back in [4, 3, 0] {
@@ -184,8 +194,8 @@ impl Tables {
     }
 }
 
-/// Whether a run begins at `at`: at least [`RUN_BYTES_MIN`] letters and digits, none before them, and a digit among the
-/// first [`RUN_BYTES_SEEN`].
+/// Whether a run begins at `at`: at least [`RUN_BYTES_MIN`] letters and digits, none before them, and a digit among
+/// the first [`RUN_BYTES_SEEN`].
 #[inline]
 pub(crate) fn begins_run(text: &[u8], at: usize) -> bool {
     begins_long_run(text, at) && has_digit(text, at)
@@ -194,9 +204,14 @@ pub(crate) fn begins_run(text: &[u8], at: usize) -> bool {
 /// The same without a digit.
 #[inline]
 fn begins_long_run(text: &[u8], at: usize) -> bool {
-    let begins = at == 0 || !text[at - 1].is_ascii_alphanumeric();
-    let is_long = |run: &[u8]| run.iter().all(u8::is_ascii_alphanumeric);
-    begins && text.get(at..at + RUN_BYTES_MIN).is_some_and(is_long)
+    (at == 0 || !text[at - 1].is_ascii_alphanumeric()) && is_run(text, at)
+}
+
+/// Whether enough letters and digits stand at `at`.
+#[inline]
+fn is_run(text: &[u8], at: usize) -> bool {
+    let run = text.get(at..at + RUN_BYTES_MIN);
+    run.is_some_and(|run| run.iter().all(u8::is_ascii_alphanumeric))
 }
 
 /// Whether a digit is among the first bytes of the run that begins at `at`.
@@ -210,8 +225,8 @@ fn has_digit(text: &[u8], at: usize) -> bool {
 const TOKEN_BEFORE: usize = 48;
 const SPACE_BEFORE: usize = 16;
 
-/// Whether something may be set to the token that the run at `at` is in: a quote or an operator stands before it. Words
-/// in code and prose mostly have neither.
+/// Whether something may be set to the token that the run at `at` is in: a quote or an operator stands before it.
+/// Words in code and prose mostly have neither.
 #[inline]
 pub(crate) fn may_be_value(text: &[u8], at: usize) -> bool {
     let is_in_token = |byte: &&u8| {
@@ -233,6 +248,7 @@ pub(crate) fn may_be_value(text: &[u8], at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::boundary::begins_word;
     use super::super::literal::Literal;
     use super::*;
     use proptest::prelude::*;
@@ -255,7 +271,7 @@ mod tests {
 
     fn is_open(text: &[u8], hit: AnchorHit) -> bool {
         let sought = &sought()[usize::from(hit.literal)];
-        if sought.begins_word && hit.at > 0 && text[hit.at - 1].is_ascii_alphanumeric() {
+        if sought.begins_word && !begins_word(text, hit.at) {
             return false;
         }
         let Some(gate) = sought.gate else { return true };
@@ -263,8 +279,7 @@ mod tests {
         let is_looked_for_anywhere = gate == 2;
         let run = hit.at + gate;
         let len = text[run..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-        let begins = run == 0 || !text[run - 1].is_ascii_alphanumeric();
-        is_looked_for_anywhere || begins && len >= RUN_BYTES_MIN
+        is_looked_for_anywhere || begins_word(text, run) && len >= RUN_BYTES_MIN
     }
 
     fn literals() -> Vec<Literal> {
@@ -302,6 +317,7 @@ mod tests {
                 before.bytes().chain(literal).chain(after.bytes()).collect()
             }),
             1 => proptest::sample::select(vec![b"://".to_vec(), b"-----BEGIN".to_vec()]),
+            1 => proptest::sample::select(ESCAPES.to_vec()).prop_map(|escape| escape.as_bytes().to_vec()),
         ];
         proptest::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat())
     }
@@ -312,6 +328,8 @@ mod tests {
 
     const KINDS: [PrefilterKind; 3] =
         [PrefilterKind::Off, PrefilterKind::Scalar, PrefilterKind::Auto];
+
+    const ESCAPES: [&str; 6] = ["\\n", "\\u000a", "\\x41", "%3D", "\x1b[31m", "\x1b[1;31m"];
 
     fn sweep(kind: PrefilterKind, text: &[u8], cuts: &[usize]) -> Candidates {
         let prefilter = &PREFILTERS[KINDS.iter().position(|known| *known == kind).unwrap()];

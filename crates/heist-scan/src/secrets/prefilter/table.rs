@@ -1,8 +1,9 @@
 //! [`Table`]: which literals have a given window of four bytes.
 //!
-//! Windows are looked up without regard to case (a bit of each byte is set), so that one look-up serves literals in one
-//! case and in either; what is found is compared in full.
+//! Windows are looked up without regard to case (a bit of each byte is set), so that one look-up serves literals in
+//! one case and in either; what is found is compared in full.
 
+use super::super::boundary::begins_word;
 use super::super::literal::{Literal, LiteralByte, WINDOW_BYTES};
 use super::{AnchorHit, Candidates};
 use std::ops::Range;
@@ -13,8 +14,8 @@ const HASH_BITS: u32 = 16;
 /// Of these, so many lead to the entries.
 const ENTRY_BITS: u32 = 12;
 
-/// In lower case, if they are letters. Other bytes become each other's, too: two bytes that differ in this bit alone are
-/// told apart by the comparison.
+/// In lower case, if they are letters. Other bytes become each other's, too: two bytes that differ in this bit alone
+/// are told apart by the comparison.
 const FOLD: u32 = 0x2020_2020;
 
 /// The first three bytes of a window: literals of three bytes have no more.
@@ -143,7 +144,7 @@ impl Table {
             if let Some(at) = window.checked_sub(entry.window_at)
                 && owned.contains(&at)
                 && entry.literal.stands_at(text, at)
-                && (at == 0 || !entry.begins_word || !text[at - 1].is_ascii_alphanumeric())
+                && (!entry.begins_word || begins_word(text, at))
             {
                 found.anchors.push(AnchorHit { at, literal: entry.number });
             }

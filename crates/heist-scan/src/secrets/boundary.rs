@@ -1,0 +1,66 @@
+//! Where a word begins: after a byte that is no letter or digit, and after an escape that ends with one.
+//!
+//! In `"\\nghp_..."` and `token%3Dghp_...` the token begins a word, though a letter stands before it. Whoever escaped
+//! the text did not mean that letter.
+
+/// The longest escape that is looked for.
+const ESCAPE_BYTES_MAX: usize = 8;
+
+/// How many of the bytes from `at` on are the rest of an escape, whose beginning stands before `at`: 1 of `\\n`, 5 of
+/// `\\u000a`, 2 of `%3D`, 3 of a terminal's `ESC [31m`.
+#[inline]
+pub(crate) fn escape_ahead(text: &[u8], at: usize) -> usize {
+    let rest = &text[at..];
+    let has_hex = |from: usize, count: usize| {
+        let digits = rest.get(from..from + count);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    match (text[..at].last(), rest.first()) {
+        (Some(b'\\'), Some(b'n' | b'r' | b't' | b'b' | b'f' | b'v' | b'a' | b'0')) => 1,
+        (Some(b'\\'), Some(b'u')) if has_hex(1, 4) => 5,
+        (Some(b'\\'), Some(b'x')) if has_hex(1, 2) => 3,
+        (Some(b'%'), Some(_)) if has_hex(0, 2) => 2,
+        (Some(b'[' | b';'), Some(b'0'..=b'9')) => colour_ahead(text, at),
+        _ => 0,
+    }
+}
+
+/// The rest of a terminal's colour, `31m`, if the escape that it belongs to stands before it.
+#[cold]
+fn colour_ahead(text: &[u8], at: usize) -> usize {
+    let begun = text[at.saturating_sub(ESCAPE_BYTES_MAX)..at]
+        .iter()
+        .rev()
+        .find(|byte| !matches!(byte, b'[' | b';' | b'0'..=b'9'));
+    let digits = text[at..].iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
+    if begun == Some(&0x1b) && text.get(at + digits) == Some(&b'm') { digits + 1 } else { 0 }
+}
+
+/// Whether an escape ends right before `at`, with a letter or digit.
+#[inline]
+fn ends_escape(text: &[u8], at: usize) -> bool {
+    (1..=ESCAPE_BYTES_MAX.min(at)).any(|back| escape_ahead(text, at - back) == back)
+}
+
+/// Whether a word begins at `at`.
+#[inline]
+pub(crate) fn begins_word(text: &[u8], at: usize) -> bool {
+    at == 0 || !text[at - 1].is_ascii_alphanumeric() || ends_escape(text, at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_begins_after_an_escape() {
+        for before in ["", " ", "\\n", "\\u000a", "x\\x41", "%3D", "\x1b[31m", "\x1b[0;31m", "%"] {
+            let text = format!("{before}WORD");
+            assert!(begins_word(text.as_bytes(), before.len()), "{text:?}");
+        }
+        for before in ["n", "%D", "\\q", "[31m", "u000a", "x3D", "%zz", "\x1b[31", "\x1b[3100m"] {
+            let text = format!("{before}WORD");
+            assert!(!begins_word(text.as_bytes(), before.len()), "{text:?}");
+        }
+    }
+}
