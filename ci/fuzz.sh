@@ -41,7 +41,8 @@ for target in "${targets[@]}"; do
     mkdir -p "$folder/empty"
     # Long inputs from the beginning: in a few minutes, they would not grow much beyond the seeds.
     (cd "$folder/empty" && "$folder/build/$host/release/$target" -max_total_time="$seconds" -max_len=4096 \
-        -len_control=0 -timeout=30 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=1 -artifact_prefix="$folder/found/$target/" \
+        -len_control=0 -timeout=30 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=1 \
+        -artifact_prefix="$folder/found/$target/" \
         "$folder/corpus/$target" "$folder/seeds/$target" >"$folder/$target.log" 2>&1) || failed+=("$target")
     grep -E 'cov: ' "$folder/$target.log" | tail -1 || true
     grep -E '^stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb)' "$folder/$target.log" || true
