@@ -1,0 +1,51 @@
+//! What a detector finds in an object that is cut into chunks, and what holds for each match.
+
+use heist_scan::{Chunk, Detector, Encoding, Match, SecretDetector};
+use std::path::Path;
+
+/// All matches in an object that is cut at these positions (which go up), in order, each once.
+pub(crate) fn matches_with_cuts(
+    detector: &SecretDetector,
+    object: &[u8],
+    cuts: &[usize],
+    path: &Path,
+) -> Vec<Match> {
+    let overlap = detector.required_overlap();
+    let mut scratch = detector.scratch();
+    let mut matches = Vec::new();
+    let mut from = 0;
+    for to in cuts.iter().copied().chain([object.len()]) {
+        let begin = from - overlap.before.min(from);
+        let end = (to + overlap.after).min(object.len());
+        let chunk = Chunk {
+            bytes: &object[begin..end],
+            owned: from - begin..to - begin,
+            offset: begin as u64,
+            is_end: end == object.len(),
+            path,
+        };
+        detector.scan(&chunk, &mut scratch, &mut matches);
+        from = to;
+    }
+    for found in &matches {
+        check(detector, object, found);
+    }
+    // By everything, so that the order is that of no scan.
+    matches.sort_by_cached_key(|found| format!("{:020} {found:?}", found.secret.start));
+    matches.dedup();
+    matches
+}
+
+fn check(detector: &SecretDetector, object: &[u8], found: &Match) {
+    let rule = detector.rules().nth(found.rule.0 as usize).expect("a match is some rule's");
+    let Match { whole, secret, .. } = found;
+    assert!(
+        whole.start <= secret.start && secret.start <= secret.end && secret.end <= whole.end,
+        "{}: the secret at {secret:?} is not in {whole:?}",
+        rule.id
+    );
+    let length = object.len() as u64;
+    assert!(whole.end <= length, "{}: {whole:?} is beyond the object's {length} bytes", rule.id);
+    let is_plain = found.encoding == Encoding::Plain;
+    assert_eq!(found.decoded.is_none(), is_plain, "{}: what is encoded is decoded", rule.id);
+}

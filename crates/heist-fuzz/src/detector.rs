@@ -1,0 +1,71 @@
+//! The detector as a whole, with the built-in rules and some of the kinds that users bring.
+//!
+//! What must hold: no panic; matches lie in the object; the same is found wherever the object is cut, with vectors,
+//! without, and with no prefilter at all; every expression can be compiled.
+
+use crate::cuts::matches_with_cuts;
+use crate::input::Input;
+use heist_scan::{Detector, DetectorOptions, PrefilterKind, RuleSet, SecretDetector};
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// Without any literal, with a keyword outside of the match, with a literal far into it.
+const USERS_RULES: &str = r#"
+    [[rules]]
+    id = "everywhere"
+    regex = '\b[0-9]{4}-[0-9]{5}-[0-9]{6}\b'
+    [[rules]]
+    id = "near-a-keyword"
+    regex = '\b[0-9A-F]{24}\b'
+    keywords = ["keyword"]
+    maxLength = 200
+    [[rules]]
+    id = "far-in"
+    regex = '(?i)[\w.-]{0,50}?(?:zorbtech)(?:[0-9a-z\-_\t .]{0,20})[ \t]*=[ \t]*([a-z0-9]{20})\b'
+"#;
+
+fn detector(prefilter: PrefilterKind) -> SecretDetector {
+    let mut rules = RuleSet::builtin();
+    let users = RuleSet::parse(USERS_RULES, "users.toml").expect("they are rules");
+    rules.rules.extend(users.rules.rules);
+    SecretDetector::new(rules, DetectorOptions { prefilter, ..DetectorOptions::default() })
+}
+
+static AUTO: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Auto));
+static SCALAR: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Scalar));
+static OFF: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Off));
+
+/// The longest object that is looked at without a prefilter: at every position, for every literal.
+const OFF_MAX: usize = 512;
+
+/// Paths that rules and the noise filter treat differently.
+const PATHS: [&str; 4] = ["src/settings.py", "tests/fixtures/keys.json", "id_rsa", "a.lock"];
+
+/// The detector as a whole.
+pub fn target(data: &[u8]) {
+    let Some(input) = Input::new(data) else { return };
+    let (object, begin) = input.padded();
+    let path = Path::new(PATHS[usize::from(input.choice(3)) % PATHS.len()]);
+    let expected = matches_with_cuts(&AUTO, &object, &[], path);
+    let cuts = cuts(&input, object.len(), begin);
+    assert_eq!(matches_with_cuts(&AUTO, &object, &cuts, path), expected, "cut at {cuts:?}");
+    assert_eq!(matches_with_cuts(&SCALAR, &object, &[], path), expected, "without vectors");
+    if object.len() <= OFF_MAX {
+        assert_eq!(matches_with_cuts(&OFF, &object, &[], path), expected, "without a prefilter");
+    }
+    AUTO.scan_path(path, &mut Vec::new());
+    let failed: Vec<_> = AUTO.failed_rules().map(|rule| &rule.id).collect();
+    assert!(failed.is_empty(), "rules whose expressions cannot be compiled: {failed:?}");
+}
+
+/// Three cuts in the text itself, and perhaps one in each so many bytes of the object.
+fn cuts(input: &Input<'_>, length: usize, begin: usize) -> Vec<usize> {
+    let in_text = |which: usize| begin + usize::from(input.choice(which)) * input.text.len() / 256;
+    let mut cuts = vec![in_text(4), in_text(5), in_text(6)];
+    let every = 509 * usize::from(input.choice(7));
+    if every > 0 {
+        cuts.extend((every..length).step_by(every));
+    }
+    cuts.sort_unstable();
+    cuts
+}

@@ -1,0 +1,126 @@
+//! The hand-written detectors, a target for each: asked at their triggers as a scan does, and at one position that no
+//! trigger chose.
+//!
+//! What must hold: no panic; a hit's secret is not empty and lies inside of what belongs to it, and that inside of the
+//! window; hits are added to those that are there; the same window gives the same hits.
+
+use crate::input::Input;
+use heist_scan::HandKind;
+use heist_scan::hand::{Hit, Trigger, Window, assignment};
+use heist_scan::noise::Noise;
+
+/// Random values that are assigned to names of secrets.
+pub fn generic_secret(data: &[u8]) {
+    check(HandKind::GenericSecret, data);
+}
+
+/// Passwords in configurations.
+pub fn password(data: &[u8]) {
+    check(HandKind::Password, data);
+}
+
+/// `scheme://user:password@host`.
+pub fn url_credentials(data: &[u8]) {
+    check(HandKind::UrlCredentials, data);
+}
+
+/// JSON Web Tokens.
+pub fn jwt(data: &[u8]) {
+    check(HandKind::Jwt, data);
+}
+
+/// Private keys.
+pub fn private_key(data: &[u8]) {
+    check(HandKind::PrivateKey, data);
+}
+
+/// Connection strings.
+pub fn connection_string(data: &[u8]) {
+    check(HandKind::ConnectionString, data);
+}
+
+/// More triggers than this in one text say nothing new, and cost.
+const POSITIONS_MAX: usize = 64;
+
+fn check(kind: HandKind, data: &[u8]) {
+    let Some(input) = Input::new(data) else { return };
+    let (text, begin) = input.padded();
+    let noise = Noise { enabled: input.choice(3) & 1 == 0 };
+    for at in positions(kind, &text).take(POSITIONS_MAX) {
+        examine(kind, &cut(kind, &text, at), &noise);
+    }
+    // Whatever stands there, at whatever edges, even beyond the end: callers are not to be trusted.
+    let at = begin + usize::from(u16::from_le_bytes([input.choice(4), input.choice(5)]));
+    let window = Window {
+        text: &text,
+        at,
+        begins_object: input.choice(3) & 2 != 0,
+        ends_object: input.choice(3) & 4 != 0,
+    };
+    examine(kind, &window, &noise);
+    if at < text.len() {
+        check_assignments(&cut(kind, &text, at));
+    }
+}
+
+/// Where a scan asks this detector: slow and obvious.
+fn positions(kind: HandKind, text: &[u8]) -> impl Iterator<Item = usize> {
+    let stands = |at: usize, trigger: &Trigger| match *trigger {
+        Trigger::Literal(literal) => text[at..].starts_with(literal.as_bytes()),
+        Trigger::LiteralNoCase(literal) => {
+            let there = text.get(at..at + literal.len());
+            there.is_some_and(|there| there.eq_ignore_ascii_case(literal.as_bytes()))
+        }
+        Trigger::Run => {
+            let begins = at == 0 || !text[at - 1].is_ascii_alphanumeric();
+            let run = text[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric());
+            begins && run.clone().count() >= 12 && run.clone().any(u8::is_ascii_digit)
+        }
+    };
+    (0..text.len()).filter(move |&at| kind.triggers().iter().any(|trigger| stands(at, trigger)))
+}
+
+/// The window around a position, as a scan cuts it.
+fn cut(kind: HandKind, text: &[u8], at: usize) -> Window<'_> {
+    let reach = kind.reach();
+    let from = at.saturating_sub(reach.before);
+    let to = text.len().min(at + reach.after);
+    Window {
+        text: &text[from..to],
+        at: at - from,
+        begins_object: from == 0,
+        ends_object: to == text.len(),
+    }
+}
+
+fn examine(kind: HandKind, window: &Window<'_>, noise: &Noise) {
+    let mut hits = Vec::new();
+    kind.examine(window, noise, &mut hits);
+    for Hit { whole, secret, reason, .. } in &hits {
+        assert!(secret.start < secret.end, "{kind}: an empty secret at {secret:?}");
+        assert!(
+            whole.start <= secret.start && secret.end <= whole.end,
+            "{kind}: the secret at {secret:?} is not in {whole:?}"
+        );
+        let length = window.text.len();
+        assert!(whole.end <= length, "{kind}: {whole:?} goes beyond the window's {length} bytes");
+        assert!(!reason.is_empty(), "{kind}: a hit says why");
+    }
+    let once = hits.clone();
+    kind.examine(window, noise, &mut hits);
+    assert_eq!(hits, [once.as_slice(), &once].concat(), "{kind}: the same hits, added");
+}
+
+/// The parser of assignments, which three detectors and the rules with an `assignment` share.
+fn check_assignments(window: &Window<'_>) {
+    let found = [assignment::from_key(window), assignment::from_value(window)];
+    for found in found.into_iter().flatten() {
+        let length = window.text.len();
+        for range in [&found.key, &found.value] {
+            assert!(
+                range.start <= range.end && range.end <= length,
+                "an assignment's {range:?} in a window of {length} bytes"
+            );
+        }
+    }
+}

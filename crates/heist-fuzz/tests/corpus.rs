@@ -1,0 +1,137 @@
+//! Every target over its stored seeds, and for a second over small changes of them; and the seeds themselves.
+//!
+//! `HEIST_FUZZ_SECONDS` says for how long changes are tried, if not for a second.
+
+use heist::XorShift64;
+use heist_fuzz::corpus::{self, Seed};
+use heist_fuzz::mutation::mutate;
+use heist_fuzz::{TARGETS, Target, run, seeds};
+use heist_scan::{Chunk, Detector, DetectorOptions, RuleSet, SecretDetector};
+use std::collections::BTreeSet;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+fn stored(target: &str) -> Vec<Seed> {
+    let seeds = corpus::read(target).expect("a folder of stored seeds");
+    assert!(seeds.len() >= 12, "{target}: {} seeds", seeds.len());
+    seeds
+}
+
+/// Runs a target; when it fails, says on what.
+fn check(target: &Target, data: &[u8], which: &str) {
+    let passed = panic::catch_unwind(AssertUnwindSafe(|| (target.run)(data)));
+    assert!(passed.is_ok(), "{}, {which}; the input:\n{}", target.name, corpus::pack(data));
+}
+
+/// The seeds as they are, then changes of them until the time is over: always the same ones, in the same order.
+fn replay(name: &str) {
+    let target = TARGETS.iter().find(|target| target.name == name).expect("a target");
+    let seeds = stored(name);
+    for seed in &seeds {
+        check(target, &seed.bytes, &seed.path.display().to_string());
+    }
+    let seconds = std::env::var("HEIST_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+    let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(1));
+    let mut rng = XorShift64::new(1);
+    let mut rounds = 0;
+    while Instant::now() < end {
+        let mut data = seeds[rng.below_usize(seeds.len())].bytes.clone();
+        let other = &seeds[rng.below_usize(seeds.len())].bytes;
+        mutate(&mut data, other, &mut rng);
+        check(target, &data, &format!("change {rounds}"));
+        rounds += 1;
+    }
+    println!("{name}: {} seeds, {rounds} changes", seeds.len());
+    assert!(rounds > 0);
+}
+
+#[test]
+fn rules_loader() {
+    replay("rules_loader");
+}
+
+#[test]
+fn hand_generic_secret() {
+    replay("hand_generic_secret");
+}
+
+#[test]
+fn hand_password() {
+    replay("hand_password");
+}
+
+#[test]
+fn hand_url_credentials() {
+    replay("hand_url_credentials");
+}
+
+#[test]
+fn hand_jwt() {
+    replay("hand_jwt");
+}
+
+#[test]
+fn hand_private_key() {
+    replay("hand_private_key");
+}
+
+#[test]
+fn hand_connection_string() {
+    replay("hand_connection_string");
+}
+
+#[test]
+fn decoders() {
+    replay("decoders");
+}
+
+#[test]
+fn detector() {
+    replay("detector");
+}
+
+#[test]
+fn every_target_has_a_test_a_program_and_seeds() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let tests = include_str!("corpus.rs");
+    for Target { name, .. } in TARGETS {
+        assert!(tests.contains(&format!("replay(\"{name}\")")), "{name} has no test");
+        let program = std::fs::read_to_string(here.join(format!("src/bin/{name}.rs")));
+        assert!(program.expect(name).contains(&format!("\"{name}\"")), "{name}");
+        assert!(!seeds::make(name).is_empty(), "{name}: no program makes its seeds");
+    }
+    let folders = std::fs::read_dir(here.join("corpus")).expect("the corpus");
+    let folders: BTreeSet<_> = folders.map(|entry| entry.expect("one").file_name()).collect();
+    assert_eq!(folders, TARGETS.iter().map(|target| target.name.into()).collect());
+}
+
+#[test]
+#[should_panic(expected = "no fuzz target")]
+fn what_is_no_target_is_not_run() {
+    run("nothing", b"");
+}
+
+fn count_found(detector: &SecretDetector, text: &[u8]) -> usize {
+    let path = Path::new("a.txt");
+    let chunk = Chunk { bytes: text, owned: 0..text.len(), offset: 0, is_end: true, path };
+    let mut matches = Vec::new();
+    detector.scan(&chunk, &mut detector.scratch(), &mut matches);
+    matches.len()
+}
+
+/// Seeds are full of secrets; a scan of the repository finds none of them.
+#[test]
+fn nothing_is_found_in_seeds_as_they_are_stored() {
+    let options = DetectorOptions { noise_filter: false, ..DetectorOptions::default() };
+    let detector = SecretDetector::new(RuleSet::builtin(), options);
+    let mut in_seeds = 0;
+    for target in TARGETS {
+        for seed in stored(target.name) {
+            let text = std::fs::read(&seed.path).expect("a seed");
+            assert_eq!(count_found(&detector, &text), 0, "{}", seed.path.display());
+            in_seeds += count_found(&detector, &seed.bytes);
+        }
+    }
+    assert!(in_seeds >= 60, "{in_seeds} secrets in all seeds: they have nothing to find");
+}
