@@ -1,5 +1,6 @@
 //! [`Secret`]: bytes that are not to be shown, and [`Fingerprint`], by which they are known instead.
 
+use crate::hand::canonical_key;
 use std::fmt;
 
 /// A secret. Whoever prints it, by `Display` or `Debug`, prints a mask.
@@ -68,10 +69,13 @@ const PUBLIC_KEY: [u8; 32] = *b"heist: fingerprints of findings.";
 pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {
-    /// Under a key of the caller's, without which nobody can try guesses.
+    /// Under a key of the caller's, without which nobody can try guesses. A private key in PEM is known by what it
+    /// encodes, however its lines are broken.
     #[must_use]
     pub fn keyed(key: &[u8; 32], secret: &[u8]) -> Self {
-        let hash = blake3::keyed_hash(key, secret);
+        let canonical =
+            if secret.starts_with(b"-----BEGIN") { canonical_key(secret) } else { None };
+        let hash = blake3::keyed_hash(key, canonical.as_deref().unwrap_or(secret));
         let mut first = [0; 16];
         first.copy_from_slice(&hash.as_bytes()[..16]);
         Self(first)
@@ -130,6 +134,18 @@ mod tests {
         for text in [format!("{secret}"), format!("{secret:?}")] {
             assert!(!text.contains("horse") && !text.contains("battery"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_key_is_known_however_its_lines_are_broken() {
+        let block = |line_end: &str| {
+            let (begin, end) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
+            let fingerprint = |text: String| Secret::new(text.into_bytes()).fingerprint();
+            fingerprint([begin, "aGVpc3QgaGVpc3QgaGVpc3Q=", end].join(line_end))
+        };
+        assert_eq!(block("\n"), block("\r\n"));
+        assert_eq!(block("\n"), block("\\n"));
+        assert_ne!(block("\n"), Secret::new(*b"-----BEGIN PRIVATE KEY-----").fingerprint());
     }
 
     #[test]

@@ -329,11 +329,7 @@ fn random_tokens_are_kept_and_names_are_not() {
         eprintln!("{name}: {kept} of {} are kept", noise.len());
         assert!(noise.len() >= 900, "{name}: only {}", noise.len());
         // Of the workspace's words some are random strings of its tests.
-        assert!(
-            kept * 50 <= noise.len(),
-            "{name}: {kept} of {} are kept: {wrong:#?}",
-            noise.len()
-        );
+        assert!(kept * 50 <= noise.len(), "{name}: {kept} of {} are kept: {wrong:#?}", noise.len());
     }
 }
 
