@@ -63,7 +63,7 @@ fn is_set_to_key(rest: &[u8], key_rest: usize) -> bool {
         let (first, second) = rest.split_at_checked(key_rest + 1)?;
         Some(matches!(first.last(), Some(b'=' | b':')) && second.starts_with(first))
     };
-    key_as_value(rest).is_some_and(|key| ends_with_password(key)) || repeats() == Some(true)
+    key_as_value(rest).is_some_and(ends_with_password) || repeats() == Some(true)
 }
 
 /// As `is_code` has them.
