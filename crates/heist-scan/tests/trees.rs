@@ -190,6 +190,25 @@ fn an_object_with_too_many_findings_is_cut_at_the_same_place() {
     }
 }
 
+/// The system gives such files a page at a time, and says that they are empty.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_come_in_small_pieces_are_read_to_their_end() {
+    // Whatever is there of these: they do not change while the system runs, and some are long.
+    let paths = ["/proc/kallsyms", "/proc/cpuinfo", "/proc/filesystems", "/proc/self/auxv"];
+    for path in paths.map(Path::new) {
+        let Ok(expected) = fs::read(path) else { continue };
+        for chunk_size in [1000, 256 << 10] {
+            let config = config().binary(true).chunk_size(chunk_size);
+            let (report, _) = scan(&[path], &config);
+            assert!(report.is_complete());
+            let bytes = report.bytes.abs_diff(expected.len() as u64);
+            // The clock of a processor may have one digit more.
+            assert!(bytes < 100, "{}: {} of {}", path.display(), report.bytes, expected.len());
+        }
+    }
+}
+
 /// Does something to the file while it is scanned.
 struct Meddler<F>(F);
 

@@ -1,7 +1,7 @@
 //! [`Worker`]: scans objects, chunk by chunk.
 //!
 //! What a worker has in memory of an object is its window, whose size does not depend on the object's. A file that fits
-//! into it is opened, read once, and closed; nothing else is asked of the system.
+//! into it is opened, read until there is no more, and closed; nothing else is asked of the system.
 
 use super::assemble::Assembler;
 use super::capture::{Captured, capture};
@@ -111,7 +111,7 @@ impl<D: Detector> Worker<D> {
             worker.window.begin(0);
             // The first read does not need to say where: saves nothing, but works for what cannot seek.
             let mut read = |_: u64, into: &mut [u8]| (&file).read(into);
-            if let Err(error) = worker.window.fill_first(true, &mut read) {
+            if let Err(error) = worker.window.fill_first(&mut read) {
                 return Some((outcome_of(error), 0));
             }
             if let Some(outcome) = worker.refuse(worker.window.end_offset()) {
@@ -181,7 +181,7 @@ impl<D: Detector> Worker<D> {
         self.scan_object(path, below, |worker, object| {
             worker.window.begin(0);
             let mut read = |_: u64, into: &mut [u8]| stream.read(into);
-            if let Err(error) = worker.window.fill_first(false, &mut read) {
+            if let Err(error) = worker.window.fill_first(&mut read) {
                 return Some((outcome_of(error), 0));
             }
             if let Some(outcome) = worker.refuse(0) {
