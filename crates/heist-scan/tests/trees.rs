@@ -185,8 +185,28 @@ fn an_object_with_too_many_findings_is_cut_at_the_same_place() {
         let (report, log) =
             scan(&[tree.path()], &config.chunk_size(chunk_size).range_size(range_size));
         assert_eq!((report.findings, report.outcomes.findings_cut), (1234, 1));
+        assert_eq!((report.findings_left_out, report.bytes), (5000 - 1234, 5000 * 7));
+        let (_, why) = &report.incomplete[0];
+        assert_eq!(why.to_string(), "has too many findings; 3766 of them were left out");
         let last = log.findings.lock().unwrap()[&path].last().unwrap().offset.start;
         assert_eq!(last, 1233 * 7 + 3);
+    }
+}
+
+#[test]
+fn what_matters_less_does_not_use_up_the_room_of_what_matters_more() {
+    let tree = tempfile::tempdir().unwrap();
+    let allowed = "KEY123 heist:allow\n".repeat(300);
+    let medium = "123=KEY\n".repeat(300);
+    fs::write(tree.path().join("many"), allowed + &medium + "KEY456\nBEGIN END\n").unwrap();
+    for range_size in [u64::MAX, 1000] {
+        let config = config().max_findings_per_object(Some(100)).chunk_size(500);
+        let (report, log) = scan(&[tree.path()], &config.range_size(range_size));
+        assert_eq!((report.findings, report.findings_left_out), (202, 400));
+        let findings = log.findings.lock().unwrap();
+        let last: Vec<&str> =
+            findings.values().flatten().skip(200).map(|finding| &*finding.rule).collect();
+        assert_eq!(last, ["digits", "block"]);
     }
 }
 

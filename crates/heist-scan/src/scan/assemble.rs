@@ -57,8 +57,15 @@ pub(crate) struct Assembler {
 #[derive(Debug)]
 pub(crate) struct Assembled<'a> {
     pub(crate) captured: &'a Captured,
-    pub(crate) excerpt: String,
-    pub(crate) excerpt_revealed: Secret,
+    /// The secrets around it.
+    around: &'a mut Vec<Range<u64>>,
+}
+
+impl Assembled<'_> {
+    /// The excerpt with the secrets in it masked, and without.
+    pub(crate) fn excerpts(self) -> (String, Secret) {
+        excerpts(self.captured, self.around)
+    }
 }
 
 impl Assembler {
@@ -74,21 +81,15 @@ impl Assembler {
         self.waiting.extend(captured);
     }
 
-    /// Gives out what is settled now that no secret will be added which begins before `known_to`. `emit` says whether
-    /// to go on; so does the result.
-    pub(crate) fn settle(
-        &mut self,
-        known_to: u64,
-        emit: &mut impl FnMut(Assembled<'_>) -> bool,
-    ) -> bool {
+    /// Gives out what is settled now that no secret will be added which begins before `known_to`.
+    pub(crate) fn settle(&mut self, known_to: u64, emit: &mut impl FnMut(Assembled<'_>)) {
         if self.waiting.is_empty() {
-            return true;
+            return;
         }
         let Self { waiting, settled, last, around } = self;
         waiting.sort_unstable_by(|a, b| in_order(&a.found, &b.found));
         let unsettled = waiting.iter().position(|waiting| waiting.concerned_to() > known_to);
         let ready = unsettled.unwrap_or(waiting.len());
-        let mut goes_on = true;
         for (at, this) in waiting[..ready].iter().enumerate() {
             let own = Rival::of(&this.found);
             settled.retain(|before| before.secret.end + EXCERPT_BYTES as u64 > own.secret.start);
@@ -108,15 +109,10 @@ impl Assembler {
             *last = Some(own.secret.clone());
             settled.push(own);
             if !is_beaten {
-                let (excerpt, excerpt_revealed) = excerpts(this, around);
-                goes_on = emit(Assembled { captured: this, excerpt, excerpt_revealed });
-                if !goes_on {
-                    break;
-                }
+                emit(Assembled { captured: this, around });
             }
         }
         waiting.drain(..ready);
-        goes_on
     }
 }
 

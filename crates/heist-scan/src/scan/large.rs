@@ -13,7 +13,7 @@
 use super::assemble::Assembler;
 use super::capture::Captured;
 use super::lines::{LineCursor, Place};
-use super::shared::Naming;
+use super::shared::{Naming, ObjectFindings};
 use super::worker::{Part, PartEnd, Worker, panic_message};
 use crate::detector::Detector;
 use crate::read::read_at;
@@ -38,7 +38,7 @@ pub(crate) struct LargeFile {
     range_size: u64,
     /// The next range to be taken.
     next: AtomicU64,
-    /// Set when the rest is not worth reading: it has enough findings, or cannot be read.
+    /// Set when the rest is not worth reading: it cannot be read, or nobody takes its findings.
     given_up: AtomicBool,
     delivery: Mutex<Delivery>,
 }
@@ -52,7 +52,7 @@ struct Delivery {
     /// The place where the window of the next range begins.
     place: Place,
     assembler: Assembler,
-    findings: u64,
+    findings: ObjectFindings,
     bytes: u64,
     /// What went wrong first.
     outcome: Option<Outcome>,
@@ -164,12 +164,12 @@ impl LargeFile {
         let mut cursor = LineCursor::new(counted_from, begin);
         let part = Part { to, limit: self.size };
         let mut read = |at: u64, into: &mut [u8]| read_at(&self.file, at, into);
-        let end = worker.scan_part(&self.below, part, &mut cursor, &mut read, |_, _| true);
+        let end = worker.scan_part(&self.below, part, &mut cursor, &mut read, |_, _| ());
         let bytes = worker.window.owned_from() - from;
         // On to where the next range's window begins.
         worker.window.advance(to.min(worker.window.end_offset()), |leaving| cursor.pass(leaving));
         let outcome = match end {
-            PartEnd::Done | PartEnd::Cut => None,
+            PartEnd::Done => None,
             PartEnd::Short => Some(Outcome::Shrunk),
             PartEnd::Stopped => Some(Outcome::Interrupted),
             PartEnd::Failed(error) => Some(Outcome::Unreadable(error)),
@@ -237,15 +237,10 @@ impl LargeFile {
             worker.window.begin_of(end)
         };
         let mut object = Naming::new(&self.path, delivery.findings);
-        let goes_on = delivery
+        delivery
             .assembler
             .settle(known_to, &mut |assembled| worker.emitter.emit(&mut object, assembled));
         delivery.findings = object.findings;
-        if !goes_on {
-            self.given_up.store(true, Ordering::Relaxed);
-            delivery.assembler = Assembler::default();
-            delivery.outcome = Some(Outcome::FindingsCut);
-        }
     }
 
     /// Everything was scanned that was there at first.

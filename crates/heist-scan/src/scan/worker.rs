@@ -8,7 +8,7 @@ use super::capture::{Captured, capture};
 use super::large::LargeFile;
 use super::lines::{LineCursor, Place};
 use super::progress::WorkerCounts;
-use super::shared::{Emitter, Naming, Shared};
+use super::shared::{Emitter, Naming, ObjectFindings, Shared};
 use crate::chunk::Chunk;
 use crate::detector::{Detector, Match};
 use crate::read::{Window, is_binary, read_at};
@@ -49,8 +49,6 @@ pub(crate) enum PartEnd {
     Done,
     /// Before that, because the object ended.
     Short,
-    /// The object has enough findings.
-    Cut,
     /// The scan was stopped.
     Stopped,
     Failed(io::Error),
@@ -203,7 +201,7 @@ impl<D: Detector> Worker<D> {
 
     /// An object for which the walk or the source has an outcome already.
     pub(crate) fn note(&mut self, path: &Path, outcome: Outcome) {
-        self.emitter.object_done(&Naming::new(path, 0), outcome, 0);
+        self.emitter.object_done(&Naming::new(path, ObjectFindings::default()), outcome, 0);
     }
 
     /// What comes before the contents of every object and after them. A panic ends the object and nothing else.
@@ -213,13 +211,11 @@ impl<D: Detector> Worker<D> {
         below: &Path,
         scan: impl FnOnce(&mut Self, &mut Naming<'_>) -> End,
     ) {
-        let mut object = Naming::new(path, 0);
+        let mut object = Naming::new(path, ObjectFindings::default());
         let ended = catch_unwind(AssertUnwindSafe(|| {
             self.shared.detector.scan_path(below, &mut self.matches);
             for found in self.matches.drain(..) {
-                if !self.emitter.emit_path(&mut object, below, found) {
-                    return Some((Outcome::FindingsCut, 0));
-                }
+                self.emitter.emit_path(&mut object, below, found);
             }
             scan(self, &mut object)
         }));
@@ -257,7 +253,6 @@ impl<D: Detector> Worker<D> {
         let outcome = match end {
             PartEnd::Done => Outcome::Scanned,
             PartEnd::Short => Outcome::Shrunk,
-            PartEnd::Cut => Outcome::FindingsCut,
             PartEnd::Stopped => Outcome::Interrupted,
             PartEnd::Failed(error) => Outcome::Unreadable(error),
         };
@@ -275,33 +270,29 @@ impl<D: Detector> Worker<D> {
         self.assembler.clear();
         let mut cursor = LineCursor::new(Place::BEGIN, 0);
         let end = self.scan_part(below, part, &mut cursor, read, |worker, known_to| {
-            if worker.captured.is_empty() {
-                // What waits can wait for the next chunk.
-                return true;
+            // What waits can wait for the next chunk, if that has some, too.
+            if !worker.captured.is_empty() {
+                let Self { assembler, captured, emitter, .. } = worker;
+                assembler.add(captured.drain(..));
+                assembler.settle(known_to, &mut |assembled| emitter.emit(object, assembled));
             }
-            let Self { assembler, captured, emitter, .. } = worker;
-            assembler.add(captured.drain(..));
-            assembler.settle(known_to, &mut |assembled| emitter.emit(object, assembled))
         });
-        if matches!(end, PartEnd::Cut) {
-            return end;
-        }
         // Also of an object that could not be read to its end: what was found is found.
         let Self { assembler, captured, emitter, .. } = self;
         assembler.add(captured.drain(..));
-        let all = assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, assembled));
-        if all { end } else { PartEnd::Cut }
+        assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, assembled));
+        end
     }
 
     /// Scans from where the window is to the end of `part`. After each chunk but the last, `after_chunk` is told
-    /// up to where all secrets are known that begin there, and says whether to go on.
+    /// up to where all secrets are known that begin there.
     pub(crate) fn scan_part(
         &mut self,
         below: &Path,
         part: Part,
         cursor: &mut LineCursor,
         read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
-        mut after_chunk: impl FnMut(&mut Self, u64) -> bool,
+        mut after_chunk: impl FnMut(&mut Self, u64),
     ) -> PartEnd {
         loop {
             if let Err(error) = self.window.fill(part.limit, read) {
@@ -320,9 +311,7 @@ impl<D: Detector> Worker<D> {
             }
             let known_to = self.window.begin_of(owned.end);
             self.window.advance(owned.end, |leaving| cursor.pass(leaving));
-            if !after_chunk(self, known_to) {
-                return PartEnd::Cut;
-            }
+            after_chunk(self, known_to);
             self.emitter.counts.show();
             if self.shared.is_stopped() {
                 return PartEnd::Stopped;
