@@ -187,7 +187,7 @@ pub struct ScanReport {
     pub directories: u64,
     /// How many entries of directories a filter left out.
     pub filtered: u64,
-    /// What is missing, and why: the first 1,000 ...
+    /// What is missing, and why: the 1,000 whose paths come first, in their order ...
     pub incomplete: Vec<(PathBuf, Incomplete)>,
     /// ... of so many.
     pub incomplete_count: u64,
@@ -246,18 +246,51 @@ impl From<StartError> for ScanError {
 /// How many are listed.
 const INCOMPLETE_LISTED: usize = 1000;
 
-/// What is missing, so far.
+/// What is missing, so far. Which are listed does not depend on the order in which they were added.
 #[derive(Debug, Default)]
 pub(crate) struct IncompleteList {
-    pub(crate) listed: Vec<(PathBuf, Incomplete)>,
+    listed: Vec<(PathBuf, Incomplete)>,
     pub(crate) count: u64,
 }
 
 impl IncompleteList {
     pub(crate) fn add(&mut self, path: PathBuf, why: Incomplete) {
         self.count += 1;
-        if self.listed.len() < INCOMPLETE_LISTED {
-            self.listed.push((path, why));
+        self.listed.push((path, why));
+        // Seldom, so that each costs little.
+        if self.listed.len() >= 2 * INCOMPLETE_LISTED {
+            self.cut();
         }
+    }
+
+    fn cut(&mut self) {
+        self.listed.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self.listed.truncate(INCOMPLETE_LISTED);
+    }
+
+    /// Those that are listed.
+    pub(crate) fn into_listed(mut self) -> Vec<(PathBuf, Incomplete)> {
+        self.cut();
+        self.listed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_paths_are_listed_in_whatever_order_they_come() {
+        let listed = |numbers: &mut dyn Iterator<Item = u32>| {
+            let mut list = IncompleteList::default();
+            numbers.for_each(|number| {
+                list.add(format!("{number:05}").into(), Incomplete::Shrunk);
+            });
+            assert_eq!(list.count, 5000);
+            list.into_listed().into_iter().map(|(path, _)| path).collect::<Vec<_>>()
+        };
+        let forwards = listed(&mut (0..5000));
+        assert_eq!((forwards.len(), &forwards[999]), (1000, &PathBuf::from("00999")));
+        assert_eq!(listed(&mut (0..5000).rev()), forwards);
     }
 }

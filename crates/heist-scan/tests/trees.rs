@@ -210,6 +210,26 @@ fn what_matters_less_does_not_use_up_the_room_of_what_matters_more() {
     }
 }
 
+/// Whoever ran ahead of what went wrong: its findings and bytes do not count.
+#[test]
+fn what_is_counted_of_a_file_that_is_given_up_does_not_depend_on_the_workers() {
+    let tree = tempfile::tempdir().unwrap();
+    let text = "KEY123 ".repeat(3000) + "PANIC!" + &"KEY456 ".repeat(3000);
+    fs::write(tree.path().join("file"), text).unwrap();
+    let counted = |workers| {
+        let config = config().workers(Some(workers)).chunk_size(100).range_size(2000);
+        let (report, log) = scan(&[tree.path()], &config);
+        assert_eq!(report.outcomes.panicked, 1);
+        let findings = log.findings.lock().unwrap().values().next().unwrap().clone();
+        (report.bytes, report.findings, findings)
+    };
+    let alone = counted(1);
+    assert!((20_000..=21_000).contains(&alone.0), "all before it, but for a chunk: {}", alone.0);
+    for _ in 0..5 {
+        assert_eq!(counted(4), alone);
+    }
+}
+
 /// The system gives such files a page at a time, and says that they are empty.
 #[cfg(target_os = "linux")]
 #[test]

@@ -14,7 +14,7 @@ use crate::sink::{ObjectOutcome, Sink};
 use heist::CancelToken;
 use heist::metrics::MetricsSnapshot;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -26,6 +26,8 @@ pub(crate) struct Shared<D> {
     /// Ends this scan, and not whatever else the caller's token is for.
     pub(crate) stop: CancelToken,
     is_late: AtomicBool,
+    /// Bytes of matches in large files that wait for what is before them.
+    pub(crate) captured_ahead: AtomicU64,
     incomplete: Mutex<IncompleteList>,
     totals: Mutex<WorkersTotals>,
 }
@@ -51,6 +53,7 @@ impl<D: Detector> Shared<D> {
             config: config.clone(),
             stop: config.cancel.child(),
             is_late: AtomicBool::new(false),
+            captured_ahead: AtomicU64::new(0),
             incomplete: Mutex::default(),
             totals: Mutex::default(),
         })
@@ -96,8 +99,8 @@ impl<D: Detector> Shared<D> {
             findings_left_out: totals.left_out,
             directories: 0,
             filtered: 0,
-            incomplete: incomplete.listed,
             incomplete_count: incomplete.count,
+            incomplete: incomplete.into_listed(),
             stopped,
             workers,
             metrics,

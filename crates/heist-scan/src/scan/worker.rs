@@ -49,10 +49,24 @@ pub(crate) enum PartEnd {
     Done,
     /// Before that, because the object ended.
     Short,
+    /// Before that, because nobody wants the rest.
+    NotWanted,
     /// The scan was stopped.
     Stopped,
     Failed(io::Error),
 }
+
+/// A chunk that was scanned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkDone {
+    /// How much of the object it owned.
+    pub(crate) bytes: u64,
+    /// Up to where all secrets are known that begin there.
+    pub(crate) known_to: u64,
+}
+
+/// For how many matches a worker keeps room.
+pub(crate) const CAPTURED_KEPT: usize = 1024;
 
 /// What of an object to scan.
 #[derive(Clone, Copy, Debug)]
@@ -251,7 +265,7 @@ impl<D: Detector> Worker<D> {
 
     fn end_of(&self, end: PartEnd) -> End {
         let outcome = match end {
-            PartEnd::Done => Outcome::Scanned,
+            PartEnd::Done | PartEnd::NotWanted => Outcome::Scanned,
             PartEnd::Short => Outcome::Shrunk,
             PartEnd::Stopped => Outcome::Interrupted,
             PartEnd::Failed(error) => Outcome::Unreadable(error),
@@ -269,13 +283,15 @@ impl<D: Detector> Worker<D> {
     ) -> PartEnd {
         self.assembler.clear();
         let mut cursor = LineCursor::new(Place::BEGIN, 0);
-        let end = self.scan_part(below, part, &mut cursor, read, |worker, known_to| {
+        let end = self.scan_part(below, part, &mut cursor, read, |worker, chunk| {
+            worker.emitter.counts.so_far.bytes += chunk.bytes;
             // What waits can wait for the next chunk, if that has some, too.
             if !worker.captured.is_empty() {
                 let Self { assembler, captured, emitter, .. } = worker;
                 assembler.add(captured.drain(..));
-                assembler.settle(known_to, &mut |assembled| emitter.emit(object, assembled));
+                assembler.settle(chunk.known_to, &mut |assembled| emitter.emit(object, assembled));
             }
+            true
         });
         // Also of an object that could not be read to its end: what was found is found.
         let Self { assembler, captured, emitter, .. } = self;
@@ -284,15 +300,15 @@ impl<D: Detector> Worker<D> {
         end
     }
 
-    /// Scans from where the window is to the end of `part`. After each chunk but the last, `after_chunk` is told
-    /// up to where all secrets are known that begin there.
+    /// Scans from where the window is to the end of `part`. After each chunk `after_chunk` is told of it, and
+    /// says whether to go on.
     pub(crate) fn scan_part(
         &mut self,
         below: &Path,
         part: Part,
         cursor: &mut LineCursor,
         read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
-        mut after_chunk: impl FnMut(&mut Self, u64),
+        mut after_chunk: impl FnMut(&mut Self, ChunkDone) -> bool,
     ) -> PartEnd {
         loop {
             if let Err(error) = self.window.fill(part.limit, read) {
@@ -300,18 +316,22 @@ impl<D: Detector> Worker<D> {
             }
             let owned = self.window.next_owned(part.to);
             self.scan_chunk(&owned, below, *cursor);
-            self.emitter.counts.so_far.bytes += owned.end - owned.start;
+            let bytes = owned.end - owned.start;
             let is_short = self.window.is_ended()
                 && part.limit != u64::MAX
                 && self.window.end_offset() < part.limit;
             let is_end = self.window.is_ended() && owned.end >= self.window.end_offset();
             if is_end || owned.end >= part.to {
                 self.window.set_owned(owned.end);
+                let known_to = self.window.begin_of(owned.end);
+                after_chunk(self, ChunkDone { bytes, known_to });
                 return if is_short { PartEnd::Short } else { PartEnd::Done };
             }
             let known_to = self.window.begin_of(owned.end);
             self.window.advance(owned.end, |leaving| cursor.pass(leaving));
-            after_chunk(self, known_to);
+            if !after_chunk(self, ChunkDone { bytes, known_to }) {
+                return PartEnd::NotWanted;
+            }
             self.emitter.counts.show();
             if self.shared.is_stopped() {
                 return PartEnd::Stopped;
