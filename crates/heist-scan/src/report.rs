@@ -29,8 +29,11 @@ pub enum Outcome {
     Shrunk,
     /// It became longer while it was scanned. Scanned was what was there first.
     Grown,
-    /// It has more findings than objects may have.
-    FindingsCut,
+    /// It has more findings of a kind than objects may have. All of it was scanned.
+    FindingsCut {
+        /// How many were not given out.
+        left_out: u64,
+    },
     /// The detector (or the sink) panicked; with what it said.
     Panicked(String),
     /// The scan was stopped before its end.
@@ -44,7 +47,7 @@ impl Outcome {
             Self::Unreadable(error) => Incomplete::Unreadable(error),
             Self::Shrunk => Incomplete::Shrunk,
             Self::Grown => Incomplete::Grown,
-            Self::FindingsCut => Incomplete::FindingsCut,
+            Self::FindingsCut { left_out } => Incomplete::FindingsCut { left_out },
             Self::Panicked(message) => Incomplete::Panicked(message),
             _ => return None,
         })
@@ -61,8 +64,11 @@ pub enum Incomplete {
     Shrunk,
     /// A file that became longer while it was scanned.
     Grown,
-    /// A file with more findings than objects may have.
-    FindingsCut,
+    /// A file with more findings of a kind than objects may have.
+    FindingsCut {
+        /// How many were not given out.
+        left_out: u64,
+    },
     /// The detector (or the sink) panicked.
     Panicked(String),
     /// A directory, or something in it, that could not be visited.
@@ -75,7 +81,9 @@ impl fmt::Display for Incomplete {
             Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
             Self::Shrunk => f.write_str("became shorter while it was scanned; scan it again"),
             Self::Grown => f.write_str("became longer while it was scanned; scan it again"),
-            Self::FindingsCut => f.write_str("has too many findings; the rest was not scanned"),
+            Self::FindingsCut { left_out } => {
+                write!(f, "has too many findings; {left_out} of them were left out")
+            }
             Self::Panicked(message) => {
                 write!(f, "could not be scanned: a detector panicked: {message}")
             }
@@ -126,7 +134,7 @@ outcome_counts! {
     shrunk,
     /// Became longer while they were scanned.
     grown,
-    /// Have more findings than objects may have.
+    /// Have more findings of a kind than objects may have.
     findings_cut,
     /// The detector panicked.
     panicked,
@@ -147,7 +155,7 @@ impl OutcomeCounts {
             Outcome::Unreadable(_) => &mut self.unreadable,
             Outcome::Shrunk => &mut self.shrunk,
             Outcome::Grown => &mut self.grown,
-            Outcome::FindingsCut => &mut self.findings_cut,
+            Outcome::FindingsCut { .. } => &mut self.findings_cut,
             Outcome::Panicked(_) => &mut self.panicked,
             Outcome::Interrupted => &mut self.interrupted,
         } += 1;
@@ -171,13 +179,15 @@ pub struct ScanReport {
     pub outcomes: OutcomeCounts,
     /// How many bytes were scanned.
     pub bytes: u64,
-    /// How many findings there are.
+    /// How many findings were given out ...
     pub findings: u64,
+    /// ... and how many were not, because their objects have too many of their kind.
+    pub findings_left_out: u64,
     /// How many directories were entered.
     pub directories: u64,
     /// How many entries of directories a filter left out.
     pub filtered: u64,
-    /// What is missing, and why: the first 1,000 ...
+    /// What is missing, and why: the 1,000 whose paths come first, in their order ...
     pub incomplete: Vec<(PathBuf, Incomplete)>,
     /// ... of so many.
     pub incomplete_count: u64,
@@ -236,18 +246,51 @@ impl From<StartError> for ScanError {
 /// How many are listed.
 const INCOMPLETE_LISTED: usize = 1000;
 
-/// What is missing, so far.
+/// What is missing, so far. Which are listed does not depend on the order in which they were added.
 #[derive(Debug, Default)]
 pub(crate) struct IncompleteList {
-    pub(crate) listed: Vec<(PathBuf, Incomplete)>,
+    listed: Vec<(PathBuf, Incomplete)>,
     pub(crate) count: u64,
 }
 
 impl IncompleteList {
     pub(crate) fn add(&mut self, path: PathBuf, why: Incomplete) {
         self.count += 1;
-        if self.listed.len() < INCOMPLETE_LISTED {
-            self.listed.push((path, why));
+        self.listed.push((path, why));
+        // Seldom, so that each costs little.
+        if self.listed.len() >= 2 * INCOMPLETE_LISTED {
+            self.cut();
         }
+    }
+
+    fn cut(&mut self) {
+        self.listed.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self.listed.truncate(INCOMPLETE_LISTED);
+    }
+
+    /// Those that are listed.
+    pub(crate) fn into_listed(mut self) -> Vec<(PathBuf, Incomplete)> {
+        self.cut();
+        self.listed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_paths_are_listed_in_whatever_order_they_come() {
+        let listed = |numbers: &mut dyn Iterator<Item = u32>| {
+            let mut list = IncompleteList::default();
+            numbers.for_each(|number| {
+                list.add(format!("{number:05}").into(), Incomplete::Shrunk);
+            });
+            assert_eq!(list.count, 5000);
+            list.into_listed().into_iter().map(|(path, _)| path).collect::<Vec<_>>()
+        };
+        let forwards = listed(&mut (0..5000));
+        assert_eq!((forwards.len(), &forwards[999]), (1000, &PathBuf::from("00999")));
+        assert_eq!(listed(&mut (0..5000).rev()), forwards);
     }
 }

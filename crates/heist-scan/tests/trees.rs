@@ -185,8 +185,67 @@ fn an_object_with_too_many_findings_is_cut_at_the_same_place() {
         let (report, log) =
             scan(&[tree.path()], &config.chunk_size(chunk_size).range_size(range_size));
         assert_eq!((report.findings, report.outcomes.findings_cut), (1234, 1));
+        assert_eq!((report.findings_left_out, report.bytes), (5000 - 1234, 5000 * 7));
+        let (_, why) = &report.incomplete[0];
+        assert_eq!(why.to_string(), "has too many findings; 3766 of them were left out");
         let last = log.findings.lock().unwrap()[&path].last().unwrap().offset.start;
         assert_eq!(last, 1233 * 7 + 3);
+    }
+}
+
+#[test]
+fn what_matters_less_does_not_use_up_the_room_of_what_matters_more() {
+    let tree = tempfile::tempdir().unwrap();
+    let allowed = "KEY123 heist:allow\n".repeat(300);
+    let medium = "123=KEY\n".repeat(300);
+    fs::write(tree.path().join("many"), allowed + &medium + "KEY456\nBEGIN END\n").unwrap();
+    for range_size in [u64::MAX, 1000] {
+        let config = config().max_findings_per_object(Some(100)).chunk_size(500);
+        let (report, log) = scan(&[tree.path()], &config.range_size(range_size));
+        assert_eq!((report.findings, report.findings_left_out), (202, 400));
+        let findings = log.findings.lock().unwrap();
+        let last: Vec<&str> =
+            findings.values().flatten().skip(200).map(|finding| &*finding.rule).collect();
+        assert_eq!(last, ["digits", "block"]);
+    }
+}
+
+/// Whoever ran ahead of what went wrong: its findings and bytes do not count.
+#[test]
+fn what_is_counted_of_a_file_that_is_given_up_does_not_depend_on_the_workers() {
+    let tree = tempfile::tempdir().unwrap();
+    let text = "KEY123 ".repeat(3000) + "PANIC!" + &"KEY456 ".repeat(3000);
+    fs::write(tree.path().join("file"), text).unwrap();
+    let counted = |workers| {
+        let config = config().workers(Some(workers)).chunk_size(100).range_size(2000);
+        let (report, log) = scan(&[tree.path()], &config);
+        assert_eq!(report.outcomes.panicked, 1);
+        let findings = log.findings.lock().unwrap().values().next().unwrap().clone();
+        (report.bytes, report.findings, findings)
+    };
+    let alone = counted(1);
+    assert!((20_000..=21_000).contains(&alone.0), "all before it, but for a chunk: {}", alone.0);
+    for _ in 0..5 {
+        assert_eq!(counted(4), alone);
+    }
+}
+
+/// The system gives such files a page at a time, and says that they are empty.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_come_in_small_pieces_are_read_to_their_end() {
+    // Whatever is there of these: they do not change while the system runs, and some are long.
+    let paths = ["/proc/kallsyms", "/proc/cpuinfo", "/proc/filesystems", "/proc/self/auxv"];
+    for path in paths.map(Path::new) {
+        let Ok(expected) = fs::read(path) else { continue };
+        for chunk_size in [1000, 256 << 10] {
+            let config = config().binary(true).chunk_size(chunk_size);
+            let (report, _) = scan(&[path], &config);
+            assert!(report.is_complete());
+            let bytes = report.bytes.abs_diff(expected.len() as u64);
+            // The clock of a processor may have one digit more.
+            assert!(bytes < 100, "{}: {} of {}", path.display(), report.bytes, expected.len());
+        }
     }
 }
 

@@ -105,13 +105,13 @@ impl Window {
         self.owned_from = owned;
     }
 
-    /// Reads the object's first bytes. If one read does not fill the buffer that is all, if `short_is_all` says so.
+    /// Reads the object's first bytes. A read that gives less than it was asked for is not the end (files in `/proc`
+    /// come a page at a time): that is the one which gives nothing. It is also cheaper than to ask for the size.
     pub(crate) fn fill_first(
         &mut self,
-        short_is_all: bool,
         read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
     ) -> io::Result<()> {
-        self.fill_to(self.first_bytes() as u64, u64::MAX, short_is_all, read)
+        self.fill_to(self.first_bytes() as u64, u64::MAX, read)
     }
 
     /// Reads on, until the next chunk can be owned. Positions from `limit` on are not the object's.
@@ -121,14 +121,13 @@ impl Window {
         read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
     ) -> io::Result<()> {
         let wanted = self.owned_from + (self.chunk + self.overlaps.after) as u64;
-        self.fill_to(wanted, limit, false, read)
+        self.fill_to(wanted, limit, read)
     }
 
     fn fill_to(
         &mut self,
         wanted: u64,
         limit: u64,
-        short_is_all: bool,
         read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
     ) -> io::Result<()> {
         let capacity = self.capacity();
@@ -149,10 +148,7 @@ impl Window {
             assert!(asked > 0, "the buffer has room for a chunk and what is around it");
             match read(at, room) {
                 Ok(0) => self.ended = true,
-                Ok(count) => {
-                    self.end += count.min(asked);
-                    self.ended = short_is_all && count < asked;
-                }
+                Ok(count) => self.end += count.min(asked),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -215,7 +211,7 @@ mod tests {
                 let mut next = from;
                 loop {
                     if next == 0 {
-                        window.fill_first(false, &mut read).unwrap();
+                        window.fill_first(&mut read).unwrap();
                     }
                     window.fill(object.len() as u64, &mut read).unwrap();
                     let owned = window.next_owned(to);

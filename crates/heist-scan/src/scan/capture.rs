@@ -39,6 +39,12 @@ impl Captured {
         Self { start: self.start.after(before), last: self.last.after(before), ..self }
     }
 
+    /// How much memory it takes, about.
+    pub(crate) fn memory(&self) -> u64 {
+        let decoded = self.found.decoded.as_ref().map_or(0, |decoded| decoded.len());
+        (size_of::<Self>() + self.text.len() + decoded) as u64
+    }
+
     /// The excerpt as it is in the object.
     pub(crate) fn excerpt_bytes(&self) -> &[u8] {
         &self.text[..distance(self.excerpt.start, self.excerpt.end).min(self.text.len())]

@@ -3,6 +3,7 @@
 use super::assemble::Assembled;
 use super::capture::CONTEXT_BYTES;
 use super::progress::WorkerCounts;
+use crate::confidence::Confidence;
 use crate::config::ScanConfig;
 use crate::detector::{Detector, Match, RuleIndex};
 use crate::finding::Finding;
@@ -13,7 +14,7 @@ use crate::sink::{ObjectOutcome, Sink};
 use heist::CancelToken;
 use heist::metrics::MetricsSnapshot;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -25,6 +26,8 @@ pub(crate) struct Shared<D> {
     /// Ends this scan, and not whatever else the caller's token is for.
     pub(crate) stop: CancelToken,
     is_late: AtomicBool,
+    /// Bytes of matches in large files that wait for what is before them.
+    pub(crate) captured_ahead: AtomicU64,
     incomplete: Mutex<IncompleteList>,
     totals: Mutex<WorkersTotals>,
 }
@@ -35,6 +38,7 @@ struct WorkersTotals {
     outcomes: OutcomeCounts,
     bytes: u64,
     findings: u64,
+    left_out: u64,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -49,6 +53,7 @@ impl<D: Detector> Shared<D> {
             config: config.clone(),
             stop: config.cancel.child(),
             is_late: AtomicBool::new(false),
+            captured_ahead: AtomicU64::new(0),
             incomplete: Mutex::default(),
             totals: Mutex::default(),
         })
@@ -91,10 +96,11 @@ impl<D: Detector> Shared<D> {
             outcomes: totals.outcomes,
             bytes: totals.bytes,
             findings: totals.findings,
+            findings_left_out: totals.left_out,
             directories: 0,
             filtered: 0,
-            incomplete: incomplete.listed,
             incomplete_count: incomplete.count,
+            incomplete: incomplete.into_listed(),
             stopped,
             workers,
             metrics,
@@ -116,6 +122,35 @@ pub(crate) struct Emitter<D: Detector> {
     pub(crate) counts: WorkerCounts,
     outcomes: OutcomeCounts,
     rules: Vec<Option<RuleNames>>,
+    /// Findings that were not given out.
+    left_out: u64,
+}
+
+/// How many findings an object has, by kind: the levels of confidence, and what is allowed. Each has its own limit, so
+/// what matters less never takes the room of what matters more.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ObjectFindings {
+    given_out: [u64; KINDS],
+    left_out: u64,
+}
+
+/// Four levels of confidence, and what is allowed.
+const KINDS: usize = 5;
+
+impl ObjectFindings {
+    fn kind(confidence: Confidence, allowed: bool) -> usize {
+        match (allowed, confidence) {
+            (true, _) => 4,
+            (false, Confidence::Certain) => 3,
+            (false, Confidence::High) => 2,
+            (false, Confidence::Medium) => 1,
+            (false, Confidence::Low) => 0,
+        }
+    }
+
+    fn total(&self) -> u64 {
+        self.given_out.iter().sum()
+    }
 }
 
 /// An object, as its findings name it.
@@ -124,12 +159,11 @@ pub(crate) struct Naming<'a> {
     path: &'a Path,
     /// Made for the first finding.
     shared: Option<Arc<Path>>,
-    /// How many findings there were.
-    pub(crate) findings: u64,
+    pub(crate) findings: ObjectFindings,
 }
 
 impl<'a> Naming<'a> {
-    pub(crate) fn new(path: &'a Path, findings: u64) -> Self {
+    pub(crate) fn new(path: &'a Path, findings: ObjectFindings) -> Self {
         Self { path, shared: None, findings }
     }
 
@@ -141,7 +175,7 @@ impl<'a> Naming<'a> {
 impl<D: Detector> Emitter<D> {
     pub(crate) fn new(shared: &Arc<Shared<D>>, counts: WorkerCounts) -> Self {
         let (outcomes, rules) = (OutcomeCounts::default(), Vec::new());
-        Self { shared: Arc::clone(shared), counts, outcomes, rules }
+        Self { shared: Arc::clone(shared), counts, outcomes, rules, left_out: 0 }
     }
 
     fn rule(&mut self, rule: RuleIndex) -> RuleNames {
@@ -160,23 +194,27 @@ impl<D: Detector> Emitter<D> {
         names.clone()
     }
 
-    /// Whether the object may have one more; if so it counts.
-    fn counts_finding(&mut self, object: &mut Naming<'_>) -> bool {
-        if self.shared.config.max_findings_per_object.is_some_and(|most| object.findings >= most) {
+    /// Counts a finding. Whether the object may have one more of its kind.
+    fn has_room(&mut self, object: &mut Naming<'_>, confidence: Confidence, allowed: bool) -> bool {
+        let count = &mut object.findings.given_out[ObjectFindings::kind(confidence, allowed)];
+        if self.shared.config.max_findings_per_object.is_some_and(|most| *count >= most) {
+            object.findings.left_out += 1;
+            self.left_out += 1;
             return false;
         }
-        object.findings += 1;
+        *count += 1;
         self.counts.so_far.findings += 1;
         true
     }
 
-    /// Gives out a finding; `false` if the object has enough.
-    pub(crate) fn emit(&mut self, object: &mut Naming<'_>, assembled: Assembled<'_>) -> bool {
-        if !self.counts_finding(object) {
-            return false;
-        }
-        let Assembled { captured, excerpt, excerpt_revealed } = assembled;
+    /// Gives out a finding, unless the object has enough of its kind.
+    pub(crate) fn emit(&mut self, object: &mut Naming<'_>, assembled: Assembled<'_>) {
+        let captured = assembled.captured;
         let found = &captured.found;
+        if !self.has_room(object, found.confidence, captured.allowed) {
+            return;
+        }
+        let (excerpt, excerpt_revealed) = assembled.excerpts();
         let secret = Secret::new(captured.secret());
         let rule = self.rule(found.rule);
         let last_byte = found.secret.end.saturating_sub(1).max(found.secret.start);
@@ -199,18 +237,12 @@ impl<D: Detector> Emitter<D> {
             reason: found.reason.clone(),
             allowed: captured.allowed,
         });
-        true
     }
 
     /// Gives out what a path alone says. Its secret is the path, unless the detector knows better.
-    pub(crate) fn emit_path(
-        &mut self,
-        object: &mut Naming<'_>,
-        below: &Path,
-        found: Match,
-    ) -> bool {
-        if !self.counts_finding(object) {
-            return false;
+    pub(crate) fn emit_path(&mut self, object: &mut Naming<'_>, below: &Path, found: Match) {
+        if !self.has_room(object, found.confidence, false) {
+            return;
         }
         let rule = self.rule(found.rule);
         let secret = match found.decoded {
@@ -236,14 +268,17 @@ impl<D: Detector> Emitter<D> {
             reason: found.reason,
             allowed: false,
         });
-        true
     }
 
     /// An object is done.
     pub(crate) fn object_done(&mut self, object: &Naming<'_>, outcome: Outcome, bytes: u64) {
+        let outcome = match (outcome, object.findings.left_out) {
+            (Outcome::Scanned, left_out @ 1..) => Outcome::FindingsCut { left_out },
+            (outcome, _) => outcome,
+        };
         self.outcomes.count(&outcome);
         self.counts.so_far.objects += 1;
-        let (path, findings) = (object.path, object.findings);
+        let (path, findings) = (object.path, object.findings.total());
         self.shared.sink.object(&ObjectOutcome { path, outcome: &outcome, bytes, findings });
         if let Some(why) = outcome.into_incomplete() {
             self.shared.add_incomplete(path.to_path_buf(), why);
@@ -258,5 +293,6 @@ impl<D: Detector> Drop for Emitter<D> {
         totals.outcomes.add(&self.outcomes);
         totals.bytes += self.counts.so_far.bytes;
         totals.findings += self.counts.so_far.findings;
+        totals.left_out += self.left_out;
     }
 }

@@ -1,14 +1,14 @@
 //! [`Worker`]: scans objects, chunk by chunk.
 //!
 //! What a worker has in memory of an object is its window, whose size does not depend on the object's. A file that fits
-//! into it is opened, read once, and closed; nothing else is asked of the system.
+//! into it is opened, read until there is no more, and closed; nothing else is asked of the system.
 
 use super::assemble::Assembler;
 use super::capture::{Captured, capture};
 use super::large::LargeFile;
 use super::lines::{LineCursor, Place};
 use super::progress::WorkerCounts;
-use super::shared::{Emitter, Naming, Shared};
+use super::shared::{Emitter, Naming, ObjectFindings, Shared};
 use crate::chunk::Chunk;
 use crate::detector::{Detector, Match};
 use crate::read::{Window, is_binary, read_at};
@@ -49,12 +49,24 @@ pub(crate) enum PartEnd {
     Done,
     /// Before that, because the object ended.
     Short,
-    /// The object has enough findings.
-    Cut,
+    /// Before that, because nobody wants the rest.
+    NotWanted,
     /// The scan was stopped.
     Stopped,
     Failed(io::Error),
 }
+
+/// A chunk that was scanned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkDone {
+    /// How much of the object it owned.
+    pub(crate) bytes: u64,
+    /// Up to where all secrets are known that begin there.
+    pub(crate) known_to: u64,
+}
+
+/// For how many matches a worker keeps room.
+pub(crate) const CAPTURED_KEPT: usize = 1024;
 
 /// What of an object to scan.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +123,7 @@ impl<D: Detector> Worker<D> {
             worker.window.begin(0);
             // The first read does not need to say where: saves nothing, but works for what cannot seek.
             let mut read = |_: u64, into: &mut [u8]| (&file).read(into);
-            if let Err(error) = worker.window.fill_first(true, &mut read) {
+            if let Err(error) = worker.window.fill_first(&mut read) {
                 return Some((outcome_of(error), 0));
             }
             if let Some(outcome) = worker.refuse(worker.window.end_offset()) {
@@ -181,7 +193,7 @@ impl<D: Detector> Worker<D> {
         self.scan_object(path, below, |worker, object| {
             worker.window.begin(0);
             let mut read = |_: u64, into: &mut [u8]| stream.read(into);
-            if let Err(error) = worker.window.fill_first(false, &mut read) {
+            if let Err(error) = worker.window.fill_first(&mut read) {
                 return Some((outcome_of(error), 0));
             }
             if let Some(outcome) = worker.refuse(0) {
@@ -203,7 +215,7 @@ impl<D: Detector> Worker<D> {
 
     /// An object for which the walk or the source has an outcome already.
     pub(crate) fn note(&mut self, path: &Path, outcome: Outcome) {
-        self.emitter.object_done(&Naming::new(path, 0), outcome, 0);
+        self.emitter.object_done(&Naming::new(path, ObjectFindings::default()), outcome, 0);
     }
 
     /// What comes before the contents of every object and after them. A panic ends the object and nothing else.
@@ -213,13 +225,11 @@ impl<D: Detector> Worker<D> {
         below: &Path,
         scan: impl FnOnce(&mut Self, &mut Naming<'_>) -> End,
     ) {
-        let mut object = Naming::new(path, 0);
+        let mut object = Naming::new(path, ObjectFindings::default());
         let ended = catch_unwind(AssertUnwindSafe(|| {
             self.shared.detector.scan_path(below, &mut self.matches);
             for found in self.matches.drain(..) {
-                if !self.emitter.emit_path(&mut object, below, found) {
-                    return Some((Outcome::FindingsCut, 0));
-                }
+                self.emitter.emit_path(&mut object, below, found);
             }
             scan(self, &mut object)
         }));
@@ -255,9 +265,8 @@ impl<D: Detector> Worker<D> {
 
     fn end_of(&self, end: PartEnd) -> End {
         let outcome = match end {
-            PartEnd::Done => Outcome::Scanned,
+            PartEnd::Done | PartEnd::NotWanted => Outcome::Scanned,
             PartEnd::Short => Outcome::Shrunk,
-            PartEnd::Cut => Outcome::FindingsCut,
             PartEnd::Stopped => Outcome::Interrupted,
             PartEnd::Failed(error) => Outcome::Unreadable(error),
         };
@@ -274,34 +283,32 @@ impl<D: Detector> Worker<D> {
     ) -> PartEnd {
         self.assembler.clear();
         let mut cursor = LineCursor::new(Place::BEGIN, 0);
-        let end = self.scan_part(below, part, &mut cursor, read, |worker, known_to| {
-            if worker.captured.is_empty() {
-                // What waits can wait for the next chunk.
-                return true;
+        let end = self.scan_part(below, part, &mut cursor, read, |worker, chunk| {
+            worker.emitter.counts.so_far.bytes += chunk.bytes;
+            // What waits can wait for the next chunk, if that has some, too.
+            if !worker.captured.is_empty() {
+                let Self { assembler, captured, emitter, .. } = worker;
+                assembler.add(captured.drain(..));
+                assembler.settle(chunk.known_to, &mut |assembled| emitter.emit(object, assembled));
             }
-            let Self { assembler, captured, emitter, .. } = worker;
-            assembler.add(captured.drain(..));
-            assembler.settle(known_to, &mut |assembled| emitter.emit(object, assembled))
+            true
         });
-        if matches!(end, PartEnd::Cut) {
-            return end;
-        }
         // Also of an object that could not be read to its end: what was found is found.
         let Self { assembler, captured, emitter, .. } = self;
         assembler.add(captured.drain(..));
-        let all = assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, assembled));
-        if all { end } else { PartEnd::Cut }
+        assembler.settle(u64::MAX, &mut |assembled| emitter.emit(object, assembled));
+        end
     }
 
-    /// Scans from where the window is to the end of `part`. After each chunk but the last, `after_chunk` is told
-    /// up to where all secrets are known that begin there, and says whether to go on.
+    /// Scans from where the window is to the end of `part`. After each chunk `after_chunk` is told of it, and
+    /// says whether to go on.
     pub(crate) fn scan_part(
         &mut self,
         below: &Path,
         part: Part,
         cursor: &mut LineCursor,
         read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
-        mut after_chunk: impl FnMut(&mut Self, u64) -> bool,
+        mut after_chunk: impl FnMut(&mut Self, ChunkDone) -> bool,
     ) -> PartEnd {
         loop {
             if let Err(error) = self.window.fill(part.limit, read) {
@@ -309,19 +316,21 @@ impl<D: Detector> Worker<D> {
             }
             let owned = self.window.next_owned(part.to);
             self.scan_chunk(&owned, below, *cursor);
-            self.emitter.counts.so_far.bytes += owned.end - owned.start;
+            let bytes = owned.end - owned.start;
             let is_short = self.window.is_ended()
                 && part.limit != u64::MAX
                 && self.window.end_offset() < part.limit;
             let is_end = self.window.is_ended() && owned.end >= self.window.end_offset();
             if is_end || owned.end >= part.to {
                 self.window.set_owned(owned.end);
+                let known_to = self.window.begin_of(owned.end);
+                after_chunk(self, ChunkDone { bytes, known_to });
                 return if is_short { PartEnd::Short } else { PartEnd::Done };
             }
             let known_to = self.window.begin_of(owned.end);
             self.window.advance(owned.end, |leaving| cursor.pass(leaving));
-            if !after_chunk(self, known_to) {
-                return PartEnd::Cut;
+            if !after_chunk(self, ChunkDone { bytes, known_to }) {
+                return PartEnd::NotWanted;
             }
             self.emitter.counts.show();
             if self.shared.is_stopped() {

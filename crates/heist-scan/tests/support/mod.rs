@@ -159,16 +159,22 @@ pub(crate) fn at_once(path: &Path, bytes: &[u8]) -> Vec<Expected> {
     let mut matches = Vec::new();
     Keys.scan(&chunk, &mut (), &mut matches);
     let length = |one: &Match| one.secret.end - one.secret.start;
-    let stronger = |a: &Match, b: &Match| {
-        (a.confidence, length(a), b.rule) > (b.confidence, length(b), a.rule)
-            && a.secret.start < b.secret.end
-            && b.secret.start < a.secret.end
-    };
-    let mut kept: Vec<Expected> = matches
-        .iter()
-        .filter(|one| !matches.iter().any(|other| stronger(other, one)))
-        .map(|one| Expected::new(one, bytes))
-        .collect();
+    // The strongest first; each stays unless one that stays drives it out.
+    matches.sort_by_key(|one| std::cmp::Reverse((one.confidence, length(one), std::cmp::Reverse(one.rule))));
+    let mut staying: Vec<&Match> = Vec::new();
+    for one in &matches {
+        let strength = (one.confidence, length(one), std::cmp::Reverse(one.rule));
+        let is_out = staying.iter().any(|other| {
+            other.secret == one.secret
+                || ((other.confidence, length(other), std::cmp::Reverse(other.rule)) > strength
+                    && other.secret.start < one.secret.end
+                    && one.secret.start < other.secret.end)
+        });
+        if !is_out {
+            staying.push(one);
+        }
+    }
+    let mut kept: Vec<Expected> = staying.into_iter().map(|one| Expected::new(one, bytes)).collect();
     kept.sort_by_key(|one| (one.offset.start, one.offset.end));
     kept.dedup();
     kept
