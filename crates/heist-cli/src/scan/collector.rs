@@ -103,7 +103,7 @@ impl Sink for Collector {
                 Some(Known::Allowed) => unreported.allowed += 1,
                 Some(Known::InBaseline) => unreported.in_baseline += 1,
                 Some(Known::Ignored) => unreported.ignored += 1,
-                Some(Known::Own) => {}
+                Some(Known::Own) => unreported.own += 1,
             }
             return;
         }

@@ -13,6 +13,7 @@
 //! | `run` | one run of the command, and its exit code |
 //! | `format`, `summary` | what can be printed |
 //! | `output` | stdout, or a file that is whole or not there |
+//! | `own_output` | what may be written over |
 //! | `stdin` | stdin, which may keep one waiting |
 //! | `stats` | how it went |
 
@@ -22,6 +23,7 @@ pub(crate) mod configuration;
 pub(crate) mod engine;
 mod format;
 mod output;
+mod own_output;
 mod place;
 pub(crate) mod rules;
 mod run;

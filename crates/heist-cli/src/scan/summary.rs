@@ -41,6 +41,8 @@ pub(crate) struct Unreported {
     pub(crate) in_baseline: u64,
     /// Named by a `.gitleaksignore`.
     pub(crate) ignored: u64,
+    /// In a file that this run reads or writes itself.
+    pub(crate) own: u64,
 }
 
 /// What was left out on purpose.

@@ -129,6 +129,7 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
             (unreported.allowed, "allowed by a comment"),
             (unreported.in_baseline, "in the baseline"),
             (unreported.ignored, "named by .gitleaksignore"),
+            (unreported.own, "in the output or the baseline itself"),
         ],
         out,
     )?;
