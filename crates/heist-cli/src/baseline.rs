@@ -162,7 +162,7 @@ pub(crate) fn run(arguments: &BaselineArguments, messages: &Arc<Messages>) -> Ex
 type Plan = (Settings, SecretDetector, Baseline, Suppression);
 
 fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<Plan, String> {
-    let configuration = settings::configuration(&arguments.run, &arguments.paths)?;
+    let configuration = settings::configuration(&arguments.run, &arguments.paths, messages)?;
     let settings = Settings::new(
         &arguments.paths,
         arguments.confidence,
@@ -171,7 +171,8 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<Plan, Stri
         &configuration,
     )?;
     let detector = rules::detector(&settings, messages)?;
-    let baseline = if arguments.output.exists() {
+    // (A device has nothing in it to be updated. What else is wrong with it, writing says.)
+    let baseline = if arguments.output.is_file() {
         Baseline::load(&arguments.output).map_err(|error| engine::baseline_error(&error))?
     } else {
         Baseline::new().map_err(|error| {

@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
 }
 
 fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<Plan, String> {
-    let (settings, presentation) = settings::of_scan(arguments)?;
+    let (settings, presentation) = settings::of_scan(arguments, messages)?;
     let detector = rules::detector(&settings, messages)?;
     let baseline = match &settings.baseline {
         Some(path) => Some(Baseline::load(path).map_err(|error| engine::baseline_error(&error))?),

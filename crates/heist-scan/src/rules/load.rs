@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - nothing in a file makes this panic, hang or grow without bounds: files, rules and expressions have a largest size,
-//!   and a file that another one extends must be a regular one;
+//!   and every file must be a regular one;
 //! - nothing is left out silently: it is an error or a note;
 //! - the rules that are extended come first, in their order, then a file's own.
 //!
@@ -14,9 +14,10 @@ use super::error::{RuleError, RuleErrorKind, RuleNote};
 use super::file::{self, Extend};
 use super::model::RuleSet;
 use super::source::{FILE_BYTES_MAX, Source};
+use crate::regular_file::read_regular;
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -108,14 +109,12 @@ pub(super) fn parse_built_in(files: &[(&str, &str)]) -> Result<Loaded, RuleError
     Ok(Loaded { rules, notes: loading.notes })
 }
 
-/// The text of a file, unless it is too large.
+/// The text of a regular file, unless it is too large.
 fn read_file(path: &Path) -> Result<String, RuleErrorKind> {
-    let file = fs::File::open(path).map_err(RuleErrorKind::Read)?;
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(RuleErrorKind::Read)?;
-    if bytes.len() > FILE_BYTES_MAX {
-        return Err(file_too_large(bytes.len()));
-    }
+    let bytes = read_regular(path, FILE_BYTES_MAX as u64).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => file_too_large(FILE_BYTES_MAX + 1),
+        _ => RuleErrorKind::Read(error),
+    })?;
     String::from_utf8(bytes).map_err(|_| RuleErrorKind::NotText)
 }
 
