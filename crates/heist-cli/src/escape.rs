@@ -23,7 +23,11 @@ fn is_unsafe(character: char) -> bool {
 
 /// A name for people to read: what is unsafe is shown as an escape (`\n`, `\x1b`, `\u{202e}`), a backslash as two.
 pub(crate) fn for_terminal(name: &OsStr) -> Cow<'_, str> {
-    let bytes = name.as_encoded_bytes();
+    bytes_for_terminal(name.as_encoded_bytes())
+}
+
+/// The same for the bytes of a name.
+pub(crate) fn bytes_for_terminal(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes)
         && !text.chars().any(|character| character == '\\' || is_unsafe(character))
     {
@@ -54,7 +58,8 @@ pub(crate) fn for_terminal(name: &OsStr) -> Cow<'_, str> {
 
 /// Text for people to read: what is unsafe is shown as an escape. Unlike a name, it keeps its backslashes.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
+    // Bytes are looked at faster than characters, and most text has no others.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);

@@ -15,6 +15,7 @@
 //! | `output` | stdout, or a file that is whole or not there |
 //! | `own_output` | what may be written over |
 //! | `stdin` | stdin, which may keep one waiting |
+//! | `stream` | lines on their way to the output |
 //! | `stats` | how it went |
 
 pub(crate) mod arguments;
@@ -30,6 +31,7 @@ mod run;
 pub(crate) mod settings;
 mod stats;
 mod stdin;
+mod stream;
 pub(crate) mod summary;
 pub(crate) mod suppression;
 

@@ -10,6 +10,7 @@ use super::place;
 use super::rules;
 use super::settings::{self, Presentation, Settings};
 use super::stats;
+use super::stream::Flusher;
 use super::summary::{Ended, Summary};
 use super::suppression::Suppression;
 use crate::exit::Exit;
@@ -57,6 +58,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
         stream,
         interrupt.token(),
     ));
+    let flusher = streams.then(|| Flusher::start(&collector));
     let sink: Arc<dyn Sink> = Arc::clone(&collector) as Arc<dyn Sink>;
     let scanned = match engine::scan(&settings, detector, &sink, &interrupt, messages) {
         Ok(scanned) => scanned,
@@ -66,6 +68,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
         }
     };
     interrupt.walk_is_over();
+    drop(flusher);
     let mut collected = collector.take();
     let write_failed = matches!(collected.streamed, Some(Err(_)));
     let summary = engine::summary(&scanned, &settings, collected.unreported, write_failed);

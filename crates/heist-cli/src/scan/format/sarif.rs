@@ -101,24 +101,35 @@ impl Artifact {
 fn results<'a>(places: &'a [Place], base: &Path) -> (Vec<Artifact>, Vec<(&'a Place, usize)>) {
     let mut artifacts: Vec<Artifact> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
-    let mut seen = HashSet::new();
-    let mut results = Vec::with_capacity(places.len());
+    let mut comes_again = false;
+    let mut results: Vec<(&Place, usize)> = Vec::with_capacity(places.len());
     let mut last: Option<(&Path, usize)> = None;
     for place in places {
         let number = match last {
             Some((path, number)) if *path == *place.path => number,
             _ => {
                 let artifact = Artifact::new(&place.path, base);
-                *numbers.entry(artifact.uri.clone()).or_insert_with(|| {
+                let next = artifacts.len();
+                let number = *numbers.entry(artifact.uri.clone()).or_insert(next);
+                if number == next {
                     artifacts.push(artifact);
-                    artifacts.len() - 1
-                })
+                } else {
+                    comes_again = true;
+                }
+                number
             }
         };
         last = Some((&place.path, number));
-        if seen.insert((number, place.offset.start, place.offset.end, &*place.rule)) {
-            results.push((place, number));
-        }
+        results.push((place, number));
+    }
+    let of = |&(place, number): &(&'a Place, usize)| {
+        (number, place.offset.start, place.offset.end, &*place.rule)
+    };
+    // Under one name they are beside each other; it is rare that more has to be remembered.
+    results.dedup_by(|second, first| of(second) == of(first));
+    if comes_again {
+        let mut seen = HashSet::new();
+        results.retain(|result| seen.insert(of(result)));
     }
     (artifacts, results)
 }
