@@ -187,6 +187,24 @@ fn what_is_no_regular_file_is_not_read() {
 }
 
 #[test]
+fn a_baseline_does_not_tell_secrets_in_names() {
+    let scene = Scene::new();
+    let (secret, other) = (token("tok_", 1), token("tok_", 2));
+    scene.file(format!("backup-{secret}/a"), &other);
+    scene.file(format!("b-{other}"), &secret);
+    let output = baseline(&scene, &[]);
+    assert_eq!(code(&output), 0);
+    let file = fs::read_to_string(scene.path("known.toml")).expect("it is there");
+    for content in [&file, &text(&output)] {
+        assert!(!content.contains(&secret) && !content.contains(&other), "{content}");
+        assert!(content.contains("backup-tok_******"), "{content}");
+    }
+    let known = scene.path("known.toml");
+    let output = scene.scan(["--baseline", known.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), 0);
+}
+
+#[test]
 fn a_baseline_goes_to_devices_as_it_is() {
     let scene = Scene::new();
     scene.file("a", token("tok_", 1));
