@@ -129,6 +129,8 @@ struct Loading {
     /// Some file builds upon the built-in rules. Names of rules that do not exist are then those of gitleaks' own, and
     /// no mistake.
     on_built_in: bool,
+    /// The files that are being read, each of which extends the next, as the system calls them.
+    open: Vec<PathBuf>,
 }
 
 impl Loading {
@@ -140,7 +142,12 @@ impl Loading {
         }
         let source = Source::new(origin, text, false);
         let file = file::read(&source, &mut self.notes)?;
+        // (A text that is no file extends nothing that leads back to it.)
+        let is_file = origin.canonicalize().map(|path| self.open.push(path)).is_ok();
         let base = self.base(&source, &file.extend, depth)?;
+        if is_file {
+            self.open.pop();
+        }
         self.assemble(&source, file, base, depth)
     }
 
@@ -168,6 +175,14 @@ impl Loading {
         }
         if let Some(path) = &extend.path {
             let path = self.find(source, extend, path)?;
+            if path.canonicalize().is_ok_and(|path| self.open.contains(&path)) {
+                let text = format!(
+                    "`extend.path` has no effect here: {path:?} extends itself, in the end; take one of these \
+                     `extend.path` out"
+                );
+                self.notes.push(source.note(text, extend.offset, None));
+                return Ok(base);
+            }
             let in_path = |kind| RuleError::new(kind).in_file(&path);
             let text = read_file(&path).map_err(in_path)?;
             let extended = self.file(&text, &path, depth + 1)?;
