@@ -199,11 +199,18 @@ impl Configuration {
 }
 
 fn text(value: &Value) -> Result<&str, String> {
-    value.as_str().ok_or_else(|| format!("a text is wanted, not a {}", value.type_str()))
+    value.as_str().ok_or_else(|| format!("a text is wanted, not {}", a_value(value)))
 }
 
 fn boolean(value: &Value) -> Result<bool, String> {
-    value.as_bool().ok_or_else(|| format!("true or false is wanted, not a {}", value.type_str()))
+    value.as_bool().ok_or_else(|| format!("true or false is wanted, not {}", a_value(value)))
+}
+
+/// The type of a value, with its article.
+fn a_value(value: &Value) -> String {
+    let name = value.type_str();
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {name}")
 }
 
 /// A list of texts; one alone is a list, too.
@@ -269,7 +276,8 @@ mod tests {
             ("output = 'x'", "`output`: for the command line alone"),
             ("max-size = -1", "`max-size`: less than 0"),
             ("threads = 0", "`threads`"),
-            ("exclude = [1]", "`exclude`: a text is wanted"),
+            ("exclude = [1]", "`exclude`: a text is wanted, not an integer"),
+            ("binary = []", "`binary`: true or false is wanted, not an array"),
             ("rules = { file = 'x' }", "no such key `file`"),
             ("\"a\\u001b\" = 1", "`a\\x1b`"),
         ] {

@@ -54,6 +54,8 @@ pub(crate) struct Skipped {
     pub(crate) too_large: u64,
     /// FIFOs, sockets and devices.
     pub(crate) special: u64,
+    /// Symbolic links that were not followed.
+    pub(crate) symlinks: u64,
     /// Left out by `--exclude`, `--gitignore` and the like; a directory counts once.
     pub(crate) excluded: u64,
 }

@@ -3,7 +3,7 @@
 //! ```json
 //! {"format": "heist-scan", "version": 1, "complete": true, "files": 17, "bytes": 40961,
 //!  "not_reported": {"below_confidence": 4, "allowed": 0, "in_baseline": 1, "ignored": 0, "own": 0},
-//!  "skipped": {"binary": 2, "too_large": 0, "special": 0, "excluded": 1},
+//!  "skipped": {"binary": 2, "too_large": 0, "special": 0, "symlinks": 0, "excluded": 1},
 //!  "secrets": [
 //!    {"fingerprint": "32 hexadecimal digits", "rule": "github-personal-token", "description": "A GitHub token.",
 //!     "remedy": "Revoke it", "confidence": "certain", "secret": "ghp_******2f", "places": [
@@ -82,6 +82,7 @@ fn write_summary<W: Write>(summary: &Summary, object: &mut Object<'_, W>) -> io:
     counts.plain("binary", skipped.binary)?;
     counts.plain("too_large", skipped.too_large)?;
     counts.plain("special", skipped.special)?;
+    counts.plain("symlinks", skipped.symlinks)?;
     counts.plain("excluded", skipped.excluded)?;
     counts.end()
 }
