@@ -1,5 +1,5 @@
-//! [`Stream`]: lines on their way to the output, several in one write; and [`Flusher`], which sees to it that none waits
-//! for long.
+//! [`Stream`]: lines on their way to the output, several in one write; and [`Flusher`], which sees to it that none
+//! waits for long.
 //!
 //! Invariant: a write has whole lines only. On stdout it has at most [`PIPE_BYTES`] of them (or one line that is
 //! longer): so much a pipe takes in one piece or not at all, so whoever reads a pipe whose writer was killed has read
