@@ -1,11 +1,13 @@
 //! `heist baseline`: makes the secrets that are there now known, so that `heist scan --baseline` reports only new ones.
 //!
-//! Invariant: the file is replaced whole, after the scan; it never has a secret in it. What was known stays known
+//! Invariant: the file is replaced whole, after the scan; it has no secret in it, not even
+//! in the name of a file. What was known stays known
 //! unless `--prune` is given and everything was scanned.
 
 use crate::escape;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
+use crate::masked_path::PathMask;
 use crate::messages::Messages;
 use crate::scan::arguments::{DetectionArguments, RunArguments, SelectionArguments};
 use crate::scan::settings::{self, Settings};
@@ -24,8 +26,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the help ends with.
 const AFTER_HELP: &str = "\
-The file has a hash of each secret, made with a key of the file's own, its rule, and where it was; never the secret.
-An entry holds for its secret wherever that moves. Keep the file with the code, and give it to every scan:
+The file has a hash of each secret, made with a key of the file's own, its rule, and where
+it was. Secrets that were found are masked also in the names of files. An entry holds for its
+secret wherever that moves. Keep the file with the code, and give it to every scan:
 
   heist baseline --output heist-baseline.toml
   heist scan --baseline heist-baseline.toml
@@ -80,6 +83,8 @@ struct Found {
     rule: Arc<str>,
     path: Arc<std::path::Path>,
     line: u64,
+    /// A file that is a secret by its name: what is known of it is its name.
+    is_file_itself: bool,
 }
 
 /// Takes findings, and keeps each secret once.
@@ -98,8 +103,8 @@ impl Sink for Secrets {
         {
             return;
         }
-        let Finding { secret, rule, path, line, .. } = finding;
-        let found = Found { secret, rule, path, line };
+        let Finding { secret, rule, path, line, offset, .. } = finding;
+        let found = Found { secret, rule, path, line, is_file_itself: offset.is_empty() };
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         match all.entry(finding.fingerprint) {
             std::collections::hash_map::Entry::Vacant(entry) => _ = entry.insert(found),
@@ -162,7 +167,7 @@ pub(crate) fn run(arguments: &BaselineArguments, messages: &Arc<Messages>) -> Ex
 type Plan = (Settings, SecretDetector, Baseline, Suppression);
 
 fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<Plan, String> {
-    let configuration = settings::configuration(&arguments.run, &arguments.paths)?;
+    let configuration = settings::configuration(&arguments.run, &arguments.paths, messages)?;
     let settings = Settings::new(
         &arguments.paths,
         arguments.confidence,
@@ -171,7 +176,8 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<Plan, Stri
         &configuration,
     )?;
     let detector = rules::detector(&settings, messages)?;
-    let baseline = if arguments.output.exists() {
+    // (A device has nothing in it to be updated. What else is wrong with it, writing says.)
+    let baseline = if arguments.output.is_file() {
         Baseline::load(&arguments.output).map_err(|error| engine::baseline_error(&error))?
     } else {
         Baseline::new().map_err(|error| {
@@ -198,8 +204,12 @@ fn update(
     });
     let mut printed = String::new();
     let mut added = 0;
-    for Found { secret, rule, path, line } in &found {
-        let place = format!("{}:{line}", escape::for_terminal(path.as_os_str()));
+    let mask = PathMask::new(
+        found.iter().filter(|found| !found.is_file_itself).map(|found| &found.secret),
+    );
+    for Found { secret, rule, path, line, .. } in &found {
+        let path = mask.hide(path.as_os_str().as_encoded_bytes());
+        let place = format!("{}:{line}", escape::bytes_for_terminal(&path));
         if baseline.insert(secret, rule, &place) {
             added += 1;
             // (Writing to a string cannot fail.)

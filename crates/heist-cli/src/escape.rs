@@ -13,15 +13,21 @@ use unicode_width::UnicodeWidthStr;
 /// Whether a terminal must not see it as it is: it controls the terminal, or it is invisible and changes how the text
 /// around it is shown.
 fn is_unsafe(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
+    // Most are none of them.
+    !matches!(character, ' '..='~')
+        && (character.is_control()
+            || matches!(character,
             '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'))
 }
 
 /// A name for people to read: what is unsafe is shown as an escape (`\n`, `\x1b`, `\u{202e}`), a backslash as two.
 pub(crate) fn for_terminal(name: &OsStr) -> Cow<'_, str> {
-    let bytes = name.as_encoded_bytes();
+    bytes_for_terminal(name.as_encoded_bytes())
+}
+
+/// The same for the bytes of a name.
+pub(crate) fn bytes_for_terminal(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes)
         && !text.chars().any(|character| character == '\\' || is_unsafe(character))
     {
@@ -52,7 +58,8 @@ pub(crate) fn for_terminal(name: &OsStr) -> Cow<'_, str> {
 
 /// Text for people to read: what is unsafe is shown as an escape. Unlike a name, it keeps its backslashes.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
+    // Bytes are looked at faster than characters, and most text has no others.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
@@ -90,27 +97,39 @@ pub(crate) fn shortened(text: &str, columns: usize) -> Cow<'_, str> {
 /// becomes U+FFFD.
 pub(crate) fn write_json_string(out: &mut impl Write, name: &[u8]) -> io::Result<()> {
     out.write_all(b"\"")?;
-    for chunk in name.utf8_chunks() {
-        write_json_characters(out, chunk.valid())?;
-        if !chunk.invalid().is_empty() {
-            out.write_all("\u{fffd}".as_bytes())?;
+    let mut rest = name;
+    while let Some(length) = rest.iter().position(|&byte| !is_plain(byte)) {
+        let (plain, other) = rest.split_at(length);
+        out.write_all(plain)?;
+        // (The first of them is not plain; all up to the next plain one are looked at more closely.)
+        let end = other.iter().position(|&byte| is_plain(byte)).unwrap_or(other.len());
+        for chunk in other[..end].utf8_chunks() {
+            write_json_characters(out, chunk.valid())?;
+            if !chunk.invalid().is_empty() {
+                out.write_all("\u{fffd}".as_bytes())?;
+            }
         }
+        rest = &other[end..];
     }
+    out.write_all(rest)?;
     out.write_all(b"\"")
 }
 
+/// Whether a byte is the same in a JSON string, and part of nothing that is not.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'
+}
+
+/// Of these there are few in most texts.
 fn write_json_characters(out: &mut impl Write, text: &str) -> io::Result<()> {
-    let mut plain_from = 0;
-    for (position, character) in text.char_indices() {
-        if character != '"' && character != '\\' && !is_unsafe(character) {
-            continue;
-        }
-        out.write_all(&text.as_bytes()[plain_from..position])?;
-        plain_from = position + character.len_utf8();
+    for character in text.chars() {
         match character {
             '"' => out.write_all(b"\\\"")?,
             '\\' => out.write_all(b"\\\\")?,
             '\n' => out.write_all(b"\\n")?,
+            plain if !is_unsafe(plain) => {
+                out.write_all(plain.encode_utf8(&mut [0; 4]).as_bytes())?;
+            }
             other => {
                 for unit in other.encode_utf16(&mut [0; 2]) {
                     write!(out, "\\u{unit:04x}")?;
@@ -118,7 +137,7 @@ fn write_json_characters(out: &mut impl Write, text: &str) -> io::Result<()> {
             }
         }
     }
-    out.write_all(&text.as_bytes()[plain_from..])
+    Ok(())
 }
 
 /// Writes bytes in base64, with padding (RFC 4648, section 4).

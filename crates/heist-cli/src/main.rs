@@ -12,6 +12,7 @@
 //! | `messages` | stderr: messages, and the progress line |
 //! | `interrupt` | Ctrl-C |
 //! | `escape` | names of files, made fit to be shown |
+//! | `masked_path` | paths without the secrets in them |
 //! | `json` | JSON, written piece by piece |
 //! | `units` | sizes, read and shown |
 //! | `color`, `terminal` | what the terminal can do |
@@ -27,6 +28,7 @@ mod exit;
 mod installed;
 mod interrupt;
 mod json;
+mod masked_path;
 mod messages;
 mod rules;
 mod scan;

@@ -39,7 +39,7 @@ pub(crate) enum RulesCommand {
     /// counter-examples
     ///
     /// In an example, `{secret}` stands for a generated secret of the rule's form; in a counter-example also
-    /// `{wrong}`, for one of the right form whose checksum is wrong. Ends with 1 if a rule fails.
+    /// `{wrong}`, for one of the right form whose checksum is wrong. Ends with 1 if a rule fails, or there is none.
     Test {
         /// A file of rules, written for heist or gitleaks
         file: PathBuf,
@@ -229,6 +229,7 @@ fn test(
             writeln!(out, "{}", escape::visible(&problem.to_string()))?;
         }
         let verdict = match problems.len() {
+            _ if count == 0 => "there is nothing to look for anything with".to_owned(),
             0 => "all as they should be".to_owned(),
             1 => "1 problem".to_owned(),
             count => format!("{} problems", grouped(count as u64)),
@@ -242,6 +243,6 @@ fn test(
         writeln!(out, "{rules}, {examples} examples and counter-examples: {verdict}")
     };
     let written = report();
-    let exit = if problems.is_empty() { Exit::Success } else { Exit::Incomplete };
+    let exit = if problems.is_empty() && count > 0 { Exit::Success } else { Exit::Incomplete };
     Ok((written, exit))
 }

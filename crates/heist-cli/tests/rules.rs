@@ -84,3 +84,27 @@ fn the_built_in_rules_need_no_file() {
     command.args(["scan", "--only", "password"]).current_dir(scene.tree());
     assert_eq!(code(&run(command)), 0);
 }
+
+#[test]
+fn rules_that_extend_each_other_are_told_of() {
+    let scene = Scene::new();
+    let rule = |id: &str| format!("[[rules]]\nid = '{id}'\nregex = '{id}_[0-9]{{8}}'\n");
+    let write = |name: &str, content: String| {
+        let path = scene.path(name);
+        std::fs::write(&path, content).expect("a file");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let first = write("first.toml", format!("[extend]\npath = 'second.toml'\n{}", rule("one")));
+    write("second.toml", format!("[extend]\npath = 'first.toml'\n{}", rule("two")));
+    let output = rules(&["list", "-r", &first]);
+    assert_eq!(code(&output), 0);
+    assert_eq!(text(&output).lines().count(), 2, "each rule once");
+    let note = errors(&output);
+    assert!(note.contains("second.toml:1:") && note.contains("extends itself"), "{note}");
+    // Nothing to look for is nothing to be content with.
+    let own = write("own.toml", "[extend]\npath = 'own.toml'\n".to_owned());
+    let output = rules(&["test", &own]);
+    assert_eq!(code(&output), 1);
+    assert!(text(&output).contains("nothing to look for"), "{}", text(&output));
+    assert!(errors(&output).contains("extends itself"));
+}

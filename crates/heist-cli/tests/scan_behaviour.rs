@@ -107,6 +107,49 @@ fn stdin_is_scanned() {
 }
 
 #[test]
+fn a_directory_is_no_stdin() {
+    let scene = Scene::new();
+    let mut command = scene.heist("scan", ["-"]);
+    command.stdin(fs::File::open(scene.tree()).expect("a directory"));
+    let output = run(command);
+    assert_eq!(code(&output), 2);
+    let message = errors(&output);
+    assert!(message.contains("'stdin': it is a directory; give it as a PATH"), "{message}");
+}
+
+#[test]
+fn what_is_found_is_read_while_the_scan_goes_on() {
+    use std::io::BufRead as _;
+    let scene = Scene::new();
+    scene.file("a", token("tok_", 1));
+    let mut command = scene.heist("scan", ["-f", "jsonl", "a", "-"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let stdin = child.stdin.take().expect("a pipe");
+    let mut line = String::new();
+    let stdout = child.stdout.take().expect("a pipe");
+    std::io::BufReader::new(stdout).read_line(&mut line).expect("it writes");
+    assert!(line.contains("\"path\":\"a\"") && line.ends_with('\n'), "{line}");
+    // It is still at it.
+    assert!(child.try_wait().expect("a child").is_none());
+    drop(stdin);
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+}
+
+/// `heist scan` on the sources of heist: what is sure enough to be reported would be a mistake, of theirs or of ours.
+#[test]
+fn our_own_sources_have_no_secrets() {
+    let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = scan_support::plain();
+    command.current_dir(workspace).args(["scan", "--no-config", "--gitignore", "-f", "json", "."]);
+    command.args(["--exclude", "/target", "--exclude", ".git"]);
+    let output = run(command);
+    let report = json(&output);
+    assert!(report["files"].as_u64().expect("a number") > 100);
+    assert_eq!((&report["secrets"], code(&output)), (&serde_json::json!([]), 0));
+}
+
+#[test]
 fn stdin_that_says_nothing_is_not_waited_for_for_ever() {
     let scene = Scene::new();
     let mut command = scene.heist("scan", ["--timeout", "300ms", "-"]);
@@ -182,6 +225,9 @@ fn what_is_scanned_can_be_chosen() {
         (&report["skipped"]["too_large"], &report["skipped"]["binary"]),
         (&1.into(), &1.into())
     );
+    assert_eq!(report["skipped"]["symlinks"], 1);
+    let summary = text(&scene.scan([] as [&str; 0]));
+    assert!(summary.contains("1 symbolic link (--follow follows it)"), "{summary}");
     assert_eq!(report["complete"], true, "what was not wanted is not missing");
 }
 

@@ -136,6 +136,86 @@ fn a_gitleaksignore_names_places() {
     assert_eq!(scene.places(&["sub"]), ["sub/a.txt:1"]);
 }
 
+/// Waits for a command for some time, and ends it then.
+#[track_caller]
+fn in_time(mut command: std::process::Command) -> std::process::Output {
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let started = std::time::Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if started.elapsed() > std::time::Duration::from_secs(20) {
+            child.kill().expect("a child");
+            panic!("{command:?} does not end");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.wait_with_output().expect("its output")
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_read() {
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    for name in [".gitleaksignore", "heist.toml"] {
+        for kind in ["pipe", "zeros", "nowhere", "directory"] {
+            let scene = Scene::new();
+            scene.file("a", token("tok_", 1));
+            let path = scene.tree().join(name);
+            match kind {
+                "pipe" => rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).expect("a pipe"),
+                "zeros" => std::os::unix::fs::symlink("/dev/zero", &path).expect("a link"),
+                "nowhere" => std::os::unix::fs::symlink("gone", &path).expect("a link"),
+                _ => fs::create_dir(&path).expect("a directory"),
+            }
+            let output = in_time(scene.heist("scan", [] as [&str; 0]));
+            assert_eq!(code(&output), 1, "{name}: {kind}");
+            let message = errors(&output);
+            assert!(message.contains("note: '") && message.contains(name), "{kind}: {message}");
+            for (command, option) in [("scan", "--config"), ("scan", "--baseline"), ("scan", "-r")]
+            {
+                let output = in_time(scene.heist(command, [option, name]));
+                assert_eq!(code(&output), 2, "{option}: {kind}");
+                assert!(errors(&output).contains(name), "{option}: {kind}");
+            }
+        }
+    }
+    let scene = Scene::new();
+    scene.file("a", token("tok_", 1));
+    let file = fs::File::create(scene.tree().join(".gitleaksignore")).expect("a file");
+    file.set_len(17 << 20).expect("a file with a hole");
+    let output = in_time(scene.heist("scan", ["--no-binary", "a", "."]));
+    assert!(errors(&output).contains("is not used: it is larger than 16 MiB"));
+}
+
+#[test]
+fn a_baseline_does_not_tell_secrets_in_names() {
+    let scene = Scene::new();
+    let (secret, other) = (token("tok_", 1), token("tok_", 2));
+    scene.file(format!("backup-{secret}/a"), &other);
+    scene.file(format!("b-{other}"), &secret);
+    let output = baseline(&scene, &[]);
+    assert_eq!(code(&output), 0);
+    let file = fs::read_to_string(scene.path("known.toml")).expect("it is there");
+    for content in [&file, &text(&output)] {
+        assert!(!content.contains(&secret) && !content.contains(&other), "{content}");
+        assert!(content.contains("backup-tok_******"), "{content}");
+    }
+    let known = scene.path("known.toml");
+    let output = scene.scan(["--baseline", known.to_str().expect("UTF-8")]);
+    assert_eq!(code(&output), 0);
+}
+
+#[test]
+fn a_baseline_goes_to_devices_as_it_is() {
+    let scene = Scene::new();
+    scene.file("a", token("tok_", 1));
+    let output = in_time(scene.heist("baseline", ["-o", "/dev/full"]));
+    assert_eq!(code(&output), 1);
+    assert!(errors(&output).contains("cannot write the baseline '/dev/full': No space left"));
+    let output = in_time(scene.heist("baseline", ["-o", "/dev/stdout"]));
+    assert_eq!(code(&output), 0);
+    assert!(text(&output).contains("fingerprint = "));
+}
+
 #[test]
 fn comments_allow() {
     let scene = Scene::new();

@@ -60,8 +60,47 @@ fn a_report_in_the_tree_does_not_find_itself() {
             let output = scene.scan(["-f", format, "--show-secrets", "-o", "report"]);
             assert_eq!(code(&output), 1);
             let report = fs::read_to_string(scene.tree().join("report")).expect("it is there");
-            assert!(report.contains(&token("tok_", 1)) && !report.contains("report"), "{report}");
+            assert!(report.contains(&token("tok_", 1)), "{report}");
+            assert!(!report.contains("report:") && !report.contains("\"report\""), "{report}");
         }
+    }
+}
+
+#[test]
+fn a_file_that_is_scanned_is_not_written_over() {
+    let scene = Scene::new();
+    let path = scene.file("config.env", format!("TOKEN={}\n", token("tok_", 1)));
+    let linked = scene.path("link");
+    std::os::unix::fs::symlink(&path, &linked).expect("a link");
+    for (arguments, option) in [
+        (vec!["-o", "config.env"], "--output"),
+        (vec!["-f", "jsonl", "-o", "config.env", "config.env"], "--output"),
+        (vec!["-o", linked.to_str().expect("UTF-8"), "."], "--output"),
+        (vec!["--trace", "config.env"], "--trace"),
+    ] {
+        let output = scene.scan(&arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        let message = errors(&output);
+        assert!(message.contains(option) && message.contains("give another FILE"), "{message}");
+        assert!(fs::read_to_string(&path).expect("it is there").contains(&token("tok_", 1)));
+    }
+    // Outside of what is scanned anything may be replaced, as by every tool.
+    let elsewhere = scene.path("elsewhere");
+    fs::write(&elsewhere, "anything").expect("a file");
+    assert_eq!(code(&scene.scan(["-o", elsewhere.to_str().expect("UTF-8")])), 1);
+}
+
+#[test]
+fn what_is_in_an_older_report_is_counted() {
+    let scene = Scene::new();
+    scene.file("a", token("tok_", 1));
+    for format in ["text", "json", "jsonl", "sarif"] {
+        let arguments = ["-f", format, "--show-secrets", "-o", "report"];
+        assert_eq!(code(&scene.scan(arguments)), 1, "{format}");
+        let output = scene.scan(arguments);
+        assert_eq!(code(&output), 1, "{format}");
+        assert!(errors(&output).contains("in a file that this run reads or writes"), "{format}");
+        fs::remove_file(scene.tree().join("report")).expect("it is there");
     }
 }
 

@@ -224,6 +224,22 @@ fn the_log_keeps_to_the_schema() {
 }
 
 #[test]
+fn a_place_that_is_scanned_twice_is_one_result() {
+    let scene = Scene::new();
+    scene.file("t/a", format!("{0}\n{0}\n", token("tok_", 1)));
+    let results = |paths: &[&str]| {
+        let log = json(&scene.scan(["-f", "sarif"].iter().chain(paths)));
+        check_log(&log);
+        list(&log["runs"][0], "results").clone()
+    };
+    let once = results(&["t"]);
+    assert_eq!(once.len(), 2);
+    for paths in [&["t", "t"][..], &["t", "./t"], &["t", "t/a"], &[".", "t"]] {
+        assert_eq!(results(paths), once, "{paths:?}");
+    }
+}
+
+#[test]
 fn fingerprints_stay_when_lines_move() {
     let scene = Scene::new();
     let content = format!("{}\n{}\n", token("tok_", 1), token("tok_", 1));

@@ -103,6 +103,7 @@ pub mod hand;
 pub mod noise;
 mod read;
 mod read_only;
+mod regular_file;
 mod report;
 pub mod rules;
 mod scan;
@@ -121,6 +122,7 @@ pub use detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 pub use encoding::Encoding;
 pub use finding::Finding;
 pub use read_only::ReadOnly;
+pub use regular_file::read_regular;
 pub use report::{Incomplete, Outcome, OutcomeCounts, ScanError, ScanReport, Stopped};
 pub use rules::{
     Allowlist, Condition, HandKind, Loaded, Pattern, RegexTarget, Rule, RuleError, RuleNote,

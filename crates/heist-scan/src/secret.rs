@@ -52,13 +52,13 @@ pub fn mask(bytes: &[u8]) -> String {
     let shown = bytes.len() / 4;
     let ahead = shown.min(4);
     let behind = (shown - ahead).min(2);
-    let text = |part: &[u8]| -> String {
-        part.iter()
-            .map(|&byte| if byte.is_ascii_graphic() { char::from(byte) } else { '.' })
-            .collect()
-    };
-    // Always six stars: the length is nobody's business either.
-    format!("{}******{}", text(&bytes[..ahead]), text(&bytes[bytes.len() - behind..]))
+    let shown = |byte: &u8| if byte.is_ascii_graphic() { char::from(*byte) } else { '.' };
+    let mut masked = String::with_capacity(ahead + 6 + behind);
+    masked.extend(bytes[..ahead].iter().map(shown));
+    // Always six: the length is nobody's business either.
+    masked.push_str("******");
+    masked.extend(bytes[bytes.len() - behind..].iter().map(shown));
+    masked
 }
 
 /// Known to everybody: a fingerprint in a report tells two secrets apart, but does not hide one that can be guessed.
@@ -104,7 +104,14 @@ impl Fingerprint {
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // At once: a scan may print millions of them.
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0; 32];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

@@ -26,10 +26,10 @@ What is not reported:
   - a finding of less than --confidence; text and json count these
 
 Configuration:
-  A heist.toml in the directory of the first PATH or above it, else in the current directory or above. Its keys are
-  the long options, without the dashes: `confidence = \"high\"`, `exclude = [\"*.lock\"]`, `no-generic = true`.
-  What is on the command line wins; --exclude adds to it. Each flag has an opposite: --binary and --no-binary,
-  --no-generic and --generic.
+  A heist.toml in the directory of the first PATH or above it, else in the current directory or
+  above. Its keys are the long options, without the dashes: `confidence = \"high\"`,
+  `exclude = [\"*.lock\"]`, `no-generic = true`. What is on the command line wins; --exclude
+  adds to it. Each flag has an opposite: --binary and --no-binary, --no-generic and --generic.
 
 Exit codes:
   0    nothing was found, and everything was scanned

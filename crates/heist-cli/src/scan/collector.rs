@@ -1,7 +1,7 @@
 //! [`Collector`]: takes the findings of a scan, from all workers at once, and keeps or writes those that are reported.
 //!
-//! Invariants: what is less sure than wanted or known already is counted, not kept. A line that is streamed is
-//! written by one call, so lines of several workers do not mix. When the output fails, the scan is ended: nobody
+//! Invariants: what is less sure than wanted or known already is counted, not kept. Lines that are
+//! streamed are taken whole, so those of several workers do not mix. When the output fails, the scan is ended: nobody
 //! would hear of the rest.
 //!
 //! What is kept grows with the findings that are reported, not with the tree. Secrets are not kept, but for
@@ -10,11 +10,13 @@
 use super::format::jsonl;
 use super::output::Output;
 use super::place::Place;
+use super::stream::Stream;
 use super::summary::Unreported;
 use super::suppression::{Known, Suppression};
 use heist::CancelToken;
 use heist_scan::{Confidence, Finding, Sink};
-use std::io::{self, Write as _};
+use std::cell::RefCell;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,6 +28,8 @@ pub(crate) struct Collector {
     show_secrets: bool,
     /// Whether a `./` before paths is left out: nobody asked for it.
     strips_dot: bool,
+    /// Whether findings are written as they come.
+    streams: bool,
     /// Ends the scan.
     cancel: CancelToken,
     state: Mutex<State>,
@@ -42,7 +46,7 @@ struct State {
 #[derive(Debug)]
 enum Target {
     Kept(Vec<Place>),
-    Streamed(Output),
+    Streamed(Stream),
     /// Nothing more can be written.
     Failed(io::Error),
 }
@@ -68,15 +72,53 @@ impl Collector {
         stream: Option<Output>,
         cancel: CancelToken,
     ) -> Self {
-        let target = stream.map_or_else(|| Target::Kept(Vec::new()), Target::Streamed);
+        let streams = stream.is_some();
+        let target = match stream {
+            None => Target::Kept(Vec::new()),
+            Some(output) => Target::Streamed(Stream::new(output)),
+        };
         let state = State { target, unreported: Unreported::default(), reported: 0 };
         let state = Mutex::new(state);
-        Self { suppression, confidence, show_secrets, strips_dot, cancel, state }
+        Self { suppression, confidence, show_secrets, strips_dot, streams, cancel, state }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // What is behind the lock is right after each step, whoever panicked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, place: &Place, line: &mut Vec<u8>) {
+        line.clear();
+        let made = jsonl::write(place, line);
+        let mut state = self.state();
+        if let Target::Streamed(stream) = &mut state.target {
+            let written = made.and_then(|()| stream.push(line));
+            state.reported += 1;
+            self.end_if_failed(&mut state, written);
+        }
+    }
+
+    /// Writes what waits to be written.
+    pub(super) fn flush(&self) {
+        let mut state = self.state();
+        if let Target::Streamed(stream) = &mut state.target {
+            let written = stream.flush();
+            self.end_if_failed(&mut state, written);
+        }
+    }
+
+    /// From now on nothing waits to be written.
+    pub(super) fn write_through(&self) {
+        if let Target::Streamed(stream) = &mut self.state().target {
+            stream.write_through();
+        }
+    }
+
+    fn end_if_failed(&self, state: &mut State, written: io::Result<()>) {
+        if let Err(error) = written {
+            state.target = Target::Failed(error);
+            self.cancel.cancel();
+        }
     }
 
     /// What came of it; for when the scan is over.
@@ -85,7 +127,7 @@ impl Collector {
         let target = std::mem::replace(&mut state.target, Target::Kept(Vec::new()));
         let (places, streamed) = match target {
             Target::Kept(places) => (places, None),
-            Target::Streamed(output) => (Vec::new(), Some(Ok(output))),
+            Target::Streamed(stream) => (Vec::new(), Some(stream.finish())),
             Target::Failed(error) => (Vec::new(), Some(Err(error))),
         };
         Collected { unreported: state.unreported, reported: state.reported, places, streamed }
@@ -103,7 +145,7 @@ impl Sink for Collector {
                 Some(Known::Allowed) => unreported.allowed += 1,
                 Some(Known::InBaseline) => unreported.in_baseline += 1,
                 Some(Known::Ignored) => unreported.ignored += 1,
-                Some(Known::Own) => {}
+                Some(Known::Own) => unreported.own += 1,
             }
             return;
         }
@@ -114,22 +156,19 @@ impl Sink for Collector {
             _ => Arc::clone(&finding.path),
         };
         let place = Place::new(finding, path, self.show_secrets);
+        if self.streams {
+            LINE.with_borrow_mut(|line| self.write(&place, line));
+            return;
+        }
         let mut state = self.state();
-        let failed = match &mut state.target {
-            Target::Kept(places) => {
-                places.push(place);
-                None
-            }
-            Target::Streamed(output) => {
-                let mut line = Vec::new();
-                jsonl::write(&place, &mut line).and_then(|()| output.write_all(&line)).err()
-            }
-            Target::Failed(_) => return,
-        };
-        state.reported += 1;
-        if let Some(error) = failed {
-            state.target = Target::Failed(error);
-            self.cancel.cancel();
+        if let Target::Kept(places) = &mut state.target {
+            places.push(place);
+            state.reported += 1;
         }
     }
+}
+
+thread_local! {
+    /// Each worker makes its lines in its own time, before it asks for the lock.
+    static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }

@@ -10,7 +10,7 @@ use crate::escape;
 use crate::messages::reason;
 use crate::units::parse_size;
 use clap::ValueEnum as _;
-use heist_scan::Confidence;
+use heist_scan::{Confidence, read_regular};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,6 +31,8 @@ const COMMAND_LINE_ONLY: [&str; 6] =
 pub(crate) struct Configuration {
     /// The file; `None` if there is none.
     pub(crate) path: Option<PathBuf>,
+    /// What is worth knowing, fit to be shown.
+    pub(crate) notes: Vec<String>,
     pub(crate) format: Option<Format>,
     pub(crate) baseline: Option<PathBuf>,
     pub(crate) confidence: Option<Confidence>,
@@ -62,6 +64,7 @@ impl Configuration {
     /// # Errors
     /// There is one that cannot be read or is not valid; the text says why.
     pub(crate) fn find(paths: &[PathBuf]) -> Result<Self, String> {
+        let mut notes = Vec::new();
         let first = paths.first().filter(|path| path.as_os_str() != "-");
         let starts = first.into_iter().map(PathBuf::as_path).chain([Path::new(".")]);
         for start in starts {
@@ -70,11 +73,19 @@ impl Configuration {
             for directory in start.ancestors() {
                 let file = directory.join(FILE_NAME);
                 if file.is_file() {
-                    return Self::load(&file);
+                    return Ok(Self { notes, ..Self::load(&file)? });
+                }
+                // Whoever has put it there takes it for one.
+                let is_there = file.symlink_metadata().is_ok();
+                let shown = escape::for_terminal(file.as_os_str());
+                let note =
+                    format!("'{shown}' is no regular file; it is not used as a configuration");
+                if is_there && !notes.contains(&note) {
+                    notes.push(note);
                 }
             }
         }
-        Ok(Self::default())
+        Ok(Self { notes, ..Self::default() })
     }
 
     /// Reads a file.
@@ -83,14 +94,9 @@ impl Configuration {
     /// It cannot be read or is not valid; the text says why.
     pub(crate) fn load(path: &Path) -> Result<Self, String> {
         let shown = escape::for_terminal(path.as_os_str());
-        let bytes = std::fs::metadata(path)
-            .and_then(|metadata| {
-                let too_large = || std::io::Error::other("it is larger than 1 MiB");
-                if metadata.len() > BYTES_MAX { Err(too_large()) } else { std::fs::read(path) }
-            })
-            .map_err(|error| {
-                format!("cannot read the configuration '{shown}': {}", reason(&error))
-            })?;
+        let bytes = read_regular(path, BYTES_MAX).map_err(|error| {
+            format!("cannot read the configuration '{shown}': {}", reason(&error))
+        })?;
         let text = String::from_utf8(bytes)
             .map_err(|_| format!("the configuration '{shown}' is not UTF-8"))?;
         let directory = path.parent().unwrap_or(Path::new(""));
@@ -193,11 +199,18 @@ impl Configuration {
 }
 
 fn text(value: &Value) -> Result<&str, String> {
-    value.as_str().ok_or_else(|| format!("a text is wanted, not a {}", value.type_str()))
+    value.as_str().ok_or_else(|| format!("a text is wanted, not {}", a_value(value)))
 }
 
 fn boolean(value: &Value) -> Result<bool, String> {
-    value.as_bool().ok_or_else(|| format!("true or false is wanted, not a {}", value.type_str()))
+    value.as_bool().ok_or_else(|| format!("true or false is wanted, not {}", a_value(value)))
+}
+
+/// The type of a value, with its article.
+fn a_value(value: &Value) -> String {
+    let name = value.type_str();
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {name}")
 }
 
 /// A list of texts; one alone is a list, too.
@@ -263,7 +276,8 @@ mod tests {
             ("output = 'x'", "`output`: for the command line alone"),
             ("max-size = -1", "`max-size`: less than 0"),
             ("threads = 0", "`threads`"),
-            ("exclude = [1]", "`exclude`: a text is wanted"),
+            ("exclude = [1]", "`exclude`: a text is wanted, not an integer"),
+            ("binary = []", "`binary`: true or false is wanted, not an array"),
             ("rules = { file = 'x' }", "no such key `file`"),
             ("\"a\\u001b\" = 1", "`a\\x1b`"),
         ] {

@@ -172,6 +172,7 @@ pub(crate) fn summary(
         summary.skipped.binary += outcomes.binary;
         summary.skipped.too_large += outcomes.too_large;
         summary.skipped.special += outcomes.special;
+        summary.skipped.symlinks += outcomes.symlinks;
         summary.skipped.excluded += outcomes.excluded + report.filtered;
         summary.gaps_more += report.incomplete_count - report.incomplete.len() as u64;
         summary.gaps.extend(

@@ -13,7 +13,9 @@
 //! | `run` | one run of the command, and its exit code |
 //! | `format`, `summary` | what can be printed |
 //! | `output` | stdout, or a file that is whole or not there |
+//! | `own_output` | what may be written over |
 //! | `stdin` | stdin, which may keep one waiting |
+//! | `stream` | lines on their way to the output |
 //! | `stats` | how it went |
 
 pub(crate) mod arguments;
@@ -22,12 +24,14 @@ pub(crate) mod configuration;
 pub(crate) mod engine;
 mod format;
 mod output;
+mod own_output;
 mod place;
 pub(crate) mod rules;
 mod run;
 pub(crate) mod settings;
 mod stats;
 mod stdin;
+mod stream;
 pub(crate) mod summary;
 pub(crate) mod suppression;
 

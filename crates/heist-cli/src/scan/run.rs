@@ -5,16 +5,19 @@ use super::collector::{Collected, Collector};
 use super::engine;
 use super::format::{self, Look, Report};
 use super::output::Output;
+use super::own_output::{looks_like_report, looks_like_trace, refuse_foreign};
 use super::place;
 use super::rules;
 use super::settings::{self, Presentation, Settings};
 use super::stats;
+use super::stream::Flusher;
 use super::summary::{Ended, Summary};
 use super::suppression::Suppression;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::messages::{Messages, reason};
 use crate::terminal;
+use crate::units::grouped;
 use heist_scan::suppress::Baseline;
 use heist_scan::{SecretDetector, Sink};
 use std::io::{self, BufWriter, Write as _};
@@ -55,6 +58,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
         stream,
         interrupt.token(),
     ));
+    let flusher = streams.then(|| Flusher::start(&collector));
     let sink: Arc<dyn Sink> = Arc::clone(&collector) as Arc<dyn Sink>;
     let scanned = match engine::scan(&settings, detector, &sink, &interrupt, messages) {
         Ok(scanned) => scanned,
@@ -64,10 +68,18 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
         }
     };
     interrupt.walk_is_over();
+    drop(flusher);
     let mut collected = collector.take();
     let write_failed = matches!(collected.streamed, Some(Err(_)));
     let summary = engine::summary(&scanned, &settings, collected.unreported, write_failed);
     engine::say_gaps(&summary, settings.quiet, messages);
+    let own = summary.unreported.own;
+    if own > 0 && !settings.quiet {
+        let findings = if own == 1 { "1 finding" } else { &format!("{} findings", grouped(own)) };
+        messages.say(&format!(
+            "note: not reported: {findings} in a file that this run reads or writes itself"
+        ));
+    }
     let exit = exit_of(&summary, collected.reported);
     let written = match (collected.streamed.take(), output) {
         (Some(streamed), _) => streamed.and_then(Output::commit),
@@ -84,12 +96,15 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
 }
 
 fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<Plan, String> {
-    let (settings, presentation) = settings::of_scan(arguments)?;
+    let (settings, presentation) = settings::of_scan(arguments, messages)?;
     let detector = rules::detector(&settings, messages)?;
     let baseline = match &settings.baseline {
         Some(path) => Some(Baseline::load(path).map_err(|error| engine::baseline_error(&error))?),
         None => None,
     };
+    let (output, trace) = (presentation.output.as_deref(), settings.trace.as_deref());
+    refuse_foreign("--output", output, &settings.paths, looks_like_report)?;
+    refuse_foreign("--trace", trace, &settings.paths, looks_like_trace)?;
     let output = Output::open(presentation.output.as_deref(), presentation.show_secrets)?;
     let mut suppression =
         Suppression::read(&settings.paths, messages, settings.quiet).with_baseline(baseline);

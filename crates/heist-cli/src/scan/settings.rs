@@ -5,6 +5,7 @@ use super::arguments::{
 };
 use super::configuration::Configuration;
 use crate::color::ColorChoice;
+use crate::messages::Messages;
 use heist_scan::Confidence;
 use heist_walk::{Filter, Symlinks};
 use std::num::NonZeroUsize;
@@ -58,8 +59,11 @@ pub(crate) struct Presentation {
 ///
 /// # Errors
 /// They make no sense; the text says why.
-pub(crate) fn of_scan(arguments: &ScanArguments) -> Result<(Settings, Presentation), String> {
-    let configuration = configuration(&arguments.run, &arguments.paths)?;
+pub(crate) fn of_scan(
+    arguments: &ScanArguments,
+    messages: &Messages,
+) -> Result<(Settings, Presentation), String> {
+    let configuration = configuration(&arguments.run, &arguments.paths, messages)?;
     let settings = Settings::new(
         &arguments.paths,
         arguments.confidence,
@@ -77,19 +81,24 @@ pub(crate) fn of_scan(arguments: &ScanArguments) -> Result<(Settings, Presentati
     Ok((settings, presentation))
 }
 
-/// The configuration file that holds.
+/// The configuration file that holds. What is worth knowing about it is said.
 ///
 /// # Errors
 /// There is one, and it cannot be read or is not valid.
 pub(crate) fn configuration(
     run: &RunArguments,
     paths: &[PathBuf],
+    messages: &Messages,
 ) -> Result<Configuration, String> {
-    match &run.config {
-        _ if run.no_config => Ok(Configuration::default()),
-        Some(file) => Configuration::load(file),
-        None => Configuration::find(paths),
+    let configuration = match &run.config {
+        _ if run.no_config => Configuration::default(),
+        Some(file) => Configuration::load(file)?,
+        None => Configuration::find(paths)?,
+    };
+    for note in configuration.notes.iter().filter(|_| !run.quiet) {
+        messages.say(&format!("note: {note}"));
     }
+    Ok(configuration)
 }
 
 impl Settings {

@@ -47,9 +47,17 @@ impl Read for Stdin {
                 ));
             }
             if is_ready(&self.stdin, LOOK)? {
-                return self.stdin.read(buffer);
+                return self.stdin.read(buffer).map_err(named);
             }
         }
+    }
+}
+
+/// In a tree a directory is no file that is missing; as stdin it is.
+fn named(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::IsADirectory => io::Error::other("it is a directory; give it as a PATH"),
+        _ => error,
     }
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct Unreported {
     pub(crate) in_baseline: u64,
     /// Named by a `.gitleaksignore`.
     pub(crate) ignored: u64,
+    /// In a file that this run reads or writes itself.
+    pub(crate) own: u64,
 }
 
 /// What was left out on purpose.
@@ -52,6 +54,8 @@ pub(crate) struct Skipped {
     pub(crate) too_large: u64,
     /// FIFOs, sockets and devices.
     pub(crate) special: u64,
+    /// Symbolic links that were not followed.
+    pub(crate) symlinks: u64,
     /// Left out by `--exclude`, `--gitignore` and the like; a directory counts once.
     pub(crate) excluded: u64,
 }

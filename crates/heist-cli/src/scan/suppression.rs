@@ -2,13 +2,16 @@
 
 use crate::escape;
 use crate::messages::{Messages, reason};
-use heist_scan::Finding;
 use heist_scan::suppress::{Baseline, GitleaksIgnore};
+use heist_scan::{Finding, read_regular};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The name of a file of places.
 const IGNORE_FILE: &str = ".gitleaksignore";
+
+/// The largest one that is read: a hundred bytes for each of more than a hundred thousand places.
+const IGNORE_BYTES_MAX: u64 = 16 << 20;
 
 /// Why a finding is not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,12 +44,15 @@ impl Suppression {
         let here = [PathBuf::new()];
         for directory in here.iter().chain(paths) {
             let file = directory.join(IGNORE_FILE);
-            let Ok(identity) = file.canonicalize() else { continue };
+            if file.symlink_metadata().is_err() {
+                continue;
+            }
+            let identity = file.canonicalize().unwrap_or_else(|_| file.clone());
             // Relative to what the findings' paths begin with, so the same file may be read for several names of its
             // directory; what is wrong with it is said once.
             let is_new = seen.insert(identity);
             let shown = escape::for_terminal(file.as_os_str()).into_owned();
-            match std::fs::read(&file) {
+            match read_regular(&file, IGNORE_BYTES_MAX) {
                 Ok(content) => {
                     let (ignored, notes) = GitleaksIgnore::parse(&content);
                     for note in notes.iter().filter(|_| is_new && !quiet) {
@@ -57,9 +63,10 @@ impl Suppression {
                     }
                     suppression.ignored.push((directory.clone(), ignored));
                 }
-                Err(error) => {
-                    messages.say(&format!("cannot read '{shown}': {}", reason(&error)));
+                Err(error) if is_new => {
+                    messages.say(&format!("note: '{shown}' is not used: {}", reason(&error)));
                 }
+                Err(_) => {}
             }
         }
         suppression

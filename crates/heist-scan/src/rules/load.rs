@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - nothing in a file makes this panic, hang or grow without bounds: files, rules and expressions have a largest size,
-//!   and a file that another one extends must be a regular one;
+//!   and every file must be a regular one;
 //! - nothing is left out silently: it is an error or a note;
 //! - the rules that are extended come first, in their order, then a file's own.
 //!
@@ -14,9 +14,10 @@ use super::error::{RuleError, RuleErrorKind, RuleNote};
 use super::file::{self, Extend};
 use super::model::RuleSet;
 use super::source::{FILE_BYTES_MAX, Source};
+use crate::regular_file::read_regular;
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -108,14 +109,12 @@ pub(super) fn parse_built_in(files: &[(&str, &str)]) -> Result<Loaded, RuleError
     Ok(Loaded { rules, notes: loading.notes })
 }
 
-/// The text of a file, unless it is too large.
+/// The text of a regular file, unless it is too large.
 fn read_file(path: &Path) -> Result<String, RuleErrorKind> {
-    let file = fs::File::open(path).map_err(RuleErrorKind::Read)?;
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(RuleErrorKind::Read)?;
-    if bytes.len() > FILE_BYTES_MAX {
-        return Err(file_too_large(bytes.len()));
-    }
+    let bytes = read_regular(path, FILE_BYTES_MAX as u64).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => file_too_large(FILE_BYTES_MAX + 1),
+        _ => RuleErrorKind::Read(error),
+    })?;
     String::from_utf8(bytes).map_err(|_| RuleErrorKind::NotText)
 }
 
@@ -130,6 +129,8 @@ struct Loading {
     /// Some file builds upon the built-in rules. Names of rules that do not exist are then those of gitleaks' own, and
     /// no mistake.
     on_built_in: bool,
+    /// The files that are being read, each of which extends the next, as the system calls them.
+    open: Vec<PathBuf>,
 }
 
 impl Loading {
@@ -141,7 +142,12 @@ impl Loading {
         }
         let source = Source::new(origin, text, false);
         let file = file::read(&source, &mut self.notes)?;
+        // (A text that is no file extends nothing that leads back to it.)
+        let is_file = origin.canonicalize().map(|path| self.open.push(path)).is_ok();
         let base = self.base(&source, &file.extend, depth)?;
+        if is_file {
+            self.open.pop();
+        }
         self.assemble(&source, file, base, depth)
     }
 
@@ -169,6 +175,14 @@ impl Loading {
         }
         if let Some(path) = &extend.path {
             let path = self.find(source, extend, path)?;
+            if path.canonicalize().is_ok_and(|path| self.open.contains(&path)) {
+                let text = format!(
+                    "`extend.path` has no effect here: {path:?} extends itself, in the end; take one of these \
+                     `extend.path` out"
+                );
+                self.notes.push(source.note(text, extend.offset, None));
+                return Ok(base);
+            }
             let in_path = |kind| RuleError::new(kind).in_file(&path);
             let text = read_file(&path).map_err(in_path)?;
             let extended = self.file(&text, &path, depth + 1)?;

@@ -15,13 +15,13 @@
 //! moves. The key is random and the file's own, so hashes of two files have nothing in common. Not guaranteed:
 //! whoever has the file has the key, and can try guesses; a secret that can be guessed is one that has to be changed.
 
+use crate::regular_file::read_regular;
 use crate::secret::{Fingerprint, Secret};
 use crate::whole_file::WholeFile;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// The version of the format that is written and read.
@@ -90,16 +90,11 @@ impl Baseline {
     /// It cannot be read, or it is no baseline.
     pub fn load(path: &Path) -> Result<Self, BaselineError> {
         let cannot = |source| BaselineError::Read { path: path.to_owned(), source };
-        let file = fs::File::open(path).map_err(cannot)?;
-        let mut bytes = Vec::new();
-        file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(cannot)?;
+        let bytes = read_regular(path, BYTES_MAX).map_err(cannot)?;
         let invalid = |reason: &str| BaselineError::Invalid {
             path: path.to_owned(),
             reason: reason.to_owned(),
         };
-        if bytes.len() as u64 > BYTES_MAX {
-            return Err(invalid("it is larger than 64 MiB"));
-        }
         let text = String::from_utf8(bytes).map_err(|_| invalid("it is not UTF-8"))?;
         Self::parse(&text, path)
     }

@@ -2,8 +2,8 @@
 //!
 //! ```json
 //! {"format": "heist-scan", "version": 1, "complete": true, "files": 17, "bytes": 40961,
-//!  "not_reported": {"below_confidence": 4, "allowed": 0, "in_baseline": 1, "ignored": 0},
-//!  "skipped": {"binary": 2, "too_large": 0, "special": 0, "excluded": 1},
+//!  "not_reported": {"below_confidence": 4, "allowed": 0, "in_baseline": 1, "ignored": 0, "own": 0},
+//!  "skipped": {"binary": 2, "too_large": 0, "special": 0, "symlinks": 0, "excluded": 1},
 //!  "secrets": [
 //!    {"fingerprint": "32 hexadecimal digits", "rule": "github-personal-token", "description": "A GitHub token.",
 //!     "remedy": "Revoke it", "confidence": "certain", "secret": "ghp_******2f", "places": [
@@ -14,10 +14,10 @@
 //!  "incomplete": [{"path": "closed", "reason": "Permission denied"}], "incomplete_more": 0}
 //! ```
 //!
-//! Fields of places are those of `jsonl`. `complete` is false if something in `incomplete` was not scanned, or if the
-//! scan was ended early; then `ended` says by what: `interrupted` or `timeout`. `incomplete_more` counts what is not
-//! in the list. `failed_rules`, if there are any, were needed and could not be used. `configuration` is the
-//! configuration file that was used, if there was one.
+//! Fields of places are those of `jsonl`. `own` are findings in the output or the baseline itself. `complete` is
+//! false if something in `incomplete` was not scanned, or if the scan was ended early; then `ended` says by what:
+//! `interrupted` or `timeout`. `incomplete_more` counts what is not in the list. `failed_rules`, if there are any,
+//! were needed and could not be used. `configuration` is the configuration file that was used, if there was one.
 
 use super::{Report, path_bytes, write_judgement, write_position};
 use crate::escape::write_json_string;
@@ -75,12 +75,14 @@ fn write_summary<W: Write>(summary: &Summary, object: &mut Object<'_, W>) -> io:
     counts.plain("allowed", unreported.allowed)?;
     counts.plain("in_baseline", unreported.in_baseline)?;
     counts.plain("ignored", unreported.ignored)?;
+    counts.plain("own", unreported.own)?;
     counts.end()?;
     let skipped = summary.skipped;
     let mut counts = Object::begin(object.field("skipped")?)?;
     counts.plain("binary", skipped.binary)?;
     counts.plain("too_large", skipped.too_large)?;
     counts.plain("special", skipped.special)?;
+    counts.plain("symlinks", skipped.symlinks)?;
     counts.plain("excluded", skipped.excluded)?;
     counts.end()
 }

@@ -1,5 +1,6 @@
 //! What `heist scan` can print. Each format writes to one stream and knows nothing of files and terminals.
 
+mod columns;
 mod json;
 pub(super) mod jsonl;
 mod sarif;
@@ -54,12 +55,12 @@ pub(crate) fn write(
 /// The fields of a place that `json` and `jsonl` have in common.
 fn write_position<W: Write>(place: &Place, object: &mut Object<'_, W>) -> io::Result<()> {
     object.bytes("path", path_bytes(&place.path))?;
-    object.plain("line", place.line)?;
-    object.plain("column", place.column)?;
-    object.plain("end_line", place.end_line)?;
-    object.plain("end_column", place.end_column)?;
-    object.plain("offset", place.offset.start)?;
-    object.plain("length", place.offset.end.saturating_sub(place.offset.start))
+    object.number("line", place.line)?;
+    object.number("column", place.column)?;
+    object.number("end_line", place.end_line)?;
+    object.number("end_column", place.end_column)?;
+    object.number("offset", place.offset.start)?;
+    object.number("length", place.offset.end.saturating_sub(place.offset.start))
 }
 
 /// Why it is thought to be a secret.

@@ -8,15 +8,15 @@
 //!   or the file has changed) they count bytes; `byteOffset` and `byteLength` are always those of the scan.
 //! - `invocations` tells whether everything was scanned, and what was not.
 
+use super::columns::Columns;
 use super::{Report, uri};
 use crate::escape;
 use crate::json::{Object, array};
 use crate::scan::place::Place;
 use crate::scan::summary::Gap;
 use heist_scan::Confidence;
-use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const SCHEMA: &str =
@@ -24,9 +24,6 @@ const SCHEMA: &str =
 
 /// The name of what paths are relative to.
 const BASE: &str = "SRCROOT";
-
-/// How much of a line is read to count its characters. Beyond this, columns count bytes.
-const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// Writes the log.
 pub(super) fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
@@ -67,12 +64,74 @@ fn write_run(report: &Report<'_>, base: &Path, out: &mut impl Write) -> io::Resu
     let indexes: HashMap<&str, usize> = rules.keys().copied().zip(0..).collect();
     let mut occurrences = HashMap::new();
     let mut columns = Columns::default();
-    array(run.field("results")?, report.places, |out, place| {
+    let (artifacts, results) = results(report.places, base);
+    array(run.field("results")?, results, |out, (place, artifact)| {
         let occurrence = occurrences.entry(place.fingerprint).or_insert(0_u64);
         *occurrence += 1;
-        write_result(place, indexes[&*place.rule], *occurrence, base, &mut columns, out)
+        let artifact = &artifacts[artifact];
+        write_result(place, indexes[&*place.rule], *occurrence, artifact, &mut columns, out)
     })?;
     run.end()
+}
+
+/// A file, as it is called here.
+struct Artifact {
+    uri: String,
+    is_relative: bool,
+}
+
+impl Artifact {
+    fn new(path: &Path, base: &Path) -> Self {
+        let (uri, is_relative) = uri::of_path(path, base);
+        Self { uri, is_relative }
+    }
+
+    fn write<W: Write>(&self, physical: &mut Object<'_, W>) -> io::Result<()> {
+        let mut artifact = Object::begin(physical.field("artifactLocation")?)?;
+        artifact.text("uri", &self.uri)?;
+        if self.is_relative {
+            artifact.text("uriBaseId", BASE)?;
+        }
+        artifact.end()
+    }
+}
+
+/// The files, and the places with the number of theirs. A place that was scanned under two names of its file is one
+/// result: the number of an occurrence must not depend on how often a PATH was given.
+fn results<'a>(places: &'a [Place], base: &Path) -> (Vec<Artifact>, Vec<(&'a Place, usize)>) {
+    let mut artifacts: Vec<Artifact> = Vec::new();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut comes_again = false;
+    let mut results: Vec<(&Place, usize)> = Vec::with_capacity(places.len());
+    let mut last: Option<(&Path, usize)> = None;
+    for place in places {
+        let number = match last {
+            Some((path, number)) if *path == *place.path => number,
+            _ => {
+                let artifact = Artifact::new(&place.path, base);
+                let next = artifacts.len();
+                let number = *numbers.entry(artifact.uri.clone()).or_insert(next);
+                if number == next {
+                    artifacts.push(artifact);
+                } else {
+                    comes_again = true;
+                }
+                number
+            }
+        };
+        last = Some((&place.path, number));
+        results.push((place, number));
+    }
+    let of = |&(place, number): &(&'a Place, usize)| {
+        (number, place.offset.start, place.offset.end, &*place.rule)
+    };
+    // Under one name they are beside each other; it is rare that more has to be remembered.
+    results.dedup_by(|second, first| of(second) == of(first));
+    if comes_again {
+        let mut seen = HashSet::new();
+        results.retain(|result| seen.insert(of(result)));
+    }
+    (artifacts, results)
 }
 
 fn write_rule(place: &Place, out: &mut impl Write) -> io::Result<()> {
@@ -117,7 +176,7 @@ fn write_invocation(report: &Report<'_>, base: &Path, out: &mut impl Write) -> i
             array(notification.field("locations")?, [gap], |out, gap| {
                 let mut location = Object::begin(out)?;
                 let mut physical = Object::begin(location.field("physicalLocation")?)?;
-                write_artifact(&gap.path, base, &mut physical)?;
+                Artifact::new(&gap.path, base).write(&mut physical)?;
                 physical.end()?;
                 location.end()
             })?;
@@ -131,7 +190,7 @@ fn write_result(
     place: &Place,
     rule: usize,
     occurrence: u64,
-    base: &Path,
+    artifact: &Artifact,
     columns: &mut Columns,
     out: &mut impl Write,
 ) -> io::Result<()> {
@@ -152,7 +211,7 @@ fn write_result(
     array(result.field("locations")?, [place], |out, place| {
         let mut location = Object::begin(out)?;
         let mut physical = Object::begin(location.field("physicalLocation")?)?;
-        write_artifact(&place.path, base, &mut physical)?;
+        artifact.write(&mut physical)?;
         // A file that is a secret by its name has no region.
         if !place.offset.is_empty() {
             write_region(place, columns, physical.field("region")?)?;
@@ -161,8 +220,9 @@ fn write_result(
         location.end()
     })?;
     let mut fingerprints = Object::begin(result.field("partialFingerprints")?)?;
-    fingerprints.text("secret/v1", &place.fingerprint.to_string())?;
-    fingerprints.text("occurrence/v1", &format!("{}:{occurrence}", place.fingerprint))?;
+    fingerprints.plain("secret/v1", format_args!("\"{}\"", place.fingerprint))?;
+    let occurrence = format_args!("\"{}:{occurrence}\"", place.fingerprint);
+    fingerprints.plain("occurrence/v1", occurrence)?;
     fingerprints.end()?;
     let mut properties = Object::begin(result.field("properties")?)?;
     properties.text("confidence", place.confidence.as_str())?;
@@ -172,29 +232,15 @@ fn write_result(
     result.end()
 }
 
-fn write_artifact<W: Write>(
-    path: &Path,
-    base: &Path,
-    physical: &mut Object<'_, W>,
-) -> io::Result<()> {
-    let (uri, is_relative) = uri::of_path(path, base);
-    let mut artifact = Object::begin(physical.field("artifactLocation")?)?;
-    artifact.text("uri", &uri)?;
-    if is_relative {
-        artifact.text("uriBaseId", BASE)?;
-    }
-    artifact.end()
-}
-
 fn write_region(place: &Place, columns: &mut Columns, out: &mut impl Write) -> io::Result<()> {
     let (start, end) = columns.of(place);
     let mut region = Object::begin(out)?;
-    region.plain("startLine", place.line)?;
-    region.plain("startColumn", start)?;
-    region.plain("endLine", place.end_line)?;
-    region.plain("endColumn", end)?;
-    region.plain("byteOffset", place.offset.start)?;
-    region.plain("byteLength", place.offset.end - place.offset.start)?;
+    region.number("startLine", place.line)?;
+    region.number("startColumn", start)?;
+    region.number("endLine", place.end_line)?;
+    region.number("endColumn", end)?;
+    region.number("byteOffset", place.offset.start)?;
+    region.number("byteLength", place.offset.end - place.offset.start)?;
     if !place.excerpt.is_empty() {
         write_message(&mut region, "snippet", &String::from_utf8_lossy(&place.excerpt))?;
     }
@@ -213,43 +259,4 @@ fn level(confidence: Confidence) -> &'static str {
         Confidence::Medium => "warning",
         Confidence::Low => "note",
     }
-}
-
-/// Counts the characters before a column, in the file itself.
-#[derive(Default)]
-struct Columns {
-    /// The file that was asked about last: places come in the order of their paths.
-    file: Option<(std::sync::Arc<Path>, Option<File>)>,
-}
-
-impl Columns {
-    /// The columns where a place begins and ends.
-    fn of(&mut self, place: &Place) -> (u64, u64) {
-        if self.file.as_ref().is_none_or(|(path, _)| *path != place.path) {
-            // Never a FIFO, which would be waited for.
-            let file = place.path.is_file().then(|| File::open(&place.path).ok()).flatten();
-            self.file = Some((place.path.clone(), file));
-        }
-        let file = self.file.as_mut().and_then(|(_, file)| file.as_mut());
-        let Some(file) = file else { return (place.column, place.end_column) };
-        let mut column = |end: u64, bytes: u64| utf16_column(file, end, bytes).unwrap_or(bytes);
-        (column(place.offset.start, place.column), column(place.offset.end, place.end_column))
-    }
-}
-
-/// The column in UTF-16 code units of what is at `end` and in column `column` in bytes. `None` if the line cannot be
-/// read, or is another one by now.
-fn utf16_column(file: &mut File, end: u64, column: u64) -> Option<u64> {
-    let before = column.checked_sub(1)?;
-    let start = end.checked_sub(before)?;
-    if before > LINE_BYTES_MAX {
-        return None;
-    }
-    let mut line = Vec::new();
-    file.seek(SeekFrom::Start(start)).ok()?;
-    file.take(before).read_to_end(&mut line).ok()?;
-    if line.len() as u64 != before || line.contains(&b'\n') {
-        return None;
-    }
-    Some(String::from_utf8_lossy(&line).encode_utf16().count() as u64 + 1)
 }

@@ -129,17 +129,21 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
             (unreported.allowed, "allowed by a comment"),
             (unreported.in_baseline, "in the baseline"),
             (unreported.ignored, "named by .gitleaksignore"),
+            (unreported.own, "in the output or the baseline itself"),
         ],
         out,
     )?;
     let skipped = &summary.skipped;
     let binary = format!("binary (--binary scans {})", them(skipped.binary));
+    let word = if skipped.symlinks == 1 { "link" } else { "links" };
+    let links = format!("symbolic {word} (--follow follows {})", them(skipped.symlinks));
     write_counts(
         "Not scanned: ",
         &[
             (skipped.binary, &binary),
             (skipped.too_large, "larger than --max-size"),
             (skipped.special, "special (pipes, sockets, devices)"),
+            (skipped.symlinks, &links),
             (skipped.excluded, "excluded"),
         ],
         out,
