@@ -50,6 +50,12 @@ pub(crate) const ALL: &[Contender] = &[
         format: Format::None,
     },
     Contender {
+        name: "prefilter",
+        program: Program::Ourselves,
+        arguments: &["scan-library", "--prefilter", TREE],
+        format: Format::None,
+    },
+    Contender {
         name: "library-no-generic",
         program: Program::Ourselves,
         arguments: &["scan-library", "--no-generic", TREE],

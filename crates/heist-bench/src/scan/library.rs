@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use heist_scan::{
-    Confidence, Detector, DetectorOptions, Finding, ReadOnly, RuleSet, ScanConfig, ScanProgress,
-    SecretDetector, Sink, parallel_scan_dir,
+    Chunk, Confidence, Detector, DetectorOptions, Finding, Match, Overlap, ReadOnly, RuleIndex,
+    RuleInfo, RuleSet, ScanConfig, ScanProgress, SecretDetector, Sink, parallel_scan_dir,
 };
 
 /// Arguments of the hidden subcommand.
@@ -21,6 +21,9 @@ pub(crate) struct Options {
     /// Read and do not look.
     #[arg(long)]
     read_only: bool,
+    /// Look for candidates and do not confirm them.
+    #[arg(long, conflicts_with = "read_only")]
+    prefilter: bool,
     /// Leave out the generic kinds.
     #[arg(long)]
     no_generic: bool,
@@ -33,7 +36,34 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         return scan(ReadOnly, &options.path, output).map(drop);
     }
     let detection = DetectorOptions { generic: !options.no_generic, ..DetectorOptions::default() };
-    scan(SecretDetector::new(RuleSet::builtin(), detection), &options.path, output).map(drop)
+    let detector = SecretDetector::new(RuleSet::builtin(), detection);
+    if options.prefilter {
+        return scan(PrefilterOnly(detector), &options.path, output).map(drop);
+    }
+    scan(detector, &options.path, output).map(drop)
+}
+
+/// The first half of a detector: one sweep over each chunk.
+struct PrefilterOnly(SecretDetector);
+
+impl Detector for PrefilterOnly {
+    type Scratch = heist_scan::Scratch;
+
+    fn scratch(&self) -> Self::Scratch {
+        self.0.scratch()
+    }
+
+    fn required_overlap(&self) -> Overlap {
+        self.0.required_overlap()
+    }
+
+    fn scan(&self, chunk: &Chunk<'_>, scratch: &mut Self::Scratch, _: &mut Vec<Match>) {
+        std::hint::black_box(self.0.count_candidates(&chunk.bytes[chunk.owned.clone()], scratch));
+    }
+
+    fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {
+        self.0.rule(rule)
+    }
 }
 
 /// Prints findings, a line each.
