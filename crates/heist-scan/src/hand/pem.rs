@@ -52,19 +52,20 @@ pub(super) fn end(text: &[u8], begin: usize, label: &[u8]) -> (usize, Option<usi
     (begin + body, closed.then_some(begin + body + END.len() + label.len() + DASHES.len()))
 }
 
-/// The bytes that a private key's block in PEM stands for (DER, or the form of OpenSSH or OpenPGP), however the block is
-/// written: with LF or CRLF, indented, with `\\n` for its line ends, or on one line. So it tells whether two blocks hold
-/// the same key.
+/// The bytes that a private key's block in PEM stands for (DER, or the form of OpenSSH or OpenPGP), however the block
+/// is written: with LF or CRLF, indented, with `\n` for its line ends, or on one line. So it tells whether two blocks
+/// hold the same key.
 ///
-/// `None` if it is no such block from `-----BEGIN` to `-----END`, or what is in it does not decode. What the bytes are is
-/// not checked. An encrypted block's headers (`DEK-Info`) are not among them.
+/// `None` if it is no such block from `-----BEGIN` to `-----END`, or what is in it does not decode. What the bytes are
+/// is not checked. An encrypted block's headers (`DEK-Info`) are not among them.
 ///
 /// ```
 /// use heist_scan::hand::canonical_key;
 ///
 /// let block = |line_end: &str| {
 ///     let label = ["PRIVATE", "KEY"].join(" ");
-///     ["-----BEGIN ", &label, "-----", line_end, "aGVp", line_end, "c3Q=", line_end, "-----END ", &label, "-----"].concat()
+///     let (begin, end) = (format!("-----BEGIN {label}-----"), format!("-----END {label}-----"));
+///     [&begin, "aGVp", "c3Q=", &end].join(line_end)
 /// };
 /// for line_end in ["\n", "\r\n", "\n    ", "\\n", " "] {
 ///     assert_eq!(canonical_key(block(line_end).as_bytes()).as_deref(), Some(&b"heist"[..]));
