@@ -160,7 +160,9 @@ pub(crate) fn at_once(path: &Path, bytes: &[u8]) -> Vec<Expected> {
     Keys.scan(&chunk, &mut (), &mut matches);
     let length = |one: &Match| one.secret.end - one.secret.start;
     // The strongest first; each stays unless one that stays drives it out.
-    matches.sort_by_key(|one| std::cmp::Reverse((one.confidence, length(one), std::cmp::Reverse(one.rule))));
+    matches.sort_by_key(|one| {
+        std::cmp::Reverse((one.confidence, length(one), std::cmp::Reverse(one.rule)))
+    });
     let mut staying: Vec<&Match> = Vec::new();
     for one in &matches {
         let strength = (one.confidence, length(one), std::cmp::Reverse(one.rule));
@@ -174,7 +176,8 @@ pub(crate) fn at_once(path: &Path, bytes: &[u8]) -> Vec<Expected> {
             staying.push(one);
         }
     }
-    let mut kept: Vec<Expected> = staying.into_iter().map(|one| Expected::new(one, bytes)).collect();
+    let mut kept: Vec<Expected> =
+        staying.into_iter().map(|one| Expected::new(one, bytes)).collect();
     kept.sort_by_key(|one| (one.offset.start, one.offset.end));
     kept.dedup();
     kept
