@@ -230,6 +230,59 @@ fn what_is_counted_of_a_file_that_is_given_up_does_not_depend_on_the_workers() {
     }
 }
 
+/// Finds every `@` of UTF-16, the low byte first.
+struct WideSigns;
+
+impl Detector for WideSigns {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn required_overlap(&self) -> Overlap {
+        Overlap { before: 0, after: 2 }
+    }
+
+    fn scan(&self, chunk: &Chunk<'_>, _scratch: &mut (), matches: &mut Vec<Match>) {
+        for at in chunk.owned.clone().filter(|&at| chunk.bytes[at..].starts_with(b"@\0")) {
+            let secret = chunk.offset + at as u64..chunk.offset + at as u64 + 2;
+            matches.push(Match {
+                rule: RuleIndex(0),
+                whole: secret.clone(),
+                secret,
+                decoded: Some(b"@".as_slice().into()),
+                encoding: heist_scan::Encoding::Utf16Le,
+                confidence: heist_scan::Confidence::High,
+                reason: "it is".into(),
+            });
+        }
+    }
+
+    fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {
+        Keys.rule(rule)
+    }
+}
+
+#[test]
+fn lines_of_utf_16_are_those_of_its_units() {
+    let tree = tempfile::tempdir().unwrap();
+    let text =
+        "\u{feff}first\n".to_string() + &"\u{10a}\u{a00}\u{a0a} here: @ \u{10a}\n".repeat(500);
+    let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(tree.path().join("wide"), bytes).unwrap();
+    for (chunk_size, range_size) in [(1 << 20, u64::MAX), (101, u64::MAX), (101, 1001)] {
+        let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
+        let config = config().chunk_size(chunk_size).range_size(range_size);
+        let roots = [tree.path().to_path_buf()];
+        let sink = Arc::clone(&log) as Arc<dyn Sink>;
+        parallel_scan_dir(&roots, Arc::new(WideSigns), sink, &config, &progress).unwrap();
+        let findings = log.findings.lock().unwrap();
+        let places: Vec<_> =
+            findings.values().flatten().map(|one| (one.line, one.column, one.end_column)).collect();
+        let expected: Vec<_> = (2..502).map(|line| (line, 21, 23)).collect();
+        assert_eq!(places, expected);
+    }
+}
+
 /// The system gives such files a page at a time, and says that they are empty.
 #[cfg(target_os = "linux")]
 #[test]

@@ -39,7 +39,8 @@ pub(crate) struct Window {
 
 impl Window {
     pub(crate) fn new(chunk: usize, overlaps: Overlaps) -> Self {
-        let front = (overlaps.before + overlaps.after).next_multiple_of(PAGE_BYTES);
+        // One more before: windows begin at even offsets.
+        let front = (overlaps.before + 1 + overlaps.after).next_multiple_of(PAGE_BYTES);
         let (buffer, chunk) = (None, chunk.max(1));
         Self {
             buffer,
@@ -56,7 +57,7 @@ impl Window {
 
     /// How many bytes its buffer has.
     pub(crate) fn capacity(&self) -> usize {
-        let around = self.overlaps.before + self.overlaps.after;
+        let around = self.overlaps.before + 1 + self.overlaps.after;
         (self.front + self.chunk).max(self.first_bytes()).max(around + self.chunk)
     }
 
@@ -65,9 +66,9 @@ impl Window {
         (self.chunk + self.overlaps.after).max(PROBE_BYTES)
     }
 
-    /// Where a window begins whose owned positions begin at `from`.
+    /// Where a window begins whose owned positions begin at `from`. Always even: no unit of UTF-16 is cut.
     pub(crate) fn begin_of(&self, from: u64) -> u64 {
-        from.saturating_sub(self.overlaps.before as u64)
+        from.saturating_sub(self.overlaps.before as u64) & !1
     }
 
     /// Begins anew, with the positions from `from` on.

@@ -178,7 +178,7 @@ fn in_order(a: &Match, b: &Match) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::super::capture::capture;
-    use super::super::lines::{LineCursor, Place};
+    use super::super::lines::{LineCursor, Newline, Place};
     use super::*;
     use crate::encoding::Encoding;
 
@@ -203,7 +203,7 @@ mod tests {
                 })
                 .collect();
             let mut captured = Vec::new();
-            let cursor = LineCursor::new(Place::BEGIN, 0);
+            let cursor = LineCursor::new(Place::BEGIN, 0, Newline::Byte);
             capture(&mut matches, &text, 0, cursor, &mut captured);
             assembler.add(captured);
             known_to += step;

@@ -3,7 +3,7 @@
 //! Invariant: it depends on the object alone, and not on where the window was: nothing further than [`CONTEXT_BYTES`]
 //! from the secret is looked at, and that much is always there.
 
-use super::lines::{LineCursor, Place};
+use super::lines::{LineCursor, Newline, Place};
 use crate::detector::Match;
 use crate::encoding::Encoding;
 use memchr::memmem;
@@ -92,9 +92,10 @@ pub(crate) fn capture(
         let mut last = cursor;
         last.move_to(found.secret.end.saturating_sub(1), window, offset);
 
-        let line = line_around(window, from, to);
+        let newline = cursor.newline;
+        let line = line_around(window, offset, from..to, newline);
         let comments = [&window[line.start..from], &window[to..line.end]];
-        let excerpt = excerpt_of(window, from, to, &line, found.encoding);
+        let excerpt = excerpt_of(window, offset, from..to, &line, newline, found.encoding);
         let text = window[excerpt.start..excerpt.end.max(to)].into();
         captured.push(Captured {
             start,
@@ -108,15 +109,19 @@ pub(crate) fn capture(
 }
 
 /// The line of a secret, or the lines, as far as that is within [`CONTEXT_BYTES`] of it.
-fn line_around(window: &[u8], from: usize, to: usize) -> Range<usize> {
+fn line_around(window: &[u8], offset: u64, secret: Range<usize>, newline: Newline) -> Range<usize> {
+    let Range { start: from, end: to } = secret;
     let near = from.saturating_sub(CONTEXT_BYTES);
-    let start = memchr::memrchr(b'\n', &window[near..from]).map_or(near, |at| near + at + 1);
+    let start = newline
+        .last_in(&window[near..from], offset + near as u64)
+        .map_or(near, |at| near + at + newline.len());
     let far = (to + CONTEXT_BYTES).min(window.len());
     // A secret that ends with its line has nothing behind it.
-    let end = if to > from && window[to - 1] == b'\n' {
+    let tail = to.saturating_sub(newline.len()).max(from);
+    let end = if newline.first_in(&window[tail..to], offset + tail as u64).is_some() {
         to
     } else {
-        memchr::memchr(b'\n', &window[to..far]).map_or(far, |at| to + at)
+        newline.first_in(&window[to..far], offset + to as u64).map_or(far, |at| to + at)
     };
     start..end
 }
@@ -124,14 +129,16 @@ fn line_around(window: &[u8], from: usize, to: usize) -> Range<usize> {
 /// What of the line is shown: what is near, and of a secret of several lines the first.
 fn excerpt_of(
     window: &[u8],
-    from: usize,
-    to: usize,
+    offset: u64,
+    secret: Range<usize>,
     line: &Range<usize>,
+    newline: Newline,
     encoding: Encoding,
 ) -> Range<usize> {
+    let Range { start: from, end: to } = secret;
     let mut start = line.start.max(from.saturating_sub(EXCERPT_BYTES));
     let mut end = line.end.min(to + EXCERPT_BYTES);
-    if let Some(at) = memchr::memchr(b'\n', &window[from..to]) {
+    if let Some(at) = newline.first_in(&window[from..to], offset + from as u64) {
         end = from + at;
     }
     if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {

@@ -15,7 +15,7 @@
 
 use super::assemble::Assembler;
 use super::capture::Captured;
-use super::lines::{LineCursor, Place};
+use super::lines::{LineCursor, Newline, Place};
 use super::shared::{Naming, ObjectFindings};
 use super::worker::{CAPTURED_KEPT, ChunkDone, Part, PartEnd, Worker, panic_message};
 use crate::detector::Detector;
@@ -45,6 +45,7 @@ pub(crate) struct LargeFile {
     below: PathBuf,
     size: u64,
     range_size: u64,
+    newline: Newline,
     /// The next range to be taken.
     next: AtomicU64,
     delivery: Mutex<Delivery>,
@@ -88,6 +89,7 @@ impl LargeFile {
         below: &Path,
         size: u64,
         range_size: u64,
+        newline: Newline,
     ) -> Self {
         Self {
             file,
@@ -95,6 +97,7 @@ impl LargeFile {
             below: below.to_path_buf(),
             size,
             range_size,
+            newline,
             next: AtomicU64::new(1),
             delivery: Mutex::new(Delivery {
                 in_turn: 0,
@@ -176,7 +179,7 @@ impl LargeFile {
         worker.captured.clear();
         let begin = worker.window.offset();
         let counted_from = if begin == 0 { Place::BEGIN } else { Place::SOMEWHERE };
-        let mut cursor = LineCursor::new(counted_from, begin);
+        let mut cursor = LineCursor::new(counted_from, begin, self.newline);
         let part = Part { to, limit: self.size };
         let mut read = |at: u64, into: &mut [u8]| read_at(&self.file, at, into);
         let end = worker.scan_part(&self.below, part, &mut cursor, &mut read, |worker, chunk| {

@@ -3,6 +3,64 @@
 //! A worker that begins in the middle of a file does not know how many lines are before it. It counts from where it
 //! begins; whoever knows what was before adds that ([`Place::after`]).
 
+use crate::encoding::Encoding;
+
+/// What ends a line: a byte, or in UTF-16 a unit, which begins at an even offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Newline {
+    Byte,
+    Utf16Le,
+    Utf16Be,
+}
+
+impl Newline {
+    /// In an object of this encoding.
+    pub(crate) fn of(encoding: Option<Encoding>) -> Self {
+        match encoding {
+            Some(Encoding::Utf16Le) => Self::Utf16Le,
+            Some(Encoding::Utf16Be) => Self::Utf16Be,
+            _ => Self::Byte,
+        }
+    }
+
+    /// How many bytes it is.
+    pub(crate) fn len(self) -> usize {
+        if self == Self::Byte { 1 } else { 2 }
+    }
+
+    /// Where newlines begin in a part of an object that begins at `offset`. For UTF-16 only.
+    fn units(self, bytes: &[u8], offset: u64) -> impl DoubleEndedIterator<Item = usize> {
+        let newline = if self == Self::Utf16Le { [b'\n', 0] } else { [0, b'\n'] };
+        let skipped = usize::from(offset % 2 == 1).min(bytes.len());
+        let (units, _half) = bytes[skipped..].as_chunks::<2>();
+        let found = units.iter().enumerate().filter(move |(_, unit)| **unit == newline);
+        found.map(move |(at, _)| skipped + 2 * at)
+    }
+
+    /// Where the first one begins in a part of an object that begins at `offset`.
+    pub(crate) fn first_in(self, bytes: &[u8], offset: u64) -> Option<usize> {
+        match self {
+            Self::Byte => memchr::memchr(b'\n', bytes),
+            _ => self.units(bytes, offset).next(),
+        }
+    }
+
+    /// Where the last one begins in a part of an object that begins at `offset`.
+    pub(crate) fn last_in(self, bytes: &[u8], offset: u64) -> Option<usize> {
+        match self {
+            Self::Byte => memchr::memrchr(b'\n', bytes),
+            _ => self.units(bytes, offset).next_back(),
+        }
+    }
+
+    fn count_in(self, bytes: &[u8], offset: u64) -> u64 {
+        match self {
+            Self::Byte => memchr::memchr_iter(b'\n', bytes).count() as u64,
+            _ => self.units(bytes, offset).count() as u64,
+        }
+    }
+}
+
 /// A place in an object, as far as its lines are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -42,22 +100,26 @@ impl Place {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineCursor {
     pub(crate) place: Place,
+    pub(crate) newline: Newline,
     offset: u64,
 }
 
 impl LineCursor {
-    /// At `offset`, which is `place`.
-    pub(crate) fn new(place: Place, offset: u64) -> Self {
-        Self { place, offset }
+    /// At `offset`, which is `place`, and even.
+    pub(crate) fn new(place: Place, offset: u64, newline: Newline) -> Self {
+        Self { place, newline, offset }
     }
 
     /// Moves over the bytes that come next.
     pub(crate) fn pass(&mut self, bytes: &[u8]) {
-        if let Some(last) = memchr::memrchr(b'\n', bytes) {
-            self.place.newlines += memchr::memchr_iter(b'\n', bytes).count() as u64;
-            self.place.line_start = Some(self.offset + last as u64 + 1);
+        // In UTF-16 half a unit at the end is left for the next time.
+        let passed = bytes.len() - bytes.len() % self.newline.len();
+        let bytes = &bytes[..passed];
+        if let Some(last) = self.newline.last_in(bytes, self.offset) {
+            self.place.newlines += self.newline.count_in(bytes, self.offset);
+            self.place.line_start = Some(self.offset + (last + self.newline.len()) as u64);
         }
-        self.offset += bytes.len() as u64;
+        self.offset += passed as u64;
     }
 
     /// Moves to `offset`, given the bytes of a window that begins at `window`. Never backwards.
@@ -79,7 +141,7 @@ mod tests {
     #[test]
     fn lines_and_columns_count_from_one() {
         let text = b"ab\ncd\n\nx";
-        let mut cursor = LineCursor::new(Place::BEGIN, 0);
+        let mut cursor = LineCursor::new(Place::BEGIN, 0, Newline::Byte);
         let expected =
             [(0, 1, 1), (1, 1, 2), (2, 1, 3), (3, 2, 1), (6, 3, 1), (7, 4, 1), (8, 4, 2)];
         for (offset, line, column) in expected {
@@ -89,13 +151,32 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_utf_16_ends_with_a_unit() {
+        // Units whose bytes are those of newlines, in both orders and across units.
+        let text = "\u{feff}\u{10a}\u{a00}x\n\u{a0a}y\u{a00}\n\u{10a}z";
+        for (newline, to_bytes) in [
+            (Newline::Utf16Le, u16::to_le_bytes as fn(u16) -> [u8; 2]),
+            (Newline::Utf16Be, u16::to_be_bytes),
+        ] {
+            let bytes: Vec<u8> = text.encode_utf16().flat_map(to_bytes).collect();
+            let mut cursor = LineCursor::new(Place::BEGIN, 0, newline);
+            for (offset, line, column) in
+                [(6, 1, 7), (9, 1, 10), (10, 2, 1), (12, 2, 3), (20, 3, 3)]
+            {
+                cursor.move_to(offset, &bytes, 0);
+                assert_eq!((cursor.place.line(), cursor.place.column(offset)), (line, column));
+            }
+        }
+    }
+
+    #[test]
     fn counts_from_the_middle_add_up() {
         let text = b"ab\ncd\n\nx\nyz";
         for middle in 0..=text.len() {
-            let mut first = LineCursor::new(Place::BEGIN, 0);
+            let mut first = LineCursor::new(Place::BEGIN, 0, Newline::Byte);
             first.pass(&text[..middle]);
             let mut whole = first;
-            let mut rest = LineCursor::new(Place::SOMEWHERE, middle as u64);
+            let mut rest = LineCursor::new(Place::SOMEWHERE, middle as u64, Newline::Byte);
             rest.pass(&text[middle..]);
             whole.pass(&text[middle..]);
             assert_eq!(rest.place.after(first.place), whole.place);

@@ -6,10 +6,11 @@
 use super::assemble::Assembler;
 use super::capture::{Captured, capture};
 use super::large::LargeFile;
-use super::lines::{LineCursor, Place};
+use super::lines::{LineCursor, Newline, Place};
 use super::progress::WorkerCounts;
 use super::shared::{Emitter, Naming, ObjectFindings, Shared};
 use crate::chunk::Chunk;
+use crate::decode::utf16_guess;
 use crate::detector::{Detector, Match};
 use crate::read::{Window, is_binary, read_at};
 use crate::report::Outcome;
@@ -166,7 +167,8 @@ impl<D: Detector> Worker<D> {
             return self.end_of(end);
         }
         if size > self.shared.config.range_size {
-            let large = LargeFile::new(file, object, below, size, self.shared.config.range_size);
+            let range_size = self.shared.config.range_size;
+            let large = LargeFile::new(file, object, below, size, range_size, self.newline());
             let helpers_wanted = large.helpers_wanted();
             let large = Arc::new(large);
             for _ in 0..helpers_wanted {
@@ -254,6 +256,11 @@ impl<D: Detector> Worker<D> {
         self.assembler = Assembler::default();
     }
 
+    /// What ends a line in an object that begins as the window does.
+    fn newline(&self) -> Newline {
+        Newline::of(utf16_guess(self.window.bytes()))
+    }
+
     /// Whether an object of `size` that begins as the window does is not to be scanned.
     fn refuse(&self, size: u64) -> Option<Outcome> {
         let config = &self.shared.config;
@@ -282,7 +289,7 @@ impl<D: Detector> Worker<D> {
         read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
     ) -> PartEnd {
         self.assembler.clear();
-        let mut cursor = LineCursor::new(Place::BEGIN, 0);
+        let mut cursor = LineCursor::new(Place::BEGIN, 0, self.newline());
         let end = self.scan_part(below, part, &mut cursor, read, |worker, chunk| {
             worker.emitter.counts.so_far.bytes += chunk.bytes;
             // What waits can wait for the next chunk, if that has some, too.
