@@ -93,8 +93,8 @@ impl ScanConfig {
         self
     }
 
-    /// How many findings of a kind an object may have: 100,000 by default. The rest are left out, and counted. Kinds are
-    /// the levels of confidence, and what is allowed: none uses up the room of another, so that nobody can hide a
+    /// How many findings of a kind an object may have: 100,000 by default. The rest are left out, and counted. Kinds
+    /// are the levels of confidence, and what is allowed: none uses up the room of another, so that nobody can hide a
     /// certain one behind many that are not.
     pub fn max_findings_per_object(mut self, max_findings_per_object: Option<u64>) -> Self {
         self.max_findings_per_object = max_findings_per_object;

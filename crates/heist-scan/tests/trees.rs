@@ -114,6 +114,17 @@ fn roots_may_be_files_and_missing_ones_are_told_of() {
     assert_eq!(log.findings.lock().unwrap().keys().next().unwrap(), &file);
 }
 
+#[test]
+fn a_root_that_is_named_twice_is_scanned_once() {
+    let tree = tempfile::tempdir().unwrap();
+    fs::create_dir(tree.path().join("sub")).unwrap();
+    fs::write(tree.path().join("sub/file"), "KEY1").unwrap();
+    let again = tree.path().join("sub/..");
+    let (report, log) = scan(&[tree.path(), tree.path(), &again], &config());
+    assert_eq!((report.findings, report.outcomes.scanned, report.directories), (1, 1, 2));
+    assert!(log.findings.lock().unwrap().contains_key(&tree.path().join("sub/file")));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn pipes_and_sockets_are_never_opened() {

@@ -6,9 +6,9 @@
 //! with the very same secret at most one stays.
 //!
 //! That is decided for a cluster at a time: matches in their order, each of which overlaps one before it. A cluster is
-//! decided when all of it is known, so the result does not depend on how the object was cut. A cluster without end would
-//! have to be kept in memory, so one of [`CLUSTER_MAX`] is decided as it is; what stays of it counts for what follows.
-//! Where a cluster begins and ends follows from the matches alone.
+//! decided when all of it is known, so the result does not depend on how the object was cut. A cluster without end
+//! would have to be kept in memory, so one of [`CLUSTER_MAX`] is decided as it is; what stays of it counts for what
+//! follows. Where a cluster begins and ends follows from the matches alone.
 //!
 //! Invariant: findings come out in the order of their secrets.
 

@@ -8,6 +8,7 @@ use crate::detector::Match;
 use crate::encoding::Encoding;
 use memchr::memmem;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// How far from a secret a comment may be that allows it, and the most that is looked at for an excerpt.
 pub(crate) const CONTEXT_BYTES: usize = 512;
@@ -17,6 +18,10 @@ pub(crate) const EXCERPT_BYTES: usize = 80;
 
 /// What a comment says that allows a secret.
 const ALLOW: [&[u8]; 3] = [b"heist:allow", b"gitleaks:allow", b"pragma: allowlist secret"];
+
+/// Prepared once: to prepare it costs more than to look through a line.
+static ALLOW_FINDER: LazyLock<memmem::Finder<'static>> =
+    LazyLock::new(|| memmem::Finder::new(b"allow"));
 
 /// A match with what is around it.
 #[derive(Clone, Debug)]
@@ -172,6 +177,6 @@ fn allows(text: &[u8], encoding: Encoding) -> bool {
         return allows(&narrow, Encoding::Plain);
     }
     // All of them have that in common, and few lines have it.
-    memmem::find(text, b"allow").is_some()
+    ALLOW_FINDER.find(text).is_some()
         && ALLOW.iter().any(|comment| memmem::find(text, comment).is_some())
 }

@@ -3,7 +3,6 @@
 use super::capture::Captured;
 use crate::encoding::Encoding;
 use crate::secret::{Secret, mask};
-use memchr::memmem;
 use std::ops::Range;
 
 /// What stands for a secret of which not all is in the excerpt, or which is not the finding's own.
@@ -20,7 +19,10 @@ pub(super) fn excerpts(captured: &Captured, others: &mut Vec<Range<u64>>) -> (St
     // The same secret may be there a second time, where no rule looked for it.
     let raw = captured.raw_secret();
     if raw.len() >= REPEATED_BYTES_MIN {
-        let again = memmem::find_iter(bytes, raw).map(|at| begin + at as u64);
+        // The text is short, and each secret is looked for once: a prepared search would cost more than it saves.
+        let again = memchr::memchr_iter(raw[0], bytes)
+            .filter(|&at| bytes[at..].starts_with(raw))
+            .map(|at| begin + at as u64);
         others.extend(again.map(|at| at..at + raw.len() as u64));
     }
     others.push(own.clone());

@@ -4,10 +4,10 @@
 //! - A call for help does not hold the file: when all ranges are taken there is nothing to help with, and the file is
 //!   closed by the last who works at it.
 //! - The first range that is not done is *in turn*. Its findings are given out after each chunk. Those of other ranges
-//!   wait until all before them are there; then they go through the same assembler, as if the file had been scanned from
-//!   the front to the back.
-//! - What waits is bounded: when all ranges of the scan that are ahead hold [`AHEAD_BYTES_MAX`], whoever would add to it
-//!   waits for its turn. Nobody waits for ever: who is in turn never waits, and there is always one.
+//!   wait until all before them are there; then they go through the same assembler, as if the file had been scanned
+//!   from the front to the back.
+//! - What waits is bounded: when all ranges of the scan that are ahead hold [`AHEAD_BYTES_MAX`], whoever would add to
+//!   it waits for its turn. Nobody waits for ever: who is in turn never waits, and there is always one.
 //! - What is counted (bytes, findings) is counted in turn, so it does not depend on who ran ahead.
 //!
 //! Invariant: whoever takes a range delivers it, whatever happens to its contents. Who delivers the last one, or the

@@ -13,10 +13,11 @@ use crate::sink::Sink;
 use heist::trace::{NoTrace, Tracer};
 use heist_walk::{Enter, Entry, FileBatch, FileKind, Flow, Visitor, Walk, WalkError};
 use std::any::Any;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
-/// Scans everything below `roots`, and `roots` themselves. Returns when all is done.
+/// Scans everything below `roots`, and `roots` themselves; one that is named twice once. Returns when all is done.
 ///
 /// Directories are read and files are scanned by the same workers: whoever has nothing to do takes what there is.
 ///
@@ -67,7 +68,7 @@ pub fn parallel_scan_dir_traced<D: Detector>(
     tracer: impl Tracer,
 ) -> Result<ScanReport, ScanError> {
     let shared = Shared::new(detector, sink, config);
-    let mut walk = Walk::over(roots.iter().cloned())
+    let mut walk = Walk::over(each_once(roots))
         .threads(config.workers)
         .filter(config.filter.clone())
         .symlinks(config.symlinks)
@@ -91,6 +92,19 @@ pub fn parallel_scan_dir_traced<D: Detector>(
     report.directories = walked.totals.directories;
     report.filtered = walked.totals.excluded;
     Ok(report)
+}
+
+/// The roots without those that were named before: the same directory or file, by whatever path. A root inside another
+/// one stays: a filter may leave it out there, and it was asked for by name. So does a symbolic link: whether it is
+/// followed is not decided here.
+fn each_once(roots: &[PathBuf]) -> Vec<PathBuf> {
+    let mut named = HashSet::new();
+    let mut is_new = |root: &&PathBuf| {
+        let is_link = root.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        // What cannot be resolved is told of by the walk.
+        is_link || root.canonicalize().map_or(true, |path| named.insert(path))
+    };
+    roots.iter().filter(|root| is_new(root)).cloned().collect()
 }
 
 /// A worker's visitor.
