@@ -11,9 +11,10 @@
 //! ]
 //! ```
 //!
-//! Invariants: no secret is ever in it; only the fingerprint counts, so an entry holds for its secret wherever that
-//! moves. The key is random and the file's own, so hashes of two files have nothing in common. Not guaranteed:
-//! whoever has the file has the key, and can try guesses; a secret that can be guessed is one that has to be changed.
+//! Invariants: of secrets it has only hashes (places are what the caller says, who must mask what is in them); only
+//! the fingerprint counts, so an entry holds for its secret wherever that moves. The key is random and the file's
+//! own, so hashes of two files have nothing in common. Not guaranteed: whoever has the file has the key, and can try
+//! guesses; a secret that can be guessed is one that has to be changed.
 
 use crate::regular_file::read_regular;
 use crate::secret::{Fingerprint, Secret};
@@ -140,7 +141,8 @@ impl Baseline {
         !self.entries.is_empty() && self.entries.contains_key(&self.fingerprint(secret))
     }
 
-    /// Makes a secret known, or says anew where a known one is. Returns whether it was unknown.
+    /// Makes a secret known, or says anew where a known one is. `place` is written as it is: a path can have a secret
+    /// in it, which the caller masks. Returns whether it was unknown.
     pub fn insert(&mut self, secret: &Secret, rule: &str, place: &str) -> bool {
         let entry = BaselineEntry { rule: rule.to_owned(), place: place.to_owned() };
         self.entries.insert(self.fingerprint(secret), entry).is_none()

@@ -163,6 +163,24 @@ mod tests {
     }
 
     #[test]
+    fn a_line_is_read_once_however_many_places_it_has() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        std::fs::write(&path, "x".repeat(1 << 20)).expect("a file");
+        let mut place = place("", 1, "x", Confidence::High);
+        place.path = Arc::from(path);
+        let mut columns = Columns::default();
+        let started = std::time::Instant::now();
+        for at in (0..(1 << 20) - 40).step_by(40) {
+            place.offset = at..at + 39;
+            (place.column, place.end_column) = (at + 1, at + 40);
+            assert_eq!(columns.of(&place), (at + 1, at + 40));
+        }
+        // Some milliseconds; from the line's begin each time it would be 26 GB, and minutes.
+        assert!(started.elapsed() < std::time::Duration::from_secs(20));
+    }
+
+    #[test]
     fn what_cannot_be_read_counts_bytes() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("file");
