@@ -17,6 +17,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
+/// More threads than cores only help while they wait for the disk, and each has its buffers: enough for that.
+const THREADS_MAX: usize = 8;
+
 /// Scans everything below `roots`, and `roots` themselves; one that is named twice once. Returns when all is done.
 ///
 /// Directories are read and files are scanned by the same workers: whoever has nothing to do takes what there is.
@@ -68,8 +71,10 @@ pub fn parallel_scan_dir_traced<D: Detector>(
     tracer: impl Tracer,
 ) -> Result<ScanReport, ScanError> {
     let shared = Shared::new(detector, sink, config);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut walk = Walk::over(each_once(roots))
         .threads(config.workers)
+        .max_threads(THREADS_MAX.max(cores))
         .filter(config.filter.clone())
         .symlinks(config.symlinks)
         .same_file_system(config.same_file_system)

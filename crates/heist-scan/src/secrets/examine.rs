@@ -36,7 +36,8 @@ pub(crate) struct Examiner {
     hits: Vec<Hit>,
     /// Those in a key.
     keywords: Candidates,
-    caches: Vec<Option<Cache>>,
+    /// Boxed: there are many rules, and most never need one.
+    caches: Vec<Option<Box<Cache>>>,
 }
 
 /// Expressions without any literal are tried block by block.

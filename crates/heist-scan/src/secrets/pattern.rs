@@ -46,9 +46,9 @@ impl LazyRegex {
     }
 
     /// Whether there is a match anywhere, with a worker's cache.
-    pub(crate) fn is_match_with(&self, text: &[u8], cache: &mut Option<Cache>) -> bool {
+    pub(crate) fn is_match_with(&self, text: &[u8], cache: &mut Option<Box<Cache>>) -> bool {
         self.get().is_some_and(|regex| {
-            let cache = cache.get_or_insert_with(|| regex.create_cache());
+            let cache = cache.get_or_insert_with(|| Box::new(regex.create_cache()));
             regex.search_half_with(cache, &Input::new(text).earliest(true)).is_some()
         })
     }
@@ -59,10 +59,10 @@ impl LazyRegex {
         text: &[u8],
         span: Range<usize>,
         anchored: bool,
-        cache: &mut Option<Cache>,
+        cache: &mut Option<Box<Cache>>,
     ) -> Option<Groups> {
         let regex = self.get()?;
-        let cache = cache.get_or_insert_with(|| regex.create_cache());
+        let cache = cache.get_or_insert_with(|| Box::new(regex.create_cache()));
         let anchored = if anchored { Anchored::Yes } else { Anchored::No };
         let input = Input::new(text).span(span).anchored(anchored);
         // Mostly there is none, and that is known soonest without groups.

@@ -1,6 +1,6 @@
 //! [`Plan`]: for each literal, which rules are looked for where it stands.
 
-use super::anchors::{Anchor, LITERAL_BYTES_MIN, always_has_run, anchors_of};
+use super::anchors::{Anchor, Anchors, LITERAL_BYTES_MIN, always_has_run, anchors_of};
 use super::literal::Literal;
 use super::prefilter::Sought;
 use crate::decode::EscapeKind;
@@ -57,9 +57,9 @@ impl Plan {
     pub(crate) fn new(rules: &[Rule], decode: bool) -> Self {
         let mut plan = Self::default();
         let mut known = HashMap::new();
-        for (index, rule) in rules.iter().enumerate() {
+        for (index, (rule, expression)) in rules.iter().zip(understand(rules)).enumerate() {
             plan.longest.push(rule.max_length);
-            plan.add_rule(index as u32, rule, &mut known);
+            plan.add_rule(index as u32, rule, expression, &mut known);
         }
         if decode {
             for (kind, place) in
@@ -77,7 +77,13 @@ impl Plan {
         &self.uses[usize::from(literal)]
     }
 
-    fn add_rule(&mut self, number: u32, rule: &Rule, known: &mut HashMap<Sought, usize>) {
+    fn add_rule(
+        &mut self,
+        number: u32,
+        rule: &Rule,
+        expression: Expression,
+        known: &mut HashMap<Sought, usize>,
+    ) {
         match &rule.pattern {
             Pattern::Path => {}
             Pattern::Hand(kind) => {
@@ -93,24 +99,20 @@ impl Plan {
                     self.add(literal, Use::Hand { rule: number, kind: *kind }, known);
                 }
             }
-            Pattern::Assignment(pattern) => {
-                let is_found_by_run = parse(pattern).is_some_and(|hir| always_has_run(&hir));
+            Pattern::Assignment(_) => {
                 for keyword in keywords(rule) {
-                    if is_found_by_run {
+                    if expression.always_has_run {
                         self.add_keyword(keyword, number);
                     } else {
                         self.add(keyword, Use::Assignment { rule: number }, known);
                     }
                 }
             }
-            Pattern::Regex(pattern) => {
-                let hir = parse(pattern);
-                let longest = hir.as_ref().and_then(|hir| hir.properties().maximum_len());
-                let longest = rule.max_length.min(longest.unwrap_or(usize::MAX)).max(1);
+            Pattern::Regex(_) => {
+                let longest = rule.max_length.min(expression.longest).max(1);
                 self.longest[number as usize] = longest;
-                let anchors = hir.as_ref().and_then(anchors_of);
                 let keywords = keywords(rule);
-                if let Some(anchors) = anchors {
+                if let Some(anchors) = expression.anchors {
                     for anchor in anchors.literals {
                         // A match may not be longer, so the literal cannot be further away.
                         let after_max = anchor.after_max.filter(|max| *max < longest);
@@ -152,6 +154,52 @@ impl Plan {
             self.uses[number].push(place);
         }
     }
+}
+
+/// What is known of a rule's expression.
+#[derive(Debug)]
+struct Expression {
+    anchors: Option<Anchors>,
+    longest: usize,
+    always_has_run: bool,
+}
+
+impl Expression {
+    fn of(rule: &Rule) -> Self {
+        let unknown = Self { anchors: None, longest: usize::MAX, always_has_run: false };
+        match &rule.pattern {
+            Pattern::Regex(pattern) => parse(pattern).map_or(unknown, |hir| Self {
+                anchors: anchors_of(&hir),
+                longest: hir.properties().maximum_len().unwrap_or(usize::MAX),
+                always_has_run: false,
+            }),
+            Pattern::Assignment(pattern) => {
+                let always_has_run = parse(pattern).is_some_and(|hir| always_has_run(&hir));
+                Self { always_has_run, ..unknown }
+            }
+            Pattern::Hand(_) | Pattern::Path => unknown,
+        }
+    }
+}
+
+/// Fewer rules than that are not worth a thread.
+const RULES_PER_THREAD: usize = 64;
+
+/// Reads the expressions of all rules: most of the time that a start takes, so on two threads.
+fn understand(rules: &[Rule]) -> Vec<Expression> {
+    let understand = |rules: &[Rule]| rules.iter().map(Expression::of).collect::<Vec<_>>();
+    if rules.len() < 2 * RULES_PER_THREAD {
+        return understand(rules);
+    }
+    let (here, there) = rules.split_at(rules.len() / 2);
+    std::thread::scope(|scope| {
+        // If the system refuses a thread, there is still this one.
+        let there_too = std::thread::Builder::new().spawn_scoped(scope, || understand(there));
+        let mut expressions = understand(here);
+        let rest = there_too.ok().and_then(|thread| thread.join().ok());
+        expressions.extend(rest.unwrap_or_else(|| understand(there)));
+        expressions
+    })
 }
 
 /// With the syntax with which expressions are compiled; `None` if it is none.

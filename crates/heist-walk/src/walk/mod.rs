@@ -61,6 +61,7 @@ pub enum Symlinks {
 pub struct Walk {
     roots: Vec<PathBuf>,
     pub(crate) threads: Option<usize>,
+    max_threads: usize,
     metadata: bool,
     symlinks: Symlinks,
     same_file_system: bool,
@@ -120,6 +121,7 @@ impl Walk {
         Self {
             roots: roots.into_iter().map(Into::into).collect(),
             threads: None,
+            max_threads: usize::MAX,
             metadata: false,
             symlinks: Symlinks::default(),
             same_file_system: false,
@@ -139,6 +141,13 @@ impl Walk {
     /// when it shows that the walk waits.
     pub fn threads(mut self, threads: Option<usize>) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// How many threads walk at most, if nobody says how many [do](Self::threads). Fewer are enough for whoever computes
+    /// more than the walk waits.
+    pub fn max_threads(mut self, most: usize) -> Self {
+        self.max_threads = most.max(1);
         self
     }
 
@@ -269,7 +278,8 @@ impl Walk {
         let available = sys::descriptors_available().saturating_sub(RESERVE);
         let available = self.max_descriptors.map_or(available, |most| most.min(available));
         let (descriptors, affordable) = Descriptors::new(available, threads);
-        let threads = threads.min(affordable);
+        let most = if self.threads.is_some() { usize::MAX } else { self.max_threads };
+        let threads = threads.min(affordable).min(most);
         let identify = self.same_file_system
             || self.symlinks == Symlinks::Always
             || Disks::has_mounts_below(&self.roots);
