@@ -23,8 +23,8 @@ pub enum Symlinks {
     /// Those that are roots.
     #[default]
     Roots,
-    /// All. A link back to a directory that it is in is an error, and not followed; a directory that several links lead
-    /// to is visited each time.
+    /// All. A link back to a directory that it is in is an error, and not followed; a directory that several links
+    /// lead to is visited each time.
     Always,
 }
 
@@ -144,8 +144,8 @@ impl Walk {
         self
     }
 
-    /// How many threads walk at most, if nobody says how many [do](Self::threads). Fewer are enough for whoever computes
-    /// more than the walk waits.
+    /// How many threads walk at most, if nobody says how many [do](Self::threads). Fewer are enough for whoever
+    /// computes more than the walk waits.
     pub fn max_threads(mut self, most: usize) -> Self {
         self.max_threads = most.max(1);
         self
@@ -233,7 +233,8 @@ impl Walk {
         self.progress.clone()
     }
 
-    /// Walks, and returns when everything is visited. `visitor` makes each worker's visitor, given the worker's number.
+    /// Walks, and returns when everything is visited. `visitor` makes each worker's visitor, given the worker's
+    /// number.
     ///
     /// # Errors
     /// The system refuses a thread, or `threads` is 0 or more than 4,096. What goes wrong in the tree goes to
