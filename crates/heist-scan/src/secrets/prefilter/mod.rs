@@ -126,6 +126,8 @@ pub(crate) struct Tables {
     /// How far after each literal's beginning the run begins (0 for those that can stand anywhere), and the furthest.
     gates: Vec<usize>,
     gate_max: usize,
+    /// Which bytes stand right before the run in a literal. Most bytes before a run are spaces and brackets.
+    before_runs: [bool; 256],
 }
 
 impl Tables {
@@ -154,7 +156,20 @@ impl Tables {
             }
         }
         let gate_max = gates.iter().copied().max().unwrap_or(0);
-        Self { anywhere: Table::new(anywhere), at_runs: Table::new(at_runs), gates, gate_max }
+        let mut before_runs = [false; 256];
+        for Sought { literal, gate, .. } in sought {
+            let before = gate.and_then(|gate| literal.bytes().get(gate.checked_sub(1)?));
+            for byte in before.into_iter().flat_map(|before| before.bytes()) {
+                before_runs[usize::from(byte)] = true;
+            }
+        }
+        Self {
+            anywhere: Table::new(anywhere),
+            at_runs: Table::new(at_runs),
+            gates,
+            gate_max,
+            before_runs,
+        }
     }
 
     /// Adds the literals that lead to the run of at least [`RUN_BYTES_MIN`] that begins at `run`, or after the escape
@@ -176,12 +191,15 @@ impl Tables {
 
     fn look_up_at(&self, text: &[u8], run: usize, owned: &Range<usize>, found: &mut Candidates) {
         let known = found.anchors.len();
-        // Literals of three bytes before the run have a window that begins there; of all others it has four.
-        for back in [4, 3, 0] {
-            if let Some(window) = run.checked_sub(back) {
-                self.at_runs.look_up(text, window, owned, found);
+        if run > 0 && self.before_runs[usize::from(text[run - 1])] {
+            // Literals of three bytes before the run have a window that begins there; of all others it has four.
+            for back in [4, 3] {
+                if let Some(window) = run.checked_sub(back) {
+                    self.at_runs.look_up(text, window, owned, found);
+                }
             }
         }
+        self.at_runs.look_up(text, run, owned, found);
         // One of three bytes is found four bytes before a run, too.
         let mut next = known;
         while let Some(hit) = found.anchors.get(next) {
