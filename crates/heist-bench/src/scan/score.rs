@@ -235,7 +235,7 @@ mod tests {
 
     fn finding(line: Option<u64>, text: &str) -> Finding {
         Finding {
-            path: "/root/a".to_owned(),
+            path: "/tree/a".to_owned(),
             lines: line.map(|line| line..=line),
             texts: (!text.is_empty()).then(|| text.to_owned()).into_iter().collect(),
         }
@@ -243,7 +243,7 @@ mod tests {
 
     #[track_caller]
     fn check(findings: &[Finding], found: usize, wrong: usize, look_alikes: usize) {
-        let score = Score::of(&corpus(), Path::new("/root"), findings);
+        let score = Score::of(&corpus(), Path::new("/tree"), findings);
         assert_eq!((score.found, score.wrong, score.look_alikes), (found, wrong, look_alikes));
         assert_eq!(score.secrets, 2);
     }
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn shares_are_of_what_was_planted_and_reported() {
         let findings = [finding(Some(1), ""), finding(Some(8), "")];
-        let score = Score::of(&corpus(), Path::new("/root"), &findings);
+        let score = Score::of(&corpus(), Path::new("/tree"), &findings);
         assert_eq!((score.recall(), score.precision()), (0.5, 0.5));
         assert_eq!((score.recall_by_line(), score.precision_by_line()), (0.5, 0.5));
         assert_eq!(score.kinds["token"], Count { reported: 1, planted: 1 });
