@@ -338,6 +338,30 @@ fn over_links_everything_counts_once() {
     );
 }
 
+/// Of two directories that link to each other the first by name has the other one in it, also for a worker that came
+/// from the other one, for whom the link leads back.
+#[test]
+fn a_link_that_leads_back_from_elsewhere_has_its_place() {
+    const PAIRS: usize = 32;
+    let scratch = Scratch::new();
+    for pair in 0..PAIRS {
+        let (one, other) = (format!("r/a{pair:02}"), format!("r/b{pair:02}"));
+        scratch.file(&format!("{one}/f"), 10).file(&format!("{other}/g"), 10);
+        symlink(format!("../../{other}"), scratch.at(&format!("{one}/to"))).unwrap();
+        symlink(format!("../../{one}"), scratch.at(&format!("{other}/to"))).unwrap();
+    }
+    for threads in [1, 2, 8] {
+        let walk = scratch.walk(&["r"]).symlinks(Symlinks::Always).threads(Some(threads));
+        let options = UsageOptions::new().detail(Detail::Files);
+        let usage = measure(walk, &options, |error| panic!("{error}")).unwrap();
+        let paths: Vec<_> = said(&usage).nodes.into_iter().map(|node| node.path).collect();
+        let expected = (0..PAIRS).flat_map(|pair| {
+            ["", "/f", "/to", "/to/g"].map(|below| scratch.at(&format!("r/a{pair:02}{below}")))
+        });
+        assert_eq!(paths[1..], expected.collect::<Vec<_>>(), "{threads} threads");
+    }
+}
+
 /// The order, the places and the sizes.
 fn said_again(said: &Said) -> Vec<(PathBuf, Size, bool)> {
     said.nodes.iter().map(|node| (node.path.clone(), node.size, node.marks.1)).collect()

@@ -132,6 +132,8 @@ pub(crate) struct Engine {
     pub(crate) metadata: bool,
     /// Whether the walk itself wants to know which directory is which.
     pub(crate) identify: bool,
+    /// Whether the visitor is shown links that lead back to a directory that they are in, and does not enter them.
+    pub(crate) show_loops: bool,
     pub(crate) descriptors: Descriptors,
     pub(crate) disks: crate::disks::Disks,
     /// How many files may wait for a visitor that wants them later.
@@ -292,7 +294,8 @@ impl Engine {
             return;
         }
         let identity = metadata.as_ref().and_then(Metadata::identity);
-        if follow && identity.is_some() && parent.chain().any(|node| node.identity == identity) {
+        let is_loop = || identity.is_some() && parent.chain().any(|node| node.identity == identity);
+        if follow && !self.show_loops && is_loop() {
             let error = fail(Operation::FollowLink, Refusal::Loop.into_io_error());
             return self.report(error, Some(&parent.kept), hands);
         }

@@ -19,7 +19,8 @@
 //!   name. That goes for files with several names, for roots in roots, and in a walk that follows all links for
 //!   everything.
 //!
-//! A link that leads back to a directory that it is in is no error here: what it leads to is counted already.
+//! A link that leads back to a directory that it is in is no error here: what it leads to is counted already. For the
+//! walk of one worker it leads back, for that of another, who came from elsewhere, it does not.
 //!
 //! Not guaranteed, while others change the tree: that the sums were right at any one time.
 
@@ -149,7 +150,9 @@ pub fn measure_traced(
     tracer: impl Tracer,
     on_error: impl Fn(&WalkError) + Send + Sync + 'static,
 ) -> Result<Usage, WalkStartError> {
-    let walk = walk.metadata(true);
+    // If all links are followed, and nothing counts twice, the visitors remember every directory. They have to be shown
+    // all that leads to one, also from below: which of them comes first shows only at the end.
+    let walk = walk.metadata(true).show_loops(!options.count_links);
     let symlinks = walk.followed_symlinks();
     let overlap =
         if options.count_links { Overlap::default() } else { Overlap::of(walk.roots(), symlinks) };

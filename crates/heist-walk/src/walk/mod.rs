@@ -64,6 +64,7 @@ pub struct Walk {
     max_threads: usize,
     metadata: bool,
     symlinks: Symlinks,
+    show_loops: bool,
     same_file_system: bool,
     max_depth: Option<usize>,
     filter: Filter,
@@ -124,6 +125,7 @@ impl Walk {
             max_threads: usize::MAX,
             metadata: false,
             symlinks: Symlinks::default(),
+            show_loops: false,
             same_file_system: false,
             max_depth: None,
             filter: Filter::default(),
@@ -222,6 +224,13 @@ impl Walk {
         &self.roots
     }
 
+    /// Shows links that lead back to a directory that they are in like any other directory, and not as errors: for
+    /// a visitor that itself enters no directory twice.
+    pub(crate) fn show_loops(mut self, show: bool) -> Self {
+        self.show_loops = show;
+        self
+    }
+
     /// Which symbolic links it follows.
     pub(crate) fn followed_symlinks(&self) -> Symlinks {
         self.symlinks
@@ -294,6 +303,7 @@ impl Walk {
             same_file_system: self.same_file_system,
             metadata: self.metadata,
             identify,
+            show_loops: self.show_loops,
             descriptors,
             disks,
             waiting_files: CountBudget::new(
