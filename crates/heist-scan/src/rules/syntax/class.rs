@@ -127,14 +127,15 @@ fn write_class(negated: bool, items: &[Item<'_>], output: &mut String) {
                     push_character(*high, output);
                 }
             }
-            // With Unicode, Rust's `\d` has the digits of all scripts. Go's never has.
+            // With Unicode, Rust's `\d` has the digits of all scripts. Go's never has. (No class in a class: Go does not
+            // know these, and what is translated can be translated once more.)
             Item::Perl(letter) if unicode => output.push_str(match letter {
                 'd' => "0-9",
-                'D' => "[^0-9]",
-                's' => "\\t\\n\\x0B\\f\\r\\x20",
-                'S' => "[^\\t\\n\\x0B\\f\\r\\x20]",
+                'D' => r"\x00-/:-\x{10FFFF}",
+                's' => r"\t-\r\x20",
+                'S' => r"\x00-\x08\x0E-\x1F!-\x{10FFFF}",
                 'w' => "0-9A-Za-z_",
-                _ => "[^0-9A-Za-z_]",
+                _ => r"\x00-/:-@\[-\^`\{-\x{10FFFF}",
             }),
             Item::Perl(letter) => {
                 output.push('\\');

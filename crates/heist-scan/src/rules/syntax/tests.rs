@@ -92,6 +92,23 @@ fn without_unicode_classes_are_of_ascii() {
 }
 
 #[test]
+fn beside_unicode_classes_are_still_of_ascii() {
+    for (letter, part) in [('d', "0-9"), ('s', r"\t\n\x0B\f\r\x20"), ('w', "0-9A-Za-z_")] {
+        let inside = format!(r"[\{letter}é]");
+        assert_eq!(
+            parse(&translate(&inside).expect("fine")),
+            parse(&format!("(?u:[{part}é])")),
+            "{letter}"
+        );
+        let others = format!(r"[^é\{}]", letter.to_ascii_uppercase());
+        let others = translate(&others).expect("fine");
+        assert_eq!(parse(&others), parse(&format!("(?u:[^é[^{part}]])")), "{letter}");
+        let again = translate(&others).expect("fine");
+        assert_eq!(parse(&again), parse(&others), "{letter}, once more");
+    }
+}
+
+#[test]
 fn a_brace_that_repeats_nothing_is_plain() {
     check(r"a{", &["a{"], &["a"]);
     check(r"\$\{\{ x }}", &["${{ x }}"], &[]);
