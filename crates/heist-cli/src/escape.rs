@@ -98,9 +98,12 @@ pub(crate) fn shortened(text: &str, columns: usize) -> Cow<'_, str> {
 pub(crate) fn write_json_string(out: &mut impl Write, name: &[u8]) -> io::Result<()> {
     out.write_all(b"\"")?;
     let mut rest = name;
-    while let Some(length) = rest.iter().position(|&byte| !is_plain(byte)) {
-        let (plain, other) = rest.split_at(length);
+    loop {
+        let (plain, other) = rest.split_at(plain_length(rest));
         out.write_all(plain)?;
+        if other.is_empty() {
+            break;
+        }
         // (The first of them is not plain; all up to the next plain one are looked at more closely.)
         let end = other.iter().position(|&byte| is_plain(byte)).unwrap_or(other.len());
         for chunk in other[..end].utf8_chunks() {
@@ -111,8 +114,15 @@ pub(crate) fn write_json_string(out: &mut impl Write, name: &[u8]) -> io::Result
         }
         rest = &other[end..];
     }
-    out.write_all(rest)?;
     out.write_all(b"\"")
+}
+
+/// How many bytes at the beginning are plain.
+fn plain_length(bytes: &[u8]) -> usize {
+    // By blocks, without a branch for each byte: the compiler makes vector instructions of it.
+    let is_plain_block = |block: &&[u8; 16]| block.iter().fold(true, |all, &b| all & is_plain(b));
+    let in_blocks = 16 * bytes.as_chunks().0.iter().take_while(is_plain_block).count();
+    in_blocks + bytes[in_blocks..].iter().take_while(|&&byte| is_plain(byte)).count()
 }
 
 /// Whether a byte is the same in a JSON string, and part of nothing that is not.

@@ -124,7 +124,7 @@ impl Noise {
             Verdict::Drop("a form without content")
         } else if let Some(regularity) = regularity(looked_at) {
             Verdict::Lower(reason(regularity))
-        } else if is_crossed_out(looked_at) || vocabulary::read(looked_at).placeholder {
+        } else if is_crossed_out(looked_at) || vocabulary::has_placeholder(looked_at) {
             Verdict::Lower("a placeholder")
         } else if form::is_template(looked_at) {
             Verdict::Lower("a reference or template, filled in elsewhere")

@@ -56,11 +56,13 @@ fn is_one_character(text: &[u8]) -> bool {
 fn is_repeated(text: &[u8]) -> bool {
     // What covers more than half covers the middle, so the search begins there, and mostly ends there, too.
     let middle = text.len() / 2;
-    (1..=PERIOD_MAX.min(middle)).any(|period| {
+    let Some(&byte) = text.get(middle) else { return false };
+    let before = &text[middle - PERIOD_MAX.min(middle)..middle];
+    memchr::memrchr_iter(byte, before).map(|at| before.len() - at).any(|period| {
         let run = run_around(text, middle, |at| at >= period && text[at] == text[at - period]);
         let covered = run + period;
         // The group at least twice and a half, so that a text which is written twice is not yet one.
-        run > 0 && covered >= REPEATED_MIN && covered * 2 > text.len() && run * 2 >= period * 3
+        covered >= REPEATED_MIN && covered * 2 > text.len() && run * 2 >= period * 3
     })
 }
 

@@ -37,6 +37,9 @@ const PLACEHOLDERS: [&str; 22] = [
     "obfuscated",
 ];
 
+/// The length of the shortest of them.
+const PLACEHOLDER_MIN: usize = 5;
+
 /// The same, but short enough to be there by chance, or parts of vendors' prefixes: only as a word of their own, and
 /// only where the filter is strict.
 const SHORT_PLACEHOLDERS: [&str; 11] =
@@ -183,6 +186,34 @@ impl Reading {
     }
 }
 
+/// Whether there is a placeholder in a text: the same as [`Reading::placeholder`], for those who want to know no more.
+pub(super) fn has_placeholder(text: &[u8]) -> bool {
+    let case = |byte: u8| CASES[usize::from(byte)];
+    text.chunk_by(|&one, &next| case(one) == case(next) || case(one) > case(next) && case(next) > 0)
+        .filter(|part| part.len() >= PLACEHOLDER_MIN && case(part[0]) > 0)
+        .any(|part| (0..=part.len() - PLACEHOLDER_MIN).any(|at| begins_placeholder(&part[at..])))
+}
+
+/// Whether a text of capitals, small letters behind them, or both begins with a placeholder.
+fn begins_placeholder(text: &[u8]) -> bool {
+    const FIRST_LETTERS: u32 = {
+        let (mut letters, mut at) = (0, 0);
+        while at < PLACEHOLDERS.len() {
+            letters |= 1 << (PLACEHOLDERS[at].as_bytes()[0] & 31);
+            at += 1;
+        }
+        letters
+    };
+    let is_first = FIRST_LETTERS >> (text[0] & 31) & 1 == 1;
+    is_first
+        && PLACEHOLDERS.iter().any(|word| {
+            // In one case, but for a capital.
+            let last = word.len() - 1;
+            text.get(..=last).is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+                && CASES[usize::from(text[1])] == CASES[usize::from(text[last])]
+        })
+}
+
 /// Reads a text, of which [`LOOKED_AT`] bytes are looked at.
 pub(super) fn read(text: &[u8]) -> Reading {
     let text = &text[..text.len().min(LOOKED_AT)];
@@ -261,6 +292,7 @@ fn ends_part(text: &[u8], at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn words_are_found_in_every_spelling() {
@@ -287,6 +319,10 @@ mod tests {
     fn placeholders_are_found() {
         for text in ["AKIAEXAMPLE", "my-example-key", "changeme", "xDUMMYx", "INSERT_KEY"] {
             assert!(read(text.as_bytes()).placeholder, "{text}");
+            assert!(has_placeholder(text.as_bytes()), "{text}");
+        }
+        for word in PLACEHOLDERS {
+            assert!(word.len() >= PLACEHOLDER_MIN, "{word}");
         }
         for text in ["my_test_key", "keyTest", "todo"] {
             let reading = read(text.as_bytes());
@@ -295,6 +331,30 @@ mod tests {
         for text in ["contest", "k3Qtest9", "exAmPle", ""] {
             let reading = read(text.as_bytes());
             assert!(!reading.placeholder, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn looking_for_placeholders_alone_finds_the_same(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    prop::sample::select(PLACEHOLDERS.as_slice()).prop_map(str::to_owned),
+                    prop::sample::select(PLACEHOLDERS.as_slice()).prop_map(str::to_uppercase),
+                    "[A-Z]{0,2}[a-z]{0,7}",
+                    "[0-9_-]",
+                ],
+                0..5,
+            ),
+            changed in any::<prop::sample::Index>(),
+        ) {
+            let mut text = parts.concat().into_bytes();
+            prop_assert_eq!(has_placeholder(&text), read(&text).placeholder);
+            if !text.is_empty() {
+                let at = changed.index(text.len());
+                text[at] ^= 0x20;
+                prop_assert_eq!(has_placeholder(&text), read(&text).placeholder);
+            }
         }
     }
 

@@ -5,13 +5,12 @@
 
 use super::SecretDetector;
 use super::boundary::begins_word;
-use super::pattern::LazyRegex;
+use super::pattern::{LazyRegex, Match, Searcher};
 use super::plan::Use;
 use super::prefilter::Candidates;
 use super::rule::{Found, KEYWORD_REACH, Surroundings};
 use crate::confidence::Confidence;
 use crate::hand::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
-use regex_automata::meta::Cache;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
@@ -36,8 +35,8 @@ pub(crate) struct Examiner {
     hits: Vec<Hit>,
     /// Those in a key.
     keywords: Candidates,
-    /// Boxed: there are many rules, and most never need one.
-    caches: Vec<Option<Box<Cache>>>,
+    /// One for each rule. Boxed: there are many rules, and most never need one.
+    searchers: Vec<Option<Box<Searcher>>>,
 }
 
 /// Expressions without any literal are tried block by block.
@@ -51,9 +50,9 @@ const STARTS_MAX: usize = 4;
 
 impl Examiner {
     pub(crate) fn new(rules: usize) -> Self {
-        let mut caches = Vec::new();
-        caches.resize_with(rules, || None);
-        Self { caches, ..Self::default() }
+        let mut searchers = Vec::new();
+        searchers.resize_with(rules, || None);
+        Self { searchers, ..Self::default() }
     }
 
     /// Adds what begins at the text's owned positions to `found`. The candidates stay, for those who decode.
@@ -127,25 +126,26 @@ impl Examiner {
         let first = at.saturating_sub(after_max.unwrap_or(reach).min(reach));
         let end = |start: usize| (start + reach).min(text.bytes.len());
         if last - first < STARTS_MAX {
+            let group = active.rule.secret_group;
             for start in first..=last {
-                let cache = &mut self.caches[rule as usize];
+                let searcher = &mut self.searchers[rule as usize];
                 let span = start..end(start);
-                let groups =
-                    active.regex.find(text.bytes, span.clone(), true, cache).or_else(|| {
+                let found = active
+                    .regex
+                    .find(text.bytes, span.clone(), true, group, searcher)
+                    .or_else(|| {
                         // To the expression an escape's last letter is one of a word.
                         let is_after_escape = start > 0
                             && text.bytes[start - 1].is_ascii_alphanumeric()
                             && begins_word(text.bytes, start);
+                        let (rest, span) = (&text.bytes[start..], 0..span.len());
                         is_after_escape
-                            .then(|| {
-                                active.regex.find(&text.bytes[start..], 0..span.len(), true, cache)
-                            })
+                            .then(|| active.regex.find(rest, span, true, group, searcher))
                             .flatten()
-                            .map(|groups| groups.moved_by(start))
+                            .map(|found| found.moved_by(start))
                     });
-                if let Some(groups) = groups.filter(|groups| groups.whole().end > at) {
-                    let secret = groups.secret(active.rule.secret_group);
-                    self.judge(detector, text, rule, groups.whole(), secret, None);
+                if let Some(found) = found.filter(|found| found.whole.end > at) {
+                    self.judge(detector, text, rule, found.whole, found.secret, None);
                     return;
                 }
             }
@@ -167,15 +167,13 @@ impl Examiner {
         let active = &detector.rules[rule as usize];
         let mut from = window.start;
         while from < window.end {
-            let cache = &mut self.caches[rule as usize];
-            let Some(groups) = active.regex.find(text.bytes, from..window.end, false, cache) else {
-                return;
-            };
-            let whole = groups.whole();
+            let searcher = &mut self.searchers[rule as usize];
+            let (span, group) = (from..window.end, active.rule.secret_group);
+            let found = active.regex.find(text.bytes, span, false, group, searcher);
+            let Some(Match { whole, secret }) = found else { return };
             // An empty match would be found for ever.
             from = whole.end.max(from + 1);
             if whole.len() <= detector.plan.longest[rule as usize] && wanted(&whole) {
-                let secret = groups.secret(active.rule.secret_group);
                 self.judge(detector, text, rule, whole, secret, None);
             }
         }
@@ -243,7 +241,7 @@ impl Examiner {
     ) {
         let regex: &LazyRegex = &detector.rules[rule as usize].regex;
         let value = &window.text[found.value.clone()];
-        if regex.is_match_with(value, &mut self.caches[rule as usize]) {
+        if regex.is_match_with(value, &mut self.searchers[rule as usize]) {
             let secret = found.value.start + from..found.value.end + from;
             let whole = (found.key.start + from).min(secret.start)..secret.end;
             self.judge(detector, text, rule, whole, secret, None);
@@ -291,10 +289,10 @@ impl Examiner {
         let span = secret.start.saturating_sub(1)..(secret.end + 1).min(text.bytes.len());
         detector.checksum_rules.iter().any(|&rule| {
             let active = &detector.rules[rule as usize];
-            let cache = &mut self.caches[rule as usize];
-            let found = active.regex.find(text.bytes, span.clone(), false, cache);
-            let has_form =
-                found.is_some_and(|groups| groups.secret(active.rule.secret_group) == *secret);
+            let searcher = &mut self.searchers[rule as usize];
+            let group = active.rule.secret_group;
+            let found = active.regex.find(text.bytes, span.clone(), false, group, searcher);
+            let has_form = found.is_some_and(|found| found.secret == *secret);
             let bytes = &text.bytes[secret.clone()];
             has_form && active.rule.checksum.is_some_and(|checksum| !checksum.holds(bytes))
         })

@@ -2,8 +2,9 @@
 
 use regex_automata::meta::{BuildError, Cache, Config, Regex};
 use regex_automata::nfa::thompson::WhichCaptures;
+use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::util::syntax;
-use regex_automata::{Anchored, Input, Span};
+use regex_automata::{Anchored, Input};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -45,57 +46,74 @@ impl LazyRegex {
         self.get().is_some_and(|regex| regex.is_match(Input::new(text)))
     }
 
-    /// Whether there is a match anywhere, with a worker's cache.
-    pub(crate) fn is_match_with(&self, text: &[u8], cache: &mut Option<Box<Cache>>) -> bool {
+    /// Whether there is a match anywhere, with what a worker keeps for it.
+    pub(crate) fn is_match_with(&self, text: &[u8], kept: &mut Option<Box<Searcher>>) -> bool {
         self.get().is_some_and(|regex| {
-            let cache = cache.get_or_insert_with(|| Box::new(regex.create_cache()));
-            regex.search_half_with(cache, &Input::new(text).earliest(true)).is_some()
+            let searcher = kept.get_or_insert_with(|| Box::new(Searcher::new(regex)));
+            let input = Input::new(text).earliest(true);
+            regex.search_half_with(&mut searcher.cache, &input).is_some()
         })
     }
 
-    /// The first match in `span` of `text`, with what its groups matched. If `anchored`, it begins where the span does.
+    /// The first match in `span` of `text`. If `anchored`, it begins where the span does. The secret in it is what the
+    /// `group` matched, or, if no group is named, the first that is not empty, or everything.
     pub(crate) fn find(
         &self,
         text: &[u8],
         span: Range<usize>,
         anchored: bool,
-        cache: &mut Option<Box<Cache>>,
-    ) -> Option<Groups> {
+        group: Option<usize>,
+        kept: &mut Option<Box<Searcher>>,
+    ) -> Option<Match> {
         let regex = self.get()?;
-        let cache = cache.get_or_insert_with(|| Box::new(regex.create_cache()));
+        let Searcher { cache, slots } =
+            &mut **kept.get_or_insert_with(|| Box::new(Searcher::new(regex)));
         let anchored = if anchored { Anchored::Yes } else { Anchored::No };
         let input = Input::new(text).span(span).anchored(anchored);
         // Mostly there is none, and that is known soonest without groups.
         regex.search_half_with(cache, &input.clone().earliest(true))?;
-        let mut captures = regex.create_captures();
-        regex.search_captures_with(cache, &input, &mut captures);
-        captures.is_match().then(|| Groups(captures.iter().collect()))
+        regex.search_slots_with(cache, &input, slots)?;
+        let group_at = |place: usize| {
+            let (start, end) = (slots.get(2 * place)?, slots.get(2 * place + 1)?);
+            Some((*start)?.get()..(*end)?.get())
+        };
+        let whole = group_at(0)?;
+        let chosen = match group {
+            Some(group) => group_at(group),
+            None => (1..slots.len() / 2).filter_map(group_at).find(|group| !group.is_empty()),
+        };
+        let secret = chosen.unwrap_or_else(|| whole.clone());
+        Some(Match { whole, secret })
     }
 }
 
-/// What the groups of a match matched; the first is the whole match.
+/// What a worker keeps for an expression.
 #[derive(Debug)]
-pub(crate) struct Groups(Vec<Option<Span>>);
+pub(crate) struct Searcher {
+    cache: Cache,
+    /// Where each group begins and ends; the first is the whole match.
+    slots: Vec<Option<NonMaxUsize>>,
+}
 
-impl Groups {
-    pub(crate) fn whole(&self) -> Range<usize> {
-        self.0.first().copied().flatten().map_or(0..0, |span| span.range())
+impl Searcher {
+    fn new(regex: &Regex) -> Self {
+        let slots = vec![None; regex.group_info().slot_len()];
+        Self { cache: regex.create_cache(), slots }
     }
+}
 
+/// Where an expression matches.
+#[derive(Debug)]
+pub(crate) struct Match {
+    pub(crate) whole: Range<usize>,
+    pub(crate) secret: Range<usize>,
+}
+
+impl Match {
     /// For a text of which the one that was searched is the part from `by` on.
-    pub(crate) fn moved_by(mut self, by: usize) -> Self {
-        for span in self.0.iter_mut().flatten() {
-            *span = Span { start: span.start + by, end: span.end + by };
-        }
-        self
-    }
-
-    /// The secret: the group that the rule names, or the first that is not empty, or everything.
-    pub(crate) fn secret(&self, group: Option<usize>) -> Range<usize> {
-        let named = group.and_then(|group| self.0.get(group).copied().flatten());
-        let first = || self.0.iter().skip(1).flatten().find(|span| !span.is_empty()).copied();
-        let chosen = if group.is_some() { named } else { first() };
-        chosen.map_or_else(|| self.whole(), |span| span.range())
+    pub(crate) fn moved_by(self, by: usize) -> Self {
+        let moved = |range: Range<usize>| range.start + by..range.end + by;
+        Self { whole: moved(self.whole), secret: moved(self.secret) }
     }
 }
 
