@@ -45,8 +45,10 @@ pub fn utf16_guess(first_bytes: &[u8]) -> Option<Encoding> {
         [0xFE, 0xFF, ..] => return Some(Encoding::Utf16Be),
         _ => {}
     }
-    let (units, _single) = first_bytes[..first_bytes.len().min(LOOKED_AT)].as_chunks::<2>();
-    if units.len() < UNITS_MIN {
+    let first_bytes = &first_bytes[..first_bytes.len().min(LOOKED_AT)];
+    let (units, _single) = first_bytes.as_chunks::<2>();
+    // Most objects have no zeros at all.
+    if units.len() < UNITS_MIN || memchr::memchr(0, first_bytes).is_none() {
         return None;
     }
     let is_text = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');

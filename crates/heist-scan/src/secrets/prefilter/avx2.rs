@@ -60,7 +60,11 @@ const LETTER_HIGH: u8 = 4;
 impl Avx2 {
     /// If this machine has the instructions.
     pub(crate) fn new(tables: &Arc<Tables>) -> Option<Self> {
-        if !std::arch::is_x86_feature_detected!("avx2") {
+        // (Every processor with the first has the others, too; the compiler wants to know.)
+        if !(is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("popcnt"))
+        {
             return None;
         }
         let buckets = buckets::assign(&tables.anywhere, GROUPS * 8);
@@ -93,13 +97,14 @@ impl Avx2 {
         Some(Self { tables: Arc::clone(tables), groups, class })
     }
 
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
     fn sweep_vectors(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
         // A literal's window begins up to so far after the literal, and a run is known by its twelfth byte.
         let windows_end = (owned.end + self.tables.anywhere.window_at_max()).min(text.len());
         let runs_end = owned.end + self.tables.gate_max + RUN_BYTES_MIN - 1;
         let end = windows_end.max(runs_end.min(text.len()));
         let mut runs = Runs::before(text, owned.start);
+        let mut waiting = Waiting::default();
         let mut at = owned.start;
         while at < end {
             let padded;
@@ -110,13 +115,10 @@ impl Avx2 {
                     &padded
                 }
             };
-            let (mut windows, class) = self.look(step);
-            while windows != 0 {
-                let window = at + windows.trailing_zeros() as usize;
-                windows &= windows - 1;
-                if window < windows_end {
-                    self.tables.anywhere.look_up(text, window, &owned, found);
-                }
+            let (windows, class) = self.look(step);
+            waiting.push(windows, at);
+            if waiting.is_full() {
+                self.look_up_all(&mut waiting, text, windows_end, &owned, found);
             }
             let mut reached = runs.step(class);
             while reached != 0 {
@@ -130,10 +132,29 @@ impl Avx2 {
             }
             at += STEP;
         }
+        self.look_up_all(&mut waiting, text, windows_end, &owned, found);
+    }
+
+    /// Looks up the windows that wait.
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
+    #[inline]
+    fn look_up_all(
+        &self,
+        waiting: &mut Waiting,
+        text: &[u8],
+        end: usize,
+        owned: &Range<usize>,
+        found: &mut Candidates,
+    ) {
+        for &window in waiting.take() {
+            if window < end {
+                self.tables.anywhere.look_up(text, window, owned, found);
+            }
+        }
     }
 
     /// Where a bucket is left, and which bytes are letters or digits.
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
     #[inline]
     fn look(&self, step: &[u8; STEP_READS]) -> (u64, u64) {
         let zero = _mm256_setzero_si256();
@@ -159,7 +180,7 @@ impl Avx2 {
     }
 
     /// Whether the run that begins at `begin` has a digit among the bytes that are looked at.
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
     #[inline]
     fn has_digit(&self, text: &[u8], begin: usize) -> bool {
         let Some(Ok(bytes)) =
@@ -185,7 +206,7 @@ impl Prefilter for Avx2 {
     }
 }
 
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn load(step: &[u8; STEP_READS], from: usize) -> __m256i {
     let bytes = &step[from..from + VECTOR];
@@ -202,7 +223,7 @@ fn pad(rest: &[u8]) -> [u8; STEP_READS] {
 }
 
 /// The low and the high half of each byte.
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn halves(bytes: __m256i) -> (__m256i, __m256i) {
     let mask = _mm256_set1_epi8(15);
@@ -210,7 +231,7 @@ fn halves(bytes: __m256i) -> (__m256i, __m256i) {
 }
 
 /// What a table has for the low and the high half of each byte.
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn look_up(tables: &ByHalves, halves: [(__m256i, __m256i); 2]) -> [__m256i; 2] {
     // SAFETY: a `Shuffle` is the 32 bytes that are read.
@@ -222,12 +243,57 @@ fn look_up(tables: &ByHalves, halves: [(__m256i, __m256i); 2]) -> [__m256i; 2] {
 }
 
 /// A bit for each byte that is not zero.
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn is_not_zero(bytes: [__m256i; 2]) -> u64 {
     let zeros = bytes
         .map(|bytes| _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())) as u32);
     !(u64::from(zeros[0]) | u64::from(zeros[1]) << VECTOR)
+}
+
+/// Windows that are to be looked up: many at a time, so that how many a step has is no branch to be predicted.
+#[derive(Debug)]
+struct Waiting {
+    windows: [usize; WAITING_MAX],
+    len: usize,
+}
+
+const WAITING_MAX: usize = 256;
+
+/// So many of a step are written whether there are as many or not.
+const WRITTEN_ALWAYS: usize = 4;
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self { windows: [0; WAITING_MAX], len: 0 }
+    }
+}
+
+impl Waiting {
+    /// Adds `at` plus the number of each bit.
+    #[inline(always)]
+    fn push(&mut self, mut bits: u64, at: usize) {
+        let count = bits.count_ones() as usize;
+        let free = &mut self.windows[self.len..][..STEP];
+        let mut write = |slot: &mut usize| {
+            *slot = at + bits.trailing_zeros() as usize;
+            bits &= bits.wrapping_sub(1);
+        };
+        free[..WRITTEN_ALWAYS].iter_mut().for_each(&mut write);
+        if count > WRITTEN_ALWAYS {
+            free[WRITTEN_ALWAYS..count].iter_mut().for_each(write);
+        }
+        self.len += count;
+    }
+
+    /// Whether there is no room for another step's.
+    fn is_full(&self) -> bool {
+        self.len > WAITING_MAX - STEP
+    }
+
+    fn take(&mut self) -> &[usize] {
+        &self.windows[..std::mem::take(&mut self.len)]
+    }
 }
 
 /// Follows runs over steps: for each position, whether it and the 1, 3, 7 or 11 before it are letters or digits.
