@@ -242,6 +242,27 @@ fn rules_can_be_chosen() {
     assert!(errors(&output).contains("test-token"), "the nearest is named: {}", errors(&output));
 }
 
+#[test]
+fn rules_see_the_same_path_whatever_is_named() {
+    let scene = Scene::new();
+    scene.file("vendor/lib/a", token("tok_", 1));
+    scene.file("src/a", token("tok_", 2));
+    let allowed = "[[allowlists]]\npaths = ['^vendor/lib/']\n";
+    let rules = fs::read_to_string(scene.path("rules.toml")).expect("the tests' rules");
+    fs::write(scene.path("rules.toml"), rules + allowed).expect("a file");
+    let tree = scene.tree();
+    let tree = tree.to_str().expect("text");
+    for (paths, expected) in [
+        (&["."] as &[&str], &["./src/a:1"] as &[&str]),
+        (&["vendor", "./vendor/lib"], &[]),
+        (&["vendor/lib/a", "src/a"], &["src/a:1"]),
+        (&["../tree/vendor/lib/a"], &["../tree/vendor/lib/a:1"]),
+        (&[tree], &[&format!("{tree}/src/a:1")]),
+    ] {
+        assert_eq!(scene.places(paths), expected, "{paths:?}");
+    }
+}
+
 /// As somebody who may not read everything; `None` if that cannot be had.
 fn as_somebody_else(mut command: Command) -> Option<std::process::Output> {
     if rustix::process::geteuid().is_root() {

@@ -19,6 +19,7 @@ pub struct Chunk<'a> {
     pub offset: u64,
     /// Whether `bytes` ends where the object ends. (It begins there if `offset` is 0.)
     pub is_end: bool,
-    /// Where the object is, below the root of the scan: what rules about paths look at.
+    /// Where the object is: what rules about paths look at. In a tree that was given by a relative path, that path and
+    /// what is below, without a `.` or `..` at the beginning; by an absolute one, only what is below.
     pub path: &'a Path,
 }

@@ -62,7 +62,7 @@ pub trait Detector: Send + Sync + 'static {
     /// How far around a position [`Detector::scan`] looks.
     fn required_overlap(&self) -> Overlap;
 
-    /// Whether an object is worth opening, by its path below the root of the scan.
+    /// Whether an object is worth opening, by its [path](Chunk::path).
     fn wants(&self, path: &Path) -> bool {
         let _ = path;
         true

@@ -67,8 +67,8 @@
 //!
 //! A tree is walked and scanned by the same workers, on one executor ([`heist_walk`]). Files come in batches by
 //! directory and are opened relative to it; the worker that read a directory scans its files at once, while others can
-//! have the directories below it, and whole batches of a large one. A small file is opened, read once and closed:
-//! the first read is the probe for binary contents and the only chunk. What does not fit into a worker's buffer moves
+//! have the directories below it, and whole batches of a large one. A small file is opened, read and closed: its
+//! first read is the probe for binary contents and the only chunk. What does not fit into a worker's buffer moves
 //! through it as a window; a file of more than 8 MiB is read by several workers, a range each.
 //!
 //! # What is guaranteed
@@ -88,8 +88,6 @@
 //!
 //! - Order between objects: they come as they are done.
 //! - A snapshot: of a file that changes while it is scanned, each byte is seen as it was when it was read.
-//! - Files that give less than they have to one read, though they are regular (some in `/proc` do): what the first read
-//!   gives is taken for all, if it does not fill the buffer.
 
 mod checksum;
 mod chunk;

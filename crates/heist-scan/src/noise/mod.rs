@@ -73,7 +73,7 @@ pub enum Verdict {
 /// Where a secret stands.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// The object's path below the root of the scan; may be empty.
+    /// The object's path, as [rules see it](crate::Chunk::path); may be empty.
     pub path: &'a Path,
     /// What the secret is assigned to; may be empty.
     pub key: &'a [u8],

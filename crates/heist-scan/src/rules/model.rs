@@ -31,7 +31,7 @@ pub struct Rule {
     pub pattern: Pattern,
     /// In lower case; one of them is near every match, in whatever ASCII case. None: every place is looked at.
     pub keywords: Vec<String>,
-    /// A regular expression on the path below the root, with `/` between its parts.
+    /// A regular expression on the [path](crate::Chunk::path), with `/` between its parts.
     pub path: Option<String>,
     /// Which group of the pattern is the secret. `None`: the first that is not empty, else the whole match.
     pub secret_group: Option<usize>,
@@ -174,7 +174,7 @@ pub struct Allowlist {
     pub description: String,
     /// Whether one of the kinds of checks below is enough.
     pub condition: Condition,
-    /// Regular expressions on the path below the root.
+    /// Regular expressions on the [path](crate::Chunk::path).
     pub paths: Vec<String>,
     /// Regular expressions on what `regex_target` says.
     pub regexes: Vec<String>,

@@ -14,7 +14,7 @@ use heist::trace::{NoTrace, Tracer};
 use heist_walk::{Enter, Entry, FileBatch, FileKind, Flow, Visitor, Walk, WalkError};
 use std::any::Any;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 /// More threads than cores only help while they wait for the disk, and each has its buffers: enough for that.
@@ -112,6 +112,19 @@ fn each_once(roots: &[PathBuf]) -> Vec<PathBuf> {
     roots.iter().filter(|root| is_new(root)).cloned().collect()
 }
 
+/// The path that rules see: what a relative path says, so that `src/a` is `src/a` whether the root is `.`, `src` or the
+/// file itself; and below an absolute root only what is below, so that it does not matter where a tree lies.
+fn path_for_rules<'a>(path: &'a Path, below_root: &'a Path) -> &'a Path {
+    if path.has_root() {
+        return below_root;
+    }
+    let mut components = path.components();
+    while let Some(Component::CurDir | Component::ParentDir) = components.clone().next() {
+        components.next();
+    }
+    components.as_path()
+}
+
 /// A worker's visitor.
 struct Scanner<D: Detector> {
     worker: Worker<D>,
@@ -147,8 +160,9 @@ impl<D: Detector> Visitor for Scanner<D> {
             let Some(file) = files.next() else { break };
             file.path_into(&mut self.path);
             file.path_below_root_into(&mut self.below);
-            let opened = self.worker.wants(&self.below).then(|| file.open());
-            self.worker.scan_file(&self.path, &self.below, opened, &mut BatchHelpers(files));
+            let seen_by_rules = path_for_rules(&self.path, &self.below);
+            let opened = self.worker.wants(seen_by_rules).then(|| file.open());
+            self.worker.scan_file(&self.path, seen_by_rules, opened, &mut BatchHelpers(files));
         }
         self.worker.emitter.counts.show();
     }
@@ -180,5 +194,26 @@ impl Helpers for BatchHelpers<'_, '_> {
 
     fn call_for_help(&mut self, file: Weak<LargeFile>) {
         self.0.spawn(Box::new(file));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path_for_rules;
+    use std::path::Path;
+
+    #[test]
+    fn rules_see_the_same_path_from_everywhere_in_a_tree() {
+        for (path, below, expected) in [
+            ("./src/a", "src/a", "src/a"),
+            ("src/a", "a", "src/a"),
+            ("../../src/a", "a", "src/a"),
+            ("../src/../a", "a", "src/../a"),
+            ("a", "a", "a"),
+            ("/srv/tests/src/a", "src/a", "src/a"),
+            ("/srv/a", "a", "a"),
+        ] {
+            assert_eq!(path_for_rules(Path::new(path), Path::new(below)), Path::new(expected));
+        }
     }
 }

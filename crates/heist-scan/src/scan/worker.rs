@@ -100,14 +100,12 @@ impl<D: Detector> Worker<D> {
         }
     }
 
-    /// Whether an object is worth opening, by its path below the root of the scan. A detector that panics here will see
-    /// the object.
+    /// Whether an object is worth opening, by the path that rules see. A detector that panics here will see the object.
     pub(crate) fn wants(&self, below: &Path) -> bool {
         catch_unwind(AssertUnwindSafe(|| self.shared.detector.wants(below))).unwrap_or(true)
     }
 
-    /// Scans a file. `path` is what it is called, `below` its path below the root of the scan; it was opened if it is
-    /// wanted.
+    /// Scans a file. `path` is what it is called, `below` the path that rules see; it was opened if it is wanted.
     pub(crate) fn scan_file(
         &mut self,
         path: &Path,
