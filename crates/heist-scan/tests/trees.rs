@@ -7,9 +7,10 @@ use heist_scan::{
     Chunk, Detector, FileSource, Finding, Incomplete, Match, Overlap, ReadOnly, RuleIndex,
     RuleInfo, ScanConfig, ScanProgress, Sink, Stopped, parallel_scan_dir, scan_local_with_progress,
 };
+use heist_walk::Filter;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use support::{Keys, Log, check_report, scan};
@@ -123,6 +124,30 @@ fn a_root_that_is_named_twice_is_scanned_once() {
     let (report, log) = scan(&[tree.path(), tree.path(), &again], &config());
     assert_eq!((report.findings, report.outcomes.scanned, report.directories), (1, 1, 2));
     assert!(log.findings.lock().unwrap().contains_key(&tree.path().join("sub/file")));
+}
+
+#[test]
+fn a_root_inside_another_is_scanned_once_and_whatever_the_filter_says() {
+    let tree = tempfile::tempdir().unwrap();
+    let at = |path: &str| tree.path().join(path);
+    fs::create_dir_all(at("a/.hidden")).unwrap();
+    fs::write(at("a/.hidden/file"), "KEY1").unwrap();
+    fs::write(at("a/file"), "KEY2").unwrap();
+    let roots: &[&[&str]] = &[
+        &["a", "a/.hidden", "a/file"],
+        &["a/file", "a/./.hidden/", "a"],
+        &["a", "a/.hidden/file"],
+    ];
+    for roots in roots {
+        let roots: Vec<PathBuf> = roots.iter().map(|root| at(root)).collect();
+        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+        for skip_hidden in [false, true] {
+            let filter = Filter::new().skip_hidden(skip_hidden);
+            let (report, _) = scan(&roots, &config().filter(filter));
+            let found = (report.findings, report.outcomes.scanned);
+            assert_eq!(found, (2, 2), "{roots:?}");
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -3,6 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `tree` | everything below some paths, on the walker's executor |
+//! | `roots` | these paths, each once |
 //! | `local` | what a source gives out, on an executor of its own |
 //! | `worker` | one object, chunk by chunk |
 //! | `large` | one file, by several workers |
@@ -20,6 +21,7 @@ mod large;
 mod lines;
 mod local;
 mod progress;
+mod roots;
 mod shared;
 mod tree;
 mod worker;

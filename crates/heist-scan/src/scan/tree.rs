@@ -4,6 +4,7 @@
 
 use super::large::LargeFile;
 use super::progress::ScanProgress;
+use super::roots::Roots;
 use super::shared::Shared;
 use super::worker::{Helpers, Worker};
 use crate::config::ScanConfig;
@@ -13,14 +14,14 @@ use crate::sink::Sink;
 use heist::trace::{NoTrace, Tracer};
 use heist_walk::{Enter, Entry, FileBatch, FileKind, Flow, Visitor, Walk, WalkError};
 use std::any::Any;
-use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 /// More threads than cores only help while they wait for the disk, and each has its buffers: enough for that.
 const THREADS_MAX: usize = 8;
 
-/// Scans everything below `roots`, and `roots` themselves; one that is named twice once. Returns when all is done.
+/// Scans everything below `roots`, and `roots` themselves; one that is named twice, or inside another one, once. Returns
+/// when all is done.
 ///
 /// Directories are read and files are scanned by the same workers: whoever has nothing to do takes what there is.
 ///
@@ -72,7 +73,8 @@ pub fn parallel_scan_dir_traced<D: Detector>(
 ) -> Result<ScanReport, ScanError> {
     let shared = Shared::new(detector, sink, config);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut walk = Walk::over(each_once(roots))
+    let roots = Arc::new(Roots::new(roots));
+    let mut walk = Walk::over(&roots.each)
         .threads(config.workers)
         .max_threads(THREADS_MAX.max(cores))
         .filter(config.filter.clone())
@@ -86,6 +88,7 @@ pub fn parallel_scan_dir_traced<D: Detector>(
     let walked = {
         let (shared, progress) = (Arc::clone(&shared), progress.clone());
         walk.run_traced(tracer, move |_worker| Scanner {
+            roots: Arc::clone(&roots),
             worker: Worker::new(&shared, progress.add_worker()),
             path: PathBuf::new(),
             below: PathBuf::new(),
@@ -97,19 +100,6 @@ pub fn parallel_scan_dir_traced<D: Detector>(
     report.directories = walked.totals.directories;
     report.filtered = walked.totals.excluded;
     Ok(report)
-}
-
-/// The roots without those that were named before: the same directory or file, by whatever path. A root inside another
-/// one stays: a filter may leave it out there, and it was asked for by name. So does a symbolic link: whether it is
-/// followed is not decided here.
-fn each_once(roots: &[PathBuf]) -> Vec<PathBuf> {
-    let mut named = HashSet::new();
-    let mut is_new = |root: &&PathBuf| {
-        let is_link = root.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-        // What cannot be resolved is told of by the walk.
-        is_link || root.canonicalize().map_or(true, |path| named.insert(path))
-    };
-    roots.iter().filter(|root| is_new(root)).cloned().collect()
 }
 
 /// The path that rules see: what a relative path says, so that `src/a` is `src/a` whether the root is `.`, `src` or the
@@ -127,10 +117,21 @@ fn path_for_rules<'a>(path: &'a Path, below_root: &'a Path) -> &'a Path {
 
 /// A worker's visitor.
 struct Scanner<D: Detector> {
+    roots: Arc<Roots>,
     worker: Worker<D>,
     /// Paths of the file at hand; here only to be used again.
     path: PathBuf,
     below: PathBuf,
+}
+
+impl<D: Detector> Scanner<D> {
+    /// Whether an entry is scanned as a root, and not here.
+    fn is_scanned_elsewhere(&mut self, entry: &Entry<'_>, parent: Option<&()>) -> bool {
+        self.roots.overlap() && parent.is_some() && {
+            entry.path_into(&mut self.path);
+            self.roots.has_inside(&self.path)
+        }
+    }
 }
 
 impl<D: Detector> Visitor for Scanner<D> {
@@ -138,11 +139,20 @@ impl<D: Detector> Visitor for Scanner<D> {
 
     const READS_FILES: bool = true;
 
-    fn enter_dir(&mut self, _dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
-        if self.worker.shared.is_stopped() { Enter::Quit } else { Enter::Into(()) }
+    fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&()>) -> Enter<()> {
+        if self.worker.shared.is_stopped() {
+            Enter::Quit
+        } else if self.is_scanned_elsewhere(dir, parent) {
+            Enter::Skip
+        } else {
+            Enter::Into(())
+        }
     }
 
-    fn file(&mut self, file: &Entry<'_>, _parent: Option<&()>) -> Flow {
+    fn file(&mut self, file: &Entry<'_>, parent: Option<&()>) -> Flow {
+        if self.is_scanned_elsewhere(file, parent) {
+            return Flow::Continue;
+        }
         self.worker.emitter.counts.so_far.found += 1;
         match file.kind() {
             FileKind::File => Flow::Later,
