@@ -124,6 +124,10 @@ impl Examiner {
         let reach = detector.plan.longest[rule as usize];
         let Some(last) = at.checked_sub(after_min) else { return };
         let first = at.saturating_sub(after_max.unwrap_or(reach).min(reach));
+        if last < first {
+            // The literal is further from the beginning than any match is long.
+            return;
+        }
         let end = |start: usize| (start + reach).min(text.bytes.len());
         if last - first < STARTS_MAX {
             let group = active.rule.secret_group;
