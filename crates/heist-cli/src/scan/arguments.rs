@@ -20,7 +20,8 @@ Formats:
   sarif  SARIF 2.1.0, for code scanning services
 
 What is not reported:
-  - a secret with `heist:allow`, `gitleaks:allow` or `pragma: allowlist secret` in its line
+  - a secret with `heist:allow`, `gitleaks:allow` or `pragma: allowlist secret` in its line, at
+    most 512 bytes from it
   - a secret of a baseline: see --baseline and `heist baseline`
   - a place that a `.gitleaksignore` names, in a PATH or the current directory
   - a finding of less than --confidence; text and json count these

@@ -4,10 +4,11 @@
 //! streamed are taken whole, so those of several workers do not mix. When the output fails, the scan is ended: nobody
 //! would hear of the rest.
 //!
-//! What is kept grows with the findings that are reported, not with the tree. Secrets are not kept, but for
-//! `--show-secrets`.
+//! What is kept grows with the findings that are reported, up to a limit, and not with the tree. Secrets are not kept,
+//! but for `--show-secrets`.
 
 use super::format::jsonl;
+use super::kept::Kept;
 use super::output::Output;
 use super::place::Place;
 use super::stream::Stream;
@@ -45,7 +46,7 @@ struct State {
 
 #[derive(Debug)]
 enum Target {
-    Kept(Vec<Place>),
+    Kept(Kept),
     Streamed(Stream),
     /// Nothing more can be written.
     Failed(io::Error),
@@ -56,7 +57,7 @@ enum Target {
 pub(crate) struct Collected {
     pub(crate) unreported: Unreported,
     pub(crate) reported: u64,
-    /// Not sorted. Empty if they were streamed.
+    /// In order. Empty if they were streamed.
     pub(crate) places: Vec<Place>,
     /// What they were streamed to, or why it failed.
     pub(crate) streamed: Option<io::Result<Output>>,
@@ -74,7 +75,7 @@ impl Collector {
     ) -> Self {
         let streams = stream.is_some();
         let target = match stream {
-            None => Target::Kept(Vec::new()),
+            None => Target::Kept(Kept::default()),
             Some(output) => Target::Streamed(Stream::new(output)),
         };
         let state = State { target, unreported: Unreported::default(), reported: 0 };
@@ -124,9 +125,13 @@ impl Collector {
     /// What came of it; for when the scan is over.
     pub(crate) fn take(&self) -> Collected {
         let mut state = self.state();
-        let target = std::mem::replace(&mut state.target, Target::Kept(Vec::new()));
+        let target = std::mem::replace(&mut state.target, Target::Kept(Kept::default()));
         let (places, streamed) = match target {
-            Target::Kept(places) => (places, None),
+            Target::Kept(kept) => {
+                let (places, left_out) = kept.into_sorted();
+                state.unreported.too_many = left_out;
+                (places, None)
+            }
             Target::Streamed(stream) => (Vec::new(), Some(stream.finish())),
             Target::Failed(error) => (Vec::new(), Some(Err(error))),
         };
@@ -161,8 +166,8 @@ impl Sink for Collector {
             return;
         }
         let mut state = self.state();
-        if let Target::Kept(places) = &mut state.target {
-            places.push(place);
+        if let Target::Kept(kept) = &mut state.target {
+            kept.push(place);
             state.reported += 1;
         }
     }

@@ -218,6 +218,12 @@ pub(crate) fn say_gaps(summary: &Summary, quiet: bool, messages: &Messages) {
             "the rule `{rule}` is too large to be used; nothing was looked for with it"
         ));
     }
+    if summary.unreported.too_many > 0 {
+        messages.say(&format!(
+            "there is no room to list {} places; `--format jsonl` lists any number of them",
+            grouped(summary.unreported.too_many)
+        ));
+    }
     if quiet {
         return;
     }

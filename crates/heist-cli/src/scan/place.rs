@@ -3,6 +3,7 @@
 
 use heist_scan::{Confidence, Encoding, Finding, Fingerprint};
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -69,9 +70,17 @@ impl Place {
     }
 }
 
-/// Brings places into the order in which they are shown.
-pub(crate) fn sort(places: &mut [Place]) {
-    places.sort_by(|first, second| first.order().cmp(&second.order()));
+/// The order in which places are shown.
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// A secret and all of its places. The first is the surest: its rule is what the secret is called.
@@ -112,7 +121,7 @@ pub(crate) fn groups(places: &[Place]) -> Vec<Group<'_>> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Place, groups, sort};
+    use super::{Place, groups};
     use heist_scan::{Confidence, Encoding, Secret};
     use std::path::Path;
     use std::sync::Arc;
@@ -151,7 +160,7 @@ pub(super) mod tests {
             place("a", 5, "three", Confidence::High),
             place("a", 4, "one", Confidence::Certain),
         ];
-        sort(&mut places);
+        places.sort();
         let groups = groups(&places);
         let shown: Vec<Vec<(&Path, u64)>> = groups
             .iter()

@@ -6,7 +6,6 @@ use super::engine;
 use super::format::{self, Look, Report};
 use super::output::Output;
 use super::own_output::{looks_like_report, looks_like_trace, refuse_foreign};
-use super::place;
 use super::rules;
 use super::settings::{self, Presentation, Settings};
 use super::stats;
@@ -83,7 +82,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
     let exit = exit_of(&summary, collected.reported);
     let written = match (collected.streamed.take(), output) {
         (Some(streamed), _) => streamed.and_then(Output::commit),
-        (None, Some(output)) => write(&mut collected, &summary, exit, &presentation, output),
+        (None, Some(output)) => write(&collected, &summary, exit, &presentation, output),
         (None, None) => Ok(()),
     };
     if settings.stats {
@@ -114,13 +113,12 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<Plan, String> 
 }
 
 fn write(
-    collected: &mut Collected,
+    collected: &Collected,
     summary: &Summary,
     exit: Exit,
     presentation: &Presentation,
     output: Output,
 ) -> io::Result<()> {
-    place::sort(&mut collected.places);
     let report = Report { places: &collected.places, summary, exit };
     let look = match &output {
         Output::Stdout(stdout) => {

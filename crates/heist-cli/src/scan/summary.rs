@@ -43,6 +43,8 @@ pub(crate) struct Unreported {
     pub(crate) ignored: u64,
     /// In a file that this run reads or writes itself.
     pub(crate) own: u64,
+    /// There was no room to keep them.
+    pub(crate) too_many: u64,
 }
 
 /// What was left out on purpose.
@@ -82,9 +84,12 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Whether everything was scanned that should have been.
+    /// Whether everything was scanned that should have been, and everything can be shown.
     pub(crate) fn is_complete(&self) -> bool {
-        self.gap_count() == 0 && self.ended.is_none() && self.failed_rules.is_empty()
+        self.gap_count() == 0
+            && self.ended.is_none()
+            && self.failed_rules.is_empty()
+            && self.unreported.too_many == 0
     }
 
     /// How many gaps there are.

@@ -2,7 +2,8 @@
 //!
 //! ```json
 //! {"format": "heist-scan", "version": 1, "complete": true, "files": 17, "bytes": 40961,
-//!  "not_reported": {"below_confidence": 4, "allowed": 0, "in_baseline": 1, "ignored": 0, "own": 0},
+//!  "not_reported": {"below_confidence": 4, "allowed": 0, "in_baseline": 1, "ignored": 0, "own": 0,
+//!                   "too_many": 0},
 //!  "skipped": {"binary": 2, "too_large": 0, "special": 0, "symlinks": 0, "excluded": 1},
 //!  "secrets": [
 //!    {"fingerprint": "32 hexadecimal digits", "rule": "github-personal-token", "description": "A GitHub token.",
@@ -14,9 +15,9 @@
 //!  "incomplete": [{"path": "closed", "reason": "Permission denied"}], "incomplete_more": 0}
 //! ```
 //!
-//! Fields of places are those of `jsonl`. `own` are findings in the output or the baseline itself. `complete` is
-//! false if something in `incomplete` was not scanned, or if the scan was ended early; then `ended` says by what:
-//! `interrupted` or `timeout`. `incomplete_more` counts what is not in the list. `failed_rules`, if there are any,
+//! Fields of places are those of `jsonl`. `own` are findings in the output or the baseline itself, `too_many` those for
+//! which there was no room. `complete` is false if there are any of these, if something in `incomplete` was not scanned,
+//! or if the scan was ended early; then `ended` says by what: `interrupted` or `timeout`. `incomplete_more` counts what is not in the list. `failed_rules`, if there are any,
 //! were needed and could not be used. `configuration` is the configuration file that was used, if there was one.
 
 use super::{Report, path_bytes, write_judgement, write_position};
@@ -76,6 +77,7 @@ fn write_summary<W: Write>(summary: &Summary, object: &mut Object<'_, W>) -> io:
     counts.plain("in_baseline", unreported.in_baseline)?;
     counts.plain("ignored", unreported.ignored)?;
     counts.plain("own", unreported.own)?;
+    counts.plain("too_many", unreported.too_many)?;
     counts.end()?;
     let skipped = summary.skipped;
     let mut counts = Object::begin(object.field("skipped")?)?;

@@ -159,6 +159,8 @@ fn write_invocation(report: &Report<'_>, base: &Path, out: &mut impl Write) -> i
     invocation.plain("exitCode", report.exit.code())?;
     let more = (summary.gaps_more > 0)
         .then(|| format!("{} more paths could not be scanned", summary.gaps_more));
+    let too_many = (summary.unreported.too_many > 0)
+        .then(|| format!("{} more places are not listed", summary.unreported.too_many));
     let ended = summary.ended.map(|ended| ended.text().to_owned());
     let failed =
         summary.failed_rules.iter().map(|rule| format!("the rule {rule} could not be used"));
@@ -166,7 +168,7 @@ fn write_invocation(report: &Report<'_>, base: &Path, out: &mut impl Write) -> i
         .gaps
         .iter()
         .map(|gap| (Some(gap), format!("not scanned completely: {}", gap.reason)))
-        .chain(more.into_iter().chain(ended).chain(failed).map(|text| (None, text)))
+        .chain(more.into_iter().chain(too_many).chain(ended).chain(failed).map(|text| (None, text)))
         .collect();
     array(invocation.field("toolExecutionNotifications")?, notifications, |out, (gap, text)| {
         let mut notification = Object::begin(out)?;

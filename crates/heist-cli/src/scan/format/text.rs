@@ -130,6 +130,7 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
             (unreported.in_baseline, "in the baseline"),
             (unreported.ignored, "named by .gitleaksignore"),
             (unreported.own, "in the output or the baseline itself"),
+            (unreported.too_many, "too many to be listed (--format jsonl lists any number)"),
         ],
         out,
     )?;
