@@ -1,8 +1,8 @@
-//! `heist baseline`: makes the secrets that are there now known, so that `heist scan --baseline` reports only new ones.
+//! `heist baseline`: makes the secrets that are there now known, so that `heist scan --baseline` reports only new
+//! ones.
 //!
-//! Invariant: the file is replaced whole, after the scan; it has no secret in it, not even
-//! in the name of a file. What was known stays known
-//! unless `--prune` is given and everything was scanned.
+//! Invariant: the file is replaced whole, after the scan; it has no secret in it, not even in the name of a file. What
+//! was known stays known unless `--prune` is given and everything was scanned.
 
 use crate::escape;
 use crate::exit::Exit;

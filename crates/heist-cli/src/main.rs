@@ -33,6 +33,7 @@ mod messages;
 mod rules;
 mod scan;
 mod terminal;
+mod trace_file;
 mod units;
 
 use arguments::{Arguments, Command};

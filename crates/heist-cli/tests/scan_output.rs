@@ -4,7 +4,7 @@
 mod scan_support;
 
 use rustix::process::{Pid, Signal, kill_process};
-use scan_support::{Scene, code, errors, token};
+use scan_support::{Scene, code, errors, run, token};
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -69,7 +69,7 @@ fn a_report_in_the_tree_does_not_find_itself() {
 #[test]
 fn a_file_that_is_scanned_is_not_written_over() {
     let scene = Scene::new();
-    let path = scene.file("config.env", format!("TOKEN={}\n", token("tok_", 1)));
+    let path = scene.file("config.env", format!("[db]\nTOKEN={}\n", token("tok_", 1)));
     let linked = scene.path("link");
     std::os::unix::fs::symlink(&path, &linked).expect("a link");
     for (arguments, option) in [
@@ -88,6 +88,32 @@ fn a_file_that_is_scanned_is_not_written_over() {
     let elsewhere = scene.path("elsewhere");
     fs::write(&elsewhere, "anything").expect("a file");
     assert_eq!(code(&scene.scan(["-o", elsewhere.to_str().expect("UTF-8")])), 1);
+}
+
+#[test]
+fn what_a_run_reads_is_not_written_over() {
+    let scene = Scene::new();
+    scene.file("a", token("tok_", 1));
+    let (rules, baseline) = (scene.path("rules.toml"), scene.path("known.toml"));
+    let (rules, baseline) = (rules.to_str().expect("UTF-8"), baseline.to_str().expect("UTF-8"));
+    assert_eq!(code(&run(scene.heist("baseline", ["--output", baseline]))), 0);
+    for (arguments, what) in [
+        (vec!["--baseline", baseline, "-o", baseline], "the baseline"),
+        (vec!["--baseline", baseline, "--trace", baseline], "the baseline"),
+        (vec!["-o", rules], "a file of rules"),
+        (vec!["-o", "../new", "--trace", "../tree/../new"], "--output"),
+    ] {
+        let output = scene.scan(&arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        assert!(
+            errors(&output).contains(&format!("is {what}, too; give another")),
+            "{arguments:?}"
+        );
+    }
+    // A trace may be written again, and is nothing to be found.
+    for _ in 0..2 {
+        assert_eq!(code(&scene.scan(["--trace", "trace", "-o", "/dev/null"])), 1);
+    }
 }
 
 #[test]

@@ -4,34 +4,28 @@ use super::arguments::{DuArguments, Format};
 use super::format::{self, Names, Output};
 use super::view::View;
 use super::{input, stats};
-use crate::escape;
 use crate::exit::Exit;
 use crate::installed::output_failed;
 use crate::interrupt::Interrupt;
-use crate::messages::{Messages, ProgressLine, reason};
+use crate::messages::{Messages, ProgressLine};
 use crate::terminal;
-use heist::trace::ChromeTrace;
+use crate::trace_file::TraceFile;
 use heist_walk::usage::{Usage, UsageOptions, measure, measure_traced};
 use heist_walk::{Walk, WalkError, WalkStartError};
-use std::fs::File;
 use std::io::{self, BufWriter};
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Enough that writing costs few system calls.
 const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;
 
-/// Where a trace goes.
-type Trace = ChromeTrace<BufWriter<File>>;
-
 /// What is to be done.
 struct Plan {
     view: View,
     walk: Walk,
     options: UsageOptions,
-    trace: Option<Trace>,
+    trace: Option<TraceFile>,
 }
 
 /// Runs `heist du`.
@@ -69,7 +63,13 @@ pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Exit {
     let started = Instant::now();
     let written = write(&usage, &plan.view, arguments);
     let stats = arguments.run.stats.then(|| stats::stats(&usage, walked, started.elapsed()));
-    let trace_exit = finish_trace(plan.trace, arguments.run.trace.as_deref(), messages);
+    let trace_exit = match plan.trace.map_or(Ok(()), TraceFile::finish) {
+        Ok(()) => Exit::Success,
+        Err(text) => {
+            messages.say(&text);
+            Exit::Incomplete
+        }
+    };
     if let Some(stats) = stats {
         messages.write_lines(&stats);
     }
@@ -94,19 +94,7 @@ fn plan(arguments: &DuArguments) -> Result<Plan, String> {
         // (ncdu finds out itself which names are of one file.)
         .count_links(arguments.sizes.count_links)
         .by_extension(view.by_extension);
-    let trace = match &arguments.run.trace {
-        None => None,
-        Some(path) => {
-            let file = File::create(path).map_err(|error| {
-                format!(
-                    "cannot create the trace '{}': {}",
-                    escape::for_terminal(path.as_os_str()),
-                    reason(&error)
-                )
-            })?;
-            Some(ChromeTrace::new(BufWriter::new(file)))
-        }
-    };
+    let trace = arguments.run.trace.as_deref().map(TraceFile::create).transpose()?;
     Ok(Plan { view, walk, options, trace })
 }
 
@@ -125,12 +113,12 @@ fn report_to(
 fn measured(
     walk: Walk,
     options: &UsageOptions,
-    trace: Option<&Trace>,
+    trace: Option<&TraceFile>,
     on_error: impl Fn(&WalkError) + Send + Sync + 'static,
 ) -> Result<Usage, WalkStartError> {
     match trace {
         None => measure(walk, options, on_error),
-        Some(trace) => measure_traced(walk, options, trace.clone(), on_error),
+        Some(trace) => measure_traced(walk, options, trace.tracer(), on_error),
     }
 }
 
@@ -144,18 +132,6 @@ fn write(usage: &Usage, view: &View, arguments: &DuArguments) -> io::Result<()> 
         columns,
     };
     format::write(usage, view, &mut output)
-}
-
-fn finish_trace(trace: Option<Trace>, path: Option<&Path>, messages: &Messages) -> Exit {
-    let (Some(trace), Some(path)) = (trace, path) else { return Exit::Success };
-    match trace.finish() {
-        Ok(_file) => Exit::Success,
-        Err(error) => {
-            let path = escape::for_terminal(path.as_os_str());
-            messages.say(&format!("cannot write the trace '{path}': {}", reason(&error)));
-            Exit::Incomplete
-        }
-    }
 }
 
 fn exit_of(usage: &Usage, arguments: &DuArguments, messages: &Messages) -> Exit {

@@ -1,8 +1,8 @@
 //! [`Collector`]: takes the findings of a scan, from all workers at once, and keeps or writes those that are reported.
 //!
-//! Invariants: what is less sure than wanted or known already is counted, not kept. Lines that are
-//! streamed are taken whole, so those of several workers do not mix. When the output fails, the scan is ended: nobody
-//! would hear of the rest.
+//! Invariants: what is less sure than wanted or known already is counted, not kept. Lines that are streamed are taken
+//! whole, so those of several workers do not mix. When the output fails, the scan is ended: nobody would hear of the
+//! rest.
 //!
 //! What is kept grows with the findings that are reported, up to a limit, and not with the tree. Secrets are not kept,
 //! but for `--show-secrets`.

@@ -6,15 +6,13 @@ use super::summary::{Ended, Gap, Skipped, Summary, Unreported};
 use crate::escape;
 use crate::interrupt::Interrupt;
 use crate::messages::{Messages, ProgressLine, reason};
+use crate::trace_file::TraceFile;
 use crate::units::{Unit, grouped};
-use heist::trace::ChromeTrace;
 use heist_scan::suppress::BaselineError;
 use heist_scan::{
     Incomplete, ReaderSource, ScanConfig, ScanError, ScanProgress, ScanReport, SecretDetector,
     Sink, Stopped, parallel_scan_dir, parallel_scan_dir_traced, scan_local_with_progress,
 };
-use std::fs::File;
-use std::io::BufWriter;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,9 +34,6 @@ pub(crate) struct Scanned {
     pub(crate) elapsed: Duration,
 }
 
-/// Where a trace goes.
-type Trace = ChromeTrace<BufWriter<File>>;
-
 /// Scans.
 ///
 /// # Errors
@@ -50,7 +45,7 @@ pub(crate) fn scan(
     interrupt: &Interrupt,
     messages: &Arc<Messages>,
 ) -> Result<Scanned, String> {
-    let trace = settings.trace.as_deref().map(open_trace).transpose()?;
+    let trace = settings.trace.as_deref().map(TraceFile::create).transpose()?;
     let started = Instant::now();
     // A time that is too far away never comes.
     let deadline = settings.timeout.and_then(|timeout| started.checked_add(timeout));
@@ -74,9 +69,9 @@ pub(crate) fn scan(
     let is_cut = stdin.is_cut();
     let reports = scan_all(settings, &detector, sink, &config, &progress, trace.as_ref(), stdin);
     drop(line);
-    if let Some(Err(error)) = trace.map(ChromeTrace::finish) {
+    if let Some(Err(text)) = trace.map(TraceFile::finish) {
         // The scan is what was asked for; its trace is not worth another exit code.
-        messages.say(&format!("cannot write the trace: {}", reason(&error)));
+        messages.say(&text);
     }
     let failed_rules = detector.failed_rules().map(|rule| rule.id.clone()).collect();
     let cut = is_cut.load(Ordering::Acquire);
@@ -108,7 +103,7 @@ fn scan_all(
     sink: &Arc<dyn Sink>,
     config: &ScanConfig,
     progress: &ScanProgress,
-    trace: Option<&Trace>,
+    trace: Option<&TraceFile>,
     stdin: Stdin,
 ) -> Result<Vec<ScanReport>, String> {
     let cannot = |error: ScanError| format!("{error}; try fewer threads, with -j");
@@ -121,7 +116,7 @@ fn scan_all(
         let report = match trace {
             None => parallel_scan_dir(&roots, detector, sink, config, progress),
             Some(trace) => {
-                parallel_scan_dir_traced(&roots, detector, sink, config, progress, trace.clone())
+                parallel_scan_dir_traced(&roots, detector, sink, config, progress, trace.tracer())
             }
         };
         reports.push(report.map_err(cannot)?);
@@ -133,16 +128,6 @@ fn scan_all(
         reports.push(report.map_err(cannot)?);
     }
     Ok(reports)
-}
-
-fn open_trace(path: &Path) -> Result<Trace, String> {
-    match File::create(path) {
-        Ok(file) => Ok(ChromeTrace::new(BufWriter::new(file))),
-        Err(error) => {
-            let shown = escape::for_terminal(path.as_os_str());
-            Err(format!("cannot create the trace '{shown}': {}", reason(&error)))
-        }
-    }
 }
 
 /// What is told of a scan. `output_failed`: it was ended because nobody could hear of the rest.

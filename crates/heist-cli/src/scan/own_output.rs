@@ -66,7 +66,37 @@ pub(crate) fn looks_like_report(start: &[u8]) -> bool {
 
 /// Whether a file begins like a trace.
 pub(crate) fn looks_like_trace(start: &[u8]) -> bool {
-    start.starts_with(b"[") || start.starts_with(b"{\"traceEvents\"")
+    start == b"[]\n" || start.starts_with(b"[\n{\"pid\":1,\"tid\":")
+}
+
+/// Refuses to write over what the same run reads or writes: `others`, each with what it is.
+///
+/// # Errors
+/// It is to be refused; the text says why, and what to do.
+pub(crate) fn refuse_same(
+    option: &str,
+    output: Option<&Path>,
+    others: &[(&str, &Path)],
+) -> Result<(), String> {
+    // What is not there yet is known by where it will be.
+    let real = |path: &Path| {
+        path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => {
+                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+                parent.canonicalize().unwrap_or_else(|_| parent.to_owned()).join(name)
+            }
+            _ => path.to_owned(),
+        })
+    };
+    let Some(output) = output.filter(|path| !is_stdin(path)) else { return Ok(()) };
+    let is_device = fs::metadata(output).is_ok_and(|metadata| !metadata.is_file());
+    match others.iter().find(|(_, other)| !is_device && real(other) == real(output)) {
+        None => Ok(()),
+        Some((what, _)) => Err(format!(
+            "{option} '{}' is {what}, too; give another FILE",
+            escape::for_terminal(output.as_os_str())
+        )),
+    }
 }
 
 /// `..., 0123456789abcdef0123456789abcdef)`: how each secret's paragraph begins.

@@ -5,7 +5,7 @@ use super::collector::{Collected, Collector};
 use super::engine;
 use super::format::{self, Look, Report};
 use super::output::Output;
-use super::own_output::{looks_like_report, looks_like_trace, refuse_foreign};
+use super::own_output::{looks_like_report, looks_like_trace, refuse_foreign, refuse_same};
 use super::rules;
 use super::settings::{self, Presentation, Settings};
 use super::stats;
@@ -20,6 +20,7 @@ use crate::units::grouped;
 use heist_scan::suppress::Baseline;
 use heist_scan::{SecretDetector, Sink};
 use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Enough that writing costs few system calls.
@@ -101,13 +102,21 @@ fn plan(arguments: &ScanArguments, messages: &Messages) -> Result<Plan, String> 
         Some(path) => Some(Baseline::load(path).map_err(|error| engine::baseline_error(&error))?),
         None => None,
     };
-    let (output, trace) = (presentation.output.as_deref(), settings.trace.as_deref());
-    refuse_foreign("--output", output, &settings.paths, looks_like_report)?;
+    let (output_path, trace) = (presentation.output.as_deref(), settings.trace.as_deref());
+    let read =
+        [("the baseline", &settings.baseline), ("the configuration", &settings.configuration)];
+    let read = read.into_iter().filter_map(|(what, path)| Some((what, path.as_deref()?)));
+    let rules = settings.rules.iter().map(|path| ("a file of rules", path.as_path()));
+    let mut others: Vec<(&str, &Path)> = read.chain(rules).collect();
+    refuse_same("--output", output_path, &others)?;
+    others.extend(output_path.map(|path| ("--output", path)));
+    refuse_same("--trace", trace, &others)?;
+    refuse_foreign("--output", output_path, &settings.paths, looks_like_report)?;
     refuse_foreign("--trace", trace, &settings.paths, looks_like_trace)?;
-    let output = Output::open(presentation.output.as_deref(), presentation.show_secrets)?;
+    let output = Output::open(output_path, presentation.show_secrets)?;
     let mut suppression =
         Suppression::read(&settings.paths, messages, settings.quiet).with_baseline(baseline);
-    let own = [settings.baseline.as_deref(), presentation.output.as_deref(), output.unfinished()];
+    let own = [settings.baseline.as_deref(), output_path, trace, output.unfinished()];
     own.into_iter().flatten().for_each(|path| suppression.add_own(path));
     Ok(Plan { settings, presentation, detector, suppression, output })
 }

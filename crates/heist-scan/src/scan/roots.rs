@@ -9,8 +9,8 @@ pub(super) struct Roots {
     /// The roots without those that were named before: the same directory or file, by whatever path. A symbolic link
     /// stays: whether it is followed is not decided here.
     pub(super) each: Vec<PathBuf>,
-    /// Roots inside other roots, by the paths that the others' walks have for them. They are scanned as roots: they were
-    /// asked for by name, and a filter may leave them out there.
+    /// Roots inside other roots, by the paths that the others' walks have for them. They are scanned as roots: they
+    /// were asked for by name, and a filter may leave them out there.
     inside: HashSet<PathBuf>,
 }
 

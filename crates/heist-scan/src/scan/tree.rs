@@ -20,8 +20,8 @@ use std::sync::{Arc, Weak};
 /// More threads than cores only help while they wait for the disk, and each has its buffers: enough for that.
 const THREADS_MAX: usize = 8;
 
-/// Scans everything below `roots`, and `roots` themselves; one that is named twice, or inside another one, once. Returns
-/// when all is done.
+/// Scans everything below `roots`, and `roots` themselves; one that is named twice, or inside another one, once.
+/// Returns when all is done.
 ///
 /// Directories are read and files are scanned by the same workers: whoever has nothing to do takes what there is.
 ///
@@ -102,8 +102,8 @@ pub fn parallel_scan_dir_traced<D: Detector>(
     Ok(report)
 }
 
-/// The path that rules see: what a relative path says, so that `src/a` is `src/a` whether the root is `.`, `src` or the
-/// file itself; and below an absolute root only what is below, so that it does not matter where a tree lies.
+/// The path that rules see: what a relative path says, so that `src/a` is `src/a` whether the root is `.`, `src` or
+/// the file itself; and below an absolute root only what is below, so that it does not matter where a tree lies.
 fn path_for_rules<'a>(path: &'a Path, below_root: &'a Path) -> &'a Path {
     if path.has_root() {
         return below_root;

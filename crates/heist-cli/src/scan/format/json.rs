@@ -15,10 +15,11 @@
 //!  "incomplete": [{"path": "closed", "reason": "Permission denied"}], "incomplete_more": 0}
 //! ```
 //!
-//! Fields of places are those of `jsonl`. `own` are findings in the output or the baseline itself, `too_many` those for
-//! which there was no room. `complete` is false if there are any of these, if something in `incomplete` was not scanned,
-//! or if the scan was ended early; then `ended` says by what: `interrupted` or `timeout`. `incomplete_more` counts what is not in the list. `failed_rules`, if there are any,
-//! were needed and could not be used. `configuration` is the configuration file that was used, if there was one.
+//! Fields of places are those of `jsonl`. `own` are findings in the output or the baseline itself, `too_many` those
+//! for which there was no room. `complete` is false if there are any of these, if something in `incomplete` was not
+//! scanned, or if the scan was ended early; then `ended` says by what: `interrupted` or `timeout`. `incomplete_more`
+//! counts what is not in the list. `failed_rules`, if there are any, were needed and could not be used.
+//! `configuration` is the configuration file that was used, if there was one.
 
 use super::{Report, path_bytes, write_judgement, write_position};
 use crate::escape::write_json_string;

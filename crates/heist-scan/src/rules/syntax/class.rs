@@ -127,8 +127,8 @@ fn write_class(negated: bool, items: &[Item<'_>], output: &mut String) {
                     push_character(*high, output);
                 }
             }
-            // With Unicode, Rust's `\d` has the digits of all scripts. Go's never has. (No class in a class: Go does not
-            // know these, and what is translated can be translated once more.)
+            // With Unicode, Rust's `\d` has the digits of all scripts. Go's never has. (No class in a class: Go does
+            // not know these, and what is translated can be translated once more.)
             Item::Perl(letter) if unicode => output.push_str(match letter {
                 'd' => "0-9",
                 'D' => r"\x00-/:-\x{10FFFF}",
