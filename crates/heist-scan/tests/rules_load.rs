@@ -278,7 +278,7 @@ fn the_longest_match_is_the_shorter_of_what_is_said_and_what_is_possible() {
         ("regex = '(?:é|x){2}'", 4, false),
         ("regex = '[^a]{3}'", 3, false),
         ("regex = '$'", 1, false),
-        ("assignment = '[a-f]{9}'", 9, false),
+        ("assignment = '[a-f]{9}'\nkeywords = ['acme']", 9, false),
         ("detector = 'jwt'", MAX_LENGTH_DEFAULT, false),
         ("path = 'a+'", MAX_LENGTH_DEFAULT, false),
     ] {

@@ -121,7 +121,7 @@ fn a_root_that_is_named_twice_is_scanned_once() {
     fs::create_dir(tree.path().join("sub")).unwrap();
     fs::write(tree.path().join("sub/file"), "KEY1").unwrap();
     let again = tree.path().join("sub/..");
-    let (report, log) = scan(&[tree.path(), tree.path(), &again], &config());
+    let (report, log) = scan(&[tree.path(), tree.path(), &again, &again.join("sub")], &config());
     assert_eq!((report.findings, report.outcomes.scanned, report.directories), (1, 1, 2));
     assert!(log.findings.lock().unwrap().contains_key(&tree.path().join("sub/file")));
 }

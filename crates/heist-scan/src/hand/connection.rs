@@ -99,7 +99,7 @@ fn by_url(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
     let (user, host) = (&text[found.user], &text[found.host.clone()]);
     let (confidence, reason) = url::judge(user, &text[password.clone()], host, noise)?;
     let whole = found.scheme.start..found.host.end;
-    Some(Hit { whole, secret: password, confidence, reason: reason.into() })
+    Some(Hit { whole, secret: password, key: 0..0, confidence, reason: reason.into() })
 }
 
 /// The text around a position that is in the same string: up to quotes and the ends of the line.
@@ -157,7 +157,13 @@ fn by_parts(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
         Confidence::Medium => "a connection string, for a local host",
         _ => reason,
     };
-    Some(Hit { whole: window.at..end, secret: begin..end, confidence, reason: reason.into() })
+    Some(Hit {
+        whole: window.at..end,
+        secret: begin..end,
+        key: 0..0,
+        confidence,
+        reason: reason.into(),
+    })
 }
 
 /// The host that a connection string names; `None` if it is no connection string.
@@ -255,6 +261,7 @@ fn by_key(window: &Window<'_>, name: &[u8], bytes: usize) -> Option<Hit> {
     Some(Hit {
         whole: window.at..begin + length,
         secret: begin..begin + length,
+        key: 0..0,
         confidence,
         reason: reason.into(),
     })

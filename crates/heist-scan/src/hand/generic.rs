@@ -46,6 +46,7 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     hits.push(Hit {
         whole,
         secret: found.value,
+        key: found.key,
         confidence: Confidence::Medium,
         reason: reason.into(),
     });

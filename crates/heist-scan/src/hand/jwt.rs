@@ -50,7 +50,13 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     };
     let Some((end, confidence, reason)) = judged else { return };
     let whole = window.at..end;
-    hits.push(Hit { whole: whole.clone(), secret: whole, confidence, reason: reason.into() });
+    hits.push(Hit {
+        whole: whole.clone(),
+        secret: whole,
+        key: 0..0,
+        confidence,
+        reason: reason.into(),
+    });
 }
 
 /// What stands before must not belong to the token: an escape may (`\n`, `%3D`), other letters do.

@@ -70,6 +70,8 @@ pub struct Hit {
     pub whole: Range<usize>,
     /// The secret.
     pub secret: Range<usize>,
+    /// What it is assigned to; empty if to nothing.
+    pub key: Range<usize>,
     /// How sure it is ...
     pub confidence: Confidence,
     /// ... and why.

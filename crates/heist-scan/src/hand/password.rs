@@ -53,7 +53,13 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     }
     let Some((confidence, reason)) = judge(value) else { return };
     let whole = found.key.start.min(found.value.start)..found.value.end;
-    hits.push(Hit { whole, secret: found.value, confidence, reason: reason.into() });
+    hits.push(Hit {
+        whole,
+        secret: found.value,
+        key: found.key,
+        confidence,
+        reason: reason.into(),
+    });
 }
 
 /// Whether the value is an assignment of its own, in which the password is found: `line=password=...`, `pwd:pwd:...`.

@@ -40,7 +40,7 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     };
     let Some((range, confidence, reason)) = judged else { return };
     let whole = window.at + range.start..window.at + range.end;
-    hits.push(Hit { whole: whole.clone(), secret: whole, confidence, reason });
+    hits.push(Hit { whole: whole.clone(), secret: whole, key: 0..0, confidence, reason });
 }
 
 fn described(key: &Key) -> String {

@@ -62,7 +62,8 @@ pub(super) fn found_by(kind: HandKind, text: &[u8]) -> Vec<Hit> {
                     "{hit:?}"
                 );
                 let moved = |range: std::ops::Range<usize>| range.start + begin..range.end + begin;
-                let hit = Hit { whole: moved(hit.whole), secret: moved(hit.secret), ..hit };
+                let (whole, secret) = (moved(hit.whole), moved(hit.secret));
+                let hit = Hit { whole, secret, key: moved(hit.key), ..hit };
                 if !found.contains(&hit) {
                     found.push(hit);
                 }

@@ -43,6 +43,7 @@ pub(super) fn examine(window: &Window<'_>, noise: &Noise, hits: &mut Vec<Hit>) {
     hits.push(Hit {
         whole: found.scheme.start..found.host.end,
         secret,
+        key: 0..0,
         confidence,
         reason: reason.into(),
     });

@@ -14,8 +14,7 @@ fn judge_in(secret: &str, key: &str, path: &str, line: &str) -> Verdict {
 }
 
 fn judge_vendor(secret: &str) -> Verdict {
-    let context = Context { path: Path::new("tests/x.md"), key: b"", line: b"" };
-    Noise::default().judge_vendor(secret.as_bytes(), &context)
+    Noise::default().judge_vendor(secret.as_bytes())
 }
 
 pub(super) const HEX: &str = "0123456789abcdef";
@@ -164,7 +163,7 @@ fn switched_off_it_keeps_everything() {
     let noise = Noise { enabled: false };
     let context = Context { path: Path::new(""), key: b"", line: b"" };
     assert_eq!(noise.judge_generic(b"changeme", &context), Verdict::Keep);
-    assert_eq!(noise.judge_vendor(b"", &context), Verdict::Keep);
+    assert_eq!(noise.judge_vendor(b""), Verdict::Keep);
 }
 
 /// Parts of identifiers that are in no order of the filter's own: what a program would be made of.
@@ -360,7 +359,7 @@ fn a_verdict_takes_less_than_a_microsecond() {
         ("identifiers", identifiers(&mut rng).into_iter().take(50).collect()),
     ] {
         let generic = least_time_ns(&secrets, |secret| noise.judge_generic(secret, &context));
-        let vendor = least_time_ns(&secrets, |secret| noise.judge_vendor(secret, &context));
+        let vendor = least_time_ns(&secrets, |secret| noise.judge_vendor(secret));
         eprintln!("{name}: generic {generic:.0} ns, vendor {vendor:.0} ns");
         assert!((1.0..1_000.0).contains(&generic), "{name}: generic {generic:.0} ns");
         assert!((1.0..1_000.0).contains(&vendor), "{name}: vendor {vendor:.0} ns");
@@ -378,14 +377,14 @@ proptest! {
         let noise = Noise::default();
         let context = Context { path: Path::new(&path), key: &key, line: &line };
         let _ = noise.judge_generic(&secret, &context);
-        let _ = noise.judge_vendor(&secret, &context);
+        let _ = noise.judge_vendor(&secret);
     }
 
     #[test]
     fn no_printable_text_panics(secret in "[ -~]{0,80}", key in "[a-zA-Z_]{0,20}") {
         let context = Context { path: Path::new(""), key: key.as_bytes(), line: secret.as_bytes() };
         let _ = Noise::default().judge_generic(secret.as_bytes(), &context);
-        let _ = Noise::default().judge_vendor(secret.as_bytes(), &context);
+        let _ = Noise::default().judge_vendor(secret.as_bytes());
     }
 
     #[test]

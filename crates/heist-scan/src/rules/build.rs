@@ -6,7 +6,7 @@
 
 use super::error::{RuleErrorKind, RuleNote};
 use super::file::Entry;
-use super::model::{MAX_LENGTH_DEFAULT, Pattern, Rule};
+use super::model::{KEYWORD_BYTES_MIN, MAX_LENGTH_DEFAULT, Pattern, Rule};
 use super::source::{Facts, Source};
 use super::syntax;
 
@@ -45,6 +45,7 @@ pub(super) fn build(
         (None, None) => return Err(Failed::NoPattern),
     };
     apply(entry, &mut rule);
+    check_keywords(&rule).map_err(Failed::Wrong)?;
     if measured && !source.built_in {
         let facts = match facts {
             Some(facts) => Some(facts),
@@ -107,6 +108,19 @@ fn add(list: &mut Vec<String>, text: String) {
     if !list.contains(&text) {
         list.push(text);
     }
+}
+
+/// A value that is assigned is found by a keyword in its name, so there has to be one, and one that can be looked for.
+fn check_keywords(rule: &Rule) -> Result<(), RuleErrorKind> {
+    let can_be_sought = |keyword: &String| keyword.len() >= KEYWORD_BYTES_MIN;
+    let is_assignment = matches!(rule.pattern, Pattern::Assignment(_));
+    if is_assignment && (rule.keywords.is_empty() || !rule.keywords.iter().all(can_be_sought)) {
+        let problem = format!(
+            "an `assignment` needs keywords of at least {KEYWORD_BYTES_MIN} characters, one of which is in the name"
+        );
+        return Err(RuleErrorKind::Value { field: "keywords", problem });
+    }
+    Ok(())
 }
 
 /// What is known of a rule's expression; `None` if it has none.

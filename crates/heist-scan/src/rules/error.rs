@@ -87,20 +87,6 @@ impl RuleError {
         self.place.origin.get_or_insert_with(|| origin.as_ref().to_owned());
         self
     }
-
-    /// In this rule.
-    #[must_use]
-    pub fn in_rule(mut self, id: impl Into<String>) -> Self {
-        self.place.rule.get_or_insert_with(|| id.into());
-        self
-    }
-
-    /// In this line, if it is known.
-    #[must_use]
-    pub fn at_line(mut self, line: Option<usize>) -> Self {
-        self.place.line = self.place.line.or(line);
-        self
-    }
 }
 
 impl fmt::Display for RulePlace {

@@ -53,6 +53,7 @@ pub use check::{Find, Problem, check_examples, check_rule, check_rules};
 pub use error::{RuleError, RuleErrorKind, RuleNote, RulePlace};
 pub use gitleaks_names::our_names;
 pub use load::Loaded;
+pub(crate) use model::KEYWORD_BYTES_MIN;
 pub use model::{
     Allowlist, Condition, HandKind, MAX_LENGTH_DEFAULT, Pattern, REMEDY_DEFAULT, RegexTarget, Rule,
     RuleSet, UnknownHandKind,

@@ -14,6 +14,9 @@ use std::str::FromStr;
 /// enough to keep at a chunk's border.
 pub const MAX_LENGTH_DEFAULT: usize = 4096;
 
+/// Shorter keywords are nearly everywhere.
+pub(crate) const KEYWORD_BYTES_MIN: usize = 3;
+
 /// What to do about a finding whose rule has nothing better to say.
 pub const REMEDY_DEFAULT: &str = "Revoke the secret where it was issued and make a new one; take it out of the file \
                                   and keep it in a secret store or the environment instead.";

@@ -12,13 +12,14 @@ use crate::detector::Detector;
 use crate::report::{Incomplete, Outcome, ScanError, ScanReport};
 use crate::sink::Sink;
 use heist::trace::{NoTrace, Tracer};
-use heist_walk::{Enter, Entry, FileBatch, FileKind, Flow, Visitor, Walk, WalkError};
+use heist_walk::{Enter, Entry, FileBatch, FileKind, Flow, Symlinks, Visitor, Walk, WalkError};
 use std::any::Any;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-/// More threads than cores only help while they wait for the disk, and each has its buffers: enough for that.
-const THREADS_MAX: usize = 8;
+/// More threads than cores only help while they wait for the disk, and each has its buffers: enough for that. (Where
+/// there are more cores, as many as there are cores.)
+const THREADS_FOR_DISKS: usize = 8;
 
 /// Scans everything below `roots`, and `roots` themselves; one that is named twice, or inside another one, once.
 /// Returns when all is done.
@@ -73,10 +74,10 @@ pub fn parallel_scan_dir_traced<D: Detector>(
 ) -> Result<ScanReport, ScanError> {
     let shared = Shared::new(detector, sink, config);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let roots = Arc::new(Roots::new(roots));
+    let roots = Arc::new(Roots::new(roots, config.symlinks != Symlinks::Never));
     let mut walk = Walk::over(&roots.each)
         .threads(config.workers)
-        .max_threads(THREADS_MAX.max(cores))
+        .max_threads(THREADS_FOR_DISKS.max(cores))
         .filter(config.filter.clone())
         .symlinks(config.symlinks)
         .same_file_system(config.same_file_system)

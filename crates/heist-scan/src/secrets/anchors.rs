@@ -123,11 +123,15 @@ impl Spelled {
         let following: usize = alphanumerics_ahead(&parts[to..]).0;
         let takes_no_room = |part: &&Hir| part.properties().maximum_len() == Some(0);
         let begin = (self.from..to).find(|&at| !takes_no_room(&parts[at])).unwrap_or(to);
-        let begins_run = begin > 0 && ends_without_alphanumeric(parts[begin - 1]);
+        let before = begin.checked_sub(1).map(|before| parts[before]);
         let (after_min, after_max) = self.after;
         let anchor = |literal: Literal| {
-            let gate = gate_of(&literal, begins_run, following);
-            Anchor { literal: literal.cut(), gate, begins_word: begins_run, after_min, after_max }
+            let is_word =
+                |byte: &LiteralByte| byte.byte.is_ascii_alphanumeric() || byte.byte == b'_';
+            let is_word = literal.bytes().first().is_some_and(is_word);
+            let begins_word = before.is_some_and(|before| begins_word_after(before, is_word));
+            let gate = gate_of(&literal, begins_word, following);
+            Anchor { literal: literal.cut(), gate, begins_word, after_min, after_max }
         };
         Anchors { literals: self.literals.into_iter().map(anchor).collect() }
     }
@@ -219,16 +223,16 @@ fn alphanumerics_of(hir: &Hir) -> (usize, bool) {
     }
 }
 
-/// Whether what comes right after `hir` cannot be preceded by a letter or digit.
-fn ends_without_alphanumeric(hir: &Hir) -> bool {
+/// Whether what comes right after `hir` cannot be preceded by a letter or digit. `is_word`: it begins with one of a word.
+fn begins_word_after(hir: &Hir, is_word: bool) -> bool {
     match hir.kind() {
-        // A literal or class that begins with a letter or digit follows, so a word begins here.
+        // Before anything else, `\b` says that a word ends.
+        HirKind::Look(Look::WordAscii) => is_word,
         HirKind::Look(look) => matches!(
             look,
             Look::Start
                 | Look::StartLF
                 | Look::StartCRLF
-                | Look::WordAscii
                 | Look::WordStartAscii
                 | Look::WordStartHalfAscii
         ),
@@ -237,8 +241,10 @@ fn ends_without_alphanumeric(hir: &Hir) -> bool {
         HirKind::Literal(literal) => {
             literal.0.last().is_some_and(|byte| !byte.is_ascii_alphanumeric())
         }
-        HirKind::Capture(capture) => ends_without_alphanumeric(&capture.sub),
-        HirKind::Alternation(branches) => branches.iter().all(ends_without_alphanumeric),
+        HirKind::Capture(capture) => begins_word_after(&capture.sub, is_word),
+        HirKind::Alternation(branches) => {
+            branches.iter().all(|branch| begins_word_after(branch, is_word))
+        }
         _ => false,
     }
 }

@@ -4,7 +4,7 @@
 //! the text did not mean that letter.
 
 /// The longest escape that is looked for.
-const ESCAPE_BYTES_MAX: usize = 8;
+pub(crate) const ESCAPE_BYTES_MAX: usize = 8;
 
 /// How many of the bytes from `at` on are the rest of an escape, whose beginning stands before `at`: 1 of `\\n`, 5 of
 /// `\\u000a`, 2 of `%3D`, 3 of a terminal's `ESC [31m`.

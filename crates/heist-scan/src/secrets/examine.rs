@@ -4,14 +4,16 @@
 //! alone. An expression sees one byte more on each side, for `\b` and its like.
 
 use super::SecretDetector;
+use super::allow::contains;
 use super::boundary::begins_word;
-use super::pattern::{LazyRegex, Match, Searcher};
+use super::literal::LITERAL_BYTES_MAX;
+use super::pattern::{Match, Searcher};
 use super::plan::Use;
 use super::prefilter::Candidates;
-use super::rule::{Found, KEYWORD_REACH, Surroundings};
-use crate::confidence::Confidence;
+use super::rule::{ActiveRule, Found, KEYWORD_REACH, Proposed, Surroundings};
 use crate::hand::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
-use std::borrow::Cow;
+use crate::rules::Rule;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
@@ -27,6 +29,13 @@ pub(crate) struct Text<'a> {
     pub(crate) path: &'a Path,
 }
 
+impl Text<'_> {
+    /// How far into a block the text begins.
+    fn into_block(&self) -> usize {
+        (self.offset % BLOCK_BYTES as u64) as usize
+    }
+}
+
 /// What a worker needs to look at texts.
 #[derive(Debug, Default)]
 pub(crate) struct Examiner {
@@ -35,11 +44,14 @@ pub(crate) struct Examiner {
     hits: Vec<Hit>,
     /// Those in a key.
     keywords: Candidates,
+    /// The blocks near keywords in which a rule was tried.
+    blocks: HashSet<(u32, usize)>,
     /// One for each rule. Boxed: there are many rules, and most never need one.
     searchers: Vec<Option<Box<Searcher>>>,
 }
 
-/// Expressions without any literal are tried block by block.
+/// Expressions without any literal are tried block by block. The blocks are the object's, so that it does not matter
+/// where the text begins.
 pub(crate) const BLOCK_BYTES: usize = 4096;
 
 /// How far before its first long run a value may begin.
@@ -59,6 +71,7 @@ impl Examiner {
     pub(crate) fn examine(&mut self, detector: &SecretDetector, text: &Text<'_>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
+        self.blocks.clear();
         detector.prefilter.sweep(text.bytes, text.owned.clone(), &mut candidates);
         for hit in &candidates.anchors {
             for &place in detector.plan.uses(hit.literal) {
@@ -86,21 +99,18 @@ impl Examiner {
             Use::Regex { rule, after_min, after_max } => {
                 self.look_around(detector, text, at, rule, after_min, after_max);
             }
-            Use::Near { rule } => {
-                let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
-                let window = at.saturating_sub(reach)..(at + reach).min(text.bytes.len());
-                self.look_in(detector, text, rule, window, |_| true);
-            }
+            Use::Near { rule } => self.look_near(detector, text, at, rule),
             Use::Assignment { rule } => self.look_at_assignment(detector, text, at, rule),
             Use::Hand { rule, kind } => {
                 let (window, from) = cut(text, at, kind.reach());
                 let mut hits = std::mem::take(&mut self.hits);
                 hits.clear();
                 kind.examine(&window, &detector.noise, &mut hits);
+                let moved = |range: Range<usize>| range.start + from..range.end + from;
                 for hit in hits.drain(..) {
-                    let whole = hit.whole.start + from..hit.whole.end + from;
-                    let secret = hit.secret.start + from..hit.secret.end + from;
-                    let proposed = Some((hit.confidence, hit.reason));
+                    let (whole, secret) = (moved(hit.whole), moved(hit.secret));
+                    let (key, confidence, reason) = (moved(hit.key), hit.confidence, hit.reason);
+                    let proposed = Some(Proposed { key, confidence, reason });
                     self.judge(detector, text, rule, whole, secret, proposed);
                 }
                 self.hits = hits;
@@ -183,21 +193,40 @@ impl Examiner {
         }
     }
 
+    /// Tries an expression in every block that begins in the text's owned part.
     fn look_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, rule: u32) {
-        // Blocks are the object's, so that it does not matter where the text begins.
-        let into_block = (text.offset % BLOCK_BYTES as u64) as usize;
-        let mut block = text.owned.start;
-        let begins_block = (block + into_block).is_multiple_of(BLOCK_BYTES);
-        if !begins_block {
-            block += BLOCK_BYTES - (block + into_block) % BLOCK_BYTES;
+        let into_block = text.into_block();
+        let first = (text.owned.start + into_block).next_multiple_of(BLOCK_BYTES) - into_block;
+        for block in (first..text.owned.end).step_by(BLOCK_BYTES) {
+            self.look_in_block(detector, text, rule, block);
         }
+    }
+
+    /// Tries an expression in the blocks near a keyword, each once, however many keywords there are.
+    fn look_near(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, rule: u32) {
+        let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
+        let into_block = text.into_block();
+        let first = (at.saturating_sub(reach) + into_block) / BLOCK_BYTES * BLOCK_BYTES;
+        let end = (at + reach).min(text.bytes.len());
+        for block in (first..end + into_block).step_by(BLOCK_BYTES) {
+            if self.blocks.insert((rule, block)) {
+                self.look_in_block(detector, text, rule, block.saturating_sub(into_block));
+            }
+        }
+    }
+
+    /// Tries an expression at every position of the block that begins at `block`.
+    fn look_in_block(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        rule: u32,
+        block: usize,
+    ) {
+        let next = block + BLOCK_BYTES - (block + text.into_block()) % BLOCK_BYTES;
         let reach = detector.plan.longest[rule as usize];
-        while block < text.owned.end {
-            let next = block + BLOCK_BYTES;
-            let window = block..(next + reach).min(text.bytes.len());
-            self.look_in(detector, text, rule, window, |whole| whole.start < next);
-            block = next;
-        }
+        let window = block..(next + reach).min(text.bytes.len());
+        self.look_in(detector, text, rule, window, |whole| whole.start < next);
     }
 
     /// Compares the assignment in whose value a run begins with the rules of the keywords in its key.
@@ -210,7 +239,7 @@ impl Examiner {
             detector.keywords.look_up(window.text, place, &found.key, &mut keywords);
         }
         for hit in &keywords.anchors {
-            let (keyword, rules) = &detector.plan.keywords[usize::from(hit.literal)];
+            let (keyword, rules) = &detector.plan.keywords[hit.literal as usize];
             if hit.at + keyword.len() <= found.key.end {
                 for &rule in rules {
                     self.compare_value(detector, text, from, &window, &found, rule);
@@ -243,7 +272,15 @@ impl Examiner {
         found: &Assignment,
         rule: u32,
     ) {
-        let regex: &LazyRegex = &detector.rules[rule as usize].regex;
+        let ActiveRule { rule: Rule { keywords, .. }, regex, .. } = &detector.rules[rule as usize];
+        // Of a long keyword only the beginning was looked for.
+        let is_in_key =
+            |keyword: &String| contains(&window.text[found.key.clone()], keyword.as_bytes());
+        if keywords.iter().any(|keyword| keyword.len() > LITERAL_BYTES_MAX)
+            && !keywords.iter().any(is_in_key)
+        {
+            return;
+        }
         let value = &window.text[found.value.clone()];
         if regex.is_match_with(value, &mut self.searchers[rule as usize]) {
             let secret = found.value.start + from..found.value.end + from;
@@ -259,7 +296,7 @@ impl Examiner {
         rule: u32,
         whole: Range<usize>,
         secret: Range<usize>,
-        proposed: Option<(Confidence, Cow<'static, str>)>,
+        proposed: Option<Proposed>,
     ) {
         let active = &detector.rules[rule as usize];
         if !active.has_keyword(text.bytes, &whole) {

@@ -104,7 +104,7 @@ impl SecretDetector {
         let overlap = overlap(&rules, &plan, options.decode);
         let prefilter = options.prefilter.build(&plan.sought);
         let keywords = plan.keywords.iter().enumerate().map(|(number, (keyword, _))| Placed {
-            number: number as u16,
+            number: number as u32,
             literal: keyword.clone(),
             window_at: keyword.rarest_window().0,
             begins_word: false,
@@ -162,7 +162,7 @@ fn overlap(rules: &[Rule], plan: &Plan, decode: bool) -> Overlap {
         overlap.after = overlap.after.max(after);
     };
     let literals = 0..plan.sought.len();
-    for place in literals.flat_map(|literal| plan.uses(literal as u16)) {
+    for place in literals.flat_map(|literal| plan.uses(literal as u32)) {
         match *place {
             Use::Regex { rule, after_max, .. } => {
                 let longest = plan.longest[rule as usize];
@@ -171,8 +171,8 @@ fn overlap(rules: &[Rule], plan: &Plan, decode: bool) -> Overlap {
                 at_least(after_max.unwrap_or(longest) + keyword, longest + keyword);
             }
             Use::Near { rule } => {
-                // The match is as far away as its keyword, and its keyword as far from it again.
-                let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize];
+                // The match is in a block as far away as its keyword, and its keyword as far from it again.
+                let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + BLOCK_BYTES;
                 at_least(reach, reach);
             }
             Use::Hand { kind, .. } => at_least(kind.reach().before, kind.reach().after),
@@ -211,12 +211,17 @@ impl Detector for SecretDetector {
     }
 
     fn scan_path(&self, path: &Path, matches: &mut Vec<Match>) {
-        if self.path_rules.is_empty() || !self.any_path_rule.is_match(&slashed(path)) {
+        if self.path_rules.is_empty() || !self.wants(path) {
+            return;
+        }
+        // All at once, if they can be put together: mostly none of them is for a path.
+        let any = &self.any_path_rule;
+        if !any.is_match(&slashed(path)) && !any.has_failed() {
             return;
         }
         for &index in &self.path_rules {
             let active = &self.rules[index as usize];
-            if active.is_for(path) {
+            if active.is_for(path) && !active.allows_path(path) {
                 matches.push(Match {
                     rule: RuleIndex(index),
                     whole: 0..0,

@@ -5,7 +5,7 @@ use super::literal::Literal;
 use super::prefilter::Sought;
 use crate::decode::EscapeKind;
 use crate::hand::Trigger;
-use crate::rules::{HandKind, Pattern, Rule};
+use crate::rules::{HandKind, KEYWORD_BYTES_MIN, Pattern, Rule};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
 use std::collections::HashMap;
@@ -73,8 +73,8 @@ impl Plan {
         plan
     }
 
-    pub(crate) fn uses(&self, literal: u16) -> &[Use] {
-        &self.uses[usize::from(literal)]
+    pub(crate) fn uses(&self, literal: u32) -> &[Use] {
+        &self.uses[literal as usize]
     }
 
     fn add_rule(
@@ -209,7 +209,8 @@ fn parse(pattern: &str) -> Option<Hir> {
 
 /// A rule's keywords; those that are too short to look for are everywhere, and then none of them helps.
 fn keywords(rule: &Rule) -> Vec<Literal> {
-    let long_enough = |word: &String| word.len() >= LITERAL_BYTES_MIN;
+    const { assert!(KEYWORD_BYTES_MIN >= LITERAL_BYTES_MIN) };
+    let long_enough = |word: &String| word.len() >= KEYWORD_BYTES_MIN;
     if !rule.keywords.iter().all(long_enough) {
         return Vec::new();
     }

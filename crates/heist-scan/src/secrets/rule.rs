@@ -37,6 +37,15 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) allows: &'a [Allow],
 }
 
+/// What a hand-written detector says about a match.
+#[derive(Debug)]
+pub(crate) struct Proposed {
+    /// What the secret is assigned to.
+    pub(crate) key: Range<usize>,
+    pub(crate) confidence: Confidence,
+    pub(crate) reason: Cow<'static, str>,
+}
+
 /// A match in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -76,6 +85,11 @@ impl ActiveRule {
         self.path.as_ref().is_none_or(|regex| regex.is_match(&super::allow::slashed(path)))
     }
 
+    /// Whether an allowlist of the rule has this path, whatever is in the object.
+    pub(crate) fn allows_path(&self, path: &Path) -> bool {
+        self.allows.iter().any(|allow| allow.has_path_alone(path))
+    }
+
     /// Whether a keyword is in the match or near it, if the rule has any.
     pub(crate) fn has_keyword(&self, text: &[u8], whole: &Range<usize>) -> bool {
         if !self.needs_keyword {
@@ -95,7 +109,7 @@ impl ActiveRule {
         surroundings: &Surroundings<'_>,
         whole: &Range<usize>,
         secret: &Range<usize>,
-        proposed: Option<(Confidence, Cow<'static, str>)>,
+        proposed: Option<Proposed>,
     ) -> Option<(Confidence, Cow<'static, str>)> {
         let Surroundings { text, path, noise, allows } = *surroundings;
         let bytes = &text[secret.clone()];
@@ -121,17 +135,20 @@ impl ActiveRule {
         if certain {
             return Some((Confidence::Certain, Cow::Borrowed("its checksum holds")));
         }
-        let (confidence, reason) = proposed.unwrap_or_else(|| {
-            let reason = match self.rule.pattern {
-                Pattern::Assignment(_) => {
+        let Proposed { key, confidence, reason } = proposed.unwrap_or_else(|| {
+            let reason = match (&self.rule.pattern, self.rule.confidence) {
+                (Pattern::Assignment(_), _) => {
                     "assigned to a name of this vendor's, and of the right form"
                 }
-                _ => "the vendor's prefix, length and alphabet",
+                (_, Confidence::Certain | Confidence::High) => {
+                    "the vendor's prefix, length and alphabet"
+                }
+                _ => "the form that the rule describes",
             };
-            (self.rule.confidence, Cow::Borrowed(reason))
+            let reason = Cow::Borrowed(reason);
+            Proposed { key: 0..0, confidence: self.rule.confidence, reason }
         });
-        let key = &text[whole.start..secret.start.max(whole.start)];
-        let context = Context { path, key, line };
+        let context = Context { path, key: &text[key], line };
         let verdict = match self.rule.pattern {
             Pattern::Hand(HandKind::GenericSecret | HandKind::Password) => {
                 noise.judge_generic(bytes, &context)
@@ -139,7 +156,7 @@ impl ActiveRule {
             // Parsed down to what is in them: nothing about their letters speaks against them.
             Pattern::Hand(HandKind::PrivateKey | HandKind::Jwt) => Verdict::Keep,
             Pattern::Assignment(_) | Pattern::Regex(_) | Pattern::Hand(_) | Pattern::Path => {
-                noise.judge_vendor(bytes, &context)
+                noise.judge_vendor(bytes)
             }
         };
         match verdict {

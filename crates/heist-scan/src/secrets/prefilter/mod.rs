@@ -49,7 +49,7 @@ pub(crate) struct AnchorHit {
     /// Its first byte.
     pub(crate) at: usize,
     /// Which literal.
-    pub(crate) literal: u16,
+    pub(crate) literal: u32,
 }
 
 /// What a sweep found.
@@ -103,7 +103,6 @@ pub enum PrefilterKind {
 impl PrefilterKind {
     /// The prefilter of this kind for these literals, which are known by their numbers from then on.
     pub(crate) fn build(self, sought: &[Sought]) -> Box<dyn Prefilter> {
-        assert!(sought.len() < usize::from(u16::MAX), "a literal's number has 16 bits");
         if self == Self::Off {
             return Box::new(Naive(sought.to_vec()));
         }
@@ -137,7 +136,7 @@ impl Tables {
         let gates: Vec<usize> = sought.iter().map(|sought| sought.gate.unwrap_or(0)).collect();
         for (number, Sought { literal, gate, begins_word }) in sought.iter().enumerate() {
             let placed = |window_at| Placed {
-                number: number as u16,
+                number: number as u32,
                 literal: literal.clone(),
                 window_at,
                 begins_word: *begins_word,
@@ -203,7 +202,7 @@ impl Tables {
         // One of three bytes is found four bytes before a run, too.
         let mut next = known;
         while let Some(hit) = found.anchors.get(next) {
-            if hit.at + self.gates[usize::from(hit.literal)] == run {
+            if hit.at + self.gates[hit.literal as usize] == run {
                 next += 1;
             } else {
                 found.anchors.swap_remove(next);
@@ -288,7 +287,7 @@ mod tests {
     }
 
     fn is_open(text: &[u8], hit: AnchorHit) -> bool {
-        let sought = &sought()[usize::from(hit.literal)];
+        let sought = &sought()[hit.literal as usize];
         if sought.begins_word && !begins_word(text, hit.at) {
             return false;
         }
@@ -377,6 +376,28 @@ mod tests {
             expected.anchors.retain(|hit| is_open(&text, *hit));
             for kind in [PrefilterKind::Scalar, PrefilterKind::Auto] {
                 prop_assert_eq!(&sweep(kind, &text, &cuts), &expected, "{:?}", kind);
+            }
+        }
+    }
+
+    /// A run may begin with an escape, and the literal after it in the next part.
+    #[test]
+    fn no_cut_loses_what_follows_an_escape() {
+        for escape in ESCAPES {
+            for sought in sought().iter().filter(|sought| sought.gate.is_some()) {
+                let literal: Vec<u8> =
+                    sought.literal.bytes().iter().map(|byte| byte.byte).collect();
+                let text = [b"\"x", escape.as_bytes(), &literal, b"0123456789abcdef\""].concat();
+                for kind in [PrefilterKind::Scalar, PrefilterKind::Auto] {
+                    let whole = sweep(kind, &text, &[]);
+                    for cut in 0..text.len() {
+                        assert_eq!(
+                            sweep(kind, &text, &[cut]),
+                            whole,
+                            "{kind:?} at {cut}: {text:?}"
+                        );
+                    }
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ impl Prefilter for Naive {
         for at in owned {
             for (number, sought) in self.0.iter().enumerate() {
                 if sought.literal.stands_at(text, at) {
-                    found.anchors.push(AnchorHit { at, literal: number as u16 });
+                    found.anchors.push(AnchorHit { at, literal: number as u32 });
                 }
             }
             if begins_run(text, at) {

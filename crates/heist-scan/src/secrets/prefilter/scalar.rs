@@ -1,5 +1,6 @@
 //! [`Scalar`]: four bytes at each position looked up in a table.
 
+use super::super::boundary::ESCAPE_BYTES_MAX;
 use super::{Candidates, Prefilter, RUN_BYTES_MIN, Tables, has_digit};
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ impl Prefilter for Scalar {
 impl Scalar {
     fn sweep_runs(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
         let end = (owned.end + self.0.gate_max).min(text.len());
-        let mut at = owned.start;
+        // A run that begins with an escape goes on after it.
+        let mut at = owned.start.saturating_sub(ESCAPE_BYTES_MAX);
         while at < end {
             let rest = &text[at..];
             let run =

@@ -22,7 +22,7 @@ const FOLD: u32 = 0x2020_2020;
 const THREE_BYTES: u32 = 0x00ff_ffff;
 
 /// No entry has this place.
-const NONE: u16 = u16::MAX;
+const NONE: u32 = u32::MAX;
 
 /// Which literals have a given window.
 #[derive(Debug)]
@@ -33,13 +33,13 @@ pub(crate) struct Table {
     /// Which hashes any window has: small, so that it stays in the fastest cache.
     known: Box<[u64]>,
     /// The first entry of all hashes that begin with the same bits.
-    first: Box<[u16]>,
+    first: Box<[u32]>,
 }
 
 /// What a table is made of: a literal with its number among all, and where its window begins.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
-    pub(crate) number: u16,
+    pub(crate) number: u32,
     pub(crate) literal: Literal,
     pub(crate) window_at: usize,
     /// Whether it may be passed over where a letter or digit stands before it.
@@ -51,12 +51,12 @@ pub(crate) struct Placed {
 struct Entry {
     literal: Literal,
     /// Its number among all literals, those of other tables included.
-    number: u16,
+    number: u32,
     /// Where its window begins in it.
     window_at: usize,
     begins_word: bool,
     /// The next entry with the same beginning.
-    next: u16,
+    next: u32,
 }
 
 impl Table {
@@ -81,7 +81,7 @@ impl Table {
             table.known[hash / 64] |= 1 << (hash % 64);
             table.window_at_max = table.window_at_max.max(window_at);
             let first = &mut table.first[entry_bits(hash)];
-            let next = std::mem::replace(first, table.entries.len() as u16);
+            let next = std::mem::replace(first, table.entries.len() as u32);
             table.entries.push(Entry { literal, number, window_at, begins_word, next });
         }
         table
@@ -140,7 +140,7 @@ impl Table {
         found: &mut Candidates,
     ) {
         let mut next = self.first[entry_bits(hash)];
-        while let Some(entry) = self.entries.get(usize::from(next)) {
+        while let Some(entry) = self.entries.get(next as usize) {
             if let Some(at) = window.checked_sub(entry.window_at)
                 && owned.contains(&at)
                 && entry.literal.stands_at(text, at)
