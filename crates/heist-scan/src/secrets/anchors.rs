@@ -223,7 +223,8 @@ fn alphanumerics_of(hir: &Hir) -> (usize, bool) {
     }
 }
 
-/// Whether what comes right after `hir` cannot be preceded by a letter or digit. `is_word`: it begins with one of a word.
+/// Whether what comes right after `hir` cannot be preceded by a letter or digit. `is_word`: it begins with one of a
+/// word.
 fn begins_word_after(hir: &Hir, is_word: bool) -> bool {
     match hir.kind() {
         // Before anything else, `\b` says that a word ends.

@@ -31,7 +31,7 @@ pub(crate) struct Text<'a> {
 
 impl Text<'_> {
     /// How far into a block the text begins.
-    fn into_block(&self) -> usize {
+    fn block_offset(&self) -> usize {
         (self.offset % BLOCK_BYTES as u64) as usize
     }
 }
@@ -195,8 +195,8 @@ impl Examiner {
 
     /// Tries an expression in every block that begins in the text's owned part.
     fn look_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, rule: u32) {
-        let into_block = text.into_block();
-        let first = (text.owned.start + into_block).next_multiple_of(BLOCK_BYTES) - into_block;
+        let block_offset = text.block_offset();
+        let first = (text.owned.start + block_offset).next_multiple_of(BLOCK_BYTES) - block_offset;
         for block in (first..text.owned.end).step_by(BLOCK_BYTES) {
             self.look_in_block(detector, text, rule, block);
         }
@@ -205,12 +205,12 @@ impl Examiner {
     /// Tries an expression in the blocks near a keyword, each once, however many keywords there are.
     fn look_near(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, rule: u32) {
         let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
-        let into_block = text.into_block();
-        let first = (at.saturating_sub(reach) + into_block) / BLOCK_BYTES * BLOCK_BYTES;
+        let block_offset = text.block_offset();
+        let first = (at.saturating_sub(reach) + block_offset) / BLOCK_BYTES * BLOCK_BYTES;
         let end = (at + reach).min(text.bytes.len());
-        for block in (first..end + into_block).step_by(BLOCK_BYTES) {
+        for block in (first..end + block_offset).step_by(BLOCK_BYTES) {
             if self.blocks.insert((rule, block)) {
-                self.look_in_block(detector, text, rule, block.saturating_sub(into_block));
+                self.look_in_block(detector, text, rule, block.saturating_sub(block_offset));
             }
         }
     }
@@ -223,7 +223,7 @@ impl Examiner {
         rule: u32,
         block: usize,
     ) {
-        let next = block + BLOCK_BYTES - (block + text.into_block()) % BLOCK_BYTES;
+        let next = block + BLOCK_BYTES - (block + text.block_offset()) % BLOCK_BYTES;
         let reach = detector.plan.longest[rule as usize];
         let window = block..(next + reach).min(text.bytes.len());
         self.look_in(detector, text, rule, window, |whole| whole.start < next);

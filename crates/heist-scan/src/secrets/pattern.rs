@@ -1,5 +1,6 @@
 //! [`LazyRegex`]: a regular expression that is compiled when it is first needed. Most rules never are.
 
+use crate::rules::syntax::COMPILED_BYTES_MAX;
 use regex_automata::meta::{BuildError, Cache, Config, Regex};
 use regex_automata::nfa::thompson::WhichCaptures;
 use regex_automata::util::primitives::NonMaxUsize;
@@ -7,9 +8,6 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input};
 use std::ops::Range;
 use std::sync::OnceLock;
-
-/// What a compiled expression may take. A rule of ordinary size takes a hundredth of it.
-const SIZE_LIMIT: usize = 16 << 20;
 
 /// What a worker's cache of an expression may take: windows are small, and there are many expressions.
 const CACHE_BYTES: usize = 256 << 10;
@@ -122,7 +120,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, Box<BuildError>> {
     Regex::builder()
         .configure(
             Config::new()
-                .nfa_size_limit(Some(SIZE_LIMIT))
+                .nfa_size_limit(Some(COMPILED_BYTES_MAX))
                 .hybrid_cache_capacity(CACHE_BYTES)
                 .utf8_empty(false)
                 .which_captures(WhichCaptures::All),

@@ -5,9 +5,7 @@ use super::literal::Literal;
 use super::prefilter::Sought;
 use crate::decode::EscapeKind;
 use crate::hand::Trigger;
-use crate::rules::{HandKind, KEYWORD_BYTES_MIN, Pattern, Rule};
-use regex_syntax::ParserBuilder;
-use regex_syntax::hir::Hir;
+use crate::rules::{HandKind, KEYWORD_BYTES_MIN, Pattern, Rule, syntax};
 use std::collections::HashMap;
 
 /// What is done where a literal stands.
@@ -168,13 +166,13 @@ impl Expression {
     fn of(rule: &Rule) -> Self {
         let unknown = Self { anchors: None, longest: usize::MAX, always_has_run: false };
         match &rule.pattern {
-            Pattern::Regex(pattern) => parse(pattern).map_or(unknown, |hir| Self {
+            Pattern::Regex(pattern) => syntax::parse(pattern).map_or(unknown, |hir| Self {
                 anchors: anchors_of(&hir),
                 longest: hir.properties().maximum_len().unwrap_or(usize::MAX),
                 always_has_run: false,
             }),
             Pattern::Assignment(pattern) => {
-                let always_has_run = parse(pattern).is_some_and(|hir| always_has_run(&hir));
+                let always_has_run = syntax::parse(pattern).is_ok_and(|hir| always_has_run(&hir));
                 Self { always_has_run, ..unknown }
             }
             Pattern::Hand(_) | Pattern::Path => unknown,
@@ -200,11 +198,6 @@ fn understand(rules: &[Rule]) -> Vec<Expression> {
         expressions.extend(rest.unwrap_or_else(|| understand(there)));
         expressions
     })
-}
-
-/// With the syntax with which expressions are compiled; `None` if it is none.
-fn parse(pattern: &str) -> Option<Hir> {
-    ParserBuilder::new().utf8(false).unicode(false).build().parse(pattern).ok()
 }
 
 /// A rule's keywords; those that are too short to look for are everywhere, and then none of them helps.

@@ -15,6 +15,7 @@ mod text;
 use super::model::{HandKind, Pattern, RegexTarget, Rule};
 use super::syntax;
 use crate::checksum::Checksum;
+use crate::noise::shannon_entropy;
 use heist::XorShift64;
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
@@ -229,17 +230,6 @@ impl Sampler {
         };
         Some(span.range())
     }
-}
-
-/// Bits per byte.
-fn shannon_entropy(bytes: &[u8]) -> f64 {
-    let mut counts = [0u32; 256];
-    for &byte in bytes {
-        counts[usize::from(byte)] += 1;
-    }
-    let length = bytes.len() as f64;
-    let shares = counts.iter().filter(|&&count| count > 0).map(|&count| f64::from(count) / length);
-    -shares.map(|share| share * share.log2()).sum::<f64>()
 }
 
 #[cfg(test)]

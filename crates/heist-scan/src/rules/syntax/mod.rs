@@ -59,8 +59,8 @@ pub fn parse(pattern: &str) -> Result<Hir, SyntaxError> {
     parser.parse(pattern).map_err(|error| SyntaxError(one_line(&error)))
 }
 
-/// How large an expression may become when it is compiled, in bytes.
-const COMPILED_BYTES_MAX: usize = 16 << 20;
+/// How large an expression may become when it is compiled, in bytes. A rule of ordinary size takes a hundredth of it.
+pub(crate) const COMPILED_BYTES_MAX: usize = 16 << 20;
 
 /// Compiles what [`parse`] has parsed.
 ///

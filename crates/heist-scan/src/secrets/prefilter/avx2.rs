@@ -296,7 +296,7 @@ impl Waiting {
     }
 }
 
-/// Follows runs over steps: for each position, whether it and the 1, 3, 7 or 11 before it are letters or digits.
+/// Follows runs over steps: for each position, whether it, or it and the 1, 3 or 11 before it, are letters or digits.
 #[derive(Debug, Default)]
 struct Runs {
     of_1: u64,

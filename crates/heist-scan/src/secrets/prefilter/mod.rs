@@ -1,9 +1,10 @@
 //! The prefilter: one sweep over a text that says where any rule could match.
 //!
 //! It looks for two things: the literals of rules (see [`anchors`](super::anchors)), and runs of letters and digits
-//! that a generic secret or an encoded text could begin with. Three implementations find exactly the same: [`Naive`]
-//! compares every literal at every position and is there to be right; [`Scalar`] looks up four bytes in a table;
-//! [`Avx2`] classifies 64 positions at a time and asks the table only about those that are left.
+//! that a generic secret or an encoded text could begin with. [`Naive`] compares every literal at every position and
+//! is there to be right. [`Scalar`] looks up four bytes in a table; [`Avx2`] classifies 64 positions at a time and
+//! asks the table only about those that are left. These two find exactly the same: what [`Naive`] finds, but for
+//! literals that no rule matches where they stand (see [`Sought`]).
 //!
 //! Invariant: what is found depends on the text around it alone, not on where the sweep begins or ends.
 
@@ -403,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn the_texts_of_the_property_test_have_something_to_find() {
+    fn all_kinds_of_candidates_are_found() {
         let text = b"x aab deadbeef0123456789 :// -----BEGIN yy";
         let found = sweep(PrefilterKind::Auto, text, &[]);
         assert!(found.anchors.len() >= 3 && found.runs == [6], "{found:?}");
