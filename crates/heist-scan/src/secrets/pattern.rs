@@ -68,8 +68,6 @@ impl LazyRegex {
             &mut **kept.get_or_insert_with(|| Box::new(Searcher::new(regex)));
         let anchored = if anchored { Anchored::Yes } else { Anchored::No };
         let input = Input::new(text).span(span).anchored(anchored);
-        // Mostly there is none, and that is known soonest without groups.
-        regex.search_half_with(cache, &input.clone().earliest(true))?;
         regex.search_slots_with(cache, &input, slots)?;
         let group_at = |place: usize| {
             let (start, end) = (slots.get(2 * place)?, slots.get(2 * place + 1)?);
