@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `anchors`, `literal`, `frequency` | which literals must be there for a rule to match, the rarest of them |
 //! | `boundary` | where a word begins |
+//! | `expression`, `prepared.txt` | what is known of a rule's expression before it is compiled |
 //! | `plan` | what is done where a literal stands |
 //! | `prefilter/` | one sweep that finds all literals and all runs of letters and digits |
 //! | `examine` | the rules on the windows around what the sweep found |
@@ -18,6 +19,7 @@ mod anchors;
 mod boundary;
 mod encoded;
 mod examine;
+mod expression;
 mod frequency;
 mod literal;
 mod pattern;

@@ -1,11 +1,12 @@
 //! [`Plan`]: for each literal, which rules are looked for where it stands.
 
-use super::anchors::{Anchor, Anchors, LITERAL_BYTES_MIN, always_has_run, anchors_of};
+use super::anchors::{Anchor, LITERAL_BYTES_MIN};
+use super::expression::{Expression, expressions_of};
 use super::literal::Literal;
 use super::prefilter::Sought;
 use crate::decode::EscapeKind;
 use crate::hand::Trigger;
-use crate::rules::{HandKind, KEYWORD_BYTES_MIN, Pattern, Rule, syntax};
+use crate::rules::{HandKind, KEYWORD_BYTES_MIN, Pattern, Rule};
 use std::collections::HashMap;
 
 /// What is done where a literal stands.
@@ -55,7 +56,7 @@ impl Plan {
     pub(crate) fn new(rules: &[Rule], decode: bool) -> Self {
         let mut plan = Self::default();
         let mut known = HashMap::new();
-        for (index, (rule, expression)) in rules.iter().zip(understand(rules)).enumerate() {
+        for (index, (rule, expression)) in rules.iter().zip(expressions_of(rules)).enumerate() {
             plan.longest.push(rule.max_length);
             plan.add_rule(index as u32, rule, expression, &mut known);
         }
@@ -152,52 +153,6 @@ impl Plan {
             self.uses[number].push(place);
         }
     }
-}
-
-/// What is known of a rule's expression.
-#[derive(Debug)]
-struct Expression {
-    anchors: Option<Anchors>,
-    longest: usize,
-    always_has_run: bool,
-}
-
-impl Expression {
-    fn of(rule: &Rule) -> Self {
-        let unknown = Self { anchors: None, longest: usize::MAX, always_has_run: false };
-        match &rule.pattern {
-            Pattern::Regex(pattern) => syntax::parse(pattern).map_or(unknown, |hir| Self {
-                anchors: anchors_of(&hir),
-                longest: hir.properties().maximum_len().unwrap_or(usize::MAX),
-                always_has_run: false,
-            }),
-            Pattern::Assignment(pattern) => {
-                let always_has_run = syntax::parse(pattern).is_ok_and(|hir| always_has_run(&hir));
-                Self { always_has_run, ..unknown }
-            }
-            Pattern::Hand(_) | Pattern::Path => unknown,
-        }
-    }
-}
-
-/// Fewer rules than that are not worth a thread.
-const RULES_PER_THREAD: usize = 64;
-
-/// Reads the expressions of all rules: most of the time that a start takes, so on two threads.
-fn understand(rules: &[Rule]) -> Vec<Expression> {
-    let understand = |rules: &[Rule]| rules.iter().map(Expression::of).collect::<Vec<_>>();
-    if rules.len() < 2 * RULES_PER_THREAD {
-        return understand(rules);
-    }
-    let (here, there) = rules.split_at(rules.len() / 2);
-    std::thread::scope(|scope| {
-        // If the system refuses a thread, there is still this one.
-        let there_too = std::thread::Builder::new().spawn_scoped(scope, || understand(there));
-        let mut expressions = understand(here);
-        let rest = there_too.ok().and_then(|thread| thread.join().ok());
-        expressions.extend(rest.unwrap_or_else(|| understand(there)));
-        expressions
-    })
 }
 
 /// A rule's keywords; those that are too short to look for are everywhere, and then none of them helps.
