@@ -1,9 +1,9 @@
 //! [`Expression`]: what is known of a rule's expression before it is compiled.
 //!
-//! Most of the time that a start takes would go into parsing the expressions of the built-in rules. So what comes of that
-//! is written down beforehand, in `prepared.txt`: a line for each expression, which begins with a hash of it. An
-//! expression whose hash is not there, of a user's rule or of one that was changed, is parsed. A test compares every line
-//! with what parsing says, and writes the file anew if it is asked to.
+//! Most of the time that a start takes would go into parsing the expressions of the built-in rules. So what comes of
+//! that is written down beforehand, in `prepared.txt`: a line for each expression, which begins with a hash of it. An
+//! expression whose hash is not there, of a user's rule or of one that was changed, is parsed. A test compares every
+//! line with what parsing says, and writes the file anew if it is asked to.
 
 use super::anchors::{Anchor, Anchors, always_has_run, anchors_of};
 use super::literal::{Literal, LiteralByte};
