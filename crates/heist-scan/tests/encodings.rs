@@ -1,0 +1,74 @@
+//! What is encoded is found wherever it stands in an object, and however that is cut.
+
+mod support;
+
+use heist_scan::{
+    DetectorOptions, Encoding, Finding, ReaderSource, RuleSet, ScanConfig, ScanProgress,
+    SecretDetector, Sink, parallel_scan_dir, scan_local_with_progress,
+};
+use std::sync::Arc;
+use support::Log;
+
+/// With a rule for tokens of nobody's, beside the built-in ones.
+fn detector() -> Arc<SecretDetector> {
+    let mut rules = RuleSet::builtin();
+    let text = "[[rules]]\nid = \"tokx\"\nregex = '\\btokx_[0-9a-z]{24}\\b'\n";
+    rules.rules.extend(RuleSet::parse(text, "users.toml").unwrap().rules.rules);
+    Arc::new(SecretDetector::new(rules, DetectorOptions::default()))
+}
+
+fn token() -> String {
+    format!("tokx_{}", "7h2kq9v4x1m8c3z6b5n0w2pd")
+}
+
+fn utf16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    text.encode_utf16().flat_map(to_bytes).collect()
+}
+
+/// What is found of these rules in an object, which is the same in chunks, ranges and streams of all kinds.
+fn found(detector: &Arc<SecretDetector>, rules: &[&str], bytes: &[u8]) -> Vec<Finding> {
+    let tree = tempfile::tempdir().unwrap();
+    let path = tree.path().join("object");
+    std::fs::write(&path, bytes).unwrap();
+    let of = |log: &Log| -> Vec<Finding> {
+        let findings = log.findings.lock().unwrap();
+        let wanted = |finding: &&Finding| rules.contains(&&*finding.rule);
+        findings.values().flatten().filter(wanted).cloned().collect()
+    };
+    let whole = ScanConfig::new().workers(Some(1)).chunk_size(1 << 20).range_size(u64::MAX);
+    let configs = [
+        whole.clone(),
+        whole.clone().chunk_size(3001),
+        whole.clone().chunk_size(1000).range_size(4001).workers(Some(3)),
+        whole.chunk_size(64 << 10).range_size(12_000).workers(Some(2)),
+    ];
+    let mut expected = None;
+    for config in configs {
+        let progress = ScanProgress::new();
+        let (files, streams) = (Arc::new(Log::default()), Arc::new(Log::default()));
+        let sink = Arc::clone(&files) as Arc<dyn Sink>;
+        let roots = [tree.path().to_path_buf()];
+        parallel_scan_dir(&roots, Arc::clone(detector), sink, &config, &progress).unwrap();
+        let source = ReaderSource::new(&path, std::io::Cursor::new(bytes.to_vec()));
+        let sink = Arc::clone(&streams) as Arc<dyn Sink>;
+        scan_local_with_progress(Arc::clone(detector), source, sink, &config, &progress).unwrap();
+        let expected = expected.get_or_insert_with(|| of(&files));
+        assert_eq!(&of(&files), expected, "{config:?}");
+        assert_eq!(&of(&streams), expected, "{config:?}");
+    }
+    expected.unwrap()
+}
+
+fn tokens(bytes: &[u8]) -> Vec<(u64, Encoding)> {
+    let found = found(&detector(), &["tokx"], bytes);
+    found.iter().map(|finding| (finding.offset.start, finding.encoding)).collect()
+}
+
+/// A character one of whose bytes is zero, and in UTF-16 not the one that mostly is.
+#[test]
+fn utf16_without_a_mark_may_have_any_character() {
+    let text = format!("{}\u{3000}and a {}\n", "one line of text\n".repeat(20), token());
+    let at = text.chars().position(|one| one == '\u{3000}').unwrap() as u64 + 7;
+    assert_eq!(tokens(&utf16(&text, u16::to_le_bytes)), [(2 * at, Encoding::Utf16Le)]);
+    assert_eq!(tokens(&utf16(&text, u16::to_be_bytes)), [(2 * at, Encoding::Utf16Be)]);
+}
