@@ -72,3 +72,20 @@ fn utf16_without_a_mark_may_have_any_character() {
     assert_eq!(tokens(&utf16(&text, u16::to_le_bytes)), [(2 * at, Encoding::Utf16Le)]);
     assert_eq!(tokens(&utf16(&text, u16::to_be_bytes)), [(2 * at, Encoding::Utf16Be)]);
 }
+
+/// Nothing but the mark says so: most characters are no ASCII.
+#[test]
+fn a_mark_holds_for_the_whole_object() {
+    let words = "всё что угодно ".repeat(400);
+    let text = format!("\u{feff}{words}\nключ {}\n{words}\n{words} {}", token(), token());
+    let at = |token: &str| 2 * text[..text.find(token).unwrap()].chars().count() as u64;
+    let last = 2 * (text.chars().count() - token().len()) as u64;
+    for (to_bytes, encoding) in [
+        (u16::to_le_bytes as fn(u16) -> [u8; 2], Encoding::Utf16Le),
+        (u16::to_be_bytes, Encoding::Utf16Be),
+    ] {
+        let expected = [(at(&token()), encoding), (last, encoding)];
+        assert!(expected[0].0 > 12_000);
+        assert_eq!(tokens(&utf16(&text, to_bytes)), expected);
+    }
+}

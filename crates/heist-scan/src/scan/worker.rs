@@ -354,6 +354,7 @@ impl<D: Detector> Worker<D> {
             owned: at(owned.start)..at(owned.end),
             offset,
             is_end: self.window.is_ended(),
+            encoding: cursor.newline.encoding(),
             path: below,
         };
         let detector = &self.shared.detector;

@@ -117,11 +117,20 @@ impl Decoder<'_, '_> {
     fn look_at_utf16(&mut self, at: usize, decoded: &mut Decoded, inner: &mut Examiner) {
         let text = self.chunk.bytes;
         let cell = &text[at..(at + DECODE_STRIDE).min(text.len())];
-        let has_mark = matches!(cell, [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..]);
-        if !has_mark && memchr::memchr(0, &cell[..cell.len().min(UTF16_SAMPLE)]).is_none() {
-            return;
-        }
-        let Some(encoding) = utf16_guess(cell) else { return };
+        let encoding = match self.chunk.encoding {
+            // Also where nothing but the object's beginning says so.
+            utf16 @ (Encoding::Utf16Le | Encoding::Utf16Be) => utf16,
+            _ => {
+                // Something else, with UTF-16 in it.
+                let has_mark = matches!(cell, [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..]);
+                let sample = &cell[..cell.len().min(UTF16_SAMPLE)];
+                if !has_mark && memchr::memchr(0, sample).is_none() {
+                    return;
+                }
+                let Some(guess) = utf16_guess(cell) else { return };
+                guess
+            }
+        };
         let from = at - at.min(UTF16_BEFORE);
         let to = (at + DECODE_STRIDE + UTF16_AFTER).min(text.len());
         utf16(&text[from..to], encoding, decoded);
