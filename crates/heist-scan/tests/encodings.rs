@@ -2,9 +2,11 @@
 
 mod support;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use heist_scan::{
-    DetectorOptions, Encoding, Finding, ReaderSource, RuleSet, ScanConfig, ScanProgress,
-    SecretDetector, Sink, parallel_scan_dir, scan_local_with_progress,
+    Confidence, DetectorOptions, Encoding, Finding, ReaderSource, RuleSet, ScanConfig,
+    ScanProgress, SecretDetector, Sink, parallel_scan_dir, scan_local_with_progress,
 };
 use std::sync::Arc;
 use support::Log;
@@ -87,5 +89,47 @@ fn a_mark_holds_for_the_whole_object() {
         let expected = [(at(&token()), encoding), (last, encoding)];
         assert!(expected[0].0 > 12_000);
         assert_eq!(tokens(&utf16(&text, to_bytes)), expected);
+    }
+}
+
+/// The bytes of a number of so many bits.
+fn number(bits: usize) -> Vec<u8> {
+    let mut bytes = vec![0];
+    bytes.extend((0..bits / 8).map(|at| (at * 151 + 129) as u8));
+    element(2, &bytes)
+}
+
+fn element(tag: u8, content: &[u8]) -> Vec<u8> {
+    let [.., high, low] = (content.len() as u32).to_be_bytes();
+    [&[tag, 0x82, high, low], content].concat()
+}
+
+/// A private key in PEM whose numbers are of the right sizes and of no use.
+fn rsa(bits: usize) -> String {
+    let mut numbers = vec![2, 1, 0];
+    numbers.extend(number(bits));
+    numbers.extend([2, 3, 1, 0, 1]);
+    numbers.extend(number(bits));
+    for _ in 0..5 {
+        numbers.extend(number(bits / 2));
+    }
+    let digits = BASE64_STANDARD.encode(element(0x30, &numbers));
+    let lines: Vec<&str> =
+        digits.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
+    let heading = "RSA PRIVATE KEY-----";
+    format!("-----BEGIN {heading}\n{}\n-----END {heading}\n", lines.join("\n"))
+}
+
+#[test]
+fn a_long_key_in_utf16_is_seen_to_its_end() {
+    let detector = detector();
+    let key = rsa(8192);
+    for before in [0, 3000, 4000, 4090, 9000] {
+        let text = format!("\u{feff}{}\n{key}", "x ".repeat(before / 2));
+        let found = found(&detector, &["private-key"], &utf16(&text, u16::to_le_bytes));
+        let described: Vec<_> =
+            found.iter().map(|found| (found.confidence, &*found.reason)).collect();
+        let expected = (Confidence::Certain, "parsed: RSA 8192 bits, not encrypted");
+        assert_eq!(described, [expected], "after {before} characters");
     }
 }

@@ -12,19 +12,21 @@ use crate::decode::{
     DECODE_STRIDE, Decoded, EscapeKind, base64_at, base64_starts, escape_starts, hex_at,
     hex_starts, json_escaped_at, url_escaped_at, utf16, utf16_guess,
 };
-use crate::detector::{Match, RuleIndex};
+use crate::detector::{Match, Overlap, RuleIndex};
 use crate::encoding::Encoding;
 use std::ops::Range;
 
 /// How far back from a run of letters and digits the encoded text may begin.
 const BACK: usize = 32;
 
-/// What is decoded of UTF-16 before and after a cell of the object's grid.
-pub(crate) const UTF16_BEFORE: usize = 4 * 1024;
-pub(crate) const UTF16_AFTER: usize = 8 * 1024;
-
 /// If none of a cell's first bytes is zero, it is no UTF-16.
 const UTF16_SAMPLE: usize = 32;
+
+/// How far a detector looks that looks so far in text of one byte for each character: in UTF-16 twice as far, from each
+/// position of a cell of the object's grid.
+pub(crate) fn with_utf16(plain: Overlap) -> Overlap {
+    Overlap { before: 2 * plain.before, after: DECODE_STRIDE + 2 * plain.after }
+}
 
 /// Adds the matches in encoded text. `scratch.examiner.candidates` are those of the chunk itself.
 pub(crate) fn scan_encoded(
@@ -76,6 +78,14 @@ fn cells(chunk: &Chunk<'_>) -> impl Iterator<Item = usize> + use<> {
     let stride = DECODE_STRIDE as u64;
     let first = (chunk.offset + chunk.owned.start as u64).next_multiple_of(stride) - chunk.offset;
     (first as usize..chunk.owned.end).step_by(DECODE_STRIDE)
+}
+
+/// Which part of an object in UTF-16 was decoded.
+struct Piece {
+    /// The decoded positions that are to be looked at.
+    owned: Range<usize>,
+    begins_object: bool,
+    ends_object: bool,
 }
 
 struct Decoder<'a, 'b> {
@@ -131,28 +141,38 @@ impl Decoder<'_, '_> {
                 guess
             }
         };
-        let from = at - at.min(UTF16_BEFORE);
-        let to = (at + DECODE_STRIDE + UTF16_AFTER).min(text.len());
+        // As much as every chunk has that owns the cell's beginning, see `with_utf16`.
+        let overlap = self.detector.overlap;
+        let from = at - at.min(overlap.before);
+        let to = (at + overlap.after).min(text.len());
         utf16(&text[from..to], encoding, decoded);
         let owned = (at - from) / 2..(at + cell.len() - from).div_ceil(2).min(decoded.bytes.len());
-        self.look(encoding, decoded, from, Some(owned), inner);
+        let piece = Piece {
+            owned,
+            begins_object: self.chunk.offset == 0 && from == 0,
+            ends_object: self.chunk.is_end && to == text.len(),
+        };
+        self.look(encoding, decoded, from, Some(piece), inner);
     }
 
-    /// Looks at what was decoded; its positions in the source are counted from `from`.
+    /// Looks at what was decoded; its positions in the source are counted from `from`. What is no piece of the object
+    /// is a text of its own.
     fn look(
         &mut self,
         encoding: Encoding,
         decoded: &Decoded,
         from: usize,
-        owned: Option<Range<usize>>,
+        piece: Option<Piece>,
         inner: &mut Examiner,
     ) {
-        let is_disguise = owned.is_none();
+        let is_disguise = piece.is_none();
+        let all = 0..decoded.bytes.len();
+        let piece = piece.unwrap_or(Piece { owned: all, begins_object: true, ends_object: true });
         let text = Text {
             bytes: &decoded.bytes,
-            owned: owned.unwrap_or(0..decoded.bytes.len()),
-            begins_object: true,
-            ends_object: true,
+            owned: piece.owned,
+            begins_object: piece.begins_object,
+            ends_object: piece.ends_object,
             // Units of UTF-16 are counted from the object's beginning, so that cells and blocks fit together.
             offset: if is_disguise { 0 } else { (self.chunk.offset + from as u64) / 2 },
             path: self.chunk.path,
