@@ -9,6 +9,7 @@ use heist_scan::{
     ScanProgress, SecretDetector, Sink, parallel_scan_dir, scan_local_with_progress,
 };
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use support::Log;
 
 /// With a rule for tokens of nobody's, beside the built-in ones.
@@ -131,5 +132,53 @@ fn a_long_key_in_utf16_is_seen_to_its_end() {
             found.iter().map(|found| (found.confidence, &*found.reason)).collect();
         let expected = (Confidence::Certain, "parsed: RSA 8192 bits, not encrypted");
         assert_eq!(described, [expected], "after {before} characters");
+    }
+}
+
+/// In the first digits, a sign comes again and again: `YWI/YWI/`.
+#[test]
+fn base64_is_decoded_from_its_beginning() {
+    let decoded = |text: &str| -> Vec<u64> {
+        let found = tokens(text.as_bytes());
+        found.iter().inspect(|found| assert_eq!(found.1, Encoding::Base64)).map(|at| at.0).collect()
+    };
+    for count in [2, 9, 11, 40, 200] {
+        let digits = BASE64_STANDARD.encode(format!("{} {}", "ab?".repeat(count), token()));
+        assert_eq!(decoded(&format!("data: {digits}\n")).len(), 1, "{count}");
+        let lines: Vec<&str> =
+            digits.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
+        assert_eq!(decoded(&format!("data:\n  {}\n", lines.join("\n  "))).len(), 1, "{count}");
+    }
+    // What is before a cell of the object's grid that begins in a line break.
+    for shift in 0..8 {
+        let text = format!("{} {}", "ab?".repeat(47), token());
+        let digits = BASE64_STANDARD.encode(text);
+        let (first, rest) = digits.split_at(64);
+        let text = format!("{}{first}\r\n    {rest}\n", " ".repeat(8192 - 66 - shift));
+        assert_eq!(decoded(&text).len(), 1, "{shift}");
+    }
+}
+
+#[test]
+fn hexadecimal_digits_after_a_sign_are_decoded() {
+    let digits: String = token().bytes().map(|byte| format!("{byte:02x}")).collect();
+    for before in ["", "a/", "some-longer-name-of-many-words_and-signs/in/a/path/"] {
+        let found = tokens(format!("see {before}{digits}\n").as_bytes());
+        assert_eq!(found, [(4 + before.len() as u64, Encoding::Hex)], "{before}");
+    }
+}
+
+#[test]
+fn long_lines_of_base64_take_no_longer_than_others() {
+    let detector = detector();
+    // No long run, one in each group, and one whose beginning is looked for again and again.
+    for group in ["YWI/", "YWI1YWI1YWI1/", "aaaaaaaaaaa1_"] {
+        let text = group.repeat((1 << 20) / group.len());
+        let begin = Instant::now();
+        let source = ReaderSource::new("line", std::io::Cursor::new(text.into_bytes()));
+        let (config, progress) = (ScanConfig::new().workers(Some(1)), ScanProgress::new());
+        let sink = Arc::new(Log::default());
+        scan_local_with_progress(Arc::clone(&detector), source, sink, &config, &progress).unwrap();
+        assert!(begin.elapsed() < Duration::from_secs(10), "{group}: {:?}", begin.elapsed());
     }
 }

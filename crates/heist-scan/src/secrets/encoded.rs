@@ -9,15 +9,12 @@ use super::rule::Found;
 use super::{Scratch, SecretDetector};
 use crate::chunk::Chunk;
 use crate::decode::{
-    DECODE_STRIDE, Decoded, EscapeKind, base64_at, base64_starts, escape_starts, hex_at,
-    hex_starts, json_escaped_at, url_escaped_at, utf16, utf16_guess,
+    Base64Begins, DECODE_STRIDE, Decoded, EscapeKind, after_break, base64_at, base64_starts,
+    escape_starts, hex_at, hex_starts, json_escaped_at, url_escaped_at, utf16, utf16_guess,
 };
 use crate::detector::{Match, Overlap, RuleIndex};
 use crate::encoding::Encoding;
 use std::ops::Range;
-
-/// How far back from a run of letters and digits the encoded text may begin.
-const BACK: usize = 32;
 
 /// If none of a cell's first bytes is zero, it is no UTF-16.
 const UTF16_SAMPLE: usize = 32;
@@ -37,18 +34,21 @@ pub(crate) fn scan_encoded(
 ) {
     let mut decoder = Decoder { detector, chunk, matches };
     let Scratch { examiner, inner, decoded } = scratch;
-    let mut last = None;
+    let (mut begins, mut last) = (Base64Begins::default(), None);
     for &run in &examiner.candidates.runs {
-        let start = encoded_start(chunk.bytes, run);
-        if last == Some(start) {
-            continue;
+        // Base64 has signs among its digits: it may begin long before its first run of letters and digits.
+        let begin = begins.of(chunk.bytes, run);
+        if let Some(begin) = begin.filter(|_| begin != last) {
+            decoder.look_at_run(begin, decoded, inner);
+            last = Some(begin);
         }
-        last = Some(start);
-        decoder.look_at_run(start, decoded, inner);
+        if begin != Some(run) {
+            decoder.look_at_hex(run, decoded, inner);
+        }
     }
     // Encoded text that goes on and on is decoded in pieces, which begin where the object's cells do.
     for at in cells(chunk) {
-        decoder.look_at_run(at, decoded, inner);
+        decoder.look_at_run(after_break(chunk.bytes, at), decoded, inner);
         decoder.look_at_utf16(at, decoded, inner);
     }
     for hit in &examiner.candidates.anchors {
@@ -61,16 +61,6 @@ pub(crate) fn scan_encoded(
             decoder.look_at_escape(hit.at, kind, decoded, inner);
         }
     }
-}
-
-/// Where the base64 text begins that a run belongs to.
-fn encoded_start(text: &[u8], run: usize) -> usize {
-    let is_digit =
-        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
-    let before = &text[run.saturating_sub(BACK)..run];
-    let back = before.iter().rev().take_while(|byte| is_digit(byte)).count();
-    // Further back than that, another run was there first.
-    if back == BACK { run } else { run - back }
 }
 
 /// The owned positions at which a cell of the object's grid begins.
@@ -97,11 +87,20 @@ struct Decoder<'a, 'b> {
 impl Decoder<'_, '_> {
     fn look_at_run(&mut self, at: usize, decoded: &mut Decoded, inner: &mut Examiner) {
         let (text, offset) = (self.chunk.bytes, self.chunk.offset);
-        if hex_starts(text, at, offset) && hex_at(text, at, decoded) {
-            self.look(Encoding::Hex, decoded, 0, None, inner);
-        } else if base64_starts(text, at, offset) && base64_at(text, at, decoded) {
+        let is_hex = self.look_at_hex(at, decoded, inner);
+        if !is_hex && base64_starts(text, at, offset) && base64_at(text, at, decoded) {
             self.look(Encoding::Base64, decoded, 0, None, inner);
         }
+    }
+
+    /// Whether there is something in hexadecimal digits.
+    fn look_at_hex(&mut self, at: usize, decoded: &mut Decoded, inner: &mut Examiner) -> bool {
+        let (text, offset) = (self.chunk.bytes, self.chunk.offset);
+        let is_hex = hex_starts(text, at, offset) && hex_at(text, at, decoded);
+        if is_hex {
+            self.look(Encoding::Hex, decoded, 0, None, inner);
+        }
+        is_hex
     }
 
     fn look_at_escape(
