@@ -9,7 +9,7 @@ use crate::scan::rules::{load, load_file};
 use crate::units::grouped;
 use clap::{Subcommand, ValueEnum};
 use heist_scan::rules::{Pattern, Rule, RuleSet, check_examples, check_rules};
-use heist_scan::{Chunk, Detector as _, DetectorOptions, Match, SecretDetector};
+use heist_scan::{Chunk, Detector as _, DetectorOptions, Encoding, Match, SecretDetector};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -211,6 +211,7 @@ fn test(
             owned: 0..text.len(),
             offset: 0,
             is_end: true,
+            encoding: Encoding::Plain,
             // Of no kind that is looked at otherwise, as tests are.
             path: Path::new("src/settings"),
         };

@@ -1,5 +1,6 @@
 //! What a detector finds in an object that is cut into chunks, and what holds for each match.
 
+use heist_scan::decode::utf16_guess;
 use heist_scan::{Chunk, Detector, Encoding, Match, SecretDetector};
 use std::path::Path;
 
@@ -22,6 +23,7 @@ pub(crate) fn matches_with_cuts(
             owned: from - begin..to - begin,
             offset: begin as u64,
             is_end: end == object.len(),
+            encoding: utf16_guess(object).unwrap_or_default(),
             path,
         };
         detector.scan(&chunk, &mut scratch, &mut matches);

@@ -6,6 +6,7 @@ use heist::XorShift64;
 use heist_fuzz::corpus::{self, Seed};
 use heist_fuzz::mutation::mutate;
 use heist_fuzz::{TARGETS, Target, run, seeds};
+use heist_scan::decode::utf16_guess;
 use heist_scan::{Chunk, Detector, DetectorOptions, RuleSet, SecretDetector};
 use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
@@ -114,7 +115,14 @@ fn what_is_no_target_is_not_run() {
 
 fn count_found(detector: &SecretDetector, text: &[u8]) -> usize {
     let path = Path::new("a.txt");
-    let chunk = Chunk { bytes: text, owned: 0..text.len(), offset: 0, is_end: true, path };
+    let chunk = Chunk {
+        bytes: text,
+        owned: 0..text.len(),
+        offset: 0,
+        is_end: true,
+        encoding: utf16_guess(text).unwrap_or_default(),
+        path,
+    };
     let mut matches = Vec::new();
     detector.scan(&chunk, &mut detector.scratch(), &mut matches);
     matches.len()

@@ -5,6 +5,7 @@
 //! what begins at a position that the chunk owns, looks no further than its overlap, and so finds the same whatever
 //! the cuts.
 
+use crate::encoding::Encoding;
 use std::ops::Range;
 use std::path::Path;
 
@@ -19,6 +20,10 @@ pub struct Chunk<'a> {
     pub offset: u64,
     /// Whether `bytes` ends where the object ends. (It begins there if `offset` is 0.)
     pub is_end: bool,
+    /// How the object is written, by its first bytes ([`utf16_guess`](crate::decode::utf16_guess)): UTF-16 of either
+    /// order, or [`Encoding::Plain`] for all else. The same for every chunk of an object: what its beginning says holds
+    /// to its end, and most chunks do not have it.
+    pub encoding: Encoding,
     /// Where the object is: what rules about paths look at. In a tree that was given by a relative path, that path and
     /// what is below, without a `.` or `..` at the beginning; by an absolute one, only what is below.
     pub path: &'a Path,

@@ -4,8 +4,9 @@ mod support;
 
 use heist::CancelToken;
 use heist_scan::{
-    Chunk, Detector, FileSource, Finding, Incomplete, Match, Overlap, ReadOnly, RuleIndex,
-    RuleInfo, ScanConfig, ScanProgress, Sink, Stopped, parallel_scan_dir, scan_local_with_progress,
+    Chunk, Detector, FileSource, Finding, Incomplete, Match, Overlap, ReadOnly, ReaderSource,
+    RuleIndex, RuleInfo, ScanConfig, ScanProgress, Sink, Stopped, parallel_scan_dir,
+    scan_local_with_progress,
 };
 use heist_walk::Filter;
 use std::fs;
@@ -317,6 +318,54 @@ fn lines_of_utf_16_are_those_of_its_units() {
         let expected: Vec<_> = (2..502).map(|line| (line, 21, 23)).collect();
         assert_eq!(places, expected);
     }
+}
+
+/// Gives so much of a text, in small pieces, and then an error.
+struct Broken {
+    text: Vec<u8>,
+    given: usize,
+}
+
+impl std::io::Read for Broken {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let rest = &self.text[self.given..];
+        if rest.is_empty() {
+            return Err(std::io::Error::other("a bad sector"));
+        }
+        let count = rest.len().min(into.len()).min(700);
+        into[..count].copy_from_slice(&rest[..count]);
+        self.given += count;
+        Ok(count)
+    }
+}
+
+#[test]
+fn what_was_read_before_an_error_is_scanned() {
+    for size in [0, 20, 5000, 30_000] {
+        for chunk_size in [100, 4096, 1 << 20] {
+            let mut text = vec![b'.'; size];
+            text.extend_from_slice(b" KEY123456789");
+            let expected = text.len() as u64;
+            let source = ReaderSource::new("stream", Broken { text, given: 0 });
+            let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
+            let sink = Arc::clone(&log) as Arc<dyn Sink>;
+            let config = config().chunk_size(chunk_size);
+            let report =
+                scan_local_with_progress(Arc::new(Keys), source, sink, &config, &progress).unwrap();
+            check_report(&report, &log, &progress);
+            assert_eq!(report.findings, 1, "{size} bytes in chunks of {chunk_size}");
+            assert_eq!(report.bytes, expected);
+            assert!(!report.is_complete());
+            let outcome = outcome(&log, Path::new("stream"));
+            assert!(outcome.starts_with("Unreadable") && outcome.contains("bad sector"));
+        }
+    }
+    // There is nothing in it.
+    let source = ReaderSource::new("stream", Broken { text: Vec::new(), given: 0 });
+    let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
+    let sink = Arc::clone(&log) as Arc<dyn Sink>;
+    scan_local_with_progress(Arc::new(Keys), source, sink, &config(), &progress).unwrap();
+    assert!(outcome(&log, Path::new("stream")).starts_with("Unreadable"));
 }
 
 /// The system gives such files a page at a time, and says that they are empty.

@@ -66,6 +66,49 @@ pub fn base64_starts(text: &[u8], at: usize, offset: u64) -> bool {
     }
 }
 
+/// How far back the beginning of a text is looked for. To know that it is one takes a look at the line before.
+const BACK_MAX: usize = DECODE_BEFORE - (WRAPPED_LINE_MIN + INDENTATION_MAX + 2);
+
+/// Where texts of base64 begin, for positions in them that are asked about from the front to the back. Each byte is
+/// looked at once, however many positions of a text are asked about.
+#[derive(Debug, Default)]
+pub(crate) struct Base64Begins {
+    /// The position that was asked about last, and where its text begins.
+    last: Option<(usize, Option<usize>)>,
+}
+
+impl Base64Begins {
+    /// Where the text begins that the digit at `at` belongs to, on this line or on one before. `None` if that is
+    /// further back than a decoder looks. Depends on the text alone, not on what else was asked.
+    pub(crate) fn of(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        let begin = self.search(text, at);
+        self.last = Some((at, begin));
+        begin
+    }
+
+    fn search(&self, text: &[u8], at: usize) -> Option<usize> {
+        let furthest = at.saturating_sub(BACK_MAX);
+        let known = self.last.filter(|&(last, _)| last >= furthest);
+        let stop = known.map_or(furthest, |(last, _)| last);
+        let mut line_end = at;
+        loop {
+            let begin = line_end - digits_behind(text, line_end, line_end - stop);
+            if begin == stop
+                && let Some((_, begin)) = known
+            {
+                return begin.filter(|&begin| begin >= furthest);
+            }
+            let is_cut = begin > 0 && is_digit(text[begin - 1]);
+            match wrapped_line_before(text, begin) {
+                _ if is_cut => return None,
+                None => return Some(begin),
+                Some(end) if end <= stop => return None,
+                Some(end) => line_end = end,
+            }
+        }
+    }
+}
+
 /// Where the line before ends, if it is one of wrapped text that goes on at `at`.
 fn wrapped_line_before(text: &[u8], at: usize) -> Option<usize> {
     let indentation = text[..at]
@@ -78,6 +121,12 @@ fn wrapped_line_before(text: &[u8], at: usize) -> Option<usize> {
     let line = line_break.strip_suffix(b"\r").unwrap_or(line_break);
     let digits = digits_behind(line, line.len(), WRAPPED_LINE_MIN);
     (digits == WRAPPED_LINE_MIN).then_some(line.len())
+}
+
+/// Where the text goes on if a cell of the object's grid begins at `at`: after the line break, if that is in one.
+pub(crate) fn after_break(text: &[u8], at: usize) -> usize {
+    let rest = text[at..].iter().take(INDENTATION_MAX + 2);
+    at + rest.take_while(|byte| matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).count()
 }
 
 /// How long the line break and indentation are after which wrapped text goes on; `None` if none is there.

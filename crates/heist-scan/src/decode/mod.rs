@@ -35,6 +35,7 @@ mod utf16;
 mod tests;
 
 pub use base64::{BASE64_RUN_MIN, base64_at, base64_starts};
+pub(crate) use base64::{Base64Begins, after_break};
 pub use decoded::Decoded;
 pub use escaped::{EscapeKind, escape_starts};
 pub use hex::{HEX_RUN_MIN, hex_at, hex_starts};

@@ -335,3 +335,31 @@ proptest! {
         }
     }
 }
+
+/// Whatever was asked before, and from within a cut.
+#[test]
+fn where_base64_begins_is_the_same_however_it_is_asked() {
+    let line = "YWI/".repeat(16);
+    let text = format!(
+        "{line}\n  {line}\r\n{line}\nshort/line\nabc {} {line}{line}\n{line}x",
+        "a1/".repeat(500)
+    );
+    let text = text.as_bytes();
+    let digits: Vec<usize> = (0..text.len()).filter(|&at| VALID.contains(&text[at])).collect();
+    let alone: Vec<Option<usize>> =
+        digits.iter().map(|&at| Base64Begins::default().of(text, at)).collect();
+    assert_eq!(alone[digits.iter().position(|&at| at == 67).unwrap()], Some(0), "a line before");
+    assert!(alone.contains(&None), "some begin too far back");
+    for step in [1, 7, 100, 400] {
+        let mut begins = Base64Begins::default();
+        for (&at, &expected) in digits.iter().zip(&alone).step_by(step) {
+            assert_eq!(begins.of(text, at), expected, "{at}");
+            assert!(expected.is_none_or(|begin| base64_starts(text, begin, 1)), "{at}");
+            let from = at.saturating_sub(DECODE_BEFORE);
+            let cut = Base64Begins::default().of(&text[from..], at - from);
+            assert_eq!(cut.map(|begin| begin + from), expected, "{at}, cut");
+        }
+    }
+}
+
+const VALID: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_";

@@ -1,6 +1,8 @@
 //! Text that a rule makes and no chance: one character again and again, repeated groups, sequences, keyboard rows.
 //!
-//! Every check is one pass, and none looks at more than it is given.
+//! Most texts take one pass, which is that for sequences. What covers more than half of a text covers its middle, so
+//! the other checks begin there, and go on only as far as something is repeated: at most once for each length of a
+//! group. Nothing is allocated.
 
 /// What is regular about a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,17 +54,24 @@ fn is_one_character(text: &[u8]) -> bool {
     run_around(text, middle, |at| text[at] == byte) * 2 > text.len() && text.len() >= 4
 }
 
-/// Whether more than half of it repeats what stands a few characters before.
+/// Whether more than half of it is a group of characters, again and again.
 fn is_repeated(text: &[u8]) -> bool {
-    // What covers more than half covers the middle, so the search begins there, and mostly ends there, too.
     let middle = text.len() / 2;
     let Some(&byte) = text.get(middle) else { return false };
-    let before = &text[middle - PERIOD_MAX.min(middle)..middle];
-    memchr::memrchr_iter(byte, before).map(|at| before.len() - at).any(|period| {
-        let run = run_around(text, middle, |at| at >= period && text[at] == text[at - period]);
+    let is_most = |run: usize, period: usize| {
         let covered = run + period;
         // The group at least twice and a half, so that a text which is written twice is not yet one.
         covered >= REPEATED_MIN && covered * 2 > text.len() && run * 2 >= period * 3
+    };
+    // What is in the middle stands there a group before, unless that is the first group: then a group after.
+    let before = &text[middle - PERIOD_MAX.min(middle)..middle];
+    let after = &text[middle + 1..text.len().min(middle + 1 + PERIOD_MAX)];
+    memchr::memrchr_iter(byte, before).map(|at| before.len() - at).any(|period| {
+        let repeats = |at: usize| at >= period && text[at] == text[at - period];
+        is_most(run_around(text, middle, repeats), period)
+    }) || memchr::memchr_iter(byte, after).map(|at| at + 1).any(|period| {
+        let is_repeated = |at: usize| text.get(at + period) == Some(&text[at]);
+        is_most(run_around(text, middle, is_repeated), period)
     })
 }
 
@@ -219,6 +228,8 @@ mod tests {
             ("abcabcabcabc", Regularity::Repeated),
             ("sk_k3Qk3Qk3Qk3Qk3Qk3Q", Regularity::Repeated),
             ("deadf00ddeadf00ddeadf00d", Regularity::Repeated),
+            ("deadf00ddeadf00ddeadVq3rT8xLm", Regularity::Repeated),
+            ("Vq3rT8xLmdeadf00ddeadf00ddead", Regularity::Repeated),
             ("0123456789abcdef", Regularity::Sequential),
             ("1234567890", Regularity::Sequential),
             ("1234-5678-9012-3456", Regularity::Sequential),
@@ -236,6 +247,26 @@ mod tests {
             ["", "x", "k3Qz", "9f86d081884c7d65", "Vq3rT8xLm2Zp6KwY", "hunter2", "Summer2023!"]
         {
             assert_eq!(regularity(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    /// Wherever it begins, and just as much as the same text from the back to the front.
+    #[test]
+    fn a_repetition_of_more_than_half_is_seen_wherever_it_is() {
+        let other = b"Vq3rT8xLm2Zp6KwYb4Nc";
+        for period in 3..=PERIOD_MAX {
+            let group = &b"k7Qz9fW2hJ5sD8gT"[..period];
+            let length = (period * 5).div_ceil(2).max(REPEATED_MIN);
+            let repeated: Vec<u8> = group.iter().copied().cycle().take(length).collect();
+            for around in 0..other.len().min(length) {
+                for before in 0..=around {
+                    let parts = [&other[..before], &repeated, &other[before..around]];
+                    let mut text = parts.concat();
+                    assert!(is_repeated(&text), "{}", text.escape_ascii());
+                    text.reverse();
+                    assert!(is_repeated(&text), "{}", text.escape_ascii());
+                }
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 //!   are.
 //! - To move on, the end of the window, which is the beginning of the next one, is copied to the front; what is new is
 //!   read behind it, to the beginning of a page.
+//! - An object that cannot be read any further ends there: what was read before can be owned.
 
 use super::buffer::{AlignedBuffer, PAGE_BYTES};
 use super::probe::PROBE_BYTES;
@@ -151,7 +152,10 @@ impl Window {
                 Ok(0) => self.ended = true,
                 Ok(count) => self.end += count.min(asked),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    self.ended = true;
+                    return Err(error);
+                }
             }
         }
         Ok(())

@@ -23,6 +23,15 @@ impl Newline {
         }
     }
 
+    /// The encoding of an object whose lines end so.
+    pub(crate) fn encoding(self) -> Encoding {
+        match self {
+            Self::Byte => Encoding::Plain,
+            Self::Utf16Le => Encoding::Utf16Le,
+            Self::Utf16Be => Encoding::Utf16Be,
+        }
+    }
+
     /// How many bytes it is.
     pub(crate) fn len(self) -> usize {
         if self == Self::Byte { 1 } else { 2 }

@@ -57,6 +57,16 @@ pub(crate) enum PartEnd {
     Failed(io::Error),
 }
 
+impl PartEnd {
+    /// The end of a part up to where a read failed, if one did.
+    fn unless_failed(self, failure: Option<io::Error>) -> Self {
+        match (self, failure) {
+            (Self::Done | Self::Short, Some(error)) => Self::Failed(error),
+            (end, _) => end,
+        }
+    }
+}
+
 /// A chunk that was scanned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChunkDone {
@@ -122,15 +132,14 @@ impl<D: Detector> Worker<D> {
             worker.window.begin(0);
             // The first read does not need to say where: saves nothing, but works for what cannot seek.
             let mut read = |_: u64, into: &mut [u8]| (&file).read(into);
-            if let Err(error) = worker.window.fill_first(&mut read) {
-                return Some((outcome_of(error), 0));
-            }
-            if let Some(outcome) = worker.refuse(worker.window.end_offset()) {
+            let mut failure = worker.window.fill_first(&mut read).err();
+            let refused = worker.refuse(worker.window.end_offset());
+            if let Some(outcome) = worker.ends_at_once(&mut failure, refused) {
                 return Some((outcome, 0));
             }
             if worker.window.is_ended() {
                 let end = worker.scan_rest(object, below, Part::UNKNOWN, &mut read);
-                return worker.end_of(end);
+                return worker.end_of(end.unless_failed(failure));
             }
             // It is not small: only now it is worth asking how large it is.
             helpers.expect_long_work();
@@ -193,10 +202,9 @@ impl<D: Detector> Worker<D> {
         self.scan_object(path, below, |worker, object| {
             worker.window.begin(0);
             let mut read = |_: u64, into: &mut [u8]| stream.read(into);
-            if let Err(error) = worker.window.fill_first(&mut read) {
-                return Some((outcome_of(error), 0));
-            }
-            if let Some(outcome) = worker.refuse(0) {
+            let mut failure = worker.window.fill_first(&mut read).err();
+            let refused = worker.refuse(0);
+            if let Some(outcome) = worker.ends_at_once(&mut failure, refused) {
                 return Some((outcome, 0));
             }
             let most = worker.shared.config.max_file_size.unwrap_or(u64::MAX);
@@ -206,7 +214,7 @@ impl<D: Detector> Worker<D> {
             let end =
                 worker.scan_rest(object, below, Part { to: most, limit: u64::MAX }, &mut read);
             let is_all = worker.window.is_ended() && worker.window.end_offset() <= most;
-            match worker.end_of(end) {
+            match worker.end_of(end.unless_failed(failure)) {
                 Some((Outcome::Scanned, bytes)) if !is_all => Some((Outcome::TooLarge, bytes)),
                 end => end,
             }
@@ -268,6 +276,19 @@ impl<D: Detector> Worker<D> {
         (!config.binary && is_binary(self.window.bytes())).then_some(Outcome::Binary)
     }
 
+    /// What becomes of an object that is refused, or of which nothing could be read. What was read before a failure is
+    /// scanned.
+    fn ends_at_once(
+        &self,
+        failure: &mut Option<io::Error>,
+        refused: Option<Outcome>,
+    ) -> Option<Outcome> {
+        if refused.is_none() && !self.window.bytes().is_empty() {
+            return None;
+        }
+        failure.take().map(outcome_of).or(refused)
+    }
+
     fn end_of(&self, end: PartEnd) -> End {
         let outcome = match end {
             PartEnd::Done | PartEnd::NotWanted => Outcome::Scanned,
@@ -305,8 +326,8 @@ impl<D: Detector> Worker<D> {
         end
     }
 
-    /// Scans from where the window is to the end of `part`. After each chunk `after_chunk` is told of it, and
-    /// says whether to go on.
+    /// Scans from where the window is to the end of `part`, or up to where it cannot be read any further. After each
+    /// chunk `after_chunk` is told of it, and says whether to go on.
     pub(crate) fn scan_part(
         &mut self,
         below: &Path,
@@ -316,9 +337,8 @@ impl<D: Detector> Worker<D> {
         mut after_chunk: impl FnMut(&mut Self, ChunkDone) -> bool,
     ) -> PartEnd {
         loop {
-            if let Err(error) = self.window.fill(part.limit, read) {
-                return PartEnd::Failed(error);
-            }
+            // After a failure there is one more chunk, which ends the object.
+            let failure = self.window.fill(part.limit, read).err();
             let owned = self.window.next_owned(part.to);
             self.scan_chunk(&owned, below, *cursor);
             let bytes = owned.end - owned.start;
@@ -330,7 +350,8 @@ impl<D: Detector> Worker<D> {
                 self.window.set_owned(owned.end);
                 let known_to = self.window.begin_of(owned.end);
                 after_chunk(self, ChunkDone { bytes, known_to });
-                return if is_short { PartEnd::Short } else { PartEnd::Done };
+                let end = if is_short { PartEnd::Short } else { PartEnd::Done };
+                return end.unless_failed(failure);
             }
             let known_to = self.window.begin_of(owned.end);
             self.window.advance(owned.end, |leaving| cursor.pass(leaving));
@@ -354,6 +375,7 @@ impl<D: Detector> Worker<D> {
             owned: at(owned.start)..at(owned.end),
             offset,
             is_end: self.window.is_ended(),
+            encoding: cursor.newline.encoding(),
             path: below,
         };
         let detector = &self.shared.detector;

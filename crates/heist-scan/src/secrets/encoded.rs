@@ -9,22 +9,21 @@ use super::rule::Found;
 use super::{Scratch, SecretDetector};
 use crate::chunk::Chunk;
 use crate::decode::{
-    DECODE_STRIDE, Decoded, EscapeKind, base64_at, base64_starts, escape_starts, hex_at,
-    hex_starts, json_escaped_at, url_escaped_at, utf16, utf16_guess,
+    Base64Begins, DECODE_STRIDE, Decoded, EscapeKind, after_break, base64_at, base64_starts,
+    escape_starts, hex_at, hex_starts, json_escaped_at, url_escaped_at, utf16, utf16_guess,
 };
-use crate::detector::{Match, RuleIndex};
+use crate::detector::{Match, Overlap, RuleIndex};
 use crate::encoding::Encoding;
 use std::ops::Range;
 
-/// How far back from a run of letters and digits the encoded text may begin.
-const BACK: usize = 32;
-
-/// What is decoded of UTF-16 before and after a cell of the object's grid.
-pub(crate) const UTF16_BEFORE: usize = 4 * 1024;
-pub(crate) const UTF16_AFTER: usize = 8 * 1024;
-
 /// If none of a cell's first bytes is zero, it is no UTF-16.
 const UTF16_SAMPLE: usize = 32;
+
+/// How far a detector looks that looks so far in text of one byte for each character: in UTF-16 twice as far, from each
+/// position of a cell of the object's grid.
+pub(crate) fn with_utf16(plain: Overlap) -> Overlap {
+    Overlap { before: 2 * plain.before, after: DECODE_STRIDE + 2 * plain.after }
+}
 
 /// Adds the matches in encoded text. `scratch.examiner.candidates` are those of the chunk itself.
 pub(crate) fn scan_encoded(
@@ -35,18 +34,21 @@ pub(crate) fn scan_encoded(
 ) {
     let mut decoder = Decoder { detector, chunk, matches };
     let Scratch { examiner, inner, decoded } = scratch;
-    let mut last = None;
+    let (mut begins, mut last) = (Base64Begins::default(), None);
     for &run in &examiner.candidates.runs {
-        let start = encoded_start(chunk.bytes, run);
-        if last == Some(start) {
-            continue;
+        // Base64 has signs among its digits: it may begin long before its first run of letters and digits.
+        let begin = begins.of(chunk.bytes, run);
+        if let Some(begin) = begin.filter(|_| begin != last) {
+            decoder.look_at_run(begin, decoded, inner);
+            last = Some(begin);
         }
-        last = Some(start);
-        decoder.look_at_run(start, decoded, inner);
+        if begin != Some(run) {
+            decoder.look_at_hex(run, decoded, inner);
+        }
     }
     // Encoded text that goes on and on is decoded in pieces, which begin where the object's cells do.
     for at in cells(chunk) {
-        decoder.look_at_run(at, decoded, inner);
+        decoder.look_at_run(after_break(chunk.bytes, at), decoded, inner);
         decoder.look_at_utf16(at, decoded, inner);
     }
     for hit in &examiner.candidates.anchors {
@@ -61,21 +63,19 @@ pub(crate) fn scan_encoded(
     }
 }
 
-/// Where the base64 text begins that a run belongs to.
-fn encoded_start(text: &[u8], run: usize) -> usize {
-    let is_digit =
-        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
-    let before = &text[run.saturating_sub(BACK)..run];
-    let back = before.iter().rev().take_while(|byte| is_digit(byte)).count();
-    // Further back than that, another run was there first.
-    if back == BACK { run } else { run - back }
-}
-
 /// The owned positions at which a cell of the object's grid begins.
 fn cells(chunk: &Chunk<'_>) -> impl Iterator<Item = usize> + use<> {
     let stride = DECODE_STRIDE as u64;
     let first = (chunk.offset + chunk.owned.start as u64).next_multiple_of(stride) - chunk.offset;
     (first as usize..chunk.owned.end).step_by(DECODE_STRIDE)
+}
+
+/// Which part of an object in UTF-16 was decoded.
+struct Piece {
+    /// The decoded positions that are to be looked at.
+    owned: Range<usize>,
+    begins_object: bool,
+    ends_object: bool,
 }
 
 struct Decoder<'a, 'b> {
@@ -87,11 +87,20 @@ struct Decoder<'a, 'b> {
 impl Decoder<'_, '_> {
     fn look_at_run(&mut self, at: usize, decoded: &mut Decoded, inner: &mut Examiner) {
         let (text, offset) = (self.chunk.bytes, self.chunk.offset);
-        if hex_starts(text, at, offset) && hex_at(text, at, decoded) {
-            self.look(Encoding::Hex, decoded, 0, None, inner);
-        } else if base64_starts(text, at, offset) && base64_at(text, at, decoded) {
+        let is_hex = self.look_at_hex(at, decoded, inner);
+        if !is_hex && base64_starts(text, at, offset) && base64_at(text, at, decoded) {
             self.look(Encoding::Base64, decoded, 0, None, inner);
         }
+    }
+
+    /// Whether there is something in hexadecimal digits.
+    fn look_at_hex(&mut self, at: usize, decoded: &mut Decoded, inner: &mut Examiner) -> bool {
+        let (text, offset) = (self.chunk.bytes, self.chunk.offset);
+        let is_hex = hex_starts(text, at, offset) && hex_at(text, at, decoded);
+        if is_hex {
+            self.look(Encoding::Hex, decoded, 0, None, inner);
+        }
+        is_hex
     }
 
     fn look_at_escape(
@@ -117,33 +126,52 @@ impl Decoder<'_, '_> {
     fn look_at_utf16(&mut self, at: usize, decoded: &mut Decoded, inner: &mut Examiner) {
         let text = self.chunk.bytes;
         let cell = &text[at..(at + DECODE_STRIDE).min(text.len())];
-        let has_mark = matches!(cell, [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..]);
-        if !has_mark && memchr::memchr(0, &cell[..cell.len().min(UTF16_SAMPLE)]).is_none() {
-            return;
-        }
-        let Some(encoding) = utf16_guess(cell) else { return };
-        let from = at - at.min(UTF16_BEFORE);
-        let to = (at + DECODE_STRIDE + UTF16_AFTER).min(text.len());
+        let encoding = match self.chunk.encoding {
+            // Also where nothing but the object's beginning says so.
+            utf16 @ (Encoding::Utf16Le | Encoding::Utf16Be) => utf16,
+            _ => {
+                // Something else, with UTF-16 in it.
+                let has_mark = matches!(cell, [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..]);
+                let sample = &cell[..cell.len().min(UTF16_SAMPLE)];
+                if !has_mark && memchr::memchr(0, sample).is_none() {
+                    return;
+                }
+                let Some(guess) = utf16_guess(cell) else { return };
+                guess
+            }
+        };
+        // As much as every chunk has that owns the cell's beginning, see `with_utf16`.
+        let overlap = self.detector.overlap;
+        let from = at - at.min(overlap.before);
+        let to = (at + overlap.after).min(text.len());
         utf16(&text[from..to], encoding, decoded);
         let owned = (at - from) / 2..(at + cell.len() - from).div_ceil(2).min(decoded.bytes.len());
-        self.look(encoding, decoded, from, Some(owned), inner);
+        let piece = Piece {
+            owned,
+            begins_object: self.chunk.offset == 0 && from == 0,
+            ends_object: self.chunk.is_end && to == text.len(),
+        };
+        self.look(encoding, decoded, from, Some(piece), inner);
     }
 
-    /// Looks at what was decoded; its positions in the source are counted from `from`.
+    /// Looks at what was decoded; its positions in the source are counted from `from`. What is no piece of the object
+    /// is a text of its own.
     fn look(
         &mut self,
         encoding: Encoding,
         decoded: &Decoded,
         from: usize,
-        owned: Option<Range<usize>>,
+        piece: Option<Piece>,
         inner: &mut Examiner,
     ) {
-        let is_disguise = owned.is_none();
+        let is_disguise = piece.is_none();
+        let all = 0..decoded.bytes.len();
+        let piece = piece.unwrap_or(Piece { owned: all, begins_object: true, ends_object: true });
         let text = Text {
             bytes: &decoded.bytes,
-            owned: owned.unwrap_or(0..decoded.bytes.len()),
-            begins_object: true,
-            ends_object: true,
+            owned: piece.owned,
+            begins_object: piece.begins_object,
+            ends_object: piece.ends_object,
             // Units of UTF-16 are counted from the object's beginning, so that cells and blocks fit together.
             offset: if is_disguise { 0 } else { (self.chunk.offset + from as u64) / 2 },
             path: self.chunk.path,

@@ -31,14 +31,14 @@ pub use prefilter::PrefilterKind;
 
 use crate::chunk::Chunk;
 use crate::confidence::Confidence;
-use crate::decode::{DECODE_BEFORE, DECODE_REACH, DECODE_STRIDE, Decoded};
+use crate::decode::{DECODE_BEFORE, DECODE_REACH, Decoded};
 use crate::detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 use crate::encoding::Encoding;
 use crate::hand::ASSIGNMENT_REACH;
 use crate::noise::Noise;
 use crate::rules::{Pattern, Rule, RuleSet};
 use allow::{Allow, slashed};
-use encoded::{UTF16_AFTER, UTF16_BEFORE, scan_encoded};
+use encoded::{scan_encoded, with_utf16};
 use examine::{BLOCK_BYTES, Examiner, Text};
 use literal::LITERAL_BYTES_MAX;
 use pattern::LazyRegex;
@@ -185,11 +185,12 @@ fn overlap(rules: &[Rule], plan: &Plan, decode: bool) -> Overlap {
         at_least(0, BLOCK_BYTES + plan.longest[rule as usize]);
     }
     if decode {
-        at_least(UTF16_BEFORE.max(DECODE_BEFORE), DECODE_REACH.max(DECODE_STRIDE + UTF16_AFTER));
+        at_least(DECODE_BEFORE, DECODE_REACH);
     }
     // The line around a match, the byte beyond for `\b`, and a literal that begins with its last byte.
     let more = LINE_REACH + LITERAL_BYTES_MAX + 8;
-    Overlap { before: overlap.before + more, after: overlap.after + more }
+    let plain = Overlap { before: overlap.before + more, after: overlap.after + more };
+    if decode { with_utf16(plain) } else { plain }
 }
 
 impl Detector for SecretDetector {

@@ -65,7 +65,9 @@ pub(crate) fn objects(
     let long = (any::<u8>(), 0_usize..20_000).prop_map(|(byte, len)| vec![byte; len]);
     let piece = prop_oneof![20 => secret, 20 => filler, 1 => long];
     let text = proptest::collection::vec(piece, 0..pieces).prop_map(|pieces| pieces.concat());
-    prop_oneof![8 => text.clone(), 1 => text.prop_map(|text| in_utf16(&text))]
+    let marked = (text.clone(), 0_usize..20_000, text.clone())
+        .prop_map(|(text, letters, more)| in_marked_utf16(&text, letters, &more));
+    prop_oneof![8 => text.clone(), 1 => text.prop_map(|text| in_utf16(&text)), 1 => marked]
 }
 
 fn write(text: &[u8], written: Written) -> Vec<u8> {
@@ -90,4 +92,10 @@ fn write(text: &[u8], written: Written) -> Vec<u8> {
 
 fn in_utf16(text: &[u8]) -> Vec<u8> {
     text.iter().flat_map(|&byte| [byte, 0]).collect()
+}
+
+/// With a byte order mark, without which nobody would know: between two texts there are letters that are no ASCII.
+fn in_marked_utf16(text: &[u8], letters: usize, more: &[u8]) -> Vec<u8> {
+    let letters = [0x36, 0x04].repeat(letters);
+    [&[0xFF, 0xFE], &*in_utf16(text), &*letters, &*in_utf16(more)].concat()
 }

@@ -6,6 +6,7 @@ mod equality;
 mod examples;
 mod quiet;
 
+use heist_scan::decode::utf16_guess;
 use heist_scan::{Chunk, Detector, Match, SecretDetector};
 use std::path::Path;
 
@@ -23,6 +24,7 @@ fn matches_with_cuts(detector: &SecretDetector, object: &[u8], cuts: &[usize]) -
             owned: from - begin..to - begin,
             offset: begin as u64,
             is_end: end == object.len(),
+            encoding: utf16_guess(object).unwrap_or_default(),
             path: Path::new("src/settings.py"),
         };
         detector.scan(&chunk, &mut scratch, &mut matches);

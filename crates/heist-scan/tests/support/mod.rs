@@ -155,7 +155,14 @@ pub(crate) fn check_report(report: &ScanReport, log: &Log, progress: &ScanProgre
 
 /// What the findings of one file are, found in the simplest way: all of the file at once.
 pub(crate) fn at_once(path: &Path, bytes: &[u8]) -> Vec<Expected> {
-    let chunk = Chunk { bytes, owned: 0..bytes.len(), offset: 0, is_end: true, path };
+    let chunk = Chunk {
+        bytes,
+        owned: 0..bytes.len(),
+        offset: 0,
+        is_end: true,
+        encoding: Encoding::Plain,
+        path,
+    };
     let mut matches = Vec::new();
     Keys.scan(&chunk, &mut (), &mut matches);
     let length = |one: &Match| one.secret.end - one.secret.start;
