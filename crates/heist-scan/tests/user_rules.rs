@@ -1,6 +1,8 @@
 //! Rules as users write them: what they look for is found, whatever they look like.
 
-use heist_scan::{Chunk, Confidence, Detector, DetectorOptions, Match, RuleSet, SecretDetector};
+use heist_scan::{
+    Chunk, Confidence, Detector, DetectorOptions, Encoding, Match, RuleSet, SecretDetector,
+};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,7 @@ fn matches(detector: &SecretDetector, text: &str) -> Vec<Match> {
         offset: 0,
         is_end: true,
         path: Path::new("file"),
+        encoding: Encoding::Plain,
     };
     detector.scan(&chunk, &mut detector.scratch(), &mut found);
     found
