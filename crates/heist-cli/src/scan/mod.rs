@@ -9,6 +9,7 @@
 //! | `suppression` | what is known already |
 //! | `collector` | takes findings, keeps or writes them |
 //! | `place` | what is kept of a finding, masked |
+//! | `masker` | hides in excerpts what was not looked for |
 //! | `kept` | the places that wait to be shown |
 //! | `engine` | the scan itself, and what it came to; `heist baseline` uses it, too |
 //! | `run` | one run of the command, and its exit code |
@@ -25,6 +26,7 @@ pub(crate) mod configuration;
 pub(crate) mod engine;
 mod format;
 mod kept;
+mod masker;
 mod output;
 mod own_output;
 mod place;

@@ -54,6 +54,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
         suppression,
         settings.confidence,
         presentation.show_secrets,
+        settings.looks_for_less(),
         !settings.paths_were_given,
         stream,
         interrupt.token(),

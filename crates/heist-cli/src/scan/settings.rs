@@ -166,6 +166,12 @@ impl Settings {
             trace: run.trace.clone(),
         })
     }
+
+    /// Whether less may be looked for than is by default. (Files of rules need not build upon the built-in ones.)
+    pub(crate) fn looks_for_less(&self) -> bool {
+        let chooses = !(self.rules.is_empty() && self.only.is_empty() && self.except.is_empty());
+        chooses || !self.generic || !self.decode
+    }
 }
 
 /// Whether a PATH stands for stdin.
