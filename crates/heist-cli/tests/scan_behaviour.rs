@@ -232,6 +232,23 @@ fn what_is_scanned_can_be_chosen() {
 }
 
 #[test]
+fn a_path_that_is_excluded_is_counted() {
+    let scene = Scene::new();
+    scene.file("kept", "nothing");
+    scene.file("vendor/x", token("tok_", 1));
+    let output = scene.scan(["-f", "json", "--exclude", "vendor", "vendor", "kept"]);
+    assert_eq!((code(&output), &json(&output)["skipped"]["excluded"]), (0, &1.into()));
+    fs::write(scene.path("heist.toml"), "exclude = ['vendor']").expect("a file");
+    for arguments in [vec!["--exclude", "vendor", "vendor", "./vendor"], vec!["vendor"]] {
+        let output = scene.scan(&arguments);
+        assert_eq!((code(&output), text(&output)), (2, String::new()), "{arguments:?}");
+        let expected = "heist: every PATH is left out by --exclude, or by the configuration: \
+                        nothing was scanned\n";
+        assert!(errors(&output).starts_with(expected), "{arguments:?}: {}", errors(&output));
+    }
+}
+
+#[test]
 fn rules_can_be_chosen() {
     let scene = Scene::new();
     scene.file("a", format!("{}\n{}\n", token("tok_", 1), token("fair_", 2)));

@@ -142,7 +142,7 @@ pub(crate) fn summary(
         bytes: 0,
         confidence: settings.confidence,
         unreported,
-        skipped: Skipped::default(),
+        skipped: Skipped { excluded: settings.paths_excluded, ..Skipped::default() },
         gaps: Vec::new(),
         gaps_more: 0,
         ended: scanned.stdin_ended.filter(|_| !output_failed),

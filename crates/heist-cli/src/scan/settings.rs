@@ -20,6 +20,8 @@ const GIT_OBJECTS: &str = "**/.git/objects";
 pub(crate) struct Settings {
     /// What is scanned; `-` is stdin.
     pub(crate) paths: Vec<PathBuf>,
+    /// How many PATHs are left out.
+    pub(crate) paths_excluded: u64,
     /// Whether `paths` is what was asked for, or what is scanned if nothing was.
     pub(crate) paths_were_given: bool,
     /// The configuration file that was used.
@@ -105,7 +107,7 @@ impl Settings {
     /// What the options and the configuration file come to.
     ///
     /// # Errors
-    /// A glob is not valid, or stdin is asked for twice.
+    /// A glob is not valid, stdin is asked for twice, or no PATH is left.
     pub(crate) fn new(
         paths: &[PathBuf],
         confidence: Option<Confidence>,
@@ -122,15 +124,24 @@ impl Settings {
         let filter = filter(selection, configuration)?;
         let mut roots = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
         // As in a directory: of `*`, say, what is excluded is left out.
+        let mut paths_excluded = 0;
         for at in (0..roots.len()).rev() {
             let excluded = filter.excludes_root(&roots[at]);
             if excluded.map_err(|error| format!("--exclude: {error}"))? && !is_stdin(&roots[at]) {
                 roots.remove(at);
+                paths_excluded += 1;
             }
+        }
+        if roots.is_empty() {
+            return Err(
+                "every PATH is left out by --exclude, or by the configuration: nothing was scanned"
+                    .into(),
+            );
         }
         let follow = flag(selection.follow, selection.no_follow, configuration.follow);
         Ok(Self {
             paths: roots,
+            paths_excluded,
             paths_were_given: !paths.is_empty(),
             configuration: configuration.path.clone(),
             baseline: baseline.map(Path::to_owned).or_else(|| configuration.baseline.clone()),
