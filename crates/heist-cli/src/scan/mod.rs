@@ -6,6 +6,7 @@
 //! | `configuration` | `heist.toml` |
 //! | `settings` | what both come to |
 //! | `rules` | the detector that they ask for |
+//! | `rule_files` | several files of rules as one set |
 //! | `suppression` | what is known already |
 //! | `collector` | takes findings, keeps or writes them |
 //! | `place` | what is kept of a finding, masked |
@@ -30,6 +31,7 @@ mod masker;
 mod output;
 mod own_output;
 mod place;
+mod rule_files;
 pub(crate) mod rules;
 mod run;
 pub(crate) mod settings;

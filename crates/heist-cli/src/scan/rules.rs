@@ -1,5 +1,6 @@
 //! The detector that the options ask for.
 
+use super::rule_files::Merged;
 use super::settings::Settings;
 use crate::escape;
 use crate::messages::Messages;
@@ -13,19 +14,11 @@ use std::path::{Path, PathBuf};
 /// A file cannot be read or used; the text says why.
 pub(crate) fn load(files: &[PathBuf], messages: &Messages, quiet: bool) -> Result<RuleSet, String> {
     let [first, others @ ..] = files else { return Ok(RuleSet::builtin()) };
-    let mut rules = load_file(first, messages, quiet)?;
+    let mut merged = Merged::new(first, load_file(first, messages, quiet)?);
     for file in others {
-        let more = load_file(file, messages, quiet)?;
-        for rule in more.rules {
-            // A later file may say it better.
-            match rules.rules.iter_mut().find(|known| known.id == rule.id) {
-                Some(known) => *known = rule,
-                None => rules.rules.push(rule),
-            }
-        }
-        rules.allowlists.extend(more.allowlists);
+        merged.add(file, load_file(file, messages, quiet)?);
     }
-    Ok(rules)
+    Ok(merged.finish())
 }
 
 /// The rules of one file.
