@@ -410,10 +410,13 @@ fn a_full_disk_is_told_of() {
             let to_stdout =
                 command.stdout(full).stderr(Stdio::piped()).output().expect("it starts");
             let to_file = scene.scan(["-f", format, path, "--output", "/dev/full"]);
-            for output in [to_stdout, to_file] {
+            let of_stdout =
+                "to stdout: No space left on device; make room, or write to somewhere else";
+            let of_file =
+                "the output '/dev/full': No space left on device; make room, or give another FILE";
+            for (output, why) in [(to_stdout, of_stdout), (to_file, of_file)] {
                 assert_eq!(code(&output), expected, "{format} {path}: {}", errors(&output));
-                let says =
-                    errors(&output) == "heist: cannot write the output: No space left on device\n";
+                let says = errors(&output) == format!("heist: cannot write {why}\n");
                 assert_eq!(says, expected > 0, "{format} {path}: {}", errors(&output));
             }
         }

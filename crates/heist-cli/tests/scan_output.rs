@@ -207,7 +207,9 @@ fn a_disk_that_fills_up_leaves_what_was_there() {
     assert!(unmounted.success());
     for (code, errors, content, leftovers) in outcomes {
         assert_eq!(code, 1, "there are findings");
-        assert_eq!(errors, "heist: cannot write the output: No space left on device\n");
+        let why = "No space left on device; make room, or give another FILE";
+        let shown = report.display();
+        assert_eq!(errors, format!("heist: cannot write the output '{shown}': {why}\n"));
         assert_eq!((content.as_deref(), leftovers), (Some(&b"old"[..]), 0));
     }
 }
