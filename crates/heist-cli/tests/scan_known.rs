@@ -265,6 +265,23 @@ fn the_configuration_is_found_upwards_and_the_command_line_wins() {
 }
 
 #[test]
+fn what_is_wrong_in_the_configuration_is_not_blamed_on_the_command_line() {
+    let scene = Scene::new();
+    let path = scene.tree().join("heist.toml");
+    for (key, value) in [("exclude", "[z-a]"), ("only", "no-such"), ("except", "no-such")] {
+        fs::write(&path, format!("{key} = ['{value}']")).expect("a file");
+        let output = scene.scan([] as [&str; 0]);
+        let expected = format!("heist: the configuration '{}': `{key}`: ", path.display());
+        assert_eq!(code(&output), 2, "{key}");
+        assert!(errors(&output).starts_with(&expected), "{}", errors(&output));
+        fs::remove_file(&path).expect("it is there");
+        let output = scene.scan([format!("--{key}"), value.to_owned()]);
+        assert_eq!(code(&output), 2, "{key}");
+        assert!(errors(&output).starts_with(&format!("heist: --{key}: ")), "{}", errors(&output));
+    }
+}
+
+#[test]
 fn rules_of_the_configuration_are_relative_to_it() {
     let scene = Scene::new();
     fs::rename(scene.path("rules.toml"), scene.tree().join("mine.toml")).expect("it moves");

@@ -1,7 +1,7 @@
 //! The detector that the options ask for.
 
 use super::rule_files::Merged;
-use super::settings::Settings;
+use super::settings::{Names, Settings};
 use crate::escape;
 use crate::messages::Messages;
 use heist_scan::rules::{Loaded, RuleError, RuleSet};
@@ -39,13 +39,13 @@ pub(crate) fn load_file(file: &Path, messages: &Messages, quiet: bool) -> Result
 /// The rules cannot be used, or none is left; the text says why.
 pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<SecretDetector, String> {
     let mut rules = load(&settings.rules, messages, settings.quiet)?;
-    if !settings.only.is_empty() {
-        rules = rules.only(&settings.only).map_err(|error| format!("--only: {}", shown(&error)))?;
+    let Settings { only, except, .. } = settings;
+    let by = |names: &Names, error: &RuleError| format!("{}: {}", names.given_by, shown(error));
+    if !only.ids.is_empty() {
+        rules = rules.only(&only.ids).map_err(|error| by(only, &error))?;
     }
-    if !settings.except.is_empty() {
-        rules = rules
-            .except(&settings.except)
-            .map_err(|error| format!("--except: {}", shown(&error)))?;
+    if !except.ids.is_empty() {
+        rules = rules.except(&except.ids).map_err(|error| by(except, &error))?;
     }
     if rules.rules.is_empty() {
         return Err("there is no rule left to look for anything with".into());
