@@ -3,12 +3,14 @@
 use heist_scan::Confidence;
 use std::path::PathBuf;
 
-/// Something that should have been scanned and was not, or not completely.
+/// Something that should have been scanned and was not, or not completely; or of which not all findings are listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) path: PathBuf,
     /// What is the matter, fit to be shown.
     pub(crate) reason: String,
+    /// It was scanned, but has too many findings.
+    pub(crate) is_cut: bool,
 }
 
 /// Why a scan ended before its end.
