@@ -142,7 +142,7 @@ pub(crate) fn run(arguments: &BaselineArguments, messages: &Arc<Messages>) -> Ex
     };
     interrupt.walk_is_over();
     let summary = engine::summary(&scanned, &settings, Unreported::default(), false);
-    engine::say_gaps(&summary, settings.quiet, messages);
+    engine::say_gaps(&summary, messages);
     if summary.ended == Some(crate::scan::summary::Ended::Interrupted) {
         messages.say("the baseline is as it was");
         return Exit::Interrupted;

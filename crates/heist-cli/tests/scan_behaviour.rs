@@ -45,6 +45,9 @@ fn exit_codes_say_what_came_of_it() {
     assert_eq!(errors(&output), "heist: cannot scan '/no/where': No such file or directory\n");
     let quiet = scene.scan(["-q", "clean", "/no/where"]);
     assert_eq!((code(&quiet), errors(&quiet)), (2, String::new()));
+    let told = "1 path could not be scanned (without --quiet, stderr names it).\n";
+    assert!(text(&quiet).contains(told), "{}", text(&quiet));
+    assert!(text(&output).contains("1 path could not be scanned; stderr names it.\n"));
 }
 
 /// A GitHub token that nobody was given: its checksum is right, so nothing else looks like it.

@@ -150,6 +150,7 @@ pub(crate) fn summary(
         skipped: Skipped { excluded: settings.paths_excluded, ..Skipped::default() },
         gaps: Vec::new(),
         gaps_more: 0,
+        gaps_are_named: !settings.quiet,
         ended: scanned.stdin_ended.filter(|_| !output_failed),
         failed_rules: scanned.failed_rules.clone(),
         configuration: settings.configuration.clone(),
@@ -200,7 +201,7 @@ fn gap(path: &Path, why: &Incomplete) -> Gap {
 }
 
 /// Names on stderr what was not scanned.
-pub(crate) fn say_gaps(summary: &Summary, quiet: bool, messages: &Messages) {
+pub(crate) fn say_gaps(summary: &Summary, messages: &Messages) {
     if let Some(ended) = summary.ended {
         messages.say(ended.text());
     }
@@ -216,7 +217,7 @@ pub(crate) fn say_gaps(summary: &Summary, quiet: bool, messages: &Messages) {
             grouped(summary.unreported.too_many)
         ));
     }
-    if quiet {
+    if !summary.gaps_are_named {
         return;
     }
     for gap in &summary.gaps {

@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
     let mut collected = collector.take();
     let write_failed = matches!(collected.streamed, Some(Err(_)));
     let summary = engine::summary(&scanned, &settings, collected.unreported, write_failed);
-    engine::say_gaps(&summary, settings.quiet, messages);
+    engine::say_gaps(&summary, messages);
     let own = summary.unreported.own;
     if own > 0 && !settings.quiet {
         let findings = if own == 1 { "1 finding" } else { &format!("{} findings", grouped(own)) };

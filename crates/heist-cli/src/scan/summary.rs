@@ -78,6 +78,8 @@ pub(crate) struct Summary {
     pub(crate) gaps: Vec<Gap>,
     /// How many more there are.
     pub(crate) gaps_more: u64,
+    /// Whether stderr names them.
+    pub(crate) gaps_are_named: bool,
     pub(crate) ended: Option<Ended>,
     /// Rules that were needed and could not be used.
     pub(crate) failed_rules: Vec<String>,

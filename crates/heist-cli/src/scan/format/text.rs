@@ -172,7 +172,11 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         cut if cut == count => format!("{paths} {has} too many findings to be listed"),
         _ => format!("{paths} could not be scanned, or {has} too many findings to be listed"),
     };
-    writeln!(out, "Not complete: {what}; stderr names {}.", them(count))
+    let them = them(count);
+    match summary.gaps_are_named {
+        true => writeln!(out, "Not complete: {what}; stderr names {them}."),
+        false => writeln!(out, "Not complete: {what} (without --quiet, stderr names {them})."),
+    }
 }
 
 fn write_counts(label: &str, counts: &[(u64, &str)], out: &mut impl Write) -> io::Result<()> {
