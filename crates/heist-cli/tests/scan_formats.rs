@@ -199,6 +199,22 @@ fn secrets_that_were_not_looked_for_are_masked_too() {
 }
 
 #[test]
+fn a_rule_without_a_description_is_called_by_its_name() {
+    let scene = Scene::new();
+    let rule = "[[rules]]\nid = 'mute'\nregex = '''tok_[a-z0-9]{20}'''\n";
+    fs::write(scene.path("rules.toml"), rule).expect("a file");
+    scene.file("a", token("tok_", 1));
+    let printed = text(&scene.scan::<&str>([]));
+    assert!(printed.starts_with("mute  tok_******"), "{printed}");
+    assert_eq!(lines(&scene.scan(["-f", "jsonl"]))[0]["description"], "mute");
+    let log = json(&scene.scan(["-f", "sarif"]));
+    let run = &log["runs"][0];
+    assert_eq!(run["tool"]["driver"]["rules"][0]["shortDescription"]["text"], "mute");
+    let message = run["results"][0]["message"]["text"].as_str().expect("text");
+    assert!(message.starts_with("mute: tok_******"), "{message}");
+}
+
+#[test]
 fn output_is_the_same_for_any_number_of_threads() {
     let scene = scene();
     for number in 0..300 {
