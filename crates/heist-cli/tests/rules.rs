@@ -35,6 +35,13 @@ fn rules_are_listed_and_shown() {
     let output = rules(&["show", "passwort"]);
     assert_eq!(code(&output), 2);
     assert!(errors(&output).contains("password"), "the nearest is named: {}", errors(&output));
+    let output = rules(&["show", "nope"]);
+    assert_eq!(code(&output), 2);
+    assert!(
+        errors(&output).ends_with("; `heist rules list` has them all\n"),
+        "{}",
+        errors(&output)
+    );
 }
 
 #[test]
@@ -74,7 +81,12 @@ fn rules_are_tested() {
     let output = check("[[rules]]\nid = 'mine'\nregex = '''mine_[a-z'''\n");
     assert_eq!(code(&output), 2);
     assert!(errors(&output).contains("mine.toml"), "{}", errors(&output));
-    assert_eq!(code(&rules(&["test", "/no/where"])), 2);
+    let output = rules(&["test", "/no/where"]);
+    let expected = "heist: cannot read the rules '/no/where': No such file or directory; give a file of rules, or none \
+                    to use the built-in ones\n";
+    assert_eq!((code(&output), &*errors(&output)), (2, expected));
+    let message = errors(&check("[extend]\npath = 'no-where'\n"));
+    assert!(message.contains("mine.toml:1: ") && !message.contains("os error"), "{message}");
 }
 
 #[test]

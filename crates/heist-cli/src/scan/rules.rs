@@ -3,8 +3,8 @@
 use super::rule_files::Merged;
 use super::settings::{Names, Settings};
 use crate::escape;
-use crate::messages::Messages;
-use heist_scan::rules::{Loaded, RuleError, RuleSet};
+use crate::messages::{Messages, reason};
+use heist_scan::rules::{Loaded, RuleError, RuleErrorKind, RulePlace, RuleSet};
 use heist_scan::{DetectorOptions, SecretDetector};
 use std::path::{Path, PathBuf};
 
@@ -59,6 +59,39 @@ pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<Secre
     Ok(SecretDetector::new(rules, options))
 }
 
-fn shown(error: &RuleError) -> String {
-    escape::visible(&error.to_string().replace('\n', " ")).into_owned()
+/// What is wrong with rules, fit to be shown, and what to do.
+pub(crate) fn shown(error: &RuleError) -> String {
+    let RulePlace { origin, rule, line } = &error.place;
+    let path = origin.as_deref().map(|path| escape::for_terminal(path.as_os_str()));
+    let path = path.as_deref();
+    if let (RuleErrorKind::Read(source), Some(path)) = (&error.kind, path) {
+        return format!(
+            "cannot read the rules '{path}': {}; give a file of rules, or none to use the built-in ones",
+            reason(source)
+        );
+    }
+    let place = match (path, line) {
+        (Some(path), Some(line)) => format!("{path}:{line}: "),
+        (Some(path), None) => format!("'{path}': "),
+        (None, _) => String::new(),
+    };
+    let rule = rule.as_ref().map(|rule| format!("rule {rule:?}: ")).unwrap_or_default();
+    let remedy = match &error.kind {
+        RuleErrorKind::UnknownRule { .. } if path.is_none() => "; `heist rules list` has them all",
+        _ => "",
+    };
+    let what =
+        escape::visible(&without_code(&error.kind.to_string()).replace('\n', " ")).into_owned();
+    format!("{place}{}{what}{remedy}", escape::visible(&rule))
+}
+
+/// A text without the number that the system has for an error in it: as other tools say it.
+fn without_code(text: &str) -> String {
+    const CODE: &str = " (os error ";
+    match text.split_once(CODE).and_then(|(start, rest)| Some((start, rest.split_once(')')?))) {
+        Some((start, (code, end))) if code.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{start}{end}")
+        }
+        _ => text.to_owned(),
+    }
 }
