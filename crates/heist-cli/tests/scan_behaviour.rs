@@ -433,7 +433,9 @@ fn trace_and_stats_are_there_when_asked_for() {
     let trace = scene.path("trace.json");
     let output = scene.scan(["--stats", "--trace", trace.to_str().expect("UTF-8")]);
     assert_eq!(code(&output), 1);
-    assert!(errors(&output).contains("findings    1 reported"), "{}", errors(&output));
+    let stats = errors(&output);
+    assert!(stats.contains("findings    1 reported"), "{stats}");
+    assert!(stats.contains(" symbolic links, ") && stats.contains(" too many\n"), "{stats}");
     let trace: serde_json::Value =
         serde_json::from_slice(&fs::read(trace).expect("it was written")).expect("valid JSON");
     let events = trace.get("traceEvents").unwrap_or(&trace).as_array().expect("a list");
