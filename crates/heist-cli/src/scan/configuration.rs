@@ -1,8 +1,9 @@
 //! [`Configuration`]: what a `heist.toml` says.
 //!
-//! Its keys are the long options of `heist scan`, also the opposites of flags; `rules` is a path, a list of paths, or a table with `files`, `only`
-//! and `except`. Paths are relative to the file. What writes files or shows secrets (`output`, `trace`,
-//! `show-secrets`) is for the command line alone: a tree that is scanned must not decide where its scan writes to.
+//! Its keys are the long options of `heist scan`, also the opposites of flags; `rules` is a path, a list of paths, or a
+//! table with `files`, `only` and `except`. Paths are relative to the file. What writes files or shows secrets
+//! (`output`, `trace`, `show-secrets`) is for the command line alone: a tree that is scanned must not decide where its
+//! scan writes to.
 
 use super::arguments::{Format, parse_confidence, parse_duration};
 use crate::color::ColorChoice;
