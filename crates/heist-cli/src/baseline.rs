@@ -9,7 +9,9 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::masked_path::PathMask;
 use crate::messages::Messages;
-use crate::scan::arguments::{DetectionArguments, RunArguments, SelectionArguments};
+use crate::scan::arguments::{
+    DetectionArguments, RunArguments, SelectionArguments, parse_confidence,
+};
 use crate::scan::settings::{self, Settings};
 use crate::scan::summary::Unreported;
 use crate::scan::suppression::{Known, Suppression};
@@ -70,10 +72,6 @@ pub(crate) struct BaselineArguments {
 
     #[command(flatten)]
     run: RunArguments,
-}
-
-fn parse_confidence(text: &str) -> Result<Confidence, heist_scan::UnknownConfidence> {
-    text.parse()
 }
 
 /// A secret that was found, and the first of its places.
@@ -142,7 +140,7 @@ pub(crate) fn run(arguments: &BaselineArguments, messages: &Arc<Messages>) -> Ex
     };
     interrupt.walk_is_over();
     let summary = engine::summary(&scanned, &settings, Unreported::default(), false);
-    engine::say_gaps(&summary, settings.quiet, messages);
+    engine::say_gaps(&summary, messages);
     if summary.ended == Some(crate::scan::summary::Ended::Interrupted) {
         messages.say("the baseline is as it was");
         return Exit::Interrupted;
@@ -175,6 +173,11 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<Plan, Stri
         (&arguments.detection, &arguments.selection, &arguments.run),
         &configuration,
     )?;
+    if settings::is_stdin(&arguments.output) {
+        return Err(
+            "--output '-': a baseline is a file, and no text to be printed; give a FILE".into()
+        );
+    }
     let detector = rules::detector(&settings, messages)?;
     // (A device has nothing in it to be updated. What else is wrong with it, writing says.)
     let baseline = if arguments.output.is_file() {

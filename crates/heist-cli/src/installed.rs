@@ -4,7 +4,7 @@
 use crate::arguments::Arguments;
 use crate::escape;
 use crate::exit::Exit;
-use crate::messages::{Messages, reason};
+use crate::messages::{Messages, cannot_write, reason};
 use clap::CommandFactory as _;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -52,6 +52,6 @@ pub(crate) fn output_failed(error: &io::Error, messages: &Messages) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Exit::Success;
     }
-    messages.say(&format!("cannot write the output: {}", reason(error)));
+    messages.say(&cannot_write(None, error));
     Exit::Incomplete
 }

@@ -8,6 +8,7 @@ use crate::terminal;
 use crate::units::{Unit, grouped};
 use heist_walk::{Progress, WalkError};
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -65,6 +66,18 @@ pub(crate) fn reason(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(code) => text.trim_end_matches(&format!(" (os error {code})")).to_owned(),
         None => escape::for_terminal(text.as_ref()).into_owned(),
+    }
+}
+
+/// What is said when output cannot be written: to a file, or to stdout.
+pub(crate) fn cannot_write(file: Option<&Path>, error: &io::Error) -> String {
+    let reason = reason(error);
+    match file.filter(|path| path.as_os_str() != "-") {
+        Some(path) => format!(
+            "cannot write the output '{}': {reason}; make room, or give another FILE",
+            escape::for_terminal(path.as_os_str())
+        ),
+        None => format!("cannot write to stdout: {reason}; make room, or write to somewhere else"),
     }
 }
 

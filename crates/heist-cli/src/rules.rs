@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::installed::output_failed;
 use crate::json::{Object, array};
 use crate::messages::Messages;
-use crate::scan::rules::{load, load_file};
+use crate::scan::rules::{load, load_file, shown};
 use crate::units::grouped;
 use clap::{Subcommand, ValueEnum};
 use heist_scan::rules::{Pattern, Rule, RuleSet, check_examples, check_rules};
@@ -63,9 +63,7 @@ pub(crate) fn run(command: &RulesCommand, messages: &Messages) -> Exit {
         RulesCommand::List { format, rules } => load(rules, messages, false)
             .map(|rules| (list(&rules, *format, &mut out), Exit::Success)),
         RulesCommand::Show { id, rules } => load(rules, messages, false).and_then(|rules| {
-            let only = rules
-                .only(std::slice::from_ref(id))
-                .map_err(|error| escape::visible(&error.to_string()).into_owned())?;
+            let only = rules.only(std::slice::from_ref(id)).map_err(|error| shown(&error))?;
             Ok((only.rules.iter().try_for_each(|rule| show(rule, &mut out)), Exit::Success))
         }),
         RulesCommand::Test { file } => test(file, messages, &mut out),

@@ -18,8 +18,11 @@ pub(crate) struct TraceFile {
 
 impl TraceFile {
     /// # Errors
-    /// The file cannot be made; the text names it.
+    /// The file cannot be made, or `-` is given, which is none; the text names it.
     pub(crate) fn create(path: &Path) -> Result<Self, String> {
+        if path.as_os_str() == "-" {
+            return Err("--trace '-': a trace goes to a file, not to stdout; give a FILE".into());
+        }
         let file = File::create(path).map_err(|error| failure("create", path, &error))?;
         Ok(Self { trace: ChromeTrace::new(BufWriter::new(file)), path: path.to_owned() })
     }

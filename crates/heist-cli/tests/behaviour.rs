@@ -159,7 +159,8 @@ fn a_full_disk_is_told_of() {
     command.stdout(full).stderr(Stdio::piped());
     let output = command.spawn().expect("it starts").wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(errors(&output), "heist: cannot write the output: No space left on device\n");
+    let why = "No space left on device; make room, or write to somewhere else";
+    assert_eq!(errors(&output), format!("heist: cannot write to stdout: {why}\n"));
 }
 
 #[test]

@@ -35,6 +35,13 @@ fn rules_are_listed_and_shown() {
     let output = rules(&["show", "passwort"]);
     assert_eq!(code(&output), 2);
     assert!(errors(&output).contains("password"), "the nearest is named: {}", errors(&output));
+    let output = rules(&["show", "nope"]);
+    assert_eq!(code(&output), 2);
+    assert!(
+        errors(&output).ends_with("; `heist rules list` has them all\n"),
+        "{}",
+        errors(&output)
+    );
 }
 
 #[test]
@@ -74,7 +81,12 @@ fn rules_are_tested() {
     let output = check("[[rules]]\nid = 'mine'\nregex = '''mine_[a-z'''\n");
     assert_eq!(code(&output), 2);
     assert!(errors(&output).contains("mine.toml"), "{}", errors(&output));
-    assert_eq!(code(&rules(&["test", "/no/where"])), 2);
+    let output = rules(&["test", "/no/where"]);
+    let expected = "heist: cannot read the rules '/no/where': No such file or directory; give a file of rules, or none \
+                    to use the built-in ones\n";
+    assert_eq!((code(&output), &*errors(&output)), (2, expected));
+    let message = errors(&check("[extend]\npath = 'no-where'\n"));
+    assert!(message.contains("mine.toml:1: ") && !message.contains("os error"), "{message}");
 }
 
 #[test]
@@ -107,4 +119,39 @@ fn rules_that_extend_each_other_are_told_of() {
     assert_eq!(code(&output), 1);
     assert!(text(&output).contains("nothing to look for"), "{}", text(&output));
     assert!(errors(&output).contains("extends itself"));
+}
+
+#[test]
+fn a_later_file_takes_nothing_back_that_it_does_not_speak_of() {
+    let scene = Scene::new();
+    let write = |name: &str, content: &str| {
+        let path = scene.path(name);
+        std::fs::write(&path, content).expect("a file");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let rule = |id: &str| format!("[[rules]]\nid = '{id}'\nregex = '{id}_[0-9]{{8}}'\n");
+    let changed = "[[rules]]\nid = 'password'\ndescription = 'Changed'\n";
+    let first = "[extend]\nuseDefault = true\ndisabledRules = ['jwt']\n";
+    let first = write("first.toml", &format!("{first}{changed}{}", rule("one")));
+    let second = "[extend]\nuseDefault = true\ndisabledRules = ['github-personal-token']\n";
+    let second = write("second.toml", &format!("{second}{}", rule("two")));
+    let through = write("through.toml", "[extend]\npath = 'second.toml'\n");
+    let own = write("own.toml", &format!("{}{}", rule("three"), rule("one").replace("{8}", "{9}")));
+    let all = text(&rules(&["list"])).lines().count();
+    for (files, expected) in [
+        (vec![&first, &second], all),
+        (vec![&second, &first], all),
+        (vec![&first, &through], all),
+        (vec![&first, &own, &second], all + 1),
+        (vec![&own, &first, &second], all + 1),
+    ] {
+        let arguments: Vec<&str> =
+            files.iter().flat_map(|file| ["--rules", file.as_str()]).collect();
+        let listed = text(&rules(&[&["list"], &arguments[..]].concat()));
+        let line = |id: &str| listed.lines().find(|line| line.split(' ').next() == Some(id));
+        assert_eq!(listed.lines().count(), expected, "{files:?}: {listed}");
+        assert!(line("password").is_some_and(|line| line.contains("Changed")), "{files:?}");
+        assert!(line("one").is_some() && line("two").is_some(), "{files:?}");
+        assert!(line("jwt").or(line("github-personal-token")).is_none(), "{files:?}: {listed}");
+    }
 }

@@ -45,6 +45,9 @@ fn exit_codes_say_what_came_of_it() {
     assert_eq!(errors(&output), "heist: cannot scan '/no/where': No such file or directory\n");
     let quiet = scene.scan(["-q", "clean", "/no/where"]);
     assert_eq!((code(&quiet), errors(&quiet)), (2, String::new()));
+    let told = "1 path could not be scanned (without --quiet, stderr names it).\n";
+    assert!(text(&quiet).contains(told), "{}", text(&quiet));
+    assert!(text(&output).contains("1 path could not be scanned; stderr names it.\n"));
 }
 
 /// A GitHub token that nobody was given: its checksum is right, so nothing else looks like it.
@@ -232,6 +235,23 @@ fn what_is_scanned_can_be_chosen() {
 }
 
 #[test]
+fn a_path_that_is_excluded_is_counted() {
+    let scene = Scene::new();
+    scene.file("kept", "nothing");
+    scene.file("vendor/x", token("tok_", 1));
+    let output = scene.scan(["-f", "json", "--exclude", "vendor", "vendor", "kept"]);
+    assert_eq!((code(&output), &json(&output)["skipped"]["excluded"]), (0, &1.into()));
+    fs::write(scene.path("heist.toml"), "exclude = ['vendor']").expect("a file");
+    for arguments in [vec!["--exclude", "vendor", "vendor", "./vendor"], vec!["vendor"]] {
+        let output = scene.scan(&arguments);
+        assert_eq!((code(&output), text(&output)), (2, String::new()), "{arguments:?}");
+        let expected = "heist: every PATH is left out by --exclude, or by the configuration: \
+                        nothing was scanned\n";
+        assert!(errors(&output).starts_with(expected), "{arguments:?}: {}", errors(&output));
+    }
+}
+
+#[test]
 fn rules_can_be_chosen() {
     let scene = Scene::new();
     scene.file("a", format!("{}\n{}\n", token("tok_", 1), token("fair_", 2)));
@@ -393,10 +413,13 @@ fn a_full_disk_is_told_of() {
             let to_stdout =
                 command.stdout(full).stderr(Stdio::piped()).output().expect("it starts");
             let to_file = scene.scan(["-f", format, path, "--output", "/dev/full"]);
-            for output in [to_stdout, to_file] {
+            let of_stdout =
+                "to stdout: No space left on device; make room, or write to somewhere else";
+            let of_file =
+                "the output '/dev/full': No space left on device; make room, or give another FILE";
+            for (output, why) in [(to_stdout, of_stdout), (to_file, of_file)] {
                 assert_eq!(code(&output), expected, "{format} {path}: {}", errors(&output));
-                let says =
-                    errors(&output) == "heist: cannot write the output: No space left on device\n";
+                let says = errors(&output) == format!("heist: cannot write {why}\n");
                 assert_eq!(says, expected > 0, "{format} {path}: {}", errors(&output));
             }
         }
@@ -410,7 +433,9 @@ fn trace_and_stats_are_there_when_asked_for() {
     let trace = scene.path("trace.json");
     let output = scene.scan(["--stats", "--trace", trace.to_str().expect("UTF-8")]);
     assert_eq!(code(&output), 1);
-    assert!(errors(&output).contains("findings    1 reported"), "{}", errors(&output));
+    let stats = errors(&output);
+    assert!(stats.contains("findings    1 reported"), "{stats}");
+    assert!(stats.contains(" symbolic links, ") && stats.contains(" too many\n"), "{stats}");
     let trace: serde_json::Value =
         serde_json::from_slice(&fs::read(trace).expect("it was written")).expect("valid JSON");
     let events = trace.get("traceEvents").unwrap_or(&trace).as_array().expect("a list");

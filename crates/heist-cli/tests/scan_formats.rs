@@ -3,7 +3,7 @@
 
 mod scan_support;
 
-use scan_support::{Scene, code, errors, json, lines, text, token};
+use scan_support::{Scene, code, errors, json, lines, plain, run, text, token};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -157,6 +157,61 @@ fn secrets_are_masked_everywhere_unless_asked_for() {
     assert!(fs::read_to_string(&report).expect("it is there").contains(&secrets[0]));
     let mode = fs::metadata(&report).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "nobody else may read it");
+}
+
+#[test]
+fn secrets_that_were_not_looked_for_are_masked_too() {
+    let scene = Scene::new();
+    let own = token("tok_", 1);
+    let (password, word) = (token("", 2), token("", 3)[..12].to_owned());
+    // A vendor's form: a prefix and twenty letters and digits.
+    let vendor = [["gl", "pat-"].concat(), token("", 4)].concat();
+    let url = format!("postgres://app:{word}@db.acme.net/shop");
+    scene.file("a.env", format!("{url} {own} PASSWORD='{password}' {vendor}\n"));
+    // One that the end of the excerpt cuts.
+    scene.file("cut.env", format!("{own} {} {vendor}\n", "word ".repeat(13)));
+    let rules = scene.path("rules.toml");
+    let rules = rules.to_str().expect("UTF-8");
+    for (chosen, expected) in [
+        (vec!["--rules", rules], vec![&own, &word, &password, &vendor]),
+        (vec!["--only", "gitlab-*"], vec![&vendor]),
+        (vec!["--except", "gitlab-*,password"], vec![&word]),
+        (vec!["--no-generic"], vec![&vendor, &word]),
+        (vec!["--no-decode"], vec![&vendor, &word]),
+    ] {
+        for format in ["text", "json", "jsonl", "sarif"] {
+            let scan = |more: &[&str]| {
+                let mut command = plain();
+                command.args(["scan", "--no-config", "-f", format]).args(&chosen).args(more);
+                command.current_dir(scene.tree());
+                text(&run(command))
+            };
+            let shown = scan(&["--show-secrets"]);
+            assert!(expected.iter().all(|secret| shown.contains(*secret)), "{chosen:?}: {shown}");
+            let secrets = [&password, &word, &vendor];
+            let masked = scan(&[]);
+            assert!(masked.contains("******"), "{chosen:?}: {masked}");
+            for secret in secrets {
+                assert!(!masked.contains(&secret[6..12]), "{chosen:?}: {masked}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rule_without_a_description_is_called_by_its_name() {
+    let scene = Scene::new();
+    let rule = "[[rules]]\nid = 'mute'\nregex = '''tok_[a-z0-9]{20}'''\n";
+    fs::write(scene.path("rules.toml"), rule).expect("a file");
+    scene.file("a", token("tok_", 1));
+    let printed = text(&scene.scan::<&str>([]));
+    assert!(printed.starts_with("mute  tok_******"), "{printed}");
+    assert_eq!(lines(&scene.scan(["-f", "jsonl"]))[0]["description"], "mute");
+    let log = json(&scene.scan(["-f", "sarif"]));
+    let run = &log["runs"][0];
+    assert_eq!(run["tool"]["driver"]["rules"][0]["shortDescription"]["text"], "mute");
+    let message = run["results"][0]["message"]["text"].as_str().expect("text");
+    assert!(message.starts_with("mute: tok_******"), "{message}");
 }
 
 #[test]

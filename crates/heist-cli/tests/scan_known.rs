@@ -265,6 +265,42 @@ fn the_configuration_is_found_upwards_and_the_command_line_wins() {
 }
 
 #[test]
+fn a_file_with_too_many_findings_was_scanned() {
+    let scene = Scene::new();
+    // Allowed ones are soon dealt with.
+    let line = |seed| format!("{} heist:allow\n", token("tok_", seed));
+    scene.file("many", (0..100_007).map(line).collect::<String>());
+    let reason = "it has more than 100,000 findings of a kind, and 7 were left out";
+    let output = scene.scan(["many"]);
+    assert_eq!(code(&output), 2);
+    let message = format!("heist: not all findings of 'many' are listed: {reason}\n");
+    assert_eq!(errors(&output), message);
+    let printed = text(&output);
+    let total = "Not complete: 1 path has too many findings to be listed; stderr names it.";
+    assert!(printed.contains(total), "{printed}");
+    let report = json(&scene.scan(["-f", "json", "many"]));
+    assert_eq!((&report["files"], &report["complete"]), (&1.into(), &false.into()));
+    assert_eq!(report["incomplete"][0]["reason"], reason);
+}
+
+#[test]
+fn what_is_wrong_in_the_configuration_is_not_blamed_on_the_command_line() {
+    let scene = Scene::new();
+    let path = scene.tree().join("heist.toml");
+    for (key, value) in [("exclude", "[z-a]"), ("only", "no-such"), ("except", "no-such")] {
+        fs::write(&path, format!("{key} = ['{value}']")).expect("a file");
+        let output = scene.scan([] as [&str; 0]);
+        let expected = format!("heist: the configuration '{}': `{key}`: ", path.display());
+        assert_eq!(code(&output), 2, "{key}");
+        assert!(errors(&output).starts_with(&expected), "{}", errors(&output));
+        fs::remove_file(&path).expect("it is there");
+        let output = scene.scan([format!("--{key}"), value.to_owned()]);
+        assert_eq!(code(&output), 2, "{key}");
+        assert!(errors(&output).starts_with(&format!("heist: --{key}: ")), "{}", errors(&output));
+    }
+}
+
+#[test]
 fn rules_of_the_configuration_are_relative_to_it() {
     let scene = Scene::new();
     fs::rename(scene.path("rules.toml"), scene.tree().join("mine.toml")).expect("it moves");

@@ -117,6 +117,25 @@ fn what_a_run_reads_is_not_written_over() {
 }
 
 #[test]
+fn no_file_is_made_that_is_called_like_stdout() {
+    let scene = Scene::new();
+    scene.file("a", token("tok_", 1));
+    for (command, option) in
+        [("baseline", "--output"), ("scan", "--trace"), ("baseline", "--trace")]
+    {
+        let mut command = scene.heist(command, [option, "-"]);
+        if option == "--trace" && command.get_args().any(|argument| argument == "baseline") {
+            command.args(["--output", "known"]);
+        }
+        let output = run(command);
+        assert_eq!(code(&output), 2, "{option}");
+        assert!(errors(&output).contains(&format!("{option} '-': a ")), "{}", errors(&output));
+        assert!(errors(&output).contains("give a FILE"), "{}", errors(&output));
+        assert!(!scene.tree().join("-").exists());
+    }
+}
+
+#[test]
 fn what_is_in_an_older_report_is_counted() {
     let scene = Scene::new();
     scene.file("a", token("tok_", 1));
@@ -207,7 +226,9 @@ fn a_disk_that_fills_up_leaves_what_was_there() {
     assert!(unmounted.success());
     for (code, errors, content, leftovers) in outcomes {
         assert_eq!(code, 1, "there are findings");
-        assert_eq!(errors, "heist: cannot write the output: No space left on device\n");
+        let why = "No space left on device; make room, or give another FILE";
+        let shown = report.display();
+        assert_eq!(errors, format!("heist: cannot write the output '{shown}': {why}\n"));
         assert_eq!((content.as_deref(), leftovers), (Some(&b"old"[..]), 0));
     }
 }

@@ -49,7 +49,8 @@ Examples:
 /// Find secrets: keys, tokens and passwords in files
 ///
 /// Reads every file below each PATH on all cores and looks for what should not be there, whatever git ignores. Secrets
-/// are masked in all output. Nothing is sent anywhere: heist does not use the network.
+/// are masked in all output; names of files are shown as they are. Nothing is sent anywhere: heist does not use the
+/// network.
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP, after_help = AFTER_HELP)]
 pub(crate) struct ScanArguments {
@@ -238,7 +239,7 @@ pub(crate) enum Format {
 }
 
 /// One of the words of [`Confidence`].
-pub(super) fn parse_confidence(text: &str) -> Result<Confidence, heist_scan::UnknownConfidence> {
+pub(crate) fn parse_confidence(text: &str) -> Result<Confidence, heist_scan::UnknownConfidence> {
     text.parse()
 }
 

@@ -9,6 +9,7 @@
 
 use super::format::jsonl;
 use super::kept::Kept;
+use super::masker::Masker;
 use super::output::Output;
 use super::place::Place;
 use super::stream::Stream;
@@ -27,6 +28,8 @@ pub(crate) struct Collector {
     suppression: Suppression,
     confidence: Confidence,
     show_secrets: bool,
+    /// Hides in excerpts what was not looked for.
+    masker: Option<Masker>,
     /// Whether a `./` before paths is left out: nobody asked for it.
     strips_dot: bool,
     /// Whether findings are written as they come.
@@ -64,11 +67,13 @@ pub(crate) struct Collected {
 }
 
 impl Collector {
-    /// Keeps findings, or writes each to `stream` as soon as it is there.
+    /// Keeps findings, or writes each to `stream` as soon as it is there. `looks_for_less`: there may be secrets beside
+    /// them that were not looked for.
     pub(crate) fn new(
         suppression: Suppression,
         confidence: Confidence,
         show_secrets: bool,
+        looks_for_less: bool,
         strips_dot: bool,
         stream: Option<Output>,
         cancel: CancelToken,
@@ -80,7 +85,8 @@ impl Collector {
         };
         let state = State { target, unreported: Unreported::default(), reported: 0 };
         let state = Mutex::new(state);
-        Self { suppression, confidence, show_secrets, strips_dot, streams, cancel, state }
+        let masker = (looks_for_less && !show_secrets).then(Masker::default);
+        Self { suppression, confidence, show_secrets, masker, strips_dot, streams, cancel, state }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -140,7 +146,7 @@ impl Collector {
 }
 
 impl Sink for Collector {
-    fn finding(&self, finding: Finding) {
+    fn finding(&self, mut finding: Finding) {
         // Known ones first: what is allowed is not a thing to be looked at with `--confidence low`.
         let known = self.suppression.check(&finding);
         if known.is_some() || finding.confidence < self.confidence {
@@ -160,6 +166,9 @@ impl Sink for Collector {
             }
             _ => Arc::clone(&finding.path),
         };
+        if let Some(masker) = &self.masker {
+            finding.excerpt = masker.mask(&finding);
+        }
         let place = Place::new(finding, path, self.show_secrets);
         if self.streams {
             LINE.with_borrow_mut(|line| self.write(&place, line));

@@ -1,8 +1,9 @@
 //! [`Configuration`]: what a `heist.toml` says.
 //!
-//! Its keys are the long options of `heist scan`; `rules` is a path, a list of paths, or a table with `files`, `only`
-//! and `except`. Paths are relative to the file. What writes files or shows secrets (`output`, `trace`,
-//! `show-secrets`) is for the command line alone: a tree that is scanned must not decide where its scan writes to.
+//! Its keys are the long options of `heist scan`, also the opposites of flags; `rules` is a path, a list of paths, or a
+//! table with `files`, `only` and `except`. Paths are relative to the file. What writes files or shows secrets
+//! (`output`, `trace`, `show-secrets`) is for the command line alone: a tree that is scanned must not decide where its
+//! scan writes to.
 
 use super::arguments::{Format, parse_confidence, parse_duration};
 use crate::color::ColorChoice;
@@ -122,6 +123,13 @@ impl Configuration {
     }
 
     fn set(&mut self, key: &str, value: &Value, directory: &Path) -> Result<(), String> {
+        if let Some((flag, is_it)) = self.flag(key) {
+            if flag.is_some() {
+                return Err("its opposite is there, too; take one of them out".into());
+            }
+            *flag = Some(boolean(value)? == is_it);
+            return Ok(());
+        }
         match key {
             "format" => {
                 self.format = Some(Format::from_str(text(value)?, false).map_err(|_| {
@@ -157,23 +165,32 @@ impl Configuration {
                         .map_err(|_| "there are auto, always and never".to_owned())?,
                 );
             }
-            "sorted" => self.sorted = Some(boolean(value)?),
-            "no-generic" => self.no_generic = Some(boolean(value)?),
-            "no-noise-filter" => self.no_noise_filter = Some(boolean(value)?),
-            "no-decode" => self.no_decode = Some(boolean(value)?),
-            "gitignore" => self.gitignore = Some(boolean(value)?),
-            "no-hidden" => self.no_hidden = Some(boolean(value)?),
-            "binary" => self.binary = Some(boolean(value)?),
-            "follow" => self.follow = Some(boolean(value)?),
-            "one-file-system" => self.one_file_system = Some(boolean(value)?),
-            "no-progress" => self.no_progress = Some(boolean(value)?),
-            "stats" => self.stats = Some(boolean(value)?),
             other if COMMAND_LINE_ONLY.contains(&other) => {
                 return Err(format!("for the command line alone: --{other}"));
             }
             _ => return Err("no such key; the keys are the long options of `heist scan`".into()),
         }
         Ok(())
+    }
+
+    /// The flag that a key sets, and whether the key is its name or that of its opposite.
+    fn flag(&mut self, key: &str) -> Option<(&mut Option<bool>, bool)> {
+        let says_no = key.starts_with("no-");
+        let (flag, is_no) = match key.strip_prefix("no-").unwrap_or(key) {
+            "sorted" => (&mut self.sorted, false),
+            "generic" => (&mut self.no_generic, true),
+            "noise-filter" => (&mut self.no_noise_filter, true),
+            "decode" => (&mut self.no_decode, true),
+            "gitignore" => (&mut self.gitignore, false),
+            "hidden" => (&mut self.no_hidden, true),
+            "binary" => (&mut self.binary, false),
+            "follow" => (&mut self.follow, false),
+            "one-file-system" => (&mut self.one_file_system, false),
+            "progress" => (&mut self.no_progress, true),
+            "stats" => (&mut self.stats, false),
+            _ => return None,
+        };
+        Some((flag, says_no == is_no))
     }
 
     fn set_rules(&mut self, value: &Value, directory: &Path) -> Result<(), String> {
@@ -267,6 +284,17 @@ mod tests {
     }
 
     #[test]
+    fn opposites_are_keys_too() {
+        let configuration =
+            parse("generic = true\nno-binary = true\nhidden = false\nno-sorted = false")
+                .expect("valid");
+        assert_eq!(configuration.no_generic, Some(false));
+        assert_eq!(configuration.binary, Some(false));
+        assert_eq!(configuration.no_hidden, Some(true));
+        assert_eq!(configuration.sorted, Some(true));
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (text, expected) in [
             ("= 1", "line 1"),
@@ -278,6 +306,7 @@ mod tests {
             ("threads = 0", "`threads`"),
             ("exclude = [1]", "`exclude`: a text is wanted, not an integer"),
             ("binary = []", "`binary`: true or false is wanted, not an array"),
+            ("generic = true\nno-generic = true", "its opposite is there, too"),
             ("rules = { file = 'x' }", "no such key `file`"),
             ("\"a\\u001b\" = 1", "`a\\x1b`"),
         ] {
@@ -291,7 +320,7 @@ mod tests {
         let command = Arguments::command();
         let scan = command.find_subcommand("scan").expect("it is there");
         let mut checked = 0;
-        for option in scan.get_arguments().filter(|option| !option.is_hide_set()) {
+        for option in scan.get_arguments() {
             let Some(long) = option.get_long().filter(|long| *long != "help") else { continue };
             let says_no = |value: &str| {
                 parse(&format!("{long} = {value}")).is_err_and(|why| why.contains("no such key;"))
@@ -299,6 +328,6 @@ mod tests {
             assert!(!says_no("true") || COMMAND_LINE_ONLY.contains(&long), "{long}");
             checked += 1;
         }
-        assert!(checked > 20);
+        assert!(checked > 30);
     }
 }

@@ -22,6 +22,10 @@ use std::time::{Duration, Instant};
 /// What stdin is called in reports.
 pub(crate) const STDIN_NAME: &str = "stdin";
 
+/// How many findings of a kind are taken from a file: of a level of confidence, or allowed. So many are no secrets, or
+/// none that anybody looks through.
+const FINDINGS_OF_FILE_MAX: u64 = 100_000;
+
 /// What a scan came to.
 #[derive(Debug)]
 pub(crate) struct Scanned {
@@ -52,6 +56,7 @@ pub(crate) fn scan(
     let config = ScanConfig::new()
         .workers(settings.threads.map(NonZeroUsize::get))
         .max_file_size(settings.max_size)
+        .max_findings_per_object(Some(FINDINGS_OF_FILE_MAX))
         .binary(settings.binary)
         .filter(settings.filter.clone())
         .symlinks(settings.symlinks)
@@ -142,9 +147,10 @@ pub(crate) fn summary(
         bytes: 0,
         confidence: settings.confidence,
         unreported,
-        skipped: Skipped::default(),
+        skipped: Skipped { excluded: settings.paths_excluded, ..Skipped::default() },
         gaps: Vec::new(),
         gaps_more: 0,
+        gaps_are_named: !settings.quiet,
         ended: scanned.stdin_ended.filter(|_| !output_failed),
         failed_rules: scanned.failed_rules.clone(),
         configuration: settings.configuration.clone(),
@@ -160,12 +166,7 @@ pub(crate) fn summary(
         summary.skipped.symlinks += outcomes.symlinks;
         summary.skipped.excluded += outcomes.excluded + report.filtered;
         summary.gaps_more += report.incomplete_count - report.incomplete.len() as u64;
-        summary.gaps.extend(
-            report
-                .incomplete
-                .iter()
-                .map(|(path, why)| Gap { path: path.clone(), reason: gap_reason(why) }),
-        );
+        summary.gaps.extend(report.incomplete.iter().map(|(path, why)| gap(path, why)));
         match report.stopped {
             Some(Stopped::Cancelled) if !output_failed => {
                 summary.ended = Some(Ended::Interrupted);
@@ -183,17 +184,24 @@ pub(crate) fn summary(
     summary
 }
 
-/// Why something was not scanned, without what is said of its path.
-fn gap_reason(why: &Incomplete) -> String {
-    match why {
+/// What was not scanned or not listed, and why; without what is said of its path.
+fn gap(path: &Path, why: &Incomplete) -> Gap {
+    let reason = match why {
         Incomplete::Unreadable(error) => reason(error),
         Incomplete::Walk(error) => reason(&error.source),
+        Incomplete::FindingsCut { left_out } => format!(
+            "it has more than {} findings of a kind, and {} were left out",
+            grouped(FINDINGS_OF_FILE_MAX),
+            grouped(*left_out)
+        ),
         other => escape::visible(&other.to_string()).into_owned(),
-    }
+    };
+    let is_cut = matches!(why, Incomplete::FindingsCut { .. });
+    Gap { path: path.to_owned(), reason, is_cut }
 }
 
 /// Names on stderr what was not scanned.
-pub(crate) fn say_gaps(summary: &Summary, quiet: bool, messages: &Messages) {
+pub(crate) fn say_gaps(summary: &Summary, messages: &Messages) {
     if let Some(ended) = summary.ended {
         messages.say(ended.text());
     }
@@ -205,16 +213,19 @@ pub(crate) fn say_gaps(summary: &Summary, quiet: bool, messages: &Messages) {
     }
     if summary.unreported.too_many > 0 {
         messages.say(&format!(
-            "there is no room to list {} places; `--format jsonl` lists any number of them",
+            "there is no room to list {} places; `--format jsonl` without --sorted lists any number",
             grouped(summary.unreported.too_many)
         ));
     }
-    if quiet {
+    if !summary.gaps_are_named {
         return;
     }
     for gap in &summary.gaps {
         let path = escape::for_terminal(gap.path.as_os_str());
-        messages.say(&format!("cannot scan '{path}': {}", gap.reason));
+        messages.say(&match gap.is_cut {
+            true => format!("not all findings of '{path}' are listed: {}", gap.reason),
+            false => format!("cannot scan '{path}': {}", gap.reason),
+        });
     }
     if summary.gaps_more > 0 {
         messages.say(&format!("... and {} more", grouped(summary.gaps_more)));

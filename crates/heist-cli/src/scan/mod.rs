@@ -6,9 +6,11 @@
 //! | `configuration` | `heist.toml` |
 //! | `settings` | what both come to |
 //! | `rules` | the detector that they ask for |
+//! | `rule_files` | several files of rules as one set |
 //! | `suppression` | what is known already |
 //! | `collector` | takes findings, keeps or writes them |
 //! | `place` | what is kept of a finding, masked |
+//! | `masker` | hides in excerpts what was not looked for |
 //! | `kept` | the places that wait to be shown |
 //! | `engine` | the scan itself, and what it came to; `heist baseline` uses it, too |
 //! | `run` | one run of the command, and its exit code |
@@ -25,9 +27,11 @@ pub(crate) mod configuration;
 pub(crate) mod engine;
 mod format;
 mod kept;
+mod masker;
 mod output;
 mod own_output;
 mod place;
+mod rule_files;
 pub(crate) mod rules;
 mod run;
 pub(crate) mod settings;

@@ -39,10 +39,13 @@ impl Place {
         } else {
             (finding.secret.masked().into_bytes().into(), finding.excerpt.into_bytes().into())
         };
+        // A rule need not say what it finds; its name does.
+        let says_nothing = finding.description.trim().is_empty();
+        let description = if says_nothing { &finding.rule } else { &finding.description };
         Self {
             path,
+            description: Arc::clone(description),
             rule: finding.rule,
-            description: finding.description,
             remedy: finding.remedy,
             fingerprint: finding.fingerprint,
             secret,

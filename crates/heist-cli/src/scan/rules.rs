@@ -1,9 +1,10 @@
 //! The detector that the options ask for.
 
-use super::settings::Settings;
+use super::rule_files::Merged;
+use super::settings::{Names, Settings};
 use crate::escape;
-use crate::messages::Messages;
-use heist_scan::rules::{Loaded, RuleError, RuleSet};
+use crate::messages::{Messages, reason};
+use heist_scan::rules::{Loaded, RuleError, RuleErrorKind, RulePlace, RuleSet};
 use heist_scan::{DetectorOptions, SecretDetector};
 use std::path::{Path, PathBuf};
 
@@ -13,19 +14,11 @@ use std::path::{Path, PathBuf};
 /// A file cannot be read or used; the text says why.
 pub(crate) fn load(files: &[PathBuf], messages: &Messages, quiet: bool) -> Result<RuleSet, String> {
     let [first, others @ ..] = files else { return Ok(RuleSet::builtin()) };
-    let mut rules = load_file(first, messages, quiet)?;
+    let mut merged = Merged::new(first, load_file(first, messages, quiet)?);
     for file in others {
-        let more = load_file(file, messages, quiet)?;
-        for rule in more.rules {
-            // A later file may say it better.
-            match rules.rules.iter_mut().find(|known| known.id == rule.id) {
-                Some(known) => *known = rule,
-                None => rules.rules.push(rule),
-            }
-        }
-        rules.allowlists.extend(more.allowlists);
+        merged.add(file, load_file(file, messages, quiet)?);
     }
-    Ok(rules)
+    Ok(merged.finish())
 }
 
 /// The rules of one file.
@@ -46,13 +39,13 @@ pub(crate) fn load_file(file: &Path, messages: &Messages, quiet: bool) -> Result
 /// The rules cannot be used, or none is left; the text says why.
 pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<SecretDetector, String> {
     let mut rules = load(&settings.rules, messages, settings.quiet)?;
-    if !settings.only.is_empty() {
-        rules = rules.only(&settings.only).map_err(|error| format!("--only: {}", shown(&error)))?;
+    let Settings { only, except, .. } = settings;
+    let by = |names: &Names, error: &RuleError| format!("{}: {}", names.given_by, shown(error));
+    if !only.ids.is_empty() {
+        rules = rules.only(&only.ids).map_err(|error| by(only, &error))?;
     }
-    if !settings.except.is_empty() {
-        rules = rules
-            .except(&settings.except)
-            .map_err(|error| format!("--except: {}", shown(&error)))?;
+    if !except.ids.is_empty() {
+        rules = rules.except(&except.ids).map_err(|error| by(except, &error))?;
     }
     if rules.rules.is_empty() {
         return Err("there is no rule left to look for anything with".into());
@@ -66,6 +59,39 @@ pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<Secre
     Ok(SecretDetector::new(rules, options))
 }
 
-fn shown(error: &RuleError) -> String {
-    escape::visible(&error.to_string().replace('\n', " ")).into_owned()
+/// What is wrong with rules, fit to be shown, and what to do.
+pub(crate) fn shown(error: &RuleError) -> String {
+    let RulePlace { origin, rule, line } = &error.place;
+    let path = origin.as_deref().map(|path| escape::for_terminal(path.as_os_str()));
+    let path = path.as_deref();
+    if let (RuleErrorKind::Read(source), Some(path)) = (&error.kind, path) {
+        return format!(
+            "cannot read the rules '{path}': {}; give a file of rules, or none to use the built-in ones",
+            reason(source)
+        );
+    }
+    let place = match (path, line) {
+        (Some(path), Some(line)) => format!("{path}:{line}: "),
+        (Some(path), None) => format!("'{path}': "),
+        (None, _) => String::new(),
+    };
+    let rule = rule.as_ref().map(|rule| format!("rule {rule:?}: ")).unwrap_or_default();
+    let remedy = match &error.kind {
+        RuleErrorKind::UnknownRule { .. } if path.is_none() => "; `heist rules list` has them all",
+        _ => "",
+    };
+    let what =
+        escape::visible(&without_code(&error.kind.to_string()).replace('\n', " ")).into_owned();
+    format!("{place}{}{what}{remedy}", escape::visible(&rule))
+}
+
+/// A text without the number that the system has for an error in it: as other tools say it.
+fn without_code(text: &str) -> String {
+    const CODE: &str = " (os error ";
+    match text.split_once(CODE).and_then(|(start, rest)| Some((start, rest.split_once(')')?))) {
+        Some((start, (code, end))) if code.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{start}{end}")
+        }
+        _ => text.to_owned(),
+    }
 }

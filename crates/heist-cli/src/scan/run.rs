@@ -14,7 +14,7 @@ use super::summary::{Ended, Summary};
 use super::suppression::Suppression;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
-use crate::messages::{Messages, reason};
+use crate::messages::{Messages, cannot_write};
 use crate::terminal;
 use crate::units::grouped;
 use heist_scan::suppress::Baseline;
@@ -54,6 +54,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
         suppression,
         settings.confidence,
         presentation.show_secrets,
+        settings.looks_for_less(),
         !settings.paths_were_given,
         stream,
         interrupt.token(),
@@ -72,7 +73,7 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
     let mut collected = collector.take();
     let write_failed = matches!(collected.streamed, Some(Err(_)));
     let summary = engine::summary(&scanned, &settings, collected.unreported, write_failed);
-    engine::say_gaps(&summary, settings.quiet, messages);
+    engine::say_gaps(&summary, messages);
     let own = summary.unreported.own;
     if own > 0 && !settings.quiet {
         let findings = if own == 1 { "1 finding" } else { &format!("{} findings", grouped(own)) };
@@ -91,7 +92,13 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
     }
     match written {
         Ok(()) => exit,
-        Err(error) => output_failed(&error, exit, collected.reported, messages),
+        Err(error) => output_failed(
+            &error,
+            presentation.output.as_deref(),
+            exit,
+            collected.reported,
+            messages,
+        ),
     }
 }
 
@@ -155,11 +162,17 @@ fn exit_of(summary: &Summary, reported: u64) -> Exit {
 }
 
 /// What becomes of a failure to write. Whoever closed a pipe has read enough: no failure.
-fn output_failed(error: &io::Error, exit: Exit, reported: u64, messages: &Messages) -> Exit {
+fn output_failed(
+    error: &io::Error,
+    output: Option<&Path>,
+    exit: Exit,
+    reported: u64,
+    messages: &Messages,
+) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return exit;
     }
-    messages.say(&format!("cannot write the output: {}", reason(error)));
+    messages.say(&cannot_write(output, error));
     match exit {
         Exit::Success if reported == 0 => Exit::NotAllScanned,
         exit => exit,

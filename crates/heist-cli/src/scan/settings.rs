@@ -5,6 +5,7 @@ use super::arguments::{
 };
 use super::configuration::Configuration;
 use crate::color::ColorChoice;
+use crate::escape;
 use crate::messages::Messages;
 use heist_scan::Confidence;
 use heist_walk::{Filter, Symlinks};
@@ -15,11 +16,21 @@ use std::time::Duration;
 /// Git's own copies of everything, compressed: no file in there is text.
 const GIT_OBJECTS: &str = "**/.git/objects";
 
+/// Names of rules, and who gave them.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    pub(crate) ids: Vec<String>,
+    /// For messages: an option, or a configuration file and a key in it.
+    pub(crate) given_by: String,
+}
+
 /// What is to be done, for `heist scan` and `heist baseline`.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// What is scanned; `-` is stdin.
     pub(crate) paths: Vec<PathBuf>,
+    /// How many PATHs are left out.
+    pub(crate) paths_excluded: u64,
     /// Whether `paths` is what was asked for, or what is scanned if nothing was.
     pub(crate) paths_were_given: bool,
     /// The configuration file that was used.
@@ -27,8 +38,8 @@ pub(crate) struct Settings {
     pub(crate) baseline: Option<PathBuf>,
     pub(crate) confidence: Confidence,
     pub(crate) rules: Vec<PathBuf>,
-    pub(crate) only: Vec<String>,
-    pub(crate) except: Vec<String>,
+    pub(crate) only: Names,
+    pub(crate) except: Names,
     pub(crate) generic: bool,
     pub(crate) noise_filter: bool,
     pub(crate) decode: bool,
@@ -105,7 +116,7 @@ impl Settings {
     /// What the options and the configuration file come to.
     ///
     /// # Errors
-    /// A glob is not valid, or stdin is asked for twice.
+    /// A glob is not valid, stdin is asked for twice, or no PATH is left.
     pub(crate) fn new(
         paths: &[PathBuf],
         confidence: Option<Confidence>,
@@ -116,21 +127,34 @@ impl Settings {
         if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
             return Err("`-` is given twice; stdin can be read once".into());
         }
-        let list = |given: &[String], configured: &[String]| {
-            if given.is_empty() { configured.to_vec() } else { given.to_vec() }
+        let names = |key: &str, given: &[String], configured: &[String]| {
+            if given.is_empty() {
+                Names { ids: configured.to_vec(), given_by: configured_by(configuration, key) }
+            } else {
+                Names { ids: given.to_vec(), given_by: format!("--{key}") }
+            }
         };
         let filter = filter(selection, configuration)?;
         let mut roots = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
         // As in a directory: of `*`, say, what is excluded is left out.
+        let mut paths_excluded = 0;
         for at in (0..roots.len()).rev() {
             let excluded = filter.excludes_root(&roots[at]);
             if excluded.map_err(|error| format!("--exclude: {error}"))? && !is_stdin(&roots[at]) {
                 roots.remove(at);
+                paths_excluded += 1;
             }
+        }
+        if roots.is_empty() {
+            return Err(
+                "every PATH is left out by --exclude, or by the configuration: nothing was scanned"
+                    .into(),
+            );
         }
         let follow = flag(selection.follow, selection.no_follow, configuration.follow);
         Ok(Self {
             paths: roots,
+            paths_excluded,
             paths_were_given: !paths.is_empty(),
             configuration: configuration.path.clone(),
             baseline: baseline.map(Path::to_owned).or_else(|| configuration.baseline.clone()),
@@ -140,8 +164,8 @@ impl Settings {
             } else {
                 detection.rules.clone()
             },
-            only: list(&detection.only, &configuration.only),
-            except: list(&detection.except, &configuration.except),
+            only: names("only", &detection.only, &configuration.only),
+            except: names("except", &detection.except, &configuration.except),
             generic: !flag(detection.no_generic, detection.generic, configuration.no_generic),
             noise_filter: !flag(
                 detection.no_noise_filter,
@@ -166,6 +190,13 @@ impl Settings {
             trace: run.trace.clone(),
         })
     }
+
+    /// Whether less may be looked for than is by default. (Files of rules need not build upon the built-in ones.)
+    pub(crate) fn looks_for_less(&self) -> bool {
+        let takes_all =
+            self.rules.is_empty() && self.only.ids.is_empty() && self.except.ids.is_empty();
+        !(takes_all && self.generic && self.decode)
+    }
 }
 
 /// Whether a PATH stands for stdin.
@@ -188,8 +219,23 @@ fn filter(selection: &SelectionArguments, configuration: &Configuration) -> Resu
         .git_global(gitignore);
     // The built-in one first: later ones may turn it around.
     let built_in = [GIT_OBJECTS.to_owned()];
-    for glob in built_in.iter().chain(&configuration.exclude).chain(&selection.exclude) {
+    for glob in built_in.iter().chain(&configuration.exclude) {
+        filter = filter
+            .exclude(glob)
+            .map_err(|error| format!("{}: {error}", configured_by(configuration, "exclude")))?;
+    }
+    for glob in &selection.exclude {
         filter = filter.exclude(glob).map_err(|error| format!("--exclude: {error}"))?;
     }
     Ok(filter)
+}
+
+/// A key of the configuration, for messages.
+fn configured_by(configuration: &Configuration, key: &str) -> String {
+    match &configuration.path {
+        Some(path) => {
+            format!("the configuration '{}': `{key}`", escape::for_terminal(path.as_os_str()))
+        }
+        None => format!("`{key}`"),
+    }
 }

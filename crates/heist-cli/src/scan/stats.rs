@@ -15,10 +15,11 @@ pub(super) fn stats(scanned: &Scanned, summary: &Summary, reported: u64) -> Stri
         (
             "skipped",
             format!(
-                "{} binary, {} too large, {} special, {} excluded",
+                "{} binary, {} too large, {} special, {} symbolic links, {} excluded",
                 count(skipped.binary),
                 count(skipped.too_large),
                 count(skipped.special),
+                count(skipped.symlinks),
                 count(skipped.excluded)
             ),
         ),
@@ -26,12 +27,14 @@ pub(super) fn stats(scanned: &Scanned, summary: &Summary, reported: u64) -> Stri
         (
             "findings",
             format!(
-                "{} reported, {} less sure, {} allowed, {} in the baseline, {} ignored",
+                "{} reported, {} less sure, {} allowed, {} in the baseline, {} ignored, {} in own files, {} too many",
                 count(reported),
                 count(unreported.unsure),
                 count(unreported.allowed),
                 count(unreported.in_baseline),
-                count(unreported.ignored)
+                count(unreported.ignored),
+                count(unreported.own),
+                count(unreported.too_many)
             ),
         ),
         ("scan", format!("{seconds:.3} s, {}/s", Unit::HUMAN.show(rate))),

@@ -3,12 +3,14 @@
 use heist_scan::Confidence;
 use std::path::PathBuf;
 
-/// Something that should have been scanned and was not, or not completely.
+/// Something that should have been scanned and was not, or not completely; or of which not all findings are listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) path: PathBuf,
     /// What is the matter, fit to be shown.
     pub(crate) reason: String,
+    /// It was scanned, but has too many findings.
+    pub(crate) is_cut: bool,
 }
 
 /// Why a scan ended before its end.
@@ -76,6 +78,8 @@ pub(crate) struct Summary {
     pub(crate) gaps: Vec<Gap>,
     /// How many more there are.
     pub(crate) gaps_more: u64,
+    /// Whether stderr names them.
+    pub(crate) gaps_are_named: bool,
     pub(crate) ended: Option<Ended>,
     /// Rules that were needed and could not be used.
     pub(crate) failed_rules: Vec<String>,

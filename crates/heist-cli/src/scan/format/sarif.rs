@@ -167,7 +167,11 @@ fn write_invocation(report: &Report<'_>, base: &Path, out: &mut impl Write) -> i
     let notifications: Vec<(Option<&Gap>, String)> = summary
         .gaps
         .iter()
-        .map(|gap| (Some(gap), format!("not scanned completely: {}", gap.reason)))
+        .map(|gap| {
+            let what =
+                if gap.is_cut { "not all findings are listed" } else { "not scanned completely" };
+            (Some(gap), format!("{what}: {}", gap.reason))
+        })
         .chain(more.into_iter().chain(too_many).chain(ended).chain(failed).map(|text| (None, text)))
         .collect();
     array(invocation.field("toolExecutionNotifications")?, notifications, |out, (gap, text)| {

@@ -130,7 +130,10 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
             (unreported.in_baseline, "in the baseline"),
             (unreported.ignored, "named by .gitleaksignore"),
             (unreported.own, "in the output or the baseline itself"),
-            (unreported.too_many, "too many to be listed (--format jsonl lists any number)"),
+            (
+                unreported.too_many,
+                "too many to be listed (--format jsonl without --sorted lists any number)",
+            ),
         ],
         out,
     )?;
@@ -158,14 +161,21 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     if !summary.failed_rules.is_empty() {
         writeln!(out, "Not complete: rules that could not be used; stderr names them.")?;
     }
-    match summary.gap_count() {
-        0 => Ok(()),
-        1 => writeln!(out, "Not complete: 1 path could not be scanned; stderr names it."),
-        count => writeln!(
-            out,
-            "Not complete: {} paths could not be scanned; stderr names them.",
-            grouped(count)
-        ),
+    let count = summary.gap_count();
+    if count == 0 {
+        return Ok(());
+    }
+    let paths = counted(count, "path", "paths");
+    let has = if count == 1 { "has" } else { "have" };
+    let what = match summary.gaps.iter().filter(|gap| gap.is_cut).count() as u64 {
+        0 => format!("{paths} could not be scanned"),
+        cut if cut == count => format!("{paths} {has} too many findings to be listed"),
+        _ => format!("{paths} could not be scanned, or {has} too many findings to be listed"),
+    };
+    let them = them(count);
+    match summary.gaps_are_named {
+        true => writeln!(out, "Not complete: {what}; stderr names {them}."),
+        false => writeln!(out, "Not complete: {what} (without --quiet, stderr names {them})."),
     }
 }
 
