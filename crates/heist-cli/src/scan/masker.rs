@@ -57,6 +57,7 @@ impl Masker {
             owned: 0..text.len(),
             offset: 0,
             is_end: true,
+            encoding: Encoding::Plain,
             // Of no kind that is looked at otherwise, as tests are.
             path: Path::new("src/settings"),
         };
