@@ -192,7 +192,7 @@ fn test(
     messages: &Messages,
     out: &mut Vec<u8>,
 ) -> Result<(io::Result<()>, Exit), String> {
-    let rules = load_file(file, messages, false)?;
+    let rules = load_file(file, messages, false)?.rules;
     let mut problems = check_rules(&rules);
     let examples = rules
         .rules

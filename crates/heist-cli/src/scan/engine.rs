@@ -151,6 +151,7 @@ pub(crate) fn summary(
         gaps: Vec::new(),
         gaps_more: 0,
         gaps_are_named: !settings.quiet,
+        no_path_is_left: settings.paths.is_empty(),
         ended: scanned.stdin_ended.filter(|_| !output_failed),
         failed_rules: scanned.failed_rules.clone(),
         configuration: settings.configuration.clone(),
@@ -210,6 +211,9 @@ pub(crate) fn say_gaps(summary: &Summary, messages: &Messages) {
         messages.say(&format!(
             "the rule `{rule}` is too large to be used; nothing was looked for with it"
         ));
+    }
+    if summary.no_path_is_left && summary.gaps_are_named {
+        messages.say("note: nothing was scanned: every PATH is excluded");
     }
     if summary.unreported.too_many > 0 {
         messages.say(&format!(

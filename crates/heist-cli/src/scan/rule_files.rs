@@ -3,17 +3,8 @@
 //! Invariant: a later file takes nothing back that it does not speak of. Files that build upon the built-in rules bring
 //! all of these along; of them only what such a file changes or switches off counts.
 
-use heist_scan::read_regular;
-use heist_scan::rules::{Rule, RuleSet};
+use heist_scan::rules::{Loaded, Rule, RuleSet};
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
-use toml::{Table, Value};
-
-/// How many files a file may build upon, one upon the other.
-const EXTEND_DEPTH_MAX: usize = 2;
-
-/// The largest file that is read.
-const BYTES_MAX: u64 = 16 << 20;
 
 /// The rules of files, in the order in which they were given.
 pub(super) struct Merged {
@@ -23,13 +14,12 @@ pub(super) struct Merged {
 
 impl Merged {
     /// Those of the first file.
-    pub(super) fn new(file: &Path, rules: RuleSet) -> Self {
-        Self { rules, on_built_in: builds_on_built_in(file, 0) }
+    pub(super) fn new(Loaded { rules, on_built_in, .. }: Loaded) -> Self {
+        Self { rules, on_built_in }
     }
 
     /// Those of one more file.
-    pub(super) fn add(&mut self, file: &Path, more: RuleSet) {
-        let on_built_in = builds_on_built_in(file, 0);
+    pub(super) fn add(&mut self, Loaded { rules: more, on_built_in, .. }: Loaded) {
         let built_in = if on_built_in { RuleSet::builtin().rules } else { Vec::new() };
         let named: HashSet<&str> = more.rules.iter().map(|rule| &*rule.id).collect();
         let off: HashSet<&str> =
@@ -56,38 +46,4 @@ impl Merged {
     pub(super) fn finish(self) -> RuleSet {
         self.rules
     }
-}
-
-/// Whether a file that could be loaded builds upon the built-in rules, by itself or by one that it extends.
-fn builds_on_built_in(file: &Path, depth: usize) -> bool {
-    if depth == EXTEND_DEPTH_MAX {
-        return false;
-    }
-    let Some(extend) = extend_of(file) else { return false };
-    let uses_default = match field(&extend, "useDefault") {
-        Some(Value::Boolean(uses)) => *uses,
-        Some(Value::String(text)) => text.eq_ignore_ascii_case("true"),
-        _ => false,
-    };
-    let extended = || match field(&extend, "path") {
-        Some(Value::String(path)) if !path.is_empty() => {
-            // Beside the file, or else, as in gitleaks, below the working directory.
-            let beside = file.parent().unwrap_or(Path::new("")).join(path);
-            let path = if beside.exists() { beside } else { PathBuf::from(path) };
-            builds_on_built_in(&path, depth + 1)
-        }
-        _ => false,
-    };
-    uses_default || extended()
-}
-
-fn extend_of(file: &Path) -> Option<Table> {
-    let text = String::from_utf8(read_regular(file, BYTES_MAX).ok()?).ok()?;
-    let table: Table = text.strip_prefix('\u{FEFF}').unwrap_or(&text).parse().ok()?;
-    field(&table, "extend")?.as_table().cloned()
-}
-
-/// A value by its name, in whatever case.
-fn field<'a>(table: &'a Table, name: &str) -> Option<&'a Value> {
-    table.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// A file cannot be read or used; the text says why.
 pub(crate) fn load(files: &[PathBuf], messages: &Messages, quiet: bool) -> Result<RuleSet, String> {
     let [first, others @ ..] = files else { return Ok(RuleSet::builtin()) };
-    let mut merged = Merged::new(first, load_file(first, messages, quiet)?);
+    let mut merged = Merged::new(load_file(first, messages, quiet)?);
     for file in others {
-        merged.add(file, load_file(file, messages, quiet)?);
+        merged.add(load_file(file, messages, quiet)?);
     }
     Ok(merged.finish())
 }
@@ -25,12 +25,12 @@ pub(crate) fn load(files: &[PathBuf], messages: &Messages, quiet: bool) -> Resul
 ///
 /// # Errors
 /// It cannot be read or used; the text says why.
-pub(crate) fn load_file(file: &Path, messages: &Messages, quiet: bool) -> Result<RuleSet, String> {
-    let Loaded { rules, notes } = RuleSet::load(file).map_err(|error| shown(&error))?;
-    for note in notes.iter().filter(|_| !quiet) {
+pub(crate) fn load_file(file: &Path, messages: &Messages, quiet: bool) -> Result<Loaded, String> {
+    let loaded = RuleSet::load(file).map_err(|error| shown(&error))?;
+    for note in loaded.notes.iter().filter(|_| !quiet) {
         messages.say(&format!("note: {}", escape::visible(&note.to_string())));
     }
-    Ok(rules)
+    Ok(loaded)
 }
 
 /// The detector that the options ask for.

@@ -116,7 +116,7 @@ impl Settings {
     /// What the options and the configuration file come to.
     ///
     /// # Errors
-    /// A glob is not valid, stdin is asked for twice, or no PATH is left.
+    /// A glob is not valid, or stdin is asked for twice.
     pub(crate) fn new(
         paths: &[PathBuf],
         confidence: Option<Confidence>,
@@ -144,12 +144,6 @@ impl Settings {
                 roots.remove(at);
                 paths_excluded += 1;
             }
-        }
-        if roots.is_empty() {
-            return Err(
-                "every PATH is left out by --exclude, or by the configuration: nothing was scanned"
-                    .into(),
-            );
         }
         let follow = flag(selection.follow, selection.no_follow, configuration.follow);
         Ok(Self {

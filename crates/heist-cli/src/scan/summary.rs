@@ -78,6 +78,8 @@ pub(crate) struct Summary {
     pub(crate) gaps: Vec<Gap>,
     /// How many more there are.
     pub(crate) gaps_more: u64,
+    /// Whether every PATH was excluded.
+    pub(crate) no_path_is_left: bool,
     /// Whether stderr names them.
     pub(crate) gaps_are_named: bool,
     pub(crate) ended: Option<Ended>,

@@ -31,6 +31,9 @@ pub struct Loaded {
     pub rules: RuleSet,
     /// What is worth knowing: a field that is not understood, a longest match that was cut.
     pub notes: Vec<RuleNote>,
+    /// Whether the file, or one that it extends, builds upon the built-in rules: then all of these are among the rules,
+    /// but for those that it switches off.
+    pub on_built_in: bool,
 }
 
 impl RuleSet {
@@ -83,7 +86,7 @@ impl RuleSet {
 fn load_text(text: &str, origin: &Path) -> Result<Loaded, RuleError> {
     let mut loading = Loading::default();
     let rules = loading.file(text, origin, 0)?;
-    Ok(Loaded { rules, notes: loading.notes })
+    Ok(Loaded { rules, notes: loading.notes, on_built_in: loading.on_built_in })
 }
 
 /// # Panics
@@ -106,7 +109,7 @@ pub(super) fn parse_built_in(files: &[(&str, &str)]) -> Result<Loaded, RuleError
         rules.rules.extend(read.rules);
         rules.allowlists.extend(read.allowlists);
     }
-    Ok(Loaded { rules, notes: loading.notes })
+    Ok(Loaded { rules, notes: loading.notes, on_built_in: loading.on_built_in })
 }
 
 /// The text of a regular file, unless it is too large.
