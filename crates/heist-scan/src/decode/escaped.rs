@@ -12,10 +12,10 @@ use std::ops::Range;
 const BEFORE: usize = 512;
 
 /// What is decoded after the last escape; another one that follows within it belongs to the same decode.
-const TAIL: usize = 1024;
+const TAIL: usize = 960;
 
-// Looking for an escape before another is the furthest look back.
-const _: () = assert!(TAIL <= DECODE_BEFORE && BEFORE <= DECODE_BEFORE);
+// Looking for an escape before another, and for what escapes that, is the furthest look back.
+const _: () = assert!(TAIL + json::BACKSLASHES_MAX <= DECODE_BEFORE && BEFORE <= DECODE_BEFORE);
 
 /// Which escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

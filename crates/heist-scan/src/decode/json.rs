@@ -2,7 +2,6 @@
 //!
 //! Half of a surrogate pair alone stands for nothing, and is decoded to `?`.
 
-use super::DECODE_BEFORE;
 use super::decoded::Decoded;
 use super::escaped::{EscapeKind, decode_at};
 use super::url::hex_value;
@@ -12,11 +11,13 @@ pub fn json_escaped_at(text: &[u8], at: usize, into: &mut Decoded) -> bool {
     decode_at(EscapeKind::Json, text, at, into)
 }
 
+/// How many backslashes in a row are counted.
+pub(super) const BACKSLASHES_MAX: usize = 64;
+
 /// Whether the backslash at `at` is none that another one escapes.
 pub(super) fn is_unescaped(text: &[u8], at: usize) -> bool {
-    let behind =
-        text[..at].iter().rev().take(DECODE_BEFORE).take_while(|&&byte| byte == b'\\').count();
-    behind % 2 == 0
+    let behind = text[..at].iter().rev().take(BACKSLASHES_MAX);
+    behind.take_while(|&&byte| byte == b'\\').count() % 2 == 0
 }
 
 pub(super) fn parse<'a>(text: &[u8], bytes: &'a mut [u8; 4]) -> Option<(usize, &'a [u8])> {
