@@ -350,7 +350,7 @@ fn list() -> Result<ExitCode, String> {
             Verdict::Found { scenario, within, .. } => {
                 format!("found in {scenario}, within {within}")
             }
-            Verdict::LeftToLoom => "invisible on this machine; loom finds it".to_owned(),
+            Verdict::LeftToLoom { test } => format!("invisible on this machine; {test} finds it"),
             Verdict::Sound => "no bug, for comparison".to_owned(),
         };
         say(format_args!("  {:<22} {found}", format!("{plant:?}")));

@@ -163,6 +163,29 @@ impl Scenarios {
     }
 }
 
+/// The scenarios that are small enough to play every schedule with at most so many deviations.
+pub const SMALL: &[(&str, u32)] = &[
+    ("push-against-park", 3),
+    ("join-idle", 3),
+    ("two-need-two", 2),
+    ("close-against-run", 2),
+    ("close-against-spawn", 2),
+    ("cancel-midway", 2),
+    ("thieves-meet", 2),
+    ("two-producers-one-queue", 2),
+    ("one-slot-two-jobs", 2),
+    ("acquire-then-against-shutdown", 2),
+    ("gate", 2),
+];
+
+/// The same, of scenarios with futures.
+pub const SMALL_WITH_FUTURES: &[(&str, u32)] = &[
+    ("wake-against-park", 3),
+    ("tasks-of-futures-against-join", 2),
+    ("abort-against-poll", 2),
+    ("giving-way-to-a-private-slot", 2),
+];
+
 /// What an exhaustive exploration came to.
 #[derive(Clone, Debug)]
 pub struct Explored {

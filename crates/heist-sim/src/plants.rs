@@ -17,10 +17,17 @@ pub enum Verdict {
     },
     /// It finds nothing, because the simulated machine orders more than the language promises: its read-modify-writes
     /// are fences, and a thread's stores arrive in order. Loom finds it.
-    LeftToLoom,
+    LeftToLoom {
+        /// The loom test that does, as `file::name`.
+        test: &'static str,
+    },
     /// It finds nothing, because there is nothing wrong: another way to do the same, for comparison.
     Sound,
 }
+
+/// How many schedules are played with what the simulator must find nothing in: enough to find most of the bugs that it
+/// can find.
+pub const SOUND_SCHEDULES: u64 = 20_000;
 
 /// What the simulator must say to each planted bug.
 pub fn verdict(plant: Plant) -> Verdict {
@@ -32,6 +39,7 @@ pub fn verdict(plant: Plant) -> Verdict {
         WrongAnswer,
     };
     let found = |scenario, kinds, within| Verdict::Found { scenario, kinds, within };
+    let loom = |test| Verdict::LeftToLoom { test };
     match plant {
         Plant::NoLightFence => found("standard", &[AsleepBesideWork], 1_000),
         Plant::LastSearcherSilent => found("batch-needs-all", &[AsleepBesideWork], 200),
@@ -50,6 +58,14 @@ pub fn verdict(plant: Plant) -> Verdict {
             2_000,
         ),
         Plant::IntakeOpenOnPanic => found("panic-against-producers", &[AcceptedAfterClose], 2_000),
+        Plant::InsideSpawnRefused => {
+            found("tasks-of-futures-against-join", &[RefusedForNoReason], 50)
+        }
+        Plant::InsideSpawnUncounted => found(
+            "tasks-of-futures-against-join",
+            &[EnginePanicked, DoneTooEarly, RanAfterDone],
+            50,
+        ),
         Plant::TokenLeftUntaken => found("standard", &[AsleepBesideWork, MetricsWrong], 1_000),
         Plant::RefusedDoesNotLook => found("batch-needs-all", &[AsleepBesideWork], 500),
         Plant::WakeRoundRobin => found("two-need-two", &[AsleepBesideWork, Stuck], 200),
@@ -102,13 +118,22 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::ReleaseIgnoresWaiters => found("budget-line", &[WaiterForgotten], 500),
         // Each of them is a read-modify-write with a weaker order, or a store where one belongs, in a place where the
         // simulated machine's stores, which arrive in order, lose nothing.
-        Plant::SearchersRelaxed
-        | Plant::NoHeavyFence
-        | Plant::ConsumedRelaxed
-        | Plant::CloserOnlyLoads
-        | Plant::SeedFinishAndScheduleStores
-        | Plant::FinishHandsNothingOver
-        | Plant::SignalBitsRelaxed => Verdict::LeftToLoom,
+        Plant::NoHeavyFence => loom("loom_idle::bites_no_heavy_fence"),
+        Plant::SearchersRelaxed => loom("loom_idle::bites_a_searcher_count_that_orders_nothing"),
+        Plant::ConsumedRelaxed => loom("loom_termination::bites_consumed_relaxed"),
+        Plant::CloserOnlyLoads => loom("loom_termination::bites_a_closer_that_only_loads_quiet"),
+        Plant::SeedFinishAndScheduleStores => {
+            loom("loom_signal::bites_a_finish_and_schedule_that_stores")
+        }
+        Plant::FinishHandsNothingOver => {
+            loom("loom_signal::bites_a_finish_that_hands_nothing_over")
+        }
+        Plant::SignalBitsRelaxed => loom("loom_signal::bites_bits_that_order_nothing"),
+        Plant::FutureEndRelaxed => loom("loom_termination::bites_the_end_of_a_future_relaxed"),
+        Plant::SlotExchangeRelaxed => loom("loom_slot::bites_a_slot_that_hands_nothing_over"),
+        Plant::WakeOfQueuedWritesNothing => {
+            loom("loom_futures::bites_a_wake_of_a_queued_future_that_writes_nothing")
+        }
         Plant::SlotFillIsNoPush => found("slot-and-a-long-poll", &[AsleepBesideWork], 500),
         Plant::SlotRunUnbounded => found("chain-through-the-slot", &[Starved], 500),
         Plant::WakeRefusedAfterClose => {
@@ -138,9 +163,6 @@ pub fn verdict(plant: Plant) -> Verdict {
             found("displaced-from-a-private-slot", &[AsleepBesideWork], 1_000)
         }
         Plant::FutureDropUncounted => found("futures-against-shutdown", &[DoneNeverFound], 1_000),
-        Plant::FutureEndRelaxed | Plant::SlotExchangeRelaxed | Plant::WakeOfQueuedWritesNothing => {
-            Verdict::LeftToLoom
-        }
         Plant::SeedIdle => found("standard", &[AsleepBesideWork], 200),
         Plant::InFlightWord | Plant::QuietTree | Plant::CountBeforeLooking => Verdict::Sound,
     }

@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 fn heist_sim(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_heist-sim"))
         .args(args)
+        // Failures are written to a folder beside the caller, by default.
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .env_remove("HEIST_SIM_SEED")
         .env_remove("HEIST_SIM_PLANT")
         .output()

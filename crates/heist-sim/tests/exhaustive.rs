@@ -2,7 +2,7 @@
 #![cfg(heist_sim)]
 
 use heist::sync::plant::{self, Plant};
-use heist_sim::explore::explore;
+use heist_sim::explore::{SMALL, SMALL_WITH_FUTURES, explore};
 use heist_sim::scenario::by_name;
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,28 +19,12 @@ fn explore_all(scenarios: &[(&str, u32)]) {
 
 #[test]
 fn no_schedule_of_a_small_scenario_fails() {
-    explore_all(&[
-        ("push-against-park", 3),
-        ("join-idle", 3),
-        ("two-need-two", 2),
-        ("close-against-run", 2),
-        ("close-against-spawn", 2),
-        ("cancel-midway", 2),
-        ("thieves-meet", 2),
-        ("two-producers-one-queue", 2),
-        ("one-slot-two-jobs", 2),
-        ("acquire-then-against-shutdown", 2),
-        ("gate", 2),
-    ]);
+    explore_all(SMALL);
 }
 
 #[test]
 fn no_schedule_of_a_small_scenario_of_futures_fails() {
-    explore_all(&[
-        ("wake-against-park", 3),
-        ("abort-against-poll", 2),
-        ("giving-way-to-a-private-slot", 2),
-    ]);
+    explore_all(SMALL_WITH_FUTURES);
 }
 
 /// What is explored completely contains what is looked for.

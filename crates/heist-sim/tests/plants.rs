@@ -4,11 +4,8 @@
 use heist::sync::plant::Plant;
 use heist_sim::explore::{Campaign, Tally};
 use heist_sim::failure::Kind;
-use heist_sim::plants::{Verdict, verdict};
+use heist_sim::plants::{SOUND_SCHEDULES, Verdict, verdict};
 use std::collections::BTreeSet;
-
-/// Enough to find most of the bugs that there are to be found.
-const SOUND_SCHEDULES: u64 = 20_000;
 
 fn run(plant: Option<Plant>, scenario: Option<&str>, schedules_max: u64) -> Tally {
     let scenario = scenario.map(str::to_owned);

@@ -32,7 +32,8 @@
 //!
 //! # When not to use it
 //!
-//! - For data-parallel loops (`par_iter`, sorting), take rayon: it is made for them.
+//! - For data-parallel loops (`par_iter`, sorting) and for recursion that waits for its halves (`join`), take rayon: it
+//!   is made for them. A half that no other thread steals is a plain call there; here every task goes through a queue.
 //! - For a task that must wait for the *result* of another one: tasks have no results, they leave what they found in
 //!   the scratch, or send it. (So a worker never runs an unrelated task while one of its own waits, and a lock held
 //!   across a wait cannot deadlock by stealing.) A future can wait; a task that blocks holds its worker.
@@ -293,6 +294,8 @@ pub mod termination;
 // ThreadSanitizer does not see wait.
 #[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
 pub mod net;
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
+mod reactor;
 #[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
 pub mod time;
 

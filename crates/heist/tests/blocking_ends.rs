@@ -274,11 +274,25 @@ mod refused_threads {
     /// A thread's stack of this size fits into the limit a few times.
     const LARGE_STACK: usize = 128 << 20;
 
-    /// Uses up the memory that this process may map, but for what is less than `LARGE_STACK`.
+    /// Uses up the memory that this process may map, except for what is less than `LARGE_STACK`. Threads that have
+    /// just begun give back a part of what they map at first, so it goes on until it was refused for a while.
     fn use_up() -> Vec<thread::JoinHandle<()>> {
         let gate: &'static Gate = Box::leak(Box::default());
-        let start = || thread::Builder::new().stack_size(LARGE_STACK).spawn(|| gate.wait());
-        std::iter::from_fn(|| start().ok()).collect()
+        let mut started = Vec::new();
+        let mut refusals = 0;
+        while refusals < 50 {
+            match thread::Builder::new().stack_size(LARGE_STACK).spawn(|| gate.wait()) {
+                Ok(thread) => {
+                    started.push(thread);
+                    refusals = 0;
+                }
+                Err(_) => {
+                    refusals += 1;
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+        }
+        started
     }
 
     fn start() -> Runtime {

@@ -223,21 +223,6 @@ fn a_handle_that_is_dropped_or_detached_lets_the_future_go_on() {
     });
 }
 
-#[test]
-fn a_handle_that_is_polled_after_its_end_has_nothing_more() {
-    watched(|| {
-        let runtime = start(1);
-        let mut handle = pin!(runtime.spawn(async { 1 }));
-        assert_eq!(runtime.block_on(handle.as_mut()).unwrap(), 1);
-        assert!(handle.is_finished());
-        for _ in 0..2 {
-            let again = poll_once(handle.as_mut());
-            assert!(matches!(again, Poll::Ready(Err(JoinError::Aborted))), "{again:?}");
-        }
-        handle.abort();
-    });
-}
-
 /// The waker that counts is the last one.
 #[test]
 fn a_handle_may_be_awaited_by_one_and_then_by_another() {

@@ -65,6 +65,48 @@ fn join_on_an_idle_pool() {
     });
 }
 
+/// Two threads close a pool at once. Only the first of them checks for completion, and the workers leave all the same.
+#[test]
+fn two_closes_of_an_idle_pool() {
+    check(Size::Medium, || {
+        let (shared, threads) = start(&config(1), |_, ()| {});
+        let other = {
+            let shared = Arc::clone(&shared);
+            loom::thread::spawn(move || shared.close())
+        };
+        shared.close();
+        threads.join();
+        other.join().unwrap();
+    });
+}
+
+/// A task spawns another one through a handle while the pool is closed.
+#[test]
+fn a_spawn_by_a_task_against_a_close() {
+    check(Size::Medium, || {
+        let ran = Tally::default();
+        let (shared, threads) = {
+            let ran = ran.clone();
+            start_with(&config(1), move |worker| {
+                let runner = |depth: u32, ctx: &mut WorkerCtx<'_, u32, ()>| {
+                    ran.add();
+                    if depth > 0 {
+                        ctx.handle().spawn(depth - 1).expect("a task of the pool is not refused");
+                    }
+                };
+                let mut tasks =
+                    TaskRunner::new(worker, &|_worker| (), &runner, &|_scratch: &mut ()| {});
+                loom_support::work(worker, &mut tasks);
+            })
+        };
+        shared.spawn(1).unwrap();
+        shared.close();
+        threads.join();
+        assert_eq!(ran.get(), 2, "the workers left before the second task had run");
+        assert_eq!(shared.metrics_snapshot().panics, 0);
+    });
+}
+
 /// Two tasks from outside that can only end together.
 fn two_tasks_need_two_workers() {
     let meeting = Rendezvous::new(2);

@@ -9,9 +9,9 @@ use heist::executor::shared::Shared;
 use heist::future::raw::{self, Runnable};
 use heist::sync::plant::Plant;
 use heist::sync::{Arc, AtomicBool, Ordering};
-use heist::{CancelToken, ExecutorConfig, JoinError, block_on};
+use heist::{CancelToken, ExecutorConfig, ExecutorHandle, JoinError, block_on};
 use loom_support::futures::{DropTally, Event, start_futures};
-use loom_support::{DEADLOCK, Size, Tally, check, config, must_fail};
+use loom_support::{DEADLOCK, Size, Tally, check, config, must_fail, start_prepared};
 use std::future::{pending, poll_fn};
 use std::sync::Mutex;
 use std::task::Poll;
@@ -120,6 +120,64 @@ fn wake_against_close() {
 #[test]
 fn a_wake_against_a_close() {
     check(Size::Large, wake_against_close);
+}
+
+const REFUSED: &str = "a future of the pool was refused";
+
+/// A future spawns a task through a handle while the pool is closed: it is never refused, and the workers leave when
+/// the task has run.
+fn spawn_by_a_future_against_close(workers: usize) {
+    let ran = Tally::default();
+    let prepare = |pool: &ExecutorHandle<()>| {
+        let handle = pool.clone();
+        let future = async move { handle.spawn(()).expect(REFUSED) };
+        pool.spawn_future(future).unwrap().detach();
+    };
+    let (shared, (), threads) = {
+        let ran = ran.clone();
+        start_prepared(&config(workers), prepare, move |()| ran.add())
+    };
+    shared.close();
+    threads.join();
+    assert_eq!(ran.get(), 1, "{LEFT_BEFORE_IT_RAN}");
+    let metrics = shared.metrics_snapshot();
+    assert_eq!(metrics.panics, 0, "{REFUSED}");
+}
+
+const LEFT_BEFORE_IT_RAN: &str = "the workers left before the task had run";
+
+#[test]
+fn a_spawn_by_a_future_against_a_close() {
+    check(Size::Medium, || spawn_by_a_future_against_close(1));
+}
+
+#[test]
+fn a_spawn_by_a_future_against_a_close_and_another_worker() {
+    check(Size::Large, || spawn_by_a_future_against_close(2));
+}
+
+/// The same while the pool is shut down: the task is refused, or it is counted and dropped or run.
+#[test]
+fn a_spawn_by_a_future_against_a_close_and_a_shutdown() {
+    check(Size::Medium, || {
+        let (ended, accepted) = (Tally::default(), Tally::default());
+        let prepare = |pool: &ExecutorHandle<DropTally>| {
+            let (handle, task) = (pool.clone(), DropTally(ended.clone()));
+            let accepted = accepted.clone();
+            let future = async move {
+                if handle.spawn(task).is_ok() {
+                    accepted.add();
+                }
+            };
+            pool.spawn_future(future).unwrap().detach();
+        };
+        let (shared, (), threads) = start_prepared(&config(1), prepare, drop);
+        shared.close();
+        shared.shut_down();
+        threads.join();
+        assert_eq!(ended.get(), 1, "run, dropped or refused: the value ends once");
+        assert_eq!(shared.metrics_snapshot().tasks_ended(), accepted.get() as u64);
+    });
 }
 
 /// A future is awaited by another thread while it completes.
@@ -278,6 +336,19 @@ fn bites_a_wake_of_a_queued_future_that_writes_nothing() {
 #[test]
 fn bites_a_wake_refused_after_the_close() {
     must_fail(Plant::WakeRefusedAfterClose, 2, DEADLOCK, wake_against_close);
+}
+
+#[test]
+fn bites_a_spawn_by_a_future_that_is_refused_after_the_close() {
+    let plant = Plant::InsideSpawnRefused;
+    must_fail(plant, 2, REFUSED, || spawn_by_a_future_against_close(1));
+}
+
+#[test]
+fn bites_a_spawn_by_a_future_that_is_not_counted() {
+    let symptom = "2 tasks consumed, but only 1 were accepted or produced";
+    let plant = Plant::InsideSpawnUncounted;
+    must_fail(plant, 2, symptom, || spawn_by_a_future_against_close(1));
 }
 
 #[test]

@@ -239,7 +239,8 @@ fn a_panic_stops_the_run_and_comes_back_as_an_error() {
         let RunError::Panicked { panic, payload } = error else { panic!("{error:?}") };
         assert_eq!(panic.worker, Some(0));
         assert!(panic.message.contains("unlucky"));
-        assert_eq!(panic_text(&*payload), panic.message);
+        assert_eq!(payload.message(), panic.message);
+        assert_eq!(panic_text(&*payload.into_inner()), panic.message);
         assert_eq!(ran.load(Ordering::Relaxed), 14, "the rest was not run");
         assert_eq!(dropped.load(Ordering::Relaxed), 100, "but dropped");
     });

@@ -1,8 +1,6 @@
 //! Random pools, workloads and ends, over and over: a wake-up that is lost once in ten thousand runs shows here as a
-//! hang, a task that is lost as a wrong count.
-//!
-//! `HEIST_SOAK_MINUTES` sets for how long (`ci/soak.sh`), or `HEIST_SOAK_ROUNDS` how many rounds. Each round has the
-//! next seed, from `HEIST_SOAK_SEED` on; by itself that repeats one round. A round that fails prints its seed.
+//! hang, a task that is lost as a wrong count. `soak_mixed.rs` does the same with everything that an executor runs
+//! besides typed tasks. `ci/soak.sh` runs both for long; `support/rounds.rs` says how a round is repeated.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -12,62 +10,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
-use support::{check_finished, watched};
+use std::time::Duration;
+use support::check_finished;
+use support::rounds::soak;
 
 /// Enough for every kind of end to be met several times, in a second or two.
 const ROUNDS: u64 = 300;
 
-/// How often a long soak says that it is alive.
-const PROGRESS: Duration = Duration::from_secs(10);
-
-fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
-    std::env::var(name)
-        .ok()
-        .map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is a number")))
-}
-
 #[test]
 fn every_task_is_accounted_for_whatever_happens() {
-    let minutes: Option<f64> = from_environment("HEIST_SOAK_MINUTES");
-    let seed: Option<u64> = from_environment("HEIST_SOAK_SEED");
-    let rounds: Option<u64> = from_environment("HEIST_SOAK_ROUNDS");
-    let time_max = minutes.map(|minutes| Duration::from_secs_f64(60.0 * minutes));
-    let rounds_max = match (time_max, rounds, seed) {
-        (_, Some(rounds), _) => rounds,
-        (Some(_), None, _) => u64::MAX,
-        (None, None, Some(_)) => 1,
-        (None, None, None) => ROUNDS,
-    };
-
-    let first = seed.unwrap_or(0);
-    let began = Instant::now();
-    let mut reported = began;
-    let mut done = 0;
-    while done < rounds_max && time_max.is_none_or(|time_max| began.elapsed() < time_max) {
-        let seed = first.wrapping_add(done);
-        let failing = FailingSeed(seed);
-        watched(move || round(seed));
-        drop(failing);
-        done += 1;
-        if time_max.is_some() && reported.elapsed() >= PROGRESS {
-            reported = Instant::now();
-            eprintln!("soak: {done} rounds after {} s", began.elapsed().as_secs());
-        }
-    }
-    let seconds = began.elapsed().as_secs();
-    eprintln!("soak: {done} rounds in {seconds} s, from seed {first} on, none failed");
-}
-
-/// Prints the seed of a round that fails or hangs.
-struct FailingSeed(u64);
-
-impl Drop for FailingSeed {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            eprintln!("soak: the round of HEIST_SOAK_SEED={} failed", self.0);
-        }
-    }
+    soak("tasks", ROUNDS, round);
 }
 
 /// A tree of tasks. How it is spawned, and whether it panics, is drawn from the worker's random numbers.

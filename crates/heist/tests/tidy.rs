@@ -149,6 +149,37 @@ fn the_exceptions_to_the_one_door_are_in_use() {
     }
 }
 
+/// Errors that are only ever inside of an `io::Error`, which requires by itself that they can be shared.
+const PRIVATE_ERRORS: [&str; 2] = ["Failed", "Refusal"];
+
+#[test]
+fn every_error_is_checked_to_be_shareable() {
+    let mut findings = Vec::new();
+    for name in ["heist", "heist-walk", "heist-scan"] {
+        let folder = workspace().join("crates").join(name);
+        let checks = fs::read_to_string(folder.join("tests/errors.rs")).expect("the checks");
+        let mut errors = 0;
+        for (path, text) in files(&folder.join("src"), "rs") {
+            for line in text.lines().filter(|line| line.starts_with("impl")) {
+                let Some((before, error)) = line.split_once("Error for ") else { continue };
+                let error = error.split([' ', '<', '{']).next().unwrap_or_default();
+                // Not `From<OtherError> for Error`, nor the trait's own name at the end of another's.
+                if !before.ends_with([' ', ':']) || PRIVATE_ERRORS.contains(&error) {
+                    continue;
+                }
+                errors += 1;
+                let checked =
+                    [format!("::{error}>()"), format!("<{error}>()"), format!("<{error}<")];
+                if !checked.iter().any(|check| checks.contains(check)) {
+                    findings.push(format!("{}: {error}", shown(&path)));
+                }
+            }
+        }
+        assert!(errors > 1, "no errors found in {name}: this looks for them in the wrong way");
+    }
+    check_none(&findings, "every public error is in the `tests/errors.rs` of its crate");
+}
+
 #[test]
 fn nothing_unfinished_is_left() {
     // Put together, so that this file does not find itself.
@@ -162,6 +193,23 @@ fn nothing_unfinished_is_left() {
         }
     }
     check_none(&findings, "nothing unfinished is left");
+}
+
+/// Such a test proves nothing, and what a passing test prints is not shown. An ignored one is listed as not run.
+#[test]
+fn no_test_skips_itself_and_passes() {
+    // Not in one piece, or this file would be found.
+    let words = ["skipped", "left out"].map(|word| format!("println!(\"{word}"));
+    let mut findings = Vec::new();
+    for (path, text) in files(&workspace().join("crates"), "rs") {
+        let in_tests = path.components().any(|part| part.as_os_str() == "tests");
+        for (number, line) in (1..).zip(text.lines()) {
+            if in_tests && words.iter().any(|word| line.contains(word)) {
+                findings.push(format!("{}:{number}: {}", shown(&path), line.trim()));
+            }
+        }
+    }
+    check_none(&findings, "a test that cannot run fails, and says what it needs");
 }
 
 #[test]

@@ -273,3 +273,23 @@ fn no_runtime_is_needed() {
         });
     });
 }
+
+/// A limit runs out although something else in its task uses up the operations of each poll before it is asked.
+#[test]
+fn a_timeout_fires_beside_a_future_that_uses_up_the_budget() {
+    watched(|| {
+        let runtime = heist::Runtime::builder().workers(1).build().unwrap();
+        let raced = runtime.spawn(async {
+            let mut limited = std::pin::pin!(heist::time::timeout(
+                Duration::from_millis(5),
+                std::future::pending::<()>()
+            ));
+            std::future::poll_fn(|cx| {
+                while heist::coop::poll_proceed(cx).is_ready() {}
+                limited.as_mut().poll(cx)
+            })
+            .await
+        });
+        assert!(runtime.block_on(raced).unwrap().is_err());
+    });
+}

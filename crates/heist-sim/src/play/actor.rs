@@ -5,7 +5,7 @@ use super::task::{Job, Task};
 use super::{futures, gates, handles, items, permits, signals, stop};
 use crate::machine::machine;
 use crate::scenario::{Act, To};
-use crate::world::{Of, Place, Producer, World, world};
+use crate::world::{Of, Place, Producer, Refusable, World, world};
 use heist::sync::machine::Machine;
 use heist::sync::{Ordering, fence};
 use heist::{CancelToken, ExecutorHandle, SpawnError};
@@ -29,14 +29,14 @@ pub(super) fn act(
                 let task = Task::new(*program, Place::Injector, true);
                 let job = task.number();
                 world(|world| world.job(job).permit = *hold);
-                offer(&[job], false, || handle.spawn(Job::Program(task)));
+                offer(&[job], Refusable::OnceClosed, || handle.spawn(Job::Program(task)));
             }
             Act::Batch { program, count } => {
                 let tasks: Vec<_> =
                     (0..*count).map(|_| Task::new(*program, Place::Injector, true)).collect();
                 let numbers: Vec<_> = tasks.iter().map(Task::number).collect();
                 let jobs = tasks.into_iter().map(Job::Program).collect();
-                offer(&numbers, false, || handle.spawn_batch(jobs));
+                offer(&numbers, Refusable::OnceClosed, || handle.spawn_batch(jobs));
             }
             Act::Run { ns } => machine().work(*ns),
             Act::Sleep { ns } => {
@@ -104,18 +104,18 @@ pub(super) fn act(
     held
 }
 
-/// Offers tasks to the pool. `inside`: by one of its own, which is never refused.
+/// Offers tasks to the pool.
 pub(super) fn offer<R>(
     jobs: &[usize],
-    inside: bool,
+    refusable: Refusable,
     spawn: impl FnOnce() -> Result<(), SpawnError<R>>,
 ) {
-    let was_closed = !inside && world(|world| world.is_closed());
+    let was_closed = world(|world| world.must_refuse(refusable));
     match spawn() {
         Ok(()) => world(|world| jobs.iter().for_each(|job| world.accepted(*job, was_closed))),
         Err(refused) => {
             machine().say(|| format!("refused: {refused}"));
-            world(|world| jobs.iter().for_each(|job| world.refused(*job, inside)));
+            world(|world| jobs.iter().for_each(|job| world.refused(*job, refusable)));
             drop(refused);
         }
     }

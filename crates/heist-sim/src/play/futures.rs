@@ -6,7 +6,7 @@ use super::task::{Job, Task};
 use super::{PLANNED, equipment, gates, handles, items, permits};
 use crate::machine::machine;
 use crate::scenario::{FutureStep, Handle, Push};
-use crate::world::{Place, Producer, World, world};
+use crate::world::{Place, Producer, Refusable, World, world};
 use heist::coop::poll_proceed;
 use heist::future::raw::Runnable;
 use heist::{ExecutorHandle, JoinHandle, SpawnError, current_worker_id};
@@ -141,7 +141,11 @@ async fn do_step(step: FutureStep, number: usize, held: &mut Vec<Held>) {
         FutureStep::SpawnTask { program } => {
             let task = Task::new(program, Place::Injector, true);
             let job = task.number();
-            offer(&[job], false, || equipment::handle().spawn(Job::Program(task)));
+            let refusable = match current_worker_id() {
+                Some(_) => Refusable::OnceStopped,
+                None => Refusable::OnceClosed,
+            };
+            offer(&[job], refusable, || equipment::handle().spawn(Job::Program(task)));
         }
         FutureStep::UseHandle { future, how } => {
             if let Some(awaited) = handles::use_one(future, how) {

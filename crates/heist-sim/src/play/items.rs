@@ -6,7 +6,7 @@ use super::permits::HeldSlot;
 use super::task::{Job, Task, run_program};
 use crate::machine::machine;
 use crate::scenario::{Push, To};
-use crate::world::{Place, Producer, world};
+use crate::world::{Place, Producer, Refusable, world};
 use heist::{DeviceTurn, ExecutorHandle, PushError, QueueTurn, WorkerCtx};
 
 /// An item: its number in the world.
@@ -61,7 +61,8 @@ fn push_then(to: To, item: Item, program: usize, handle: &ExecutorHandle<Job>, i
         world(|world| world.made(follower));
         Job::Program(task)
     };
-    offer(&[follower], inside, || {
+    let refusable = if inside { Refusable::Never } else { Refusable::OnceClosed };
+    offer(&[follower], refusable, || {
         let spawned = match to {
             To::Queue(queue) => equipment.queues[queue].push_then(item, handle, then),
             To::Lane(device) => equipment.lanes.submit_then(device_id(device), item, handle, then),

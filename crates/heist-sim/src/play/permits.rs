@@ -5,7 +5,8 @@ use super::equipment::{device_id, equipment};
 use super::task::{Job, Task, throw};
 use crate::failure::Kind;
 use crate::machine::machine;
-use crate::world::{Ask, NOBODY_ASKED, Of, Place, fail, world};
+use crate::world::{Ask, NOBODY_ASKED, Of, Place, Refusable, fail, world};
+use heist::coop;
 use heist::sync::{Parker, Unparker};
 use heist::{AcquireError, CountPermit, DeviceSlotPermit, ExecutorHandle};
 use std::future::{Future, poll_fn};
@@ -162,8 +163,10 @@ pub(super) async fn acquire_in_future(budget: usize, count: u64) -> Option<Held>
     let ask = unanswered.ask;
     world(|world| world.is_asked_by_future(of, ask));
     let granted = poll_fn(|cx| {
+        // With the budget of the poll used up, the request is put off, and does not stand in line.
+        let may_ask = coop::has_budget_remaining();
         let polled = future.as_mut().poll(cx);
-        if polled.is_pending() {
+        if polled.is_pending() && may_ask {
             world(|world| world.is_in_line(of, ask));
         }
         polled
@@ -198,7 +201,8 @@ pub(super) fn acquire_then(
         Job::Program(task)
     };
     let mut is_spawned = false;
-    offer(&[number], !from_outside, || {
+    let refusable = if from_outside { Refusable::OnceClosed } else { Refusable::Never };
+    offer(&[number], refusable, || {
         let spawned = equipment().budgets[budget].acquire_then(count, handle, make);
         is_spawned = spawned.is_ok();
         spawned

@@ -68,7 +68,7 @@ pub enum FutureStep {
         /// What becomes of their handles.
         handle: Handle,
     },
-    /// Spawns a task as somebody outside does. Nothing that comes of it spawns futures.
+    /// Spawns a task through a handle. Nothing that comes of it spawns futures.
     SpawnTask {
         /// What it does.
         program: usize,

@@ -7,6 +7,7 @@ pub(super) const LIBRARY: &[(&str, Make)] = &[
     ("wake-against-park", wake_against_park),
     ("foreign-wakes", foreign_wakes),
     ("wake-after-close", wake_after_close),
+    ("tasks-of-futures-against-join", tasks_of_futures_against_join),
     ("slot-and-a-long-poll", slot_and_a_long_poll),
     ("slot-and-a-long-task", slot_and_a_long_task),
     ("giving-way-to-a-private-slot", giving_way_to_a_private_slot),
@@ -99,6 +100,17 @@ fn wake_after_close() -> Scenario {
     let programs = vec![vec![wait(0), spawns(1, 2, Handle::Detached), wait(1)], vec![runs(100)]];
     let other = vec![Act::Sleep { ns: 1_000 }, open(0), NAP, open(1)];
     futures("wake-after-close", 2, programs, vec![vec![detached(0)], other])
+}
+
+/// Futures spawn tasks through a handle, while the owner begins to join and after that: `join` waits for the tasks.
+fn tasks_of_futures_against_join() -> Scenario {
+    let futures = vec![
+        vec![runs(100), FutureStep::SpawnTask { program: 0 }],
+        vec![wait(0), FutureStep::SpawnTask { program: 0 }],
+    ];
+    let other = vec![Act::Sleep { ns: 1_000 }, open(0)];
+    let actors = vec![vec![detached(1), detached(0)], other];
+    Scenario { futures, ..scenario("tasks-of-futures-against-join", 2, vec![vec![SHORT]], actors) }
 }
 
 /// A future wakes another one, which comes into the slot, and then goes on for long: somebody else must take it.

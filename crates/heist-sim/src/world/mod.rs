@@ -82,6 +82,17 @@ impl Record {
     }
 }
 
+/// When the pool may refuse a task that is offered to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusable {
+    /// Once it is closed: the task comes from outside.
+    OnceClosed,
+    /// Once it is stopped: a task or future spawns it through a handle.
+    OnceStopped,
+    /// Never: it is counted for a task that runs, and is dropped if the pool is stopped.
+    Never,
+}
+
 /// A place to wait at until it is opened.
 #[derive(Debug)]
 struct Gate {
@@ -278,7 +289,16 @@ impl World {
         self.closed
     }
 
-    /// The pool has accepted a task from outside. `was_closed`: it was known to be closed before it was asked.
+    /// Whether the pool is known to refuse such tasks.
+    pub fn must_refuse(&self, refusable: Refusable) -> bool {
+        match refusable {
+            Refusable::OnceClosed => self.closed,
+            Refusable::OnceStopped => self.told_to_stop,
+            Refusable::Never => false,
+        }
+    }
+
+    /// The pool has accepted a task from outside. `was_closed`: it was known to refuse it before it was asked.
     pub fn accepted(&mut self, job: usize, was_closed: bool) {
         if was_closed {
             fail(
@@ -298,12 +318,18 @@ impl World {
         }
     }
 
-    /// The pool has refused a task: from outside, or from one of its own.
-    pub fn refused(&mut self, job: usize, inside: bool) {
+    /// The pool has refused a task.
+    pub fn refused(&mut self, job: usize, refusable: Refusable) {
         self.outstanding -= usize::from(self.jobs[job].fate == Fate::Waiting);
         self.jobs[job].fate = Fate::Refused;
-        if inside || (!self.joining && !self.stopped) {
-            fail(Kind::RefusedForNoReason, format!("task {job} was refused by an open pool"));
+        let may_refuse = match refusable {
+            Refusable::OnceClosed => self.joining || self.stopped,
+            Refusable::OnceStopped => self.stopped,
+            Refusable::Never => false,
+        };
+        if !may_refuse {
+            let text = format!("task {job} was refused, and may be {refusable:?} only");
+            fail(Kind::RefusedForNoReason, text);
         }
     }
 

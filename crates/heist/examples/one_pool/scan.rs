@@ -10,8 +10,8 @@ use crate::store::Store;
 use heist::trace::{self, Tracer};
 use heist::yielding::{Adaptive, YieldPolicy};
 use heist::{
-    Executor, ExecutorHandle, GatedQueue, JoinError, JoinHandle, MetricsSnapshot, QueueTurn,
-    Runtime, WorkerCtx,
+    Executor, ExecutorHandle, GatedQueue, JoinHandle, MetricsSnapshot, QueueTurn, Runtime,
+    SpawnErrorKind, WorkerCtx,
 };
 use std::error::Error;
 use std::fs::File;
@@ -178,7 +178,7 @@ struct Fetcher {
 
 impl Fetcher {
     /// Asks for all objects at once, and hands each over when it comes: a future for each.
-    fn fetch_all(&self, objects: u32) -> Vec<impl Future<Output = ()> + Send + use<>> {
+    fn fetch_all(&self, objects: u32) -> Vec<impl Future<Output = HandedOver> + Send + use<>> {
         (0..objects)
             .map(|number| {
                 let answer = self.store.request(number);
@@ -188,30 +188,36 @@ impl Fetcher {
                         Ok(answer) => answer.await,
                         Err(error) => Err(error),
                     };
-                    fetcher.hand_over(number, body);
+                    fetcher.hand_over(number, body)
                 }
             })
             .collect()
     }
 
-    /// Hands an object over to be searched.
-    fn hand_over(self, number: u32, body: io::Result<Vec<u8>>) {
+    /// Hands an object over to be searched, or its error to be reported.
+    fn hand_over(self, number: u32, body: io::Result<Vec<u8>>) -> HandedOver {
         match body {
             Ok(body) => {
-                // Refused only if the pool was stopped, and then nobody wants it.
-                let _ = self.pool.spawn(Task::Object { number, body, reports: self.reports });
+                let task = Task::Object { number, body, reports: self.reports };
+                self.pool.spawn(task).map_err(|refused| refused.kind())
             }
             Err(error) => {
                 let result = Err(error.to_string());
                 send(&self.reports, Report { source: Source::Object(number), result });
+                Ok(())
             }
         }
     }
 }
 
-async fn wait_for_all(fetches: Vec<JoinHandle<()>>) -> Result<(), JoinError> {
+/// Whether the pool that searches took the object. It does so also while it is joined, from a future of its own; from
+/// a future of another pool, it must not be joined before that one.
+type HandedOver = Result<(), SpawnErrorKind>;
+
+async fn wait_for_all(fetches: Vec<JoinHandle<HandedOver>>) -> Result<(), String> {
     for fetch in fetches {
-        fetch.await?;
+        let handed_over = fetch.await.map_err(|error| error.to_string())?;
+        handed_over.map_err(|refused| refused.to_string())?;
     }
     Ok(())
 }
@@ -244,7 +250,7 @@ pub(crate) fn in_one_pool(
         let spawn = |fetch| handle.spawn_future(fetch).map_err(|refused| refused.to_string());
         let fetches = fetcher.fetch_all(objects).into_iter().map(spawn);
         let fetches = fetches.collect::<Result<_, _>>()?;
-        wait_for_all(fetches).await.map_err(|error| error.to_string())
+        wait_for_all(fetches).await
     };
     let began = Instant::now();
     let fetched = pool.executor.handle().spawn_future(fetch_all)?;

@@ -1,6 +1,8 @@
 //! The future of `acquire_async`, for any runtime.
 //!
-//! It asks for its permit when it is first polled; its place in the queue is of that moment.
+//! It asks for its permit when it is first polled; its place in the queue is of that moment. On a worker of heist a
+//! permit counts as one operation of the poll that takes it ([`coop`](crate::coop)): a task that has used up its
+//! operations asks, or takes what it was granted, in its next poll.
 //!
 //! Invariant: a future that is dropped leaves nothing behind. It gives up its place, or gives back what it was granted
 //! and has not yet handed out.
@@ -11,6 +13,7 @@ use super::error::AcquireError;
 use super::permit::Permit;
 use super::wait::Placed;
 use super::waiter::{Answer, Kind, Slot, Ticket};
+use crate::future::coop;
 use crate::sync::Arc;
 use crate::sync::plant::{Plant, planted};
 use std::fmt;
@@ -56,6 +59,18 @@ impl<P> Acquire<P> {
             wanted: wanted.unwrap_or(Amount::ZERO),
             stage: Stage::New(wanted.map(|_amount| ())),
             as_permit,
+        }
+    }
+
+    fn poll_uncounted(&mut self, waker: &Waker) -> Poll<Result<Permit, AcquireError>> {
+        match &mut self.stage {
+            Stage::New(Ok(())) => self.ask(waker),
+            Stage::New(Err(error)) => Poll::Ready(Err(*error)),
+            Stage::Waiting(waiting) => match waiting.look(&self.core, waker) {
+                Some(answer) => Poll::Ready(self.core.permit(self.wanted, answer)),
+                None => Poll::Pending,
+            },
+            Stage::Done => Poll::Pending,
         }
     }
 
@@ -111,15 +126,10 @@ impl<P> Future for Acquire<P> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let outcome = match &mut this.stage {
-            Stage::New(Ok(())) => this.ask(cx.waker()),
-            Stage::New(Err(error)) => Poll::Ready(Err(*error)),
-            Stage::Waiting(waiting) => match waiting.look(&this.core, cx.waker()) {
-                Some(answer) => Poll::Ready(this.core.permit(this.wanted, answer)),
-                None => Poll::Pending,
-            },
-            Stage::Done => Poll::Pending,
-        };
+        if matches!(this.stage, Stage::Done) {
+            return Poll::Pending;
+        }
+        let outcome = coop::poll_counted(cx, |cx| this.poll_uncounted(cx.waker()));
         if outcome.is_ready() {
             // Before anything else: the permit is handed out, and must not be given back by `drop`.
             this.stage = Stage::Done;

@@ -234,3 +234,29 @@ fn a_callback_that_panics_loses_nothing() {
     Core::acquire_with(budget.core(), Amount::counted(1), panicking());
     assert_eq!(budget.available(), 1);
 }
+
+/// A thread that panics while it has the lock, as no code of heist does, must not take the budget with it.
+#[cfg(not(any(heist_shuttle, heist_sim)))]
+#[test]
+fn a_poisoned_lock_is_recovered() {
+    let budget = CountBudget::new(1).unwrap();
+    let held = budget.try_acquire(1).unwrap();
+    let core = Arc::clone(budget.core());
+    let poisons = crate::sync::thread::spawn(move || {
+        let _locked = core.state.lock();
+        // Without a message, which would only disturb the output.
+        std::panic::resume_unwind(Box::new("poisons"));
+    });
+    assert!(poisons.join().is_err());
+    // Every one of these takes the lock.
+    assert_eq!((budget.waiting(), budget.in_use(), budget.high_water()), (0, 1, 1));
+    let mut waiting = std::pin::pin!(budget.acquire_async(1));
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(waiting.as_mut().poll(&mut cx).is_pending());
+    assert_eq!(budget.try_acquire(1).unwrap_err(), AcquireError::NotNow);
+    drop(held);
+    assert!(waiting.as_mut().poll(&mut cx).is_ready());
+    budget.set_total(2).unwrap();
+    budget.close();
+    assert_eq!(budget.try_acquire(1).unwrap_err(), AcquireError::Closed);
+}

@@ -6,6 +6,9 @@
 /// page faults that nobody announces. So the first takes tokens for each read, and the second a slot of its device for
 /// as long as it touches the mapping. Neither takes both.
 ///
+/// A walk over directories is not such a source. Its workers hold slots for what they do on a disk, reading the files
+/// that they find included; see [`crate::DeviceSlots`].
+///
 /// ```
 /// use heist::IoModel;
 ///

@@ -14,6 +14,7 @@ use crate::budget::{AcquireError, Amount, Core, CountBudget, CountPermit, Permit
 use crate::executor::any::AnyExecutor;
 use crate::executor::shared::Shared;
 use crate::executor::{ConfigError, ExecutorHandle, SpawnError};
+use crate::future::coop;
 use crate::signal::queue::core::Scheduler;
 use crate::signal::{GatedQueue, PushError, PushErrorKind, QueueConfig, QueueStats, QueueTurn};
 use crate::sync::plant::{Plant, planted};
@@ -208,7 +209,11 @@ impl<T: Send + 'static> DeviceLanes<T> {
     pub async fn submit_async(&self, device: DeviceId, job: T) -> Result<(), PushError<T>> {
         match self.lane(device) {
             Some(lane) => lane.push_async(job).await,
-            None => Err(closed(job)),
+            None => {
+                // A producer that tries again and again must give way.
+                coop::consume_budget().await;
+                Err(closed(job))
+            }
         }
     }
 

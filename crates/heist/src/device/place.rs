@@ -21,7 +21,7 @@ impl Place {
 
 pub(super) use system::place_of;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(heist_portable)))]
 mod system {
     use super::{DeviceNumber, Place};
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
@@ -30,15 +30,19 @@ mod system {
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
+    /// `AT_STATX_DONT_SYNC`, the same number on every architecture. rustix has a name for it with glibc only, and heist
+    /// is also built with musl.
+    pub(super) const DONT_SYNC: AtFlags = AtFlags::from_bits_retain(0x4000);
+
     /// Asks the system about `path`, following symbolic links.
     ///
     /// # Errors
     ///
     /// The path cannot be looked up; the error names it.
     pub(crate) fn place_of(path: &Path) -> io::Result<Option<Place>> {
-        // Nothing is asked for that a network file system would have to ask its server: the device and the mount are
-        // known here. And a look must not mount anything.
-        let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
+        // A network file system need not ask its server: the kernel knows the device and the mount. And looking at a
+        // path must not mount anything.
+        let flags = DONT_SYNC | AtFlags::NO_AUTOMOUNT;
         let found = match statx(CWD, path, flags, StatxFlags::MNT_ID) {
             Ok(found) => {
                 let number = DeviceNumber::new(found.stx_dev_major, found.stx_dev_minor);
@@ -57,7 +61,8 @@ mod system {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+/// On Linux with `--cfg heist_portable`, so that it is tested.
+#[cfg(not(all(target_os = "linux", not(heist_portable))))]
 mod system {
     use super::Place;
     use std::io;
@@ -69,7 +74,7 @@ mod system {
     }
 }
 
-#[cfg(all(test, target_os = "linux", not(heist_loom)))]
+#[cfg(all(test, target_os = "linux", not(heist_portable), not(heist_loom)))]
 mod tests {
     use super::*;
     use std::os::unix::fs::MetadataExt;
@@ -82,6 +87,12 @@ mod tests {
             let st_dev = std::fs::metadata(path).unwrap().dev();
             assert_eq!(place.number, DeviceNumber::from_st_dev(st_dev), "{path}");
         }
+    }
+
+    #[cfg(target_env = "gnu")]
+    #[test]
+    fn the_flag_against_syncing_is_the_c_librarys() {
+        assert_eq!(system::DONT_SYNC, rustix::fs::AtFlags::STATX_DONT_SYNC);
     }
 
     #[test]

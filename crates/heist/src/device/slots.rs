@@ -18,18 +18,26 @@ use std::time::Duration;
 /// Below this many devices it is not worth looking for idle ones.
 const DEVICES_BEFORE_PRUNING: usize = 64;
 
-/// Slots of devices: admission control for jobs whose reads nobody sees, because they are page faults.
+/// Slots of devices: how many jobs may be at work on one device at the same time.
 ///
-/// A job takes a slot of its device before it maps a file there, keeps the [`DeviceSlotPermit`] while it touches the
-/// mapping, and drops it. So at most that many jobs fault pages in from one disk at the same time, and the page cache
-/// is not torn between more of them.
+/// A slot is for a job whose reads cannot be counted one by one, because the kernel decides which of them reach the
+/// device. There are two kinds of such jobs:
+///
+/// - **Jobs that map files**, for example git packs and large archives: their reads are page faults. A job takes a slot
+///   of its device before it maps a file there, keeps the [`DeviceSlotPermit`] while it touches the mapping, and drops
+///   it. So at most that many jobs fault pages in from one disk at the same time, and the page cache is not torn
+///   between more of them.
+/// - **Walks over directories**: names are looked up, directories listed and metadata read, from the disk or from the
+///   kernel's caches, and the calls do not tell which. A worker of a walk (the crate `heist-walk`) holds one slot for
+///   as long as its tasks stay on a device, whatever they call there, opening and reading the files that they find
+///   included, and returns it before it parks. So a disk that stops answering holds up its own share of the workers.
 ///
 /// **Slots are advisory.** They bound how many jobs of this process are at work on a device. They do not control when
 /// the kernel reads, how fast, how far ahead, or what it evicts, and they know nothing of other processes.
 ///
-/// Use them when several jobs may map files of one disk at the same time: git packs, large archives. Do not use them
-/// for explicit reads (those take [`crate::ReadTokens`]), for remote stores, when memory holds all that the jobs touch,
-/// or with one job at a time; nor around work so short that the bookkeeping shows beside it.
+/// A job that makes explicit reads and nothing else takes [`crate::ReadTokens`] for each of them instead: they bound
+/// the bytes as well. Slots are also of no use for remote stores, when memory holds all that the jobs touch, with one
+/// job at a time, or around work so short that the bookkeeping shows beside it.
 ///
 /// A worker of an executor must not wait for a slot; it asks with [`DeviceSlots::try_acquire`], or better leaves the
 /// waiting to [`crate::DeviceLanes`].

@@ -173,3 +173,61 @@ impl<H: Tracer> ExecutorBuilder<H> {
         run_traced(&self.config, &self.tracer, roots, &scratch_init, &runner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No value is the default's, so a setter that does nothing shows. Taken apart without `..`: a field that is added
+    /// to the configuration does not compile here before the builder can set it.
+    #[test]
+    fn the_builder_sets_every_field() {
+        let token = CancelToken::new();
+        let builder = ExecutorBuilder::new(ExecutorConfig::default())
+            .workers(4096)
+            .seed(2)
+            .steal_tries(3)
+            .spin_iters(5)
+            .pin_threads(true)
+            .stealing(false)
+            .steal_batch(6)
+            .injector_batch(7)
+            .lifo_slot(false)
+            .lifo_stealing(false)
+            .injector_interval(Some(8))
+            .on_panic(OnPanic::Isolate)
+            .park_backstop(Some(Duration::from_secs(9)))
+            .thread_name("ten")
+            .stack_size(Some(800_000))
+            .cancel(token.clone());
+        let ExecutorConfig {
+            workers,
+            seed,
+            steal_tries,
+            spin_iters,
+            pin_threads,
+            stealing,
+            steal_batch,
+            injector_batch,
+            lifo_slot,
+            lifo_stealing,
+            injector_interval,
+            on_panic,
+            park_backstop,
+            thread_name,
+            stack_size,
+            cancel,
+        } = builder.config();
+        assert_eq!((*workers, *seed, *steal_tries, *spin_iters), (4096, 2, 3, 5));
+        assert_eq!((*pin_threads, *stealing), (true, false));
+        assert_eq!((*steal_batch, *injector_batch), (6, 7));
+        assert_eq!((*lifo_slot, *lifo_stealing), (false, false));
+        assert_eq!(*injector_interval, Some(8));
+        assert_eq!(*on_panic, OnPanic::Isolate);
+        assert_eq!(*park_backstop, Some(Duration::from_secs(9)));
+        assert_eq!(thread_name, "ten");
+        assert_eq!(*stack_size, Some(800_000));
+        token.cancel();
+        assert!(cancel.is_cancelled(), "it is the same token");
+    }
+}

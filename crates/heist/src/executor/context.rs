@@ -3,6 +3,7 @@
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::future::JoinHandle;
+use crate::future::large::is_large;
 use crate::metrics::MetricsSnapshot;
 use crate::rng::XorShift64;
 use std::future::Future;
@@ -80,7 +81,13 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        match Shared::spawn_future(&self.worker.shared, future) {
+        let shared = &self.worker.shared;
+        let spawned = if const { is_large::<F>() } {
+            Shared::spawn_boxed(shared, Box::new(future))
+        } else {
+            Shared::spawn_future(shared, future)
+        };
+        match spawned {
             Ok(task) => JoinHandle::new(task),
             Err(refused) => JoinHandle::refused(refused.kind()),
         }
@@ -111,8 +118,7 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
     /// A handle for other threads to spawn through, and for this task to wait through
     /// ([`acquire_then`](crate::CountBudget::acquire_then), [`push_then`](crate::GatedQueue::push_then)).
     ///
-    /// A [`crate::run`] accepts nothing from other threads, nor by
-    /// [`ExecutorHandle::spawn`](super::ExecutorHandle::spawn); waiting from a running task works there, too.
+    /// A [`crate::run`] takes nothing from other threads; its own tasks may spawn and wait through the handle.
     pub fn handle(&self) -> super::ExecutorHandle<T> {
         super::ExecutorHandle::new(crate::sync::Arc::clone(&self.worker.shared))
     }

@@ -1,5 +1,7 @@
 //! What can go wrong, as types.
 
+use crate::future::PanicPayload;
+use crate::sync::Unshared;
 use std::any::Any;
 use std::error::Error;
 use std::{fmt, io};
@@ -59,6 +61,9 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
+    /// A runtime with timers and sockets (feature `io`) could not start what they wait in: a thread and a few
+    /// descriptors, once in a process. Nothing else was started.
+    Reactor(io::Error),
 }
 
 impl fmt::Display for StartError {
@@ -70,6 +75,11 @@ impl fmt::Display for StartError {
                 "could not start the thread of worker {worker}: {source}; use fewer workers, a smaller \
                  `stack_size`, or raise the limit on threads"
             ),
+            Self::Reactor(source) => write!(
+                f,
+                "could not start the reactor for timers and sockets: {source}; close files or raise the limit on \
+                 open files (`ulimit -n`), or start the runtime before they are opened"
+            ),
         }
     }
 }
@@ -78,7 +88,7 @@ impl Error for StartError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Config(_) => None,
-            Self::Thread { source, .. } => Some(source),
+            Self::Thread { source, .. } | Self::Reactor(source) => Some(source),
         }
     }
 }
@@ -93,8 +103,8 @@ impl From<ConfigError> for StartError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpawnErrorKind {
-    /// The executor is being joined (or it is a [`crate::run`], which takes nothing but its roots): what is queued
-    /// will still be run.
+    /// The executor is being joined, or it is a [`crate::run`], and the caller is none of its tasks and futures. What
+    /// is queued will still be run.
     Closed,
     /// The executor was shut down.
     ShutDown,
@@ -107,7 +117,7 @@ pub enum SpawnErrorKind {
 impl fmt::Display for SpawnErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Closed => "the executor is being joined and takes no more tasks",
+            Self::Closed => "the executor is being joined and takes no more tasks from outside",
             Self::ShutDown => "the executor was shut down",
             Self::Cancelled => "the executor was cancelled",
             Self::Panicked => "a panic stopped the executor",
@@ -117,16 +127,23 @@ impl fmt::Display for SpawnErrorKind {
 
 impl Error for SpawnErrorKind {}
 
-/// A refused task, or batch of tasks, and the reason. (Where a boxed error must be `Send` and `'static` and the
-/// task is not, pass on [`SpawnError::kind`], an error too.)
+/// A refused task, or batch of tasks, and the reason.
+///
+/// It is `Send` and `Sync` if the task is `Send`. Where a boxed error must be both and the task is not `Send`, pass on
+/// [`SpawnError::kind`], which is an error too.
 pub struct SpawnError<T> {
     kind: SpawnErrorKind,
-    refused: T,
+    /// On the heap: every `Result` on the way of a large future would need room for it, whether it is refused or not.
+    refused: Unshared<Box<T>>,
 }
 
 impl<T> SpawnError<T> {
     pub(crate) fn new(kind: SpawnErrorKind, refused: T) -> Self {
-        Self { kind, refused }
+        Self::of_boxed(kind, Box::new(refused))
+    }
+
+    pub(crate) fn of_boxed(kind: SpawnErrorKind, refused: Box<T>) -> Self {
+        Self { kind, refused: Unshared::new(refused) }
     }
 
     /// Why it was refused.
@@ -136,7 +153,7 @@ impl<T> SpawnError<T> {
 
     /// What was refused, unharmed.
     pub fn into_inner(self) -> T {
-        self.refused
+        *self.refused.into_inner()
     }
 }
 
@@ -200,8 +217,8 @@ pub enum RunError {
     Panicked {
         /// The panic as text.
         panic: TaskPanic,
-        /// Its payload, for [`std::panic::resume_unwind`].
-        payload: Box<dyn Any + Send>,
+        /// Its payload: [`PanicPayload::into_inner`] is for [`std::panic::resume_unwind`].
+        payload: PanicPayload,
     },
 }
 

@@ -98,11 +98,43 @@ impl<T: Send + 'static> Shared<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        match this.accept_future() {
+            Ok(()) => Ok(Self::spawn_accepted(this, future)),
+            Err(kind) => Err(SpawnError::new(kind, future)),
+        }
+    }
+
+    /// [`Shared::spawn_future`] for a large one, which the error gives back without moving it.
+    pub(crate) fn spawn_boxed<F>(
+        this: &Arc<Self>,
+        future: Box<F>,
+    ) -> Result<Task<Ended<F::Output>>, SpawnError<F>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        match this.accept_future() {
+            Ok(()) => Ok(Self::spawn_accepted(this, Box::into_pin(future))),
+            Err(kind) => Err(SpawnError::of_boxed(kind, future)),
+        }
+    }
+
+    fn accept_future(&self) -> Result<(), SpawnErrorKind> {
+        self.count_futures(1)?;
+        self.futures.use_them();
+        Ok(())
+    }
+
+    fn spawn_accepted<F>(this: &Arc<Self>, future: F) -> Task<Ended<F::Output>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
         let shared = Arc::clone(this);
         let schedule = move |runnable, yielded| shared.schedule(runnable, yielded);
-        let (runnable, task) = Self::make_future(this, future, schedule)?;
+        let (runnable, task) = Self::make_counted(this, future, schedule);
         this.queue(runnable, Self::push_spawned);
-        Ok(task)
+        task
     }
 
     /// Makes a future that counts as the pool's, but is polled where `schedule` says. The caller is to have it polled
@@ -119,11 +151,10 @@ impl<T: Send + 'static> Shared<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        if let Err(kind) = this.count_futures(1) {
-            return Err(SpawnError::new(kind, future));
+        match this.accept_future() {
+            Ok(()) => Ok(Self::make_counted(this, future, schedule)),
+            Err(kind) => Err(SpawnError::new(kind, future)),
         }
-        this.futures.use_them();
-        Ok(Self::make_counted(this, future, schedule))
     }
 
     /// Makes a task of a future that was counted as spawned.

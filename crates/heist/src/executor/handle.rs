@@ -3,12 +3,17 @@
 use super::error::{SpawnError, TaskPanic};
 use super::shared::Shared;
 use crate::future::JoinHandle;
+use crate::future::large::is_large;
 use crate::future::raw::Runnable;
 use crate::metrics::MetricsSnapshot;
 use crate::sync::Arc;
 use std::future::Future;
 
 /// Spawns tasks from any thread. Cheap to clone; outlives its executor without harm.
+///
+/// An executor that is being joined is closed to other threads, but not to its own tasks and futures: what they spawn
+/// through a handle is taken, and [`Executor::join`](crate::Executor::join) waits for it. An executor that was shut
+/// down, cancelled or stopped by a panic refuses tasks from everywhere.
 pub struct ExecutorHandle<T> {
     shared: Arc<Shared<T>>,
 }
@@ -40,11 +45,12 @@ impl<T> ExecutorHandle<T> {
 
     /// Spawns a task, and wakes a worker for it if none is looking for work already.
     ///
-    /// For producers outside. From a task, use the `spawn_*` of its [`crate::WorkerCtx`]: a handle's are refused while
-    /// the executor is being joined, wherever they are called.
+    /// For producers on other threads, and for futures. A task spawns more cheaply by the `spawn_*` of its
+    /// [`crate::WorkerCtx`], which need no atomic read-modify-write.
     ///
     /// # Errors
-    /// The executor takes no more tasks; the error says why and gives the task back.
+    /// The executor was stopped, or is being joined and this is none of its tasks and futures. The error says which
+    /// and gives the task back.
     pub fn spawn(&self, task: T) -> Result<(), SpawnError<T>> {
         self.shared.spawn(task)
     }
@@ -52,16 +58,16 @@ impl<T> ExecutorHandle<T> {
     /// Spawns all of the tasks or none, in one step and with one lock: much cheaper than one by one.
     ///
     /// # Errors
-    /// The executor takes no more tasks; the error says why and gives all of them back.
+    /// As [`ExecutorHandle::spawn`]; the error gives all of the tasks back.
     pub fn spawn_batch(&self, tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
         self.shared.spawn_batch(tasks)
     }
 
-    /// Like [`ExecutorHandle::spawn_batch`], but empties the caller's vector and leaves him its memory for
-    /// the next batch. When refused, `tasks` is as it was.
+    /// Like [`ExecutorHandle::spawn_batch`], but empties the caller's vector and leaves its memory in place for the
+    /// next batch. When refused, `tasks` is as it was.
     ///
     /// # Errors
-    /// The executor takes no more tasks; the error says why.
+    /// As [`ExecutorHandle::spawn`].
     pub fn spawn_drain(&self, tasks: &mut Vec<T>) -> Result<(), SpawnError<()>> {
         self.shared.spawn_all(tasks).map_err(|kind| SpawnError::new(kind, ()))
     }
@@ -92,7 +98,23 @@ impl<T> ExecutorHandle<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        if const { is_large::<F>() } {
+            return self.spawn_boxed(Box::new(future));
+        }
         Shared::spawn_future(&self.shared, future).map(JoinHandle::new)
+    }
+
+    /// [`ExecutorHandle::spawn_future`] for a large one.
+    pub(crate) fn spawn_boxed<F>(
+        &self,
+        future: Box<F>,
+    ) -> Result<JoinHandle<F::Output>, SpawnError<F>>
+    where
+        T: Send + 'static,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Shared::spawn_boxed(&self.shared, future).map(JoinHandle::new)
     }
 
     /// Spawns a future that counts as this pool's, but is polled where `schedule` says: for models of such places.
@@ -112,7 +134,8 @@ impl<T> ExecutorHandle<T> {
         Ok(JoinHandle::new(task))
     }
 
-    /// Whether tasks are still taken. The answer may be out of date by the time it is read.
+    /// Returns `true` if the executor takes tasks from other threads. The answer may be out of date by the time it is
+    /// read. (While it is being joined, it takes those of its own tasks and futures only, and this is `false`.)
     pub fn is_accepting(&self) -> bool {
         self.shared.is_accepting()
     }
@@ -121,6 +144,16 @@ impl<T> ExecutorHandle<T> {
     /// ask [`crate::WorkerCtx::is_cancelled`]. Does not wait.
     pub fn shutdown(&self) {
         self.shared.shut_down();
+    }
+
+    /// Returns how many tasks and futures were accepted or spawned and have not ended: those that are queued, wait
+    /// for something, or run.
+    ///
+    /// It is a snapshot of a changing number: exact while nothing begins or ends, otherwise off by no more than what
+    /// begins or ends during the call. A task that has just told the caller of its result may still be counted. To wait
+    /// for the end, use [`Executor::join`](crate::Executor::join).
+    pub fn in_flight(&self) -> u64 {
+        self.shared.in_flight()
     }
 
     /// The pool's metrics so far.

@@ -33,6 +33,8 @@ pub mod task;
 mod thread;
 mod waiting;
 pub mod worker;
+#[cfg(all(test, not(any(heist_loom, heist_shuttle, heist_sim))))]
+mod worker_tests;
 
 pub use builder::ExecutorBuilder;
 pub use config::{ExecutorConfig, OnPanic};

@@ -120,13 +120,15 @@ impl<T: Send + 'static> Executor<T> {
             let builder = work.0.builder(id);
             let work = Arc::clone(&work);
             let running = running.clone();
+            let shared = Arc::clone(&executor.shared);
             let thread = builder.spawn(move || {
                 let _id = work.0.enter(id);
                 let (plan, tracer, scratch_init, runner, before_park) = &*work;
                 let calls = (scratch_init, runner, before_park);
-                contain(|| drop(plan.work(worker, calls, tracer)));
+                let scratch = plan.work(worker, calls, tracer);
+                shared.drop_at_the_end(id, scratch);
                 // The last thread drops the closures, which are the caller's too.
-                contain(|| drop(work));
+                shared.drop_at_the_end(id, work);
                 drop(running);
             });
             match thread {
@@ -171,6 +173,11 @@ impl<T: Send + 'static> Executor<T> {
     /// The panics so far. After `join`, ask a handle. See [`ExecutorHandle::panics`].
     pub fn panics(&self) -> Vec<TaskPanic> {
         self.shared.panic_reports()
+    }
+
+    /// Returns how many tasks and futures have not ended. See [`ExecutorHandle::in_flight`].
+    pub fn in_flight(&self) -> u64 {
+        self.shared.in_flight()
     }
 
     /// The pool's metrics so far.

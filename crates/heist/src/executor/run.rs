@@ -7,6 +7,7 @@ use super::error::{RunError, StartError, TaskPanic};
 use super::shared::Shared;
 use super::task::contain;
 use super::thread::ThreadPlan;
+use crate::future::PanicPayload;
 use crate::metrics::MetricsSnapshot;
 use crate::sync::thread;
 use crate::trace::Tracer;
@@ -29,9 +30,9 @@ pub struct RunOutput<S> {
 /// Runs `roots` and everything that they spawn, and hands back every worker's scratch.
 ///
 /// Nothing needs to be `'static`: tasks, scratch and closures may borrow from the caller, because the run has
-/// ended when this returns. The roots are collected before the run begins, and a handle taken inside it accepts
-/// nothing: what comes later is spawned by tasks. The workers are threads of this run alone; for many small runs
-/// start one [`crate::Executor`] instead.
+/// ended when this returns. The roots are collected before the run begins, and a handle taken inside it takes
+/// nothing from other threads: what comes later is spawned by tasks. The workers are threads of this run alone; for
+/// many small runs start one [`crate::Executor`] instead.
 ///
 /// ```
 /// let words = ["to", "be", "or", "not", "to", "be"];
@@ -112,7 +113,7 @@ where
     if let Some(payload) = shared.take_fatal_payload() {
         let panic = shared.panic_reports().swap_remove(0);
         contain(|| drop(scratch));
-        return Err(RunError::Panicked { panic, payload });
+        return Err(RunError::Panicked { panic, payload: PanicPayload::new(payload) });
     }
     Ok(RunOutput {
         scratch,

@@ -17,6 +17,7 @@ use crate::sync::{Arc, AtomicU8, Clock, Mutex, Ordering};
 use crate::termination::Termination;
 use crate::worker_id::{self, PoolId};
 use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 /// How many panics an isolating pool remembers by text. All are counted.
@@ -31,7 +32,7 @@ const INJECTOR_BATCH_MIN: usize = 4;
 #[repr(u8)]
 enum Stage {
     Running = 0,
-    /// Nothing more comes in; what is queued is still run.
+    /// Nothing more comes in from outside; what is queued is still run, and so is what that spawns.
     Draining = 1,
     /// From here on what is queued is dropped.
     ShutDown = 2,
@@ -181,28 +182,26 @@ impl<T> Shared<T> {
         self.intake.is_accepting() && !self.cancel.is_cancelled()
     }
 
-    /// Takes a task from outside.
+    /// Takes a task from a thread outside, or from code that runs inside without its worker in hand.
     ///
     /// # Errors
-    /// Gives the task back if the pool is closed.
+    /// Gives the task back if the pool is stopped, or closed to the calling thread.
     pub fn spawn(&self, task: T) -> Result<(), SpawnError<T>> {
-        if !self.accept(1) {
-            return Err(SpawnError::new(self.refusal(), task));
+        if let Err(kind) = self.count_spawned(1) {
+            return Err(SpawnError::new(kind, task));
         }
         self.injector.push(task, || self.clock.now_ns());
         self.announce_pushed(1);
         Ok(())
     }
 
-    /// Takes all tasks from outside, or none, and leaves `tasks` empty or as it was.
+    /// [`Shared::spawn`] for several tasks: takes all or none, and leaves `tasks` empty or as it was.
     ///
     /// # Errors
-    /// The pool is closed.
+    /// The pool is stopped, or closed to the calling thread.
     pub fn spawn_all(&self, tasks: &mut Vec<T>) -> Result<(), SpawnErrorKind> {
         let count = tasks.len();
-        if !self.accept(count as u64) {
-            return Err(self.refusal());
-        }
+        self.count_spawned(count as u64)?;
         if count == 0 {
             return Ok(());
         }
@@ -237,7 +236,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Takes all tasks from outside, or none.
+    /// [`Shared::spawn_all`] for a vector of its own, which an error gives back.
     pub(super) fn spawn_batch(&self, mut tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
         self.spawn_all(&mut tasks).map_err(|kind| SpawnError::new(kind, tasks))
     }
@@ -259,6 +258,27 @@ impl<T> Shared<T> {
 
     pub(super) fn accept(&self, count: u64) -> bool {
         self.notice_cancellation() && self.intake.try_accept(count)
+    }
+
+    /// Counts tasks that the caller is about to queue, all of them or none.
+    fn count_spawned(&self, count: u64) -> Result<(), SpawnErrorKind> {
+        // The intake first: producers outside pay for nothing else.
+        if self.accept(count) { Ok(()) } else { self.count_spawned_while_closed(count) }
+    }
+
+    /// The intake is closed: only code inside of a pool that is merely being joined may still spawn. A stop that comes
+    /// after this look does no harm: the tasks are counted, and the workers drop them like all others.
+    #[cold]
+    fn count_spawned_while_closed(&self, count: u64) -> Result<(), SpawnErrorKind> {
+        let refusal = self.refusal();
+        let may_spawn = refusal == SpawnErrorKind::Closed && self.is_inside();
+        if !may_spawn || planted(Plant::InsideSpawnRefused) {
+            return Err(refusal);
+        }
+        if !planted(Plant::InsideSpawnUncounted) {
+            self.termination.produce_inside(count);
+        }
+        Ok(())
     }
 
     /// Stops a pool that was cancelled; says whether it was not.
@@ -299,8 +319,9 @@ impl<T> Shared<T> {
         if stage == Stage::Panicked && planted(Plant::IntakeOpenOnPanic) {
             return;
         }
-        // The check is the duty of whoever closed the intake: a producer that is refused again and again must not
-        // send every worker home each time.
+        // Only the caller that closed the intake checks. If the pool is not done by then, the last worker to go quiet
+        // finds it; a later caller has nothing to add, and a producer that is refused again and again, and notices a
+        // cancellation each time, must not send every worker home each time.
         if self.intake.close()
             && self.termination.closer_finds_done(&self.intake)
             && !self.rejected_scheme_finds_work()
@@ -378,6 +399,17 @@ impl<T> Shared<T> {
         }
     }
 
+    /// Drops what worker `worker` has kept to its end. A panic in that has nothing left to stop; it is counted and
+    /// reported.
+    pub(super) fn drop_at_the_end(&self, worker: usize, kept: impl Sized) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(kept))) {
+            self.metrics.worker(worker).panics.add(1);
+            self.keep_report(TaskPanic::new(Some(worker), &*payload));
+            // Its own `drop` may panic in turn.
+            std::mem::forget(payload);
+        }
+    }
+
     /// Stops the pool for a panic. The first payload is kept for `join`; a later one is returned.
     pub(super) fn abort(
         &self,
@@ -406,6 +438,17 @@ impl<T> Shared<T> {
     pub(super) fn panic_reports(&self) -> Vec<TaskPanic> {
         let panics = self.panics.lock();
         panics.fatal.iter().chain(&panics.isolated).cloned().collect()
+    }
+
+    /// How many tasks and futures were accepted or spawned and have not ended. A sum of counters that are read one
+    /// after the other.
+    pub(crate) fn in_flight(&self) -> u64 {
+        // The ends from the metrics, which are counted one by one: a worker publishes its `consumed` only when it goes
+        // quiet. And before the beginnings, so that what begins and ends meanwhile is not taken for an end too many.
+        let ended = self.metrics.ended();
+        let begun = self.intake.state().accepted + self.termination.sum_produced();
+        // Relaxed counters of other threads may still arrive out of order.
+        begun.saturating_sub(ended)
     }
 
     /// All counters, added up.

@@ -55,7 +55,12 @@ impl IdleHooks for SpinThenPark {
             self.looks = 0;
             return IdleAction::Park;
         }
-        let now_ns = self.clock.now_ns();
+        self.look_or_park(self.clock.now_ns())
+    }
+}
+
+impl SpinThenPark {
+    fn look_or_park(&mut self, now_ns: u64) -> IdleAction {
         if self.looks == 0 {
             self.since_ns = now_ns;
         } else if now_ns.saturating_sub(self.since_ns) > SPIN_NS_MAX {
@@ -67,5 +72,55 @@ impl IdleHooks for SpinThenPark {
         }
         self.looks += 1;
         IdleAction::Search
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle, heist_sim))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_searcher_parks_after_20_microseconds() {
+        let mut spin = SpinThenPark::new(u32::MAX, Clock::start());
+        // Each search counts from its own beginning.
+        for began_ns in [0, 500, 1_000_000_000] {
+            for since_ns in [0, 1, 10_000, 19_999, 20_000] {
+                assert_eq!(
+                    spin.look_or_park(began_ns + since_ns),
+                    IdleAction::Search,
+                    "{since_ns}"
+                );
+            }
+            assert_eq!(spin.look_or_park(began_ns + 20_001), IdleAction::Park);
+        }
+    }
+
+    #[test]
+    fn work_begins_the_time_anew() {
+        let mut spin = SpinThenPark::new(u32::MAX, Clock::start());
+        assert_eq!(spin.look_or_park(0), IdleAction::Search);
+        spin.on_work();
+        assert_eq!(spin.look_or_park(30_000), IdleAction::Search);
+        assert_eq!(spin.look_or_park(50_000), IdleAction::Search);
+    }
+
+    #[test]
+    fn a_searcher_parks_after_its_looks_if_they_come_first() {
+        let mut spin = SpinThenPark::new(3, Clock::start());
+        for _ in 0..3 {
+            assert_eq!(spin.look_or_park(0), IdleAction::Search);
+        }
+        assert_eq!(spin.on_no_work(), IdleAction::Park);
+        assert_eq!(SpinThenPark::new(0, Clock::start()).on_no_work(), IdleAction::Park);
+    }
+
+    /// By the real clock, which says that the bound is asked at all.
+    #[test]
+    fn the_time_is_that_of_the_clock() {
+        let clock = Clock::start();
+        let mut spin = SpinThenPark::new(u32::MAX, clock);
+        let began_ns = clock.now_ns();
+        while spin.on_no_work() == IdleAction::Search {}
+        assert!(clock.now_ns() - began_ns > 20_000);
     }
 }

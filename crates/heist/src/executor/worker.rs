@@ -250,8 +250,8 @@ impl<T> Worker<T> {
             // Around the loop and not around each task, which would have to be copied into it. Unwind safety: a
             // panic comes from a task, and while one runs the worker's own state is whole; what belongs to the
             // tasks is the runner's to put right.
-            let steps = AssertUnwindSafe(|| self.step_until_done(idle, trace, runner));
-            match catch_unwind(steps) {
+            let steps = || self.step_until_done(idle, trace, runner);
+            match catch_unwind(AssertUnwindSafe(|| __rust_begin_short_backtrace(steps))) {
                 Ok(exit) => return exit,
                 Err(payload) if self.in_task => end_panicked_task(self, trace, runner, payload),
                 // Not a task's but the engine's own: nothing here can be relied on any more.
@@ -278,6 +278,16 @@ impl<T> Worker<T> {
             }
         }
     }
+}
+
+/// Calls `steps`, under a name that the standard library looks for: the backtrace of a panicking task ends here, and
+/// leaves out how its worker was started. (`RUST_BACKTRACE=full` shows everything.)
+#[inline(never)]
+fn __rust_begin_short_backtrace<R>(steps: impl FnOnce() -> R) -> R {
+    let result = steps();
+    // A tail call would take this function off the stack.
+    std::hint::black_box(());
+    result
 }
 
 impl<T> Worker<T> {

@@ -5,7 +5,9 @@
 //! (a *leaf* future: a socket, a channel, a permit) asks [`poll_proceed`] before each operation; when the budget is
 //! used up, that says `Pending` and has the future polled again, after what is queued already.
 //!
-//! Leaf futures of heist ask by themselves. Loops over others can await [`consume_budget`].
+//! Leaf futures of heist ask by themselves, through `poll_counted`: of their operations only those count that are
+//! done. One that has to wait is free, since its task gives way anyhow unless it has others to go on with. Loops over
+//! other futures can await [`consume_budget`].
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -79,6 +81,38 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     })
 }
 
+/// Polls one operation of a leaf future, and counts it if it is ready. With the budget used up, the operation is not
+/// polled: it keeps what it has, its place in a queue or what it was granted there, until the task's next poll.
+#[inline]
+pub(crate) fn poll_counted<R>(
+    cx: &mut Context<'_>,
+    operation: impl FnOnce(&mut Context<'_>) -> Poll<R>,
+) -> Poll<R> {
+    if !has_budget_remaining() {
+        cx.waker().wake_by_ref();
+        return Poll::Pending;
+    }
+    let polled = operation(cx);
+    if polled.is_ready() {
+        count_operation();
+    }
+    polled
+}
+
+/// Takes one operation from the budget of the running poll, if it has any left.
+pub(crate) fn count_operation() {
+    LEFT.with(|budget| budget.set(budget.get().map(|left| left.saturating_sub(1))));
+}
+
+/// Returns `true` if the running poll may do one more operation. Outside of polls it always may.
+///
+/// Without, heist's own leaf futures return `Pending` without having begun: an operation that asks for a permit is not
+/// in line yet, for example.
+#[inline]
+pub fn has_budget_remaining() -> bool {
+    LEFT.with(|budget| budget.get() != Some(0)) || planted(Plant::BudgetIgnored)
+}
+
 /// Counts one operation against the budget of the poll, and gives way if that is used up: for loops whose own
 /// operations do not ask.
 pub async fn consume_budget() {
@@ -120,5 +154,38 @@ impl Future for YieldNow {
         }
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+}
+
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
+pub(crate) use operation::counted;
+
+#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
+mod operation {
+    use super::poll_counted;
+    use pin_project_lite::pin_project;
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    pin_project! {
+        // Not an `async fn`: that would hold its argument twice.
+        pub(crate) struct Operation<F> {
+            #[pin]
+            future: F,
+        }
+    }
+
+    /// One operation that is a future of its own, polled by [`poll_counted`].
+    pub(crate) fn counted<F: Future>(future: F) -> Operation<F> {
+        Operation { future }
+    }
+
+    impl<F: Future> Future for Operation<F> {
+        type Output = F::Output;
+
+        fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+            poll_counted(cx, |cx| self.project().future.poll(cx))
+        }
     }
 }

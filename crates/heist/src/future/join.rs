@@ -18,6 +18,9 @@ use std::{fmt, io};
 ///
 /// Dropping it lets the future go on by itself, as [`JoinHandle::detach`] does; [`JoinHandle::abort`] ends it.
 ///
+/// It returns the result once: polling it again after that panics. Code that may do so, such as a `select!` in a loop,
+/// asks a fused future instead.
+///
 /// ```
 /// let runtime = heist::Runtime::new()?;
 /// let answer = runtime.spawn(async { 6 * 7 });
@@ -69,8 +72,8 @@ impl<T: Send + 'static> JoinHandle<T> {
         self.aborted = true;
     }
 
-    /// Whether the future has ended, so that awaiting it takes no time. (An aborted one is only known to have ended
-    /// once it was awaited.)
+    /// Returns `true` if the future has ended, so that awaiting the handle takes no time: the future has completed or
+    /// panicked, or it was aborted or its executor stopped and a worker has dropped it.
     pub fn is_finished(&self) -> bool {
         match &self.state {
             State::Spawned(task) => task.is_finished(),
@@ -92,8 +95,9 @@ impl<T: Send + 'static> JoinHandle<T> {
                 Err(payload) => Err(panicked(payload)),
             }),
             State::Refused(kind) => Some(Err(JoinError::Refused(*kind))),
-            // Polled again although it was ready: nothing is left to be had.
-            State::Gone => Some(Err(JoinError::Aborted)),
+            State::Gone => {
+                panic!("a JoinHandle was polled again after it had returned its result")
+            }
         };
         self.state = State::Gone;
         let dropped = if self.aborted { JoinError::Aborted } else { JoinError::Stopped };
@@ -116,10 +120,7 @@ impl<T: Send + 'static> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if matches!(self.state, State::Spawned(_) | State::Called(_)) {
-            ready!(coop::poll_proceed(cx));
-        }
-        self.poll_ended(cx)
+        coop::poll_counted(cx, |cx| self.poll_ended(cx))
     }
 }
 
@@ -198,7 +199,7 @@ impl Error for JoinError {
     }
 }
 
-/// What a future panicked with.
+/// What a future or a task panicked with.
 pub struct PanicPayload {
     message: String,
     /// In a lock, so that the error may be shared between threads, as errors are.
@@ -206,7 +207,7 @@ pub struct PanicPayload {
 }
 
 impl PanicPayload {
-    fn new(payload: Box<dyn Any + Send>) -> Self {
+    pub(crate) fn new(payload: Box<dyn Any + Send>) -> Self {
         Self { message: panic_message(&*payload), payload: Mutex::new(Some(payload)) }
     }
 

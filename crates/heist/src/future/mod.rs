@@ -7,6 +7,7 @@
 //! | `queues` | where futures wait to be polled, as far as others can take them |
 //! | `seat` | the worker's own end of its queue, where a wake-up finds it |
 //! | `live` | the futures that wait for something, so that a stop can reach them |
+//! | `large` | which futures are boxed before they are passed on |
 //! | `join` | the handle that awaits a future, or aborts it |
 //! | `coop` | the budget of a poll, and giving way |
 //!
@@ -19,6 +20,7 @@
 pub mod coop;
 pub(crate) mod counted;
 mod join;
+pub(crate) mod large;
 pub(crate) mod live;
 pub(crate) mod queues;
 pub mod raw;

@@ -1,5 +1,6 @@
 //! The shipping raw task: `async-task`.
 
+use crate::sync::Mutex;
 use async_task::{FallibleTask, ScheduleInfo, WithInfo};
 use std::fmt;
 use std::future::Future;
@@ -9,19 +10,57 @@ use std::task::{Context, Poll, Waker};
 /// A future that is to be polled. Dropping it cancels the task and drops the future, here.
 pub type Runnable = async_task::Runnable;
 
-type Cancelling<T> = Pin<Box<dyn Future<Output = Option<T>> + Send>>;
-
 /// The other end. Dropping it cancels, and so does `cancel`.
 pub struct Task<T>(State<T>);
 
 enum State<T> {
     Joining(FallibleTask<T>),
-    /// An allocation of its own: cancelling is rare, and its future has no name.
-    Cancelling(Cancelling<T>),
-    /// It had ended by the time that it was cancelled. (Boxed: an output that may not move would pin the handle.)
-    Ended(Box<Option<T>>),
+    /// An allocation of its own: cancelling is rare, and an output that may not move would pin the handle.
+    Cancelled(Box<Mutex<Cancelled<T>>>),
     /// Detached, or in the middle of a change.
     Gone,
+}
+
+/// A task that was cancelled. Only a poll tells whether its future is gone, so it is locked for `is_finished`, which
+/// has a shared reference.
+enum Cancelled<T> {
+    Waiting {
+        gone: Pin<Box<dyn Future<Output = Option<T>> + Send>>,
+        /// The last one that awaited it. A look in between must not put another one in its place.
+        waker: Waker,
+    },
+    Gone(Option<T>),
+}
+
+impl<T> Cancelled<T> {
+    /// The last one that awaited it, if it is still to be told.
+    fn awaiter(&self) -> Option<Waker> {
+        match self {
+            Self::Waiting { waker, .. } => Some(waker.clone()),
+            Self::Gone(_) => None,
+        }
+    }
+
+    /// Polls it with the waker of the last poll, and returns `true` if the future is gone.
+    fn poll_gone(&mut self) -> bool {
+        if let Self::Waiting { gone, waker } = self
+            && let Poll::Ready(output) = gone.as_mut().poll(&mut Context::from_waker(waker))
+        {
+            *self = Self::Gone(output);
+        }
+        matches!(self, Self::Gone(_))
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        if let Self::Waiting { waker, .. } = self {
+            waker.clone_from(cx.waker());
+        }
+        self.poll_gone();
+        match self {
+            Self::Gone(output) => Poll::Ready(output.take()),
+            Self::Waiting { .. } => Poll::Pending,
+        }
+    }
 }
 
 impl<T> fmt::Debug for Task<T> {
@@ -35,8 +74,7 @@ impl<T: Send + 'static> Task<T> {
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         match &mut self.0 {
             State::Joining(task) => Pin::new(task).poll(cx),
-            State::Cancelling(cancelled) => cancelled.as_mut().poll(cx),
-            State::Ended(output) => Poll::Ready(output.take()),
+            State::Cancelled(cancelled) => cancelled.lock().poll(cx),
             State::Gone => Poll::Ready(None),
         }
     }
@@ -48,13 +86,11 @@ impl<T: Send + 'static> Task<T> {
             return;
         }
         if let State::Joining(task) = std::mem::replace(&mut self.0, State::Gone) {
-            let mut cancelled: Cancelling<T> = Box::pin(task.cancel());
+            let waker = Waker::noop().clone();
+            let mut cancelled = Cancelled::Waiting { gone: Box::pin(task.cancel()), waker };
             // It cancels when it is polled for the first time.
-            let polled = cancelled.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-            self.0 = match polled {
-                Poll::Pending => State::Cancelling(cancelled),
-                Poll::Ready(output) => State::Ended(Box::new(output)),
-            };
+            cancelled.poll_gone();
+            self.0 = State::Cancelled(Box::new(Mutex::new(cancelled)));
         }
     }
 }
@@ -71,8 +107,19 @@ impl<T> Task<T> {
     pub fn is_finished(&self) -> bool {
         match &self.0 {
             State::Joining(task) => task.is_finished(),
-            State::Cancelling(_) => false,
-            State::Ended(_) | State::Gone => true,
+            State::Cancelled(cancelled) => {
+                let mut cancelled = cancelled.lock();
+                let awaiter = cancelled.awaiter();
+                let is_gone = cancelled.poll_gone();
+                drop(cancelled);
+                // A poll that finds the future gone takes the registered waker for its own and drops it. Here another
+                // thread may be waiting for it.
+                if let Some(awaiter) = awaiter.filter(|_| is_gone) {
+                    awaiter.wake();
+                }
+                is_gone
+            }
+            State::Gone => true,
         }
     }
 }

@@ -481,7 +481,8 @@ impl<T> Task<T> {
         self.detached = true;
     }
 
-    /// Whether the task is completed or closed.
+    /// Whether the task is completed or closed. (Of one that was cancelled, the shipping task says whether its future
+    /// is gone; no model asks that.)
     pub fn is_finished(&self) -> bool {
         self.core.state.load(Ordering::Acquire) & (CLOSED | COMPLETED) != 0
     }

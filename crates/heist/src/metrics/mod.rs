@@ -137,6 +137,19 @@ impl PoolMetrics {
         self.futures_ended_outside.add(1);
     }
 
+    /// How many tasks and futures have ended: each is counted at its end.
+    pub(crate) fn ended(&self) -> u64 {
+        let by_worker = |worker: &CachePadded<WorkerMetrics>| {
+            worker.tasks_local.get()
+                + worker.tasks_injector.get()
+                + worker.tasks_stolen.get()
+                + worker.tasks_dropped.get()
+                + worker.futures_ended.get()
+        };
+        let by_workers: u64 = self.workers.iter().map(by_worker).sum();
+        by_workers + self.tasks_dropped_outside.get() + self.futures_ended_outside.get()
+    }
+
     /// All counters, added up, with those that are kept elsewhere.
     pub(crate) fn snapshot(
         &self,

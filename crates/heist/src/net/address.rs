@@ -11,6 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 
 use super::error::could_not;
 use super::lookup::lookup;
+use crate::future::coop;
 
 /// An address: `"localhost:80"`, `("localhost", 80)`, `"127.0.0.1:80"`, `(Ipv4Addr::LOCALHOST, 80)`, a [`SocketAddr`],
 /// or several of those in a slice.
@@ -68,6 +69,11 @@ impl fmt::Display for Address<'_> {
 ///
 /// When the text is no address, or the name is not known.
 pub async fn resolve(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
+    coop::counted(addresses_of(address)).await
+}
+
+/// [`resolve`] as a part of an operation that counts by itself.
+async fn addresses_of(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
     match address.given()? {
         Address::Known(address) => Ok(vec![address]),
         Address::Several(addresses) => Ok(addresses.into_owned()),
@@ -91,7 +97,7 @@ pub(super) async fn first_that<T, F: Future<Output = io::Result<T>>>(
         return attempt(address).await.map_err(|error| could_not(action, address, error));
     }
     let mut last_error = None;
-    for address in resolve(&address).await? {
+    for address in addresses_of(&address).await? {
         match attempt(address).await {
             Ok(done) => return Ok(done),
             Err(error) => last_error = Some((address, error)),

@@ -14,7 +14,7 @@ use std::task::{Context, Poll, ready};
 use async_io::{Async, ReadableOwned, WritableOwned};
 
 use super::source::{Source, uninterrupted};
-use crate::coop;
+use crate::future::coop;
 
 /// A socket, and this clone's places in the reactor.
 #[derive(Debug)]
@@ -62,12 +62,24 @@ fn poll_operation<T, R, W>(
     socket: &Arc<Async<T>>,
     place: &mut Option<W>,
     wait: impl Fn(Arc<Async<T>>) -> W,
+    operation: impl FnMut(&T) -> io::Result<R>,
+) -> Poll<io::Result<R>>
+where
+    W: Future<Output = io::Result<()>> + Unpin,
+{
+    coop::poll_counted(cx, |cx| poll_uncounted(cx, socket, place, wait, operation))
+}
+
+fn poll_uncounted<T, R, W>(
+    cx: &mut Context<'_>,
+    socket: &Arc<Async<T>>,
+    place: &mut Option<W>,
+    wait: impl Fn(Arc<Async<T>>) -> W,
     mut operation: impl FnMut(&T) -> io::Result<R>,
 ) -> Poll<io::Result<R>>
 where
     W: Future<Output = io::Result<()>> + Unpin,
 {
-    ready!(coop::poll_proceed(cx));
     loop {
         match uninterrupted(|| operation(socket.get_ref())) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

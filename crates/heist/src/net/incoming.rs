@@ -12,7 +12,7 @@ use async_io::Readable;
 use futures_core::Stream;
 
 use super::source::{Source, uninterrupted};
-use crate::coop;
+use crate::future::coop;
 
 /// Never ends. `A` accepts a connection.
 pub(super) struct Incoming<'a, T, A> {
@@ -28,6 +28,27 @@ impl<'a, T, A> Incoming<'a, T, A> {
     }
 }
 
+impl<T, A, S> Incoming<'_, T, A>
+where
+    A: FnMut(&T) -> io::Result<S>,
+{
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<S>> {
+        loop {
+            match uninterrupted(|| (self.accept)(self.source.get())) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => {
+                    self.readable = None;
+                    return Poll::Ready(result);
+                }
+            }
+            let waiting = self.readable.get_or_insert_with(|| self.source.0.readable());
+            let became_ready = ready!(Pin::new(waiting).poll(cx));
+            self.readable = None;
+            became_ready?;
+        }
+    }
+}
+
 impl<T, A: Unpin, S> Stream for Incoming<'_, T, A>
 where
     A: FnMut(&T) -> io::Result<S>,
@@ -35,22 +56,6 @@ where
     type Item = io::Result<S>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.get_mut();
-        ready!(coop::poll_proceed(cx));
-        loop {
-            match uninterrupted(|| (this.accept)(this.source.get())) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => {
-                    this.readable = None;
-                    return Poll::Ready(Some(result));
-                }
-            }
-            let waiting = this.readable.get_or_insert_with(|| this.source.0.readable());
-            let became_ready = ready!(Pin::new(waiting).poll(cx));
-            this.readable = None;
-            if let Err(error) = became_ready {
-                return Poll::Ready(Some(Err(error)));
-            }
-        }
+        coop::poll_counted(cx, |cx| self.get_mut().poll_accept(cx)).map(Some)
     }
 }

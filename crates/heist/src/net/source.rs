@@ -7,14 +7,13 @@
 //!
 //! Not guaranteed: anything if the socket is set to block through [`AsRef`].
 
-use std::future::poll_fn;
 use std::io;
 // Not `crate::sync`'s: async-io's futures hold this one.
 use std::sync::Arc;
 
 use async_io::Async;
 
-use crate::coop;
+use crate::future::coop;
 
 /// A registered socket. Clones are the same one.
 #[derive(Debug)]
@@ -42,8 +41,7 @@ impl<T> Source<T> {
         &self,
         mut operation: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
-        poll_fn(coop::poll_proceed).await;
-        self.0.read_with(|socket| uninterrupted(|| operation(socket))).await
+        coop::counted(self.0.read_with(|socket| uninterrupted(|| operation(socket)))).await
     }
 
     /// Does `operation` once the socket is writable.
@@ -51,18 +49,15 @@ impl<T> Source<T> {
         &self,
         mut operation: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
-        poll_fn(coop::poll_proceed).await;
-        self.0.write_with(|socket| uninterrupted(|| operation(socket))).await
+        coop::counted(self.0.write_with(|socket| uninterrupted(|| operation(socket)))).await
     }
 
     pub(super) async fn readable(&self) -> io::Result<()> {
-        poll_fn(coop::poll_proceed).await;
-        self.0.readable().await
+        coop::counted(self.0.readable()).await
     }
 
     pub(super) async fn writable(&self) -> io::Result<()> {
-        poll_fn(coop::poll_proceed).await;
-        self.0.writable().await
+        coop::counted(self.0.writable()).await
     }
 
     /// The bare socket: this one if nobody else has it, else a duplicate of it.
@@ -132,6 +127,7 @@ macro_rules! every_socket {
 
             /// Sets it not to block, and registers it.
             fn try_from(socket: $std) -> io::Result<Self> {
+                crate::reactor::start()?;
                 Ok(crate::net::source::Source::from(async_io::Async::new(socket)?).into())
             }
         }

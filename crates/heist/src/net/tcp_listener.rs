@@ -10,6 +10,7 @@ use super::address::{ToSocketAddrs, first_that};
 use super::error::could_not;
 use super::incoming::Incoming;
 use super::source::{Source, every_socket};
+use crate::future::coop;
 
 /// A socket that TCP connections are made to. Clones are the same socket.
 ///
@@ -41,15 +42,15 @@ impl TcpListener {
     ///
     /// Those of the system, with the address: it is in use, it is not this machine's, it is not allowed.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        first_that("listen on", address, |address| async move {
+        let bound = first_that("listen on", address, |address| async move {
             let listener = net::TcpListener::bind(address)?;
             // The standard library lets 128 connections wait to be accepted. Beyond that the system drops them, and
             // their clients try again a second later: too long for a burst.
             #[cfg(target_os = "linux")]
             rustix::net::listen(&listener, AS_MANY_AS_THE_SYSTEM_ALLOWS)?;
             Self::try_from(listener)
-        })
-        .await
+        });
+        coop::counted(bound).await
     }
 
     /// Waits for a connection. With several who wait, one of them gets it.

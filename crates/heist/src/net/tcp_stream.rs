@@ -10,6 +10,8 @@ use async_io::Async;
 use super::address::{ToSocketAddrs, first_that};
 use super::duplex::{Duplex, stream_of_bytes};
 use super::source::{Source, every_socket};
+use crate::future::coop;
+use crate::reactor;
 
 /// A TCP connection: read from it and write to it by the traits of futures-io.
 ///
@@ -46,8 +48,8 @@ impl TcpStream {
     /// the name is not known.
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         first_that("connect to", address, |address| async move {
-            std::future::poll_fn(crate::coop::poll_proceed).await;
-            let socket = Async::<net::TcpStream>::connect(address).await?;
+            reactor::start()?;
+            let socket = coop::counted(Async::<net::TcpStream>::connect(address)).await?;
             Ok(Source::from(socket).into())
         })
         .await

@@ -6,6 +6,7 @@ use std::net::{self, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::address::{ToSocketAddrs, first_that};
 use super::source::{Source, every_socket};
+use crate::future::coop;
 
 /// A UDP socket. Clones are the same socket, and any number of tasks may use it at the same time.
 ///
@@ -40,10 +41,10 @@ impl UdpSocket {
     ///
     /// Those of the system, with the address.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        first_that("bind to", address, |address| {
+        let bound = first_that("bind to", address, |address| {
             ready(net::UdpSocket::bind(address).and_then(Self::try_from))
-        })
-        .await
+        });
+        coop::counted(bound).await
     }
 
     /// Sets whom [`Self::send`] sends to, and receives from nobody else any more.
@@ -52,7 +53,9 @@ impl UdpSocket {
     ///
     /// Those of the system, with the address.
     pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
-        first_that("connect to", address, |address| ready(self.as_std().connect(address))).await
+        let connected =
+            first_that("connect to", address, |address| ready(self.as_std().connect(address)));
+        coop::counted(connected).await
     }
 
     /// Sends a datagram to an address; to the first that it can be sent to if it is several.

@@ -12,6 +12,8 @@ use async_io::Async;
 use super::duplex::{Duplex, stream_of_bytes};
 use super::error::could_not;
 use super::source::{Source, every_socket};
+use crate::future::coop;
+use crate::reactor;
 
 /// A connection of Unix sockets: read from it and write to it by the traits of futures-io.
 ///
@@ -46,9 +48,12 @@ impl UnixStream {
     /// Those of the system, with the path: there is no such file, nobody listens. `WouldBlock` if too many connections
     /// wait to be accepted there: the system does not tell when there is room again, so try again later.
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
-        std::future::poll_fn(crate::coop::poll_proceed).await;
         let path = path.as_ref();
-        match Async::<net::UnixStream>::connect(path).await {
+        let connected = async {
+            reactor::start()?;
+            Async::<net::UnixStream>::connect(path).await
+        };
+        match coop::counted(connected).await {
             Ok(socket) => Ok(Source::from(socket).into()),
             Err(error) => Err(could_not("connect to", path.display(), explained(error))),
         }

@@ -1,6 +1,8 @@
 //! A future on the calling thread.
 
+use crate::current_worker_id;
 use crate::future::coop;
+use crate::future::large::is_large;
 use crate::sync::{Parker, Unparker, show_to_sanitizer, spin_loop};
 use std::future::Future;
 use std::pin::pin;
@@ -34,7 +36,28 @@ impl Drop for WakeThread {
 /// ```
 /// assert_eq!(heist::block_on(async { 6 * 7 }), 42);
 /// ```
+///
+/// # Panics
+/// On a worker of an executor or runtime: it would hold up that worker, which may be the one that has to complete what
+/// the future waits for, and would then never return. Await the future, spawn it, or call this inside
+/// `spawn_blocking`. (A worker may wait for the futures of *another* runtime, by that one's
+/// [`Runtime::block_on`](crate::Runtime::block_on).)
+#[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    assert!(
+        current_worker_id().is_none(),
+        "heist::block_on was called on a worker, which it would hold up, perhaps without an end; await the future, \
+         spawn it, or call this inside `spawn_blocking`"
+    );
+    if const { is_large::<F>() } {
+        block_on_small(Box::pin(future))
+    } else {
+        block_on_small(future)
+    }
+}
+
+/// [`block_on`] for a future that may be on the stack, wherever it is called.
+pub(super) fn block_on_small<F: Future>(future: F) -> F::Output {
     let parker = Parker::new();
     let waker = Waker::from(std::sync::Arc::new(WakeThread(parker.unparker())));
     let mut cx = Context::from_waker(&waker);

@@ -98,7 +98,8 @@ impl<H: Tracer> RuntimeBuilder<H> {
     /// Starts the runtime.
     ///
     /// # Errors
-    /// A setting has an impossible value, or the system refuses a thread.
+    /// A setting has an impossible value, or the system refuses a thread; with the feature `io` also if it refuses the
+    /// descriptors that timers and sockets need ([`StartError::Reactor`]).
     pub fn build(self) -> Result<Runtime, StartError> {
         let config = self.executor.config();
         config.validate().map_err(|error| error.about("runtime"))?;
@@ -115,6 +116,8 @@ impl<H: Tracer> RuntimeBuilder<H> {
             thread_name: config.thread_name.clone(),
             stack_size: config.stack_size,
         };
+        #[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
+        crate::reactor::start_and_check().map_err(StartError::Reactor)?;
         Runtime::start(self.executor, blocking)
     }
 }

@@ -5,7 +5,9 @@
 //! protocol asks it.
 
 use super::RuntimeHandle;
+use crate::current_worker_id;
 use crate::future::JoinHandle;
+use crate::future::large::is_large;
 use std::cell::RefCell;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -28,7 +30,10 @@ thread_local! {
 /// ```
 ///
 /// # Panics
-/// Outside of a runtime: neither on one of its threads nor inside its `block_on`. Elsewhere use a [`RuntimeHandle`].
+/// Outside of a runtime: neither on one of its threads nor inside its `block_on`. Elsewhere use a [`RuntimeHandle`]. An
+/// [`Executor`](crate::Executor) is not a runtime: on its workers use
+/// [`ExecutorHandle::spawn_future`](crate::ExecutorHandle::spawn_future) or
+/// [`WorkerCtx::spawn_future`](crate::WorkerCtx::spawn_future).
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
@@ -36,7 +41,12 @@ where
     F::Output: Send + 'static,
 {
     // The future is out of the closure again when it is dropped, should it be refused: its `drop` may spawn.
-    RuntimeHandle::joined(with_current("heist::spawn", |handle| handle.try_spawn(future)))
+    RuntimeHandle::joined(if const { is_large::<F>() } {
+        let future = Box::new(future);
+        with_current(&SPAWN, |handle| handle.try_spawn_boxed(future))
+    } else {
+        with_current(&SPAWN, |handle| handle.try_spawn(future))
+    })
 }
 
 /// Makes a call that blocks, on a thread of the runtime that this code runs on. See [`RuntimeHandle::spawn_blocking`].
@@ -59,20 +69,47 @@ where
     R: Send + 'static,
 {
     // A copy of the handle: a call that is refused is dropped in there, and its `drop` may spawn.
-    let handle = with_current("heist::spawn_blocking", RuntimeHandle::clone);
+    let handle = with_current(&SPAWN_BLOCKING, RuntimeHandle::clone);
     handle.spawn_blocking(call)
 }
 
+/// A function that needs a current runtime, and what to call where there is none.
+struct Caller {
+    name: &'static str,
+    /// On the worker of an executor.
+    on_executor: &'static str,
+}
+
+const SPAWN: Caller = Caller {
+    name: "heist::spawn",
+    on_executor: "spawn the future by `ExecutorHandle::spawn_future` or `WorkerCtx::spawn_future`",
+};
+
+const SPAWN_BLOCKING: Caller = Caller {
+    name: "heist::spawn_blocking",
+    on_executor: "an executor has no threads for blocking calls, so start a `Runtime` beside it and use its \
+                  `RuntimeHandle::spawn_blocking`",
+};
+
 /// Does something with the current runtime. It must run none of the caller's code.
 #[track_caller]
-fn with_current<R>(caller: &str, act: impl FnOnce(&RuntimeHandle) -> R) -> R {
+fn with_current<R>(caller: &Caller, act: impl FnOnce(&RuntimeHandle) -> R) -> R {
     let done = CURRENT.try_with(|current| current.borrow().as_ref().map(act)).ok().flatten();
-    done.unwrap_or_else(|| {
+    done.unwrap_or_else(|| no_runtime(caller))
+}
+
+#[cold]
+#[track_caller]
+fn no_runtime(Caller { name, on_executor }: &Caller) -> ! {
+    if current_worker_id().is_some() {
         panic!(
-            "{caller} was called outside of a runtime; call it inside `Runtime::block_on`, a spawned future or a \
-             blocking call, or use a `RuntimeHandle`"
-        )
-    })
+            "{name} was called on a worker of an `Executor`, which is not a runtime; {on_executor}"
+        );
+    }
+    panic!(
+        "{name} was called outside of a runtime; call it inside `Runtime::block_on`, a spawned future or a blocking \
+         call, or use a `RuntimeHandle`"
+    )
 }
 
 /// The runtime that this code runs on, if any.

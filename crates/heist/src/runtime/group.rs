@@ -8,6 +8,7 @@
 
 use super::RuntimeHandle;
 use crate::executor::task::contain;
+use crate::future::large::is_large;
 use crate::future::{JoinError, JoinHandle, coop};
 use crate::sync::{Arc, Mutex, show_to_sanitizer};
 use slab::Slab;
@@ -15,7 +16,7 @@ use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::task::{Context, Poll, Wake, Waker, ready};
+use std::task::{Context, Poll, Wake, Waker};
 
 /// Members whose handles are to be polled, and who waits for that.
 #[derive(Debug, Default)]
@@ -132,8 +133,15 @@ impl<T: Send + 'static> TaskGroup<T> {
     }
 
     /// Spawns a future as a member. Refused by a runtime that is shut down, its result says so.
-    pub fn spawn(&mut self, future: impl Future<Output = T> + Send + 'static) {
-        let handle = self.runtime.spawn(future);
+    pub fn spawn<F>(&mut self, future: F)
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        let handle = if const { is_large::<F>() } {
+            self.runtime.spawn_boxed(Box::new(future))
+        } else {
+            self.runtime.spawn(future)
+        };
         self.add(handle);
     }
 
@@ -204,10 +212,16 @@ impl<T: Send + 'static> TaskGroup<T> {
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(u64, Result<T, JoinError>)>> {
+        coop::poll_counted(cx, |cx| self.poll_next_uncounted(cx))
+    }
+
+    fn poll_next_uncounted(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<(u64, Result<T, JoinError>)>> {
         if self.members.is_empty() {
             return Poll::Ready(None);
         }
-        ready!(coop::poll_proceed(cx));
         while let Some(place) = self.next_place(cx.waker()) {
             let Some(member) = self.members.get_mut(place) else { continue };
             if let Poll::Ready(result) = member.poll() {

@@ -4,6 +4,7 @@ use super::blocking::{self, BlockingThreads};
 use super::group::TaskGroup;
 use crate::executor::{ExecutorHandle, SpawnError, TaskPanic};
 use crate::future::JoinHandle;
+use crate::future::large::is_large;
 use crate::metrics::MetricsSnapshot;
 use crate::sync::Arc;
 use crate::worker_id::PoolId;
@@ -36,7 +37,19 @@ impl RuntimeHandle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Self::joined(self.try_spawn(future))
+        if const { is_large::<F>() } {
+            return self.spawn_boxed(Box::new(future));
+        }
+        Self::joined(self.executor.spawn_future(future))
+    }
+
+    /// [`RuntimeHandle::spawn`] for a large one.
+    pub(super) fn spawn_boxed<F>(&self, future: Box<F>) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Self::joined(self.try_spawn_boxed(future))
     }
 
     /// Spawns a future.
@@ -48,7 +61,22 @@ impl RuntimeHandle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        if const { is_large::<F>() } {
+            return self.try_spawn_boxed(Box::new(future));
+        }
         self.executor.spawn_future(future)
+    }
+
+    /// [`RuntimeHandle::try_spawn`] for a large one.
+    pub(super) fn try_spawn_boxed<F>(
+        &self,
+        future: Box<F>,
+    ) -> Result<JoinHandle<F::Output>, SpawnError<F>>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.executor.spawn_boxed(future)
     }
 
     pub(super) fn joined<F>(
@@ -124,6 +152,16 @@ impl RuntimeHandle {
     /// Takes no more futures and drops those that live, and the blocking calls that have not begun. Does not wait.
     pub fn shutdown(&self) {
         self.executor.shutdown();
+    }
+
+    /// Returns how many futures and blocking calls were accepted or spawned and have not ended: those that are queued,
+    /// wait for something, or run.
+    ///
+    /// It is a snapshot of a changing number: exact while nothing begins or ends, otherwise off by no more than what
+    /// begins or ends during the call. A call that has just told the caller of its result may still be counted. To wait
+    /// for the end, use [`Runtime::join`](super::Runtime::join).
+    pub fn in_flight(&self) -> u64 {
+        self.executor.in_flight()
     }
 
     /// The runtime's metrics so far.

@@ -1,6 +1,6 @@
 //! `Runtime`: the owner of the threads.
 
-use super::block_on::block_on;
+use super::block_on::block_on_small;
 use super::blocking::{AttachedThreads, BlockingConfig, BlockingOwner, BlockingThreads};
 use super::builder::RuntimeBuilder;
 use super::current;
@@ -8,6 +8,7 @@ use super::error::{RuntimeJoinTimeout, ShutdownTimeout};
 use super::handle::RuntimeHandle;
 use crate::executor::{Executor, ExecutorBuilder, StartError, TaskPanic};
 use crate::future::JoinHandle;
+use crate::future::large::is_large;
 use crate::metrics::MetricsSnapshot;
 use crate::sync::{Arc, Clock};
 use crate::trace::Tracer;
@@ -47,7 +48,7 @@ impl Runtime {
     /// Starts a runtime with a worker for each CPU that this process may use.
     ///
     /// # Errors
-    /// The system refuses a thread.
+    /// The system refuses a thread, or what timers and sockets need; see [`RuntimeBuilder::build`].
     pub fn new() -> Result<Self, StartError> {
         Self::builder().build()
     }
@@ -79,6 +80,9 @@ impl Runtime {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        if const { is_large::<F>() } {
+            return self.handle.spawn_boxed(Box::new(future));
+        }
         self.handle.spawn(future)
     }
 
@@ -116,12 +120,21 @@ impl Runtime {
              ever; await the future, spawn it, or call this inside `spawn_blocking`"
         );
         let _current = current::enter(self.handle.clone());
-        block_on(future)
+        if const { is_large::<F>() } {
+            block_on_small(Box::pin(future))
+        } else {
+            block_on_small(future)
+        }
     }
 
     /// A handle for other threads.
     pub fn handle(&self) -> RuntimeHandle {
         self.handle.clone()
+    }
+
+    /// Returns how many futures and blocking calls have not ended. See [`RuntimeHandle::in_flight`].
+    pub fn in_flight(&self) -> u64 {
+        self.handle.in_flight()
     }
 
     /// The runtime's metrics so far.

@@ -6,7 +6,7 @@ pub use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Orderi
 pub use std::sync::{Arc, MutexGuard, Weak, mpsc};
 pub use std::thread;
 
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 
 /// A mutex whose poison is ignored: no critical section in this crate runs the caller's code, so a
 /// panicking holder cannot leave its data half changed.
@@ -29,19 +29,30 @@ impl<T> Mutex<T> {
     pub fn lock(&self) -> MutexGuard<'_, T> {
         match self.0.try_lock() {
             Ok(guard) => guard,
-            Err(_) => self.lock_after_looking(),
+            Err(refused) => self.lock_after_looking(refused),
         }
     }
 
+    // It takes the error by value, poison and all: the poisoned guard holds the lock, so that locking it again would
+    // wait for this very thread. And out of line, or every lock pays for it (`heist-bench runtime --case
+    // chained_spawn-2`).
     #[cold]
-    fn lock_after_looking(&self) -> MutexGuard<'_, T> {
+    fn lock_after_looking<'a>(
+        &'a self,
+        refused: TryLockError<MutexGuard<'a, T>>,
+    ) -> MutexGuard<'a, T> {
+        if let TryLockError::Poisoned(poisoned) = refused {
+            return poisoned.into_inner();
+        }
         // Twice as long each time: about 3 us in all.
         for looks in 0..7 {
             for _ in 0..1 << looks {
                 spin_loop();
             }
-            if let Ok(guard) = self.0.try_lock() {
-                return guard;
+            match self.0.try_lock() {
+                Ok(guard) => return guard,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => {}
             }
         }
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

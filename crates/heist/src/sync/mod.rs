@@ -22,6 +22,7 @@
 //! before it may run its task. `cargo run --release -p heist-bench -- costs` has both figures.
 
 pub mod plant;
+mod unshared;
 
 #[cfg(heist_sim)]
 pub mod machine;
@@ -49,6 +50,7 @@ pub use backend::{
     Unparker, Weak, fence, mpsc, spin_loop, thread,
 };
 pub use crossbeam_utils::CachePadded;
+pub(crate) use unshared::Unshared;
 
 use plant::{Plant, planted};
 

@@ -51,6 +51,10 @@ plants! {
     AcceptInTwoSteps,
     /// A panic leaves the intake open.
     IntakeOpenOnPanic,
+    /// A pool that is being joined refuses what its own tasks and futures spawn through a handle.
+    InsideSpawnRefused,
+    /// What a task or future spawns through a handle while the pool is being joined is not counted.
+    InsideSpawnUncounted,
     /// A worker that finds its parked bit gone goes searching and leaves the waker's token untaken.
     TokenLeftUntaken,
     /// A worker that may not search, because too many do, parks without a look at the queues.

@@ -215,7 +215,8 @@ impl Termination {
         by_workers + self.consumed_outside.load(Ordering::Acquire)
     }
 
-    fn sum_produced(&self) -> u64 {
+    /// How many tasks and futures were spawned inside, as far as this thread can see.
+    pub(crate) fn sum_produced(&self) -> u64 {
         let by_worker = |worker: &CachePadded<PublishedCounts>| {
             worker.produced.load(Ordering::Relaxed) + worker.futures_spawned.load(Ordering::Relaxed)
         };

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 use super::sleep::Sleep;
 use crate::coop;
 
+const NANOS_PER_SECOND: u128 = 1_000_000_000;
+
 /// Ticks every `period`, for the first time at once.
 ///
 /// A period of zero ticks whenever it is asked. See [`MissedTickBehavior`] for what happens when nobody asks in time.
@@ -77,8 +79,9 @@ impl MissedTickBehavior {
             Self::Skip if period.is_zero() => Some(now),
             Self::Skip => {
                 let into_this_period = late.as_nanos() % period.as_nanos();
-                let rest = period - Duration::from_nanos_u128(into_this_period);
-                now.checked_add(rest)
+                let whole_seconds = (into_this_period / NANOS_PER_SECOND) as u64;
+                let nanos = (into_this_period % NANOS_PER_SECOND) as u32;
+                now.checked_add(period - Duration::new(whole_seconds, nanos))
             }
         }
     }
@@ -103,8 +106,7 @@ impl Interval {
     /// [`Self::tick`], for futures that are written by hand.
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         // A burst, or a period of zero, would hold its worker for ever.
-        ready!(coop::poll_proceed(cx));
-        ready!(self.next.poll_elapsed(cx));
+        ready!(coop::poll_counted(cx, |cx| self.next.poll_elapsed(cx)));
         let now = Instant::now();
         let due = self.next.deadline().unwrap_or(now);
         self.next.set(self.missed_tick_behavior.next_after(due, now, self.period));

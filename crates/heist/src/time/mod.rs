@@ -24,7 +24,7 @@
 //! # What is guaranteed
 //!
 //! - **Never early.** A timer fires at its time or after it.
-//! - **Nothing panics, whatever the duration.** A time that the clock cannot express never comes.
+//! - **No duration panics.** A time that the clock cannot express never comes.
 //! - **Silence.** Timers that wait cost no CPU: one thread of the process sleeps until the earliest of them is due.
 //! - **Dropping cancels.** A timer that is dropped wakes nobody.
 //! - **No runtime is needed.** They work on any executor, also on a plain `block_on`.
@@ -41,7 +41,9 @@
 //!
 //! # What it costs
 //!
-//! A thread, `async-io`, that the first timer or socket of the process starts and that never ends. A timer that has to
+//! A thread, `async-io`, and on Linux three descriptors, which the first runtime, timer or socket of the process starts
+//! and which never end. A runtime that cannot have them is not built ([`StartError::Reactor`](crate::StartError));
+//! without a runtime, the first timer that has to wait panics, and a later one tries again. A timer that has to
 //! wait is a system call when it is first polled, which wakes that thread. One that is never polled, and a
 //! [`timeout`] around something that is ready at once, cost nothing.
 

@@ -9,12 +9,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use async_io::Timer;
 
 use crate::coop;
+use crate::reactor;
 
 /// Waits for this long, counted from now (not from the first poll).
 ///
@@ -80,7 +81,14 @@ impl Sleep {
             self.timer = None;
             return Poll::Ready(());
         }
-        let timer = self.timer.get_or_insert_with(|| Timer::at(deadline));
+        let timer = self.timer.get_or_insert_with(|| {
+            if let Err(error) = reactor::start() {
+                panic!(
+                    "a timer could not be started, because the system refuses its reactor: {error}"
+                );
+            }
+            Timer::at(deadline)
+        });
         let fired = Pin::new(timer).poll(cx).map(drop);
         if fired.is_ready() {
             self.timer = None;
@@ -94,8 +102,7 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         // A sleep of no length in a loop would hold its worker for ever.
-        ready!(coop::poll_proceed(cx));
-        self.get_mut().poll_elapsed(cx)
+        coop::poll_counted(cx, |cx| self.get_mut().poll_elapsed(cx))
     }
 }
 

@@ -17,6 +17,7 @@ use std::{fmt, io};
 use pin_project_lite::pin_project;
 
 use super::sleep::{Sleep, sleep, sleep_until};
+use crate::future::coop;
 
 /// Gives a future this long, from now on. What is not ready by then is dropped, and that is an [`Elapsed`].
 ///
@@ -31,12 +32,12 @@ use super::sleep::{Sleep, sleep, sleep_until};
 /// # });
 /// ```
 pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
-    Timeout { future, sleep: sleep(duration) }
+    Timeout { future, sleep: sleep(duration), has_waited: false }
 }
 
 /// Gives a future time until this instant.
 pub fn timeout_at<F: Future>(deadline: Instant, future: F) -> Timeout<F> {
-    Timeout { future, sleep: sleep_until(deadline) }
+    Timeout { future, sleep: sleep_until(deadline), has_waited: false }
 }
 
 pin_project! {
@@ -47,6 +48,7 @@ pin_project! {
         #[pin]
         future: F,
         sleep: Sleep,
+        has_waited: bool,
     }
 }
 
@@ -71,9 +73,14 @@ impl<F: Future> Future for Timeout<F> {
         if let Poll::Ready(output) = this.future.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        // Not counted as an operation: a future that has used up its task's operations, over and over, must come to
-        // its end all the same.
-        this.sleep.poll_elapsed(cx).map(|()| Err(Elapsed(())))
+        // Refused for want of budget the first time only. Limits that are always over, one after the other, must give
+        // way; but one that has waited must run out although something else in its task uses up each poll's budget.
+        let elapsed = if std::mem::replace(this.has_waited, true) {
+            this.sleep.poll_elapsed(cx).map(|()| coop::count_operation())
+        } else {
+            coop::poll_counted(cx, |cx| this.sleep.poll_elapsed(cx))
+        };
+        elapsed.map(|()| Err(Elapsed(())))
     }
 }
 

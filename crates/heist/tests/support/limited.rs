@@ -1,10 +1,10 @@
-//! Processes that may not map much memory, in which the system refuses threads.
+//! Processes that may not map much memory, in which the system refuses threads; or that may not open many files.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
 
 /// Set in the process that a test starts for itself.
-const LIMITED: &str = "HEIST_TEST_MEMORY_IS_LIMITED";
+const LIMITED: &str = "HEIST_TEST_IS_LIMITED";
 
 /// Enough for the process itself and for some large stacks.
 const LIMIT_KIB: u64 = 1_500_000;
@@ -12,11 +12,20 @@ const LIMIT_KIB: u64 = 1_500_000;
 /// Runs the test `name` of this file again, in a process of its own with limited memory; says whether this is that
 /// process.
 pub(crate) fn is_limited(name: &str) -> bool {
+    is_limited_to(name, &format!("-v {LIMIT_KIB}"))
+}
+
+/// As [`is_limited`], for a process that may have `descriptors` open.
+pub(crate) fn is_limited_to_descriptors(name: &str, descriptors: u32) -> bool {
+    is_limited_to(name, &format!("-n {descriptors}"))
+}
+
+fn is_limited_to(name: &str, limit: &str) -> bool {
     if std::env::var_os(LIMITED).is_some() {
         return true;
     }
     let output = Command::new("sh")
-        .args(["-c", &format!("ulimit -v {LIMIT_KIB} && exec \"$0\" \"$@\"")])
+        .args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(LIMITED, "1")

@@ -8,6 +8,7 @@ pub(crate) mod event;
 pub(crate) mod fairness;
 pub(crate) mod limited;
 pub(crate) mod queued;
+pub(crate) mod rounds;
 pub(crate) mod silence;
 pub(crate) mod sync;
 

@@ -3,6 +3,7 @@
 use super::core::Refused;
 use crate::budget::AcquireError;
 use crate::executor::SpawnErrorKind;
+use crate::sync::Unshared;
 use std::error::Error;
 use std::fmt;
 
@@ -61,15 +62,15 @@ impl fmt::Display for PushErrorKind {
 
 impl Error for PushErrorKind {}
 
-/// A refused item, and the reason.
+/// A refused item, and the reason. It is `Send` and `Sync` if the item is `Send`.
 pub struct PushError<T> {
     kind: PushErrorKind,
-    item: T,
+    item: Unshared<T>,
 }
 
 impl<T> PushError<T> {
     pub(crate) fn new(kind: impl Into<PushErrorKind>, item: T) -> Self {
-        Self { kind: kind.into(), item }
+        Self { kind: kind.into(), item: Unshared::new(item) }
     }
 
     /// Why it was refused.
@@ -79,7 +80,7 @@ impl<T> PushError<T> {
 
     /// The item, unharmed.
     pub fn into_inner(self) -> T {
-        self.item
+        self.item.into_inner()
     }
 }
 

@@ -25,6 +25,7 @@ use self::core::{QueueCore, Scheduler};
 use crate::budget::{AcquireError, Amount, CountBudget, CountPermit};
 use crate::executor::shared::Shared;
 use crate::executor::{ConfigError, ExecutorHandle, SpawnError};
+use crate::future::coop;
 use crate::sync::Arc;
 use schedule::AtOnce;
 use std::fmt;
@@ -249,11 +250,13 @@ impl<T> GatedQueue<T> {
     /// # Errors
     /// The queue is closed, or its executor takes nothing more. The error gives the item back.
     pub async fn push_async(&self, item: T) -> Result<(), PushError<T>> {
-        if let Some(capacity) = &self.core.capacity {
-            match capacity.acquire_async(1).await {
+        match &self.core.capacity {
+            Some(capacity) => match capacity.acquire_async(1).await {
                 Ok(room) => room.into_item(),
                 Err(error) => return Err(PushError::new(error, item)),
-            }
+            },
+            // Nothing to wait for, but a producer that never waits must give way, too.
+            None => coop::consume_budget().await,
         }
         self.push_with_room(item, false)
     }

@@ -1,0 +1,60 @@
+//! Proves that every error can be shared between threads, and so become a boxed error of any kind. `tidy` requires that
+//! none is left out.
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+
+use heist::{
+    AcquireError, BudgetError, ConfigError, DeviceSlotsError, ExecutorConfig, GroupError,
+    JoinError, JoinTimeout, PushError, PushErrorKind, RunError, RuntimeJoinTimeout,
+    ShutdownTimeout, SignalIndexError, SpawnError, SpawnErrorKind, StartError, TaskPanic,
+};
+use std::error::Error;
+use std::io;
+
+/// Can be sent, and is not `Sync`: what a task often is.
+type Closure = Box<dyn FnOnce() + Send>;
+
+fn assert_shared<E: Error + Send + Sync + 'static>() {}
+
+#[test]
+fn every_error_can_be_shared() {
+    assert_shared::<AcquireError>();
+    assert_shared::<BudgetError>();
+    assert_shared::<ConfigError>();
+    assert_shared::<DeviceSlotsError>();
+    assert_shared::<GroupError<io::Error>>();
+    assert_shared::<JoinError>();
+    assert_shared::<JoinTimeout<Closure>>();
+    assert_shared::<PushError<Closure>>();
+    assert_shared::<PushErrorKind>();
+    assert_shared::<RunError>();
+    assert_shared::<RuntimeJoinTimeout>();
+    assert_shared::<ShutdownTimeout>();
+    assert_shared::<SignalIndexError>();
+    assert_shared::<SpawnError<Closure>>();
+    assert_shared::<SpawnError<Vec<Closure>>>();
+    assert_shared::<SpawnErrorKind>();
+    assert_shared::<StartError>();
+    assert_shared::<TaskPanic>();
+    #[cfg(all(feature = "io", not(heist_tsan)))]
+    assert_shared::<heist::time::Elapsed>();
+}
+
+/// As a program does that has one kind of error for everything.
+fn run_and_refuse() -> Result<(), Box<dyn Error + Send + Sync>> {
+    heist::run(ExecutorConfig::default(), [1], |_worker| (), |_task: u32, _ctx| {})?;
+    let config = ExecutorConfig { workers: 1, ..ExecutorConfig::default() };
+    let executor = heist::Executor::new(config, |_worker| (), |task: Closure, _ctx| task())?;
+    let handle = executor.handle();
+    executor.join();
+    handle.spawn(Box::new(|| ()))?;
+    Ok(())
+}
+
+#[test]
+fn a_refused_closure_is_an_error_like_any_other() {
+    let error = run_and_refuse().unwrap_err();
+    let refused = error.downcast::<SpawnError<Closure>>().expect("the refusal");
+    assert_eq!(refused.kind(), SpawnErrorKind::Closed);
+    // It is still there, and can be called.
+    refused.into_inner()();
+}

@@ -1,0 +1,140 @@
+//! Proves that `in_flight` counts what was accepted or spawned and has not ended, tasks and futures alike, wherever
+//! they wait; that nothing else is counted; and that it comes down to 0.
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+
+mod support;
+
+use heist::{CountBudget, Executor, Runtime};
+use std::future::pending;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use support::{
+    Gate, job, occupy_worker, silence_panics, silent, start_jobs, wait_until, watched, workers,
+};
+
+#[test]
+fn what_was_accepted_and_has_not_ended_is_in_flight() {
+    watched(|| {
+        let executor = start_jobs(workers(1));
+        let handle = executor.handle();
+        assert_eq!(handle.in_flight(), 0);
+        let gate = occupy_worker(&executor);
+        assert_eq!(handle.in_flight(), 1, "a running task");
+        executor.spawn_external(job(|_| {})).unwrap();
+        executor.spawn_external_batch(vec![job(|_| {}), job(|_| {})]).unwrap();
+        assert_eq!(handle.in_flight(), 4, "and queued ones");
+        let mut endless = handle.spawn_future(pending::<()>()).unwrap();
+        assert_eq!(executor.in_flight(), 5, "and a future");
+        let budget = CountBudget::new(1).unwrap();
+        let permit = budget.try_acquire(1).unwrap();
+        budget.acquire_then(1, &handle, |_granted| job(|_| {})).unwrap();
+        assert_eq!(handle.in_flight(), 6, "and a task that waits for a permit");
+        gate.open();
+        wait_until("the tasks have ended", || handle.in_flight() == 2);
+        drop(permit);
+        wait_until("the task that waited has ended", || handle.in_flight() == 1);
+        endless.abort();
+        wait_until("the future is gone", || handle.in_flight() == 0);
+        executor.join();
+        assert!(handle.spawn(job(|_| {})).is_err());
+        assert_eq!(handle.in_flight(), 0, "a refused task is not counted");
+    });
+}
+
+#[test]
+fn a_task_and_its_children_are_in_flight_until_they_have_ended() {
+    watched(|| {
+        let executor = start_jobs(workers(1));
+        let (counts, counted) = channel();
+        let task = job(move |ctx| {
+            let handle = ctx.handle();
+            counts.send(handle.in_flight()).unwrap();
+            ctx.spawn_local(job(|_| {}));
+            ctx.spawn_local_batch([job(|_| {}), job(|_| {})]);
+            ctx.spawn_global(job(|_| {}));
+            ctx.spawn_future(async {}).detach();
+            counts.send(handle.in_flight()).unwrap();
+        });
+        let handle = executor.handle();
+        executor.spawn_external(task).unwrap();
+        executor.join();
+        assert_eq!([counted.recv().unwrap(), counted.recv().unwrap()], [1, 6]);
+        assert_eq!(handle.in_flight(), 0);
+    });
+}
+
+#[test]
+fn what_panics_or_is_dropped_is_no_longer_in_flight() {
+    watched(|| {
+        let executor = start_jobs(silent(workers(2)));
+        let handle = executor.handle();
+        let tasks = (0..100).map(|number| job(move |_| assert_ne!(number, 50, "on purpose")));
+        handle.spawn_batch(tasks.collect()).unwrap();
+        wait_until("everything was run or dropped", || handle.in_flight() == 0);
+        assert_eq!(handle.metrics().tasks_ended(), 100);
+        drop(executor);
+    });
+}
+
+#[test]
+fn a_runtime_counts_futures_and_blocking_calls() {
+    silence_panics();
+    watched(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let gate = Gate::default();
+        let waits = gate.clone();
+        let call = runtime.spawn_blocking(move || waits.wait());
+        let panics = runtime.spawn(async { assert_eq!(1, 2, "on purpose") });
+        assert!(runtime.block_on(panics).unwrap_err().is_panic());
+        runtime.spawn(pending::<()>()).detach();
+        assert_eq!((runtime.in_flight(), runtime.handle().in_flight()), (2, 2));
+        gate.open();
+        runtime.block_on(call).unwrap();
+        assert_eq!(runtime.in_flight(), 1, "a call that was awaited has ended");
+        let handle = runtime.handle();
+        drop(runtime);
+        assert_eq!(handle.in_flight(), 0);
+    });
+}
+
+/// While everything changes, the count is never above what was ever spawned, and so never below 0.
+#[test]
+fn a_racing_count_stays_within_its_bounds() {
+    const CHILDREN: u64 = 20_000;
+    watched(|| {
+        let executor = Executor::new(
+            workers(2),
+            |_| (),
+            |depth: u32, ctx| {
+                if depth > 0 {
+                    ctx.spawn_local(depth - 1);
+                }
+            },
+        )
+        .unwrap();
+        let endless = executor.handle().spawn_future(pending::<()>()).unwrap();
+        let (handle, done) = (executor.handle(), AtomicBool::new(false));
+        let looks = thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                let mut looks = 0_u64;
+                while !done.load(Ordering::Acquire) {
+                    let in_flight = handle.in_flight();
+                    assert!(in_flight <= 1 + CHILDREN, "{in_flight}");
+                    looks += 1;
+                }
+                looks
+            });
+            for _ in 0..CHILDREN / 10 {
+                executor.spawn_external(9).unwrap();
+            }
+            wait_until("only the future is left", || executor.in_flight() == 1);
+            done.store(true, Ordering::Release);
+            watcher.join().unwrap()
+        });
+        assert!(looks > 0);
+        drop(endless);
+        executor.shutdown();
+        executor.join();
+    });
+}
