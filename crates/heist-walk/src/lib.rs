@@ -34,8 +34,8 @@
 //!
 //! A walk begins with as many threads as there are cores. If it turns out that they wait for the disk (the cache is
 //! cold), the reserve is called: up to 32 for a disk that serves many requests at once. A disk with a moving head
-//! gets 2. Several disks in one walk do not wait for each other: each has its own share of the threads
-//! ([`heist::DeviceSlots`]).
+//! gets 2. Several disks in one walk do not wait for each other: each has its own share of the threads, because a
+//! thread holds a slot of the disk that it works on ([`heist::DeviceSlots`]).
 //!
 //! # What is guaranteed
 //!
@@ -46,7 +46,8 @@
 //!   place under the walk. (On systems other than Linux the standard library cannot promise that.)
 //! - **Any depth**: nothing recurses, and paths may be longer than the system can take.
 //! - **Few descriptors**: three for each thread are enough ([`Walk::max_descriptors`]); directories are closed and
-//!   opened again, and must be the same then.
+//!   opened again, and must be the same then. What is refused a descriptor, because the rest of the program has taken
+//!   them, is put off while there is other work, and is an error when nothing could be opened for 200 ms.
 //! - **Names are bytes**.
 //! - **Silence**: a worker without work sleeps. One that hangs in a dead file system holds up nobody but itself.
 //!

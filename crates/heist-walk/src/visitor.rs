@@ -56,9 +56,10 @@ pub trait Visitor: Send + 'static {
         let _ = files;
     }
 
-    /// A task that a visitor, this worker's or another one's, has [spawned](FileBatch::spawn).
-    fn task(&mut self, task: Box<dyn Any + Send>) {
-        let _ = task;
+    /// A task that a visitor, this worker's or another one's, has [spawned](FileBatch::spawn). `spawn` spawns another
+    /// one, on the same disk.
+    fn task(&mut self, task: Box<dyn Any + Send>, spawn: &mut dyn FnMut(Box<dyn Any + Send>)) {
+        let _ = (task, spawn);
     }
 
     /// Everything below a directory that was entered is done. Not called for what a walk that was cancelled, or that

@@ -3,20 +3,25 @@
 
 mod support;
 
+use heist::DeviceId;
 use heist_walk::{Enter, Entry, Flow, Visitor, Walk, WalkError};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use support::check;
+use support::mounts::{in_own_mounts, mount_over, mount_tmpfs};
+use tempfile::tempdir;
 
-/// Two directories on different disks, if this machine has them: main memory and whatever the temporary directory is
-/// on.
-fn two_disks() -> Option<[tempfile::TempDir; 2]> {
-    let in_memory = tempfile::tempdir_in("/dev/shm").ok()?;
-    let on_disk = tempfile::tempdir().ok()?;
-    let id = |dir: &tempfile::TempDir| heist::DeviceId::from_path(dir.path());
-    (id(&in_memory) != id(&on_disk)).then_some([in_memory, on_disk])
+/// Runs the body of a test with two directories on different disks: in main memory, and where temporary files are.
+fn with_two_disks(test: &str, body: fn(in_memory: &Path, on_disk: &Path)) {
+    in_own_mounts(test, || {
+        let (in_memory, on_disk) = (tempdir().unwrap(), tempdir().unwrap());
+        mount_tmpfs(in_memory.path(), "size=64m");
+        let [memory, disk] = [&in_memory, &on_disk].map(|dir| DeviceId::from_path(dir.path()));
+        assert_ne!(memory, disk);
+        body(in_memory.path(), on_disk.path());
+    });
 }
 
 fn fill(root: &Path, directories: usize) {
@@ -27,53 +32,85 @@ fn fill(root: &Path, directories: usize) {
     }
 }
 
-/// On the first root it waits until the second one is done, as if the first disk had stopped to answer.
+/// How many directories with a file are on each disk: many more than there are threads.
+const DIRECTORIES: usize = 400;
+
+/// As if the disk of the directory `stuck` had stopped to answer: files below it are visited when all others have been.
+/// Of the others the first ones wait until as many workers visit them as that disk leaves free.
 struct Stuck {
+    share: usize,
     others_seen: Arc<AtomicUsize>,
-    others: usize,
+}
+
+impl Stuck {
+    fn wait_for_others(&self, others: usize) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while self.others_seen.load(Ordering::Relaxed) < others {
+            assert!(Instant::now() < deadline, "one disk waits for the other");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 }
 
 impl Visitor for Stuck {
-    type Dir = ();
+    /// Whether the directory is on the disk that does not answer.
+    type Dir = bool;
 
-    fn enter_dir(&mut self, _dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
-        Enter::Into(())
+    fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&bool>) -> Enter<bool> {
+        // The name of a root is its path.
+        let is_named_so = Path::new(dir.name()).file_name().is_some_and(|name| name == "stuck");
+        Enter::Into(is_named_so || parent.is_some_and(|&is_stuck| is_stuck))
     }
 
-    fn file(&mut self, file: &Entry<'_>, _parent: Option<&()>) -> Flow {
-        if file.root() == 1 {
+    fn file(&mut self, _file: &Entry<'_>, parent: Option<&bool>) -> Flow {
+        if parent.is_some_and(|&is_stuck| is_stuck) {
+            self.wait_for_others(DIRECTORIES);
+        } else {
             self.others_seen.fetch_add(1, Ordering::Relaxed);
-            return Flow::Continue;
-        }
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while self.others_seen.load(Ordering::Relaxed) < self.others {
-            assert!(Instant::now() < deadline, "one disk waits for the other");
-            std::thread::sleep(Duration::from_millis(1));
+            self.wait_for_others(self.share);
         }
         Flow::Continue
     }
 
-    fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
+    fn error(&mut self, error: WalkError, _parent: Option<&bool>) -> Flow {
         panic!("{error}");
     }
 }
 
+/// Walks with a file system in memory that does not answer. It is good for as many workers as there are cores.
+fn walk_while_memory_is_stuck(walk: &Walk) {
+    let threads = walk.clone().max_depth(Some(0)).run(|_worker| support::Log::default());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = threads.unwrap().threads.saturating_sub(cores);
+    let others_seen = Arc::new(AtomicUsize::new(0));
+    let visitor = move |_worker| Stuck { share, others_seen: Arc::clone(&others_seen) };
+    let walked = walk.clone().run(visitor).unwrap();
+    assert_eq!(walked.totals.files, 2 * DIRECTORIES as u64);
+}
+
 #[test]
 fn a_disk_that_does_not_answer_holds_up_no_other() {
-    let Some([stuck, other]) = two_disks() else {
-        eprintln!("skipped: there is only one disk here");
-        return;
-    };
-    // Many more than there are threads.
-    fill(stuck.path(), 400);
-    fill(other.path(), 400);
-    let others_seen = Arc::new(AtomicUsize::new(0));
-    let walk = Walk::over([stuck.path(), other.path()]);
-    let seen = Arc::clone(&others_seen);
-    let walked =
-        walk.run(move |_worker| Stuck { others_seen: Arc::clone(&seen), others: 400 }).unwrap();
-    assert_eq!(walked.totals.files, 800);
-    assert_eq!(walked.totals.directories, 802);
+    with_two_disks("a_disk_that_does_not_answer_holds_up_no_other", |in_memory, on_disk| {
+        let roots = [in_memory.join("stuck"), on_disk.join("other")];
+        for root in &roots {
+            std::fs::create_dir(root).unwrap();
+            fill(root, DIRECTORIES);
+        }
+        walk_while_memory_is_stuck(&Walk::over(&roots));
+    });
+}
+
+#[test]
+fn a_disk_that_is_met_on_the_way_holds_up_no_other() {
+    in_own_mounts("a_disk_that_is_met_on_the_way_holds_up_no_other", || {
+        let root = tempdir().unwrap();
+        support::make(root.path(), &["stuck/", "other/"]);
+        mount_tmpfs(&root.path().join("stuck"), "size=64m");
+        for name in ["stuck", "other"] {
+            fill(&root.path().join(name), DIRECTORIES);
+        }
+        walk_while_memory_is_stuck(&Walk::new(root.path()));
+    });
 }
 
 /// Waits at each root that is a file until everything below the first root is seen.
@@ -107,38 +144,31 @@ impl Visitor for StuckAtRoots {
 /// A worker that looks at a root has no right to the disk that it was on before.
 #[test]
 fn a_root_that_does_not_answer_holds_up_no_disk() {
-    let Some([in_memory, on_disk]) = two_disks() else {
-        eprintln!("skipped: there is only one disk here");
-        return;
-    };
-    fill(in_memory.path(), 2_000);
-    let file = on_disk.path().join("file");
+    with_two_disks("a_root_that_does_not_answer_holds_up_no_disk", walk_with_stuck_roots);
+}
+
+fn walk_with_stuck_roots(in_memory: &Path, on_disk: &Path) {
+    fill(in_memory, 2_000);
+    let file = on_disk.join("file");
     std::fs::write(&file, "").unwrap();
     // Fewer than there are threads.
     let stuck = vec![file; 28];
     let seen = Arc::new(AtomicUsize::new(0));
-    let roots = std::iter::once(in_memory.path().to_path_buf()).chain(stuck);
+    let roots = std::iter::once(in_memory.to_path_buf()).chain(stuck);
     let walked = Walk::over(roots).run(move |_worker| StuckAtRoots(Arc::clone(&seen))).unwrap();
     assert_eq!(walked.totals.files, 2_028);
 }
 
 #[test]
 fn a_walk_crosses_to_another_disk_and_back_unless_told_to_stay() {
-    let Some([_, on_disk]) = two_disks() else {
-        eprintln!("skipped: there is only one disk here");
-        return;
-    };
+    in_own_mounts("a_walk_crosses_to_another_disk_and_back_unless_told_to_stay", cross_and_stay);
+}
+
+fn cross_and_stay() {
+    let on_disk = tempdir().unwrap();
     support::make(on_disk.path(), &["before/x", "mount/", "zz/y"]);
     let mount = on_disk.path().join("mount");
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "none"])
-        .arg(&mount)
-        .stderr(std::process::Stdio::null())
-        .status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: mounting is not allowed here");
-        return;
-    }
+    mount_tmpfs(&mount, "size=1m");
     fill(&mount, 50);
     let walks: Vec<_> = [1, 2, 8]
         .into_iter()
@@ -151,8 +181,6 @@ fn a_walk_crosses_to_another_disk_and_back_unless_told_to_stay() {
     let stay: Vec<_> =
         walks.iter().map(|walk| check(walk.clone().same_file_system(true)).seen.len()).collect();
     let by_default = check(Walk::new(on_disk.path())).seen.len();
-    let unmounted = std::process::Command::new("umount").arg(&mount).status().unwrap();
-    assert!(unmounted.success());
     assert_eq!(across, [106; 6]);
     assert_eq!(stay, [5; 6]);
     assert_eq!(by_default, 106);
@@ -160,38 +188,31 @@ fn a_walk_crosses_to_another_disk_and_back_unless_told_to_stay() {
 
 #[test]
 fn a_file_on_another_file_system_is_left_out_if_the_walk_is_to_stay() {
-    let Some([in_memory, on_disk]) = two_disks() else {
-        eprintln!("skipped: there is only one disk here");
-        return;
-    };
-    support::make(in_memory.path(), &["file", "directory/file"]);
-    support::make(on_disk.path(), &["here", "elsewhere"]);
+    with_two_disks(
+        "a_file_on_another_file_system_is_left_out_if_the_walk_is_to_stay",
+        links_and_mounted_files,
+    );
+}
+
+fn links_and_mounted_files(in_memory: &Path, on_disk: &Path) {
+    support::make(in_memory, &["file", "directory/file"]);
+    support::make(on_disk, &["here", "elsewhere"]);
     for name in ["file", "directory"] {
-        let link = on_disk.path().join(format!("link to {name}"));
-        std::os::unix::fs::symlink(in_memory.path().join(name), link).unwrap();
+        let link = on_disk.join(format!("link to {name}"));
+        std::os::unix::fs::symlink(in_memory.join(name), link).unwrap();
     }
-    std::os::unix::fs::symlink("here", on_disk.path().join("link here")).unwrap();
-    let walk = Walk::new(on_disk.path()).metadata(true);
+    std::os::unix::fs::symlink("here", on_disk.join("link here")).unwrap();
+    let walk = Walk::new(on_disk).metadata(true);
     let over_links = walk.clone().symlinks(heist_walk::Symlinks::Always);
-    let below = |walk: Walk| check(walk).below(on_disk.path());
+    let below = |walk: Walk| check(walk).below(on_disk);
     let staying = ["elsewhere", "here", "link here"];
     assert_eq!(below(over_links.clone().same_file_system(true)), staying);
     assert_eq!(below(over_links).len(), 6);
 
-    let elsewhere = on_disk.path().join("elsewhere");
-    let mounted = std::process::Command::new("mount")
-        .arg("--bind")
-        .args([&in_memory.path().join("file"), &elsewhere])
-        .stderr(std::process::Stdio::null())
-        .status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: mounting is not allowed here");
-        return;
-    }
+    let elsewhere = on_disk.join("elsewhere");
+    mount_over(&in_memory.join("file"), &elsewhere);
     let staying = below(walk.clone().same_file_system(true));
     let crossing = below(walk);
-    let unmounted = std::process::Command::new("umount").arg(&elsewhere).status().unwrap();
-    assert!(unmounted.success());
     assert_eq!(staying, ["here", "link here", "link to directory", "link to file"]);
     assert_eq!(crossing.len(), 5);
 }

@@ -70,13 +70,15 @@ impl Visitor for Reader {
             file.path_below_root_into(&mut below);
             match file.open() {
                 // Every third by a task; its directory may be left before that.
-                Ok(opened) if count % 3 == 0 => {
+                // It comes again.
+                Ok(None) => break,
+                Ok(Some(opened)) if count % 3 == 0 => {
                     if let Some(unread) = &unread {
                         unread.fetch_sub(1, Ordering::Relaxed);
                     }
                     files.spawn(Box::new(ReadLater(path, below, opened, None)));
                 }
-                Ok(opened) => self.read(ReadLater(path, below, opened, unread.clone())),
+                Ok(Some(opened)) => self.read(ReadLater(path, below, opened, unread.clone())),
                 Err(error) => {
                     self.errors.push((path, error.kind()));
                     if let Some(unread) = &unread {
@@ -90,7 +92,7 @@ impl Visitor for Reader {
         }
     }
 
-    fn task(&mut self, task: Box<dyn Any + Send>) {
+    fn task(&mut self, task: Box<dyn Any + Send>, _spawn: &mut dyn FnMut(Box<dyn Any + Send>)) {
         self.read(*task.downcast().expect("this visitor spawns nothing else"));
     }
 

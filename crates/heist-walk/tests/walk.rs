@@ -5,6 +5,9 @@ mod support;
 use heist_walk::{FileKind, Flow, Operation, Symlinks, Walk};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 use support::{Log, check, make};
 use tempfile::tempdir;
 
@@ -173,8 +176,58 @@ fn a_link_back_is_an_error_and_not_a_loop() {
     assert!(outcome.errors[0].to_string().contains("leads back"), "{}", outcome.errors[0]);
 }
 
+/// When it has visited most of what one worker would have to visit alone, it waits until another one has visited
+/// something.
+struct Sharing {
+    files: usize,
+    most: usize,
+    visiting: Arc<AtomicUsize>,
+}
+
+impl heist_walk::Visitor for Sharing {
+    type Dir = ();
+    fn enter_dir(&mut self, _: &heist_walk::Entry<'_>, _: Option<&()>) -> heist_walk::Enter<()> {
+        heist_walk::Enter::Into(())
+    }
+    fn file(&mut self, _: &heist_walk::Entry<'_>, _: Option<&()>) -> Flow {
+        self.files += 1;
+        if self.files == 1 {
+            self.visiting.fetch_add(1, Ordering::Relaxed);
+        }
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while self.files == self.most && self.visiting.load(Ordering::Relaxed) < 2 {
+            assert!(Instant::now() < deadline, "one worker visits the whole directory");
+            std::thread::yield_now();
+        }
+        Flow::Continue
+    }
+    fn error(&mut self, error: heist_walk::WalkError, _: Option<&()>) -> Flow {
+        panic!("{error}");
+    }
+}
+
 #[test]
 fn a_large_directory_is_shared_out() {
+    const FILES: usize = 5_000;
+    let dir = tempdir().unwrap();
+    for number in 0..FILES {
+        std::fs::write(dir.path().join(format!("file-{number}")), "").unwrap();
+    }
+    let visiting = Arc::new(AtomicUsize::new(0));
+    let sharing = Arc::clone(&visiting);
+    // Two blocks of 32 KiB, which the first worker visits before others get theirs, are some 2,000 entries.
+    let visitor = move |_worker| Sharing {
+        files: 0,
+        most: FILES - FILES / 4,
+        visiting: Arc::clone(&sharing),
+    };
+    let walked = Walk::new(dir.path()).threads(Some(4)).run(visitor).unwrap();
+    assert_eq!(walked.totals.files, FILES as u64);
+    assert!(visiting.load(Ordering::Relaxed) >= 2);
+}
+
+#[test]
+fn a_large_directory_is_visited_whole_whatever_may_stay_open() {
     let dir = tempdir().unwrap();
     for number in 0..5_000 {
         std::fs::write(dir.path().join(format!("file-{number}")), "").unwrap();

@@ -185,3 +185,146 @@ fn a_lasting_shortage_is_an_error_for_each_directory_and_not_a_hang() {
     assert_eq!(log.errors.len(), 2, "{:?}", log.errors);
     assert_eq!(log.entered.len(), 3);
 }
+
+/// Of two directories the one that is refused a descriptor comes second, with the only worker there is.
+#[test]
+fn a_refused_directory_is_put_off_until_other_work_is_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    for name in ["a", "b"] {
+        std::fs::create_dir_all(root.join(name)).unwrap();
+        std::fs::write(root.join(name).join("file"), "").unwrap();
+    }
+    let order = |plan| {
+        let (log, _) = walk(&root, 1, plan);
+        assert!(log.errors.is_empty(), "{:?}", log.errors);
+        let directories = log.visited.into_iter().filter(|path| path.is_dir() && *path != root);
+        directories.collect::<Vec<_>>()
+    };
+    let mut expected = order(None);
+    assert_eq!(expected.len(), 2);
+    expected.reverse();
+    for error in [Errno::MFILE, Errno::NFILE] {
+        // The first use opens the root.
+        assert_eq!(order(Some(Plan::new(Call::Open, 2, 1, error))), expected);
+    }
+}
+
+/// All directories wait at the same time, and not one after the other.
+#[test]
+fn a_lasting_shortage_takes_no_longer_for_many_directories() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    for number in 0..200 {
+        std::fs::create_dir_all(root.join(number.to_string())).unwrap();
+    }
+    let started = std::time::Instant::now();
+    let (log, _) = walk(&root, 1, Some(Plan::new(Call::Open, 2, u64::MAX, Errno::MFILE)));
+    assert_eq!((log.errors.len(), log.entered.len()), (200, 201));
+    let took = started.elapsed();
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}: a fifth of a second is enough");
+}
+
+/// Opens every file that it finds.
+#[derive(Debug, Default)]
+struct Opener {
+    opened: Vec<PathBuf>,
+    failed: Vec<PathBuf>,
+}
+
+impl Visitor for Opener {
+    type Dir = PathBuf;
+
+    fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&PathBuf>) -> Enter<PathBuf> {
+        Enter::Into(dir.path())
+    }
+
+    fn file(&mut self, _file: &Entry<'_>, _parent: Option<&PathBuf>) -> Flow {
+        Flow::Later
+    }
+
+    fn files(&mut self, files: &mut crate::FileBatch<'_, PathBuf>) {
+        while let Some(file) = files.next() {
+            let mut path = PathBuf::new();
+            file.path_into(&mut path);
+            match file.open() {
+                Ok(Some(_file)) => self.opened.push(path),
+                Ok(None) => files.hand_on(),
+                Err(_) => self.failed.push(path),
+            }
+        }
+    }
+
+    fn leave_dir(&mut self, dir: PathBuf, _parent: Option<&PathBuf>) {
+        let has_come = |file: &PathBuf| self.opened.contains(file) || self.failed.contains(file);
+        let all_files = std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path());
+        assert!(
+            all_files.filter(|path| path.is_file()).all(|file| has_come(&file)),
+            "left too early"
+        );
+    }
+
+    fn error(&mut self, error: WalkError, _parent: Option<&PathBuf>) -> Flow {
+        panic!("{error}");
+    }
+}
+
+fn open_files(root: &Path, plan: Option<Arc<Plan>>) -> Opener {
+    Plan::install(plan);
+    let walked = Walk::new(root).threads(Some(1)).run(|_worker| Opener::default()).unwrap();
+    Plan::install(None);
+    let [opener] = <[Opener; 1]>::try_from(walked.visitors).expect("one worker has one visitor");
+    opener
+}
+
+#[test]
+fn a_refused_file_comes_again_with_those_after_it_when_other_work_is_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    for directory in ["a", "b"] {
+        std::fs::create_dir_all(root.join(directory)).unwrap();
+        // A full batch and a rest.
+        for number in 0..40 {
+            std::fs::write(root.join(directory).join(number.to_string()), "").unwrap();
+        }
+    }
+    let mut full = open_files(&root, None).opened;
+    let parent = |path: Option<&PathBuf>| path.unwrap().parent().unwrap().to_path_buf();
+    let (first, last) = (parent(full.first()), parent(full.last()));
+    assert_ne!(first, last);
+    full.sort();
+    assert_eq!(full.len(), 80);
+    for (from, times) in [(1, 1), (3, 1), (3, 7), (33, 1), (40, 2), (41, 1), (80, 3)] {
+        let plan = Plan::new(Call::OpenFile, from, times, Errno::MFILE);
+        let mut opener = open_files(&root, Some(Arc::clone(&plan)));
+        assert_eq!(plan.uses(), 80 + times, "from {from}: each refusal is one more call");
+        opener.opened.sort();
+        assert_eq!((&opener.opened, &opener.failed), (&full, &Vec::new()), "from {from}");
+    }
+    // The first directory's files wait until those of the second are opened.
+    let opened = open_files(&root, Some(Plan::new(Call::OpenFile, 1, 1, Errno::MFILE))).opened;
+    assert_eq!(parent(opened.last()), first);
+    let lasting = open_files(&root, Some(Plan::new(Call::OpenFile, 1, u64::MAX, Errno::MFILE)));
+    assert_eq!((lasting.opened.len(), lasting.failed.len()), (0, 80));
+    let file = open_files(&full[0], Some(Plan::new(Call::OpenFile, 1, 3, Errno::NFILE)));
+    assert_eq!(file.opened, full[..1], "a root that is a file");
+}
+
+#[test]
+fn a_walk_in_order_gets_over_a_short_shortage() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    make_tree(&root);
+    let paths = |plan| {
+        Plan::install(plan);
+        let entries = Walk::new(&root).threads(Some(1)).sorted().unwrap();
+        let paths: Vec<PathBuf> =
+            entries.map(|entry| entry.unwrap().path().to_path_buf()).collect();
+        Plan::install(None);
+        paths
+    };
+    let undisturbed = paths(None);
+    for from in 1..10 {
+        assert_eq!(paths(Some(Plan::new(Call::Open, from, 3, Errno::MFILE))), undisturbed);
+    }
+}

@@ -8,6 +8,9 @@
 //! - The rest of a directory, which for most directories is all of it, never waits: the worker takes it as soon as
 //!   others can have the directories in it. No task, no permit, no allocation. If it turns out to be long work, the
 //!   visitor [hands the rest on](FileBatch::hand_on).
+//! - A batch with a file that finds no descriptor free is put off: that file and those after it become a task at the
+//!   back of the queue. It holds no permit, so more files than usual may wait then, for no longer than the shortage
+//!   may last (see [`super::descriptors`]).
 //!
 //! Invariant: whoever takes a batch needs one descriptor for a file, beside those of the directory and of the one that
 //! it is in: no more than a worker has.
@@ -18,6 +21,7 @@ use crate::sys::{self, Dir, Name, Names, os_str};
 use crate::visitor::Visitor;
 use heist::{CountPermit, DeviceId};
 use std::any::Any;
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
@@ -33,7 +37,8 @@ pub(crate) const FILES_PER_TASK: usize = 32;
 pub(crate) struct PendingFiles<D> {
     pub(crate) within: Arc<OpenDir<D>>,
     names: Names,
-    permit: CountPermit,
+    /// `None` for files that were put off.
+    permit: Option<CountPermit>,
 }
 
 /// A task of the visitor's own.
@@ -63,6 +68,8 @@ pub struct FileBatch<'a, D> {
     place: Place<'a, D>,
     names: &'a mut Names,
     queue: &'a mut dyn Spawn<D>,
+    /// Whether the last file could not be opened for want of a descriptor.
+    refused: Cell<bool>,
     /// The directory's path, with the root's and without.
     path: PathBuf,
     below_root: PathBuf,
@@ -88,7 +95,7 @@ impl<'a, D> FileBatch<'a, D> {
             Place::In { open, .. } => (open.node.path(&engine.roots), open.node.path_below_root()),
             Place::Root { .. } => (PathBuf::new(), PathBuf::new()),
         };
-        Self { engine, place, names, queue, path, below_root }
+        Self { engine, place, names, queue, refused: Cell::new(false), path, below_root }
     }
 
     /// What was kept for the directory that the files are in; `None` if the file is a root.
@@ -121,10 +128,11 @@ impl<'a, D> FileBatch<'a, D> {
         self.names.is_empty()
     }
 
-    /// The next file; `None` also if the walk was stopped.
+    /// The next file; `None` also if the walk was stopped, or if the last file was put off
+    /// ([`BatchedFile::open`]): the rest of the batch then comes again with that file.
     #[expect(clippy::should_implement_trait, reason = "what it yields borrows from the batch")]
     pub fn next(&mut self) -> Option<BatchedFile<'_>> {
-        if self.engine.stop.is_cancelled() {
+        if self.refused.get() || self.engine.stop.is_cancelled() {
             return None;
         }
         let (name, follow) = self.names.next()?;
@@ -134,13 +142,17 @@ impl<'a, D> FileBatch<'a, D> {
             }
             Place::Root { .. } => None,
         };
-        Some(BatchedFile { engine: self.engine, name, follow, within })
+        Some(BatchedFile { engine: self.engine, name, follow, within, refused: &self.refused })
     }
 
     /// Leaves the rest of the batch to whoever has time, if there is any and it may wait: to be called before something
     /// that takes long.
     pub fn hand_on(&mut self) {
         let Place::In { open, .. } = &self.place else { return };
+        if self.refused.get() {
+            // It is put off as a whole.
+            return;
+        }
         if let Some(task) = self.engine.files_task(open, self.names) {
             self.queue.spawn(task);
         }
@@ -172,6 +184,7 @@ pub struct BatchedFile<'b> {
     follow: bool,
     /// `None` for a root.
     within: Option<Within<'b>>,
+    refused: &'b Cell<bool>,
 }
 
 impl fmt::Debug for BatchedFile<'_> {
@@ -207,16 +220,23 @@ impl BatchedFile<'_> {
         }
     }
 
-    /// Opens it for reading, relative to its directory. Nothing is followed that the walk does not follow, and nobody
-    /// waits for the other end of a pipe that has taken its place.
+    /// Opens it for reading, relative to its directory. The call follows no link that the walk does not follow, and
+    /// does not wait for the other end of a pipe that has taken the file's place.
+    ///
+    /// Returns `None` if no descriptor is free. The walk has then put the file off: this batch ends here, and the
+    /// visitor gets the file and those after it again when other work has been done. If it stays like that for some
+    /// 200 ms, the call returns the system's error instead.
     ///
     /// # Errors
-    /// The system's. That there are no descriptors left is reported only after some time.
-    pub fn open(&self) -> io::Result<File> {
-        self.engine.patiently(|| match &self.within {
+    /// The system's.
+    pub fn open(&self) -> io::Result<Option<File>> {
+        let result = match &self.within {
             Some(within) => within.dir.open_file(self.name, self.follow),
             None => sys::open_root_file(Path::new(self.name()), self.follow),
-        })
+        };
+        let opened = self.engine.descriptors.opened_or_later(result);
+        self.refused.set(matches!(opened, Ok(None)));
+        opened
     }
 }
 
@@ -240,7 +260,7 @@ impl Engine {
         if names.is_empty() || !self.keep_open(open) {
             return None;
         }
-        let permit = self.waiting_files.try_acquire(names.len() as u64).ok()?;
+        let permit = Some(self.waiting_files.try_acquire(names.len() as u64).ok()?);
         let (within, names) = (Arc::clone(open), names.take());
         Some(WalkTask::Files(Box::new(PendingFiles { within, names, permit })))
     }
@@ -271,7 +291,14 @@ impl Engine {
         let Handle::Open(dir) = &open.handle else {
             unreachable!("files wait only in directories that stay open");
         };
-        visitor.files(&mut FileBatch::new(self, Place::In { open, dir }, files, queue));
+        let mut batch = FileBatch::new(self, Place::In { open, dir }, files, queue);
+        visitor.files(&mut batch);
+        if batch.refused.get() {
+            files.put_back();
+            self.keep_open_anyway(open);
+            let (within, names) = (Arc::clone(open), files.take());
+            queue.put_off(WalkTask::Files(Box::new(PendingFiles { within, names, permit: None })));
+        }
         // What the visitor did not want, or a walk that was stopped did not come to.
         files.clear();
     }
@@ -301,6 +328,10 @@ impl Engine {
         let mut names = Names::default();
         names.push(&name, self.symlinks != Symlinks::Never);
         let place = Place::Root { root, disk };
-        hands.visitor.files(&mut FileBatch::new(self, place, &mut names, queue));
+        let mut batch = FileBatch::new(self, place, &mut names, queue);
+        hands.visitor.files(&mut batch);
+        if batch.refused.get() {
+            queue.put_off(WalkTask::RootFile(root, disk));
+        }
     }
 }

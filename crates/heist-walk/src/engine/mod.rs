@@ -9,8 +9,11 @@
 //!   block first spawns that, then visits its block. So one huge directory is visited by all workers, though only one
 //!   at a time is in the system call that lists it.
 //!
-//! Invariant: each directory that is entered is left once, by the worker that finishes the last thing below it, unless
-//! the walk was stopped. See [`node`].
+//! - A task that finds no descriptor free for what it opens is put off: it goes to the back of the queue with what is
+//!   still to be opened, and other tasks run first. See [`descriptors`].
+//!
+//! Invariants: no task sleeps or waits (a call of the system may); each directory that is entered is left once, by
+//! the worker that finishes the last thing below it, unless the walk was stopped. See [`node`].
 
 mod descriptors;
 #[cfg(all(test, target_os = "linux", not(heist_portable)))]
@@ -37,20 +40,18 @@ use heist::{CancelToken, CountBudget, DeviceId};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Enough that a task's own cost is lost in that of opening its directories, and few enough that there is something
 /// left to steal.
 pub(crate) const NAMES_PER_TASK: usize = 32;
-
-/// How often a call that found no descriptor free is made again, waiting twice as long each time: 127 ms in all.
-const SHORTAGE_RETRIES: u32 = 7;
 
 /// A piece of a walk.
 #[derive(Debug)]
 pub(crate) enum WalkTask<D> {
     /// Start at a root.
     Root(usize),
+    /// Take a root that is a file and that the visitor wants later: it was put off.
+    RootFile(usize, DeviceId),
     /// Enter directories.
     Pending(Box<Pending<D>>),
     /// Read the next block of a directory.
@@ -71,10 +72,18 @@ pub(crate) struct Pending<D> {
 }
 
 impl<D> WalkTask<D> {
+    /// Enters one directory.
+    pub(crate) fn enter_one(within: Arc<OpenDir<D>>, name: &Name, follow: bool) -> Self {
+        let mut names = Names::default();
+        names.push(name, follow);
+        Self::Pending(Box::new(Pending { within, names }))
+    }
+
     /// The disk that it is on; `None` for a root, which nobody has looked at yet.
     pub(crate) fn disk(&self) -> Option<DeviceId> {
         match self {
             Self::Root(_) => None,
+            Self::RootFile(_, disk) => Some(*disk),
             Self::Pending(pending) => Some(pending.within.node.disk),
             Self::More(open) | Self::Arrived(open) => Some(open.node.disk),
             Self::Files(pending) => Some(pending.within.node.disk),
@@ -85,7 +94,7 @@ impl<D> WalkTask<D> {
     /// What it is called in a trace.
     pub(crate) fn label(&self) -> &'static str {
         match self {
-            Self::Root(_) => "root",
+            Self::Root(_) | Self::RootFile(..) => "root",
             Self::Pending(_) => "directory",
             Self::More(_) => "more of a directory",
             Self::Arrived(_) => "directory on another disk",
@@ -99,7 +108,20 @@ impl<D> WalkTask<D> {
 pub(crate) trait Spawn<D> {
     /// To this worker's queue.
     fn spawn(&mut self, task: WalkTask<D>);
+
+    /// For a task that was refused a descriptor: to be tried again after whatever else there is to do.
+    fn put_off(&mut self, task: WalkTask<D>);
 }
+
+/// A directory to be entered.
+struct Child {
+    name: Box<Name>,
+    /// Whether the name is that of a symbolic link.
+    follow: bool,
+}
+
+/// There was no descriptor for it: to be put off.
+struct Refused(Child);
 
 /// What a worker has of its own.
 #[derive(Debug)]
@@ -151,11 +173,17 @@ impl Engine {
     ) {
         match task {
             WalkTask::Root(root) => self.start_root(root, hands, queue),
+            WalkTask::RootFile(root, disk) => self.take_root_file(root, disk, hands, queue),
             WalkTask::Pending(pending) => self.enter_pending(pending, hands, queue),
             WalkTask::More(open) => self.read(open, true, hands, queue),
             WalkTask::Arrived(open) => self.read(open, false, hands, queue),
             WalkTask::Files(pending) => self.take_pending_files(*pending, hands, queue),
-            WalkTask::Visitors(task) => hands.visitor.task(task.task),
+            WalkTask::Visitors(task) => {
+                let disk = task.disk;
+                hands.visitor.task(task.task, &mut |task| {
+                    queue.spawn(WalkTask::Visitors(Box::new(VisitorsTask { disk, task })));
+                });
+            }
         }
         hands.counts.show();
     }
@@ -178,20 +206,35 @@ impl Engine {
                     } else {
                         queue.spawn(WalkTask::Pending(pending));
                     }
-                    self.enter_child(&within.node, dir, name, follow, hands, queue);
+                    let child = Child { name, follow };
+                    let refused = self.enter_child(&within.node, dir, child, hands, queue);
+                    if let Err(Refused(Child { name, follow })) = refused {
+                        queue.put_off(WalkTask::enter_one(Arc::clone(&within), &name, follow));
+                    }
                 }
             }
             // Opening it again is dear: one time for all of its names.
             Handle::Closed(identity) => match self.open_again(&within.node, *identity) {
-                Ok(dir) => {
+                Ok(Some(dir)) => {
+                    let mut refused = false;
                     while let Some((name, follow)) = pending.names.next() {
                         if self.stop.is_cancelled() {
                             return;
                         }
-                        self.enter_child(&within.node, &dir, name.into(), follow, hands, queue);
+                        let child = Child { name: name.into(), follow };
+                        if self.enter_child(&within.node, &dir, child, hands, queue).is_err() {
+                            pending.names.put_back();
+                            refused = true;
+                            break;
+                        }
                     }
-                    drop(pending);
+                    if refused {
+                        queue.put_off(WalkTask::Pending(pending));
+                    } else {
+                        drop(pending);
+                    }
                 }
+                Ok(None) => queue.put_off(WalkTask::Pending(pending)),
                 Err((path, source)) => {
                     let depth = within.node.depth as usize;
                     let error = WalkError::new(&path, depth, Operation::ReopenDirectory, source);
@@ -203,55 +246,67 @@ impl Engine {
         self.let_go(within, hands);
     }
 
-    /// Opens a directory that was closed, from its root down, and makes sure that it is the same.
+    /// Opens a directory that was closed, from its root down, and makes sure that it is the same. `Ok(None)` if it has
+    /// to be put off.
     fn open_again<D>(
         &self,
         node: &DirNode<D>,
         identity: Option<FileIdentity>,
-    ) -> Result<Dir, (PathBuf, io::Error)> {
+    ) -> Result<Option<Dir>, (PathBuf, io::Error)> {
         let failed = |source| (node.path(&self.roots), source);
+        let opened = |result| self.descriptors.step_or_later(result).map_err(failed);
         let chain: Vec<&DirNode<D>> = node.chain().collect();
         let root = &self.roots[node.root as usize];
         let follow_root = self.symlinks != Symlinks::Never;
-        let mut dir = self.patiently(|| Dir::open_root(root, follow_root)).map_err(failed)?;
+        let Some(mut dir) = opened(Dir::open_root(root, follow_root))? else { return Ok(None) };
         for below in chain.iter().rev() {
             if let Some(name) = &below.name {
-                dir = self.patiently(|| dir.open_child(name, below.followed)).map_err(failed)?;
+                let Some(next) = opened(dir.open_child(name, below.followed))? else {
+                    return Ok(None);
+                };
+                dir = next;
             }
         }
         if dir.identity().map_err(failed)? == identity {
-            Ok(dir)
+            Ok(Some(dir))
         } else {
             Err(failed(Refusal::Replaced.into_io_error()))
         }
     }
 
-    /// Makes a call again that found no descriptor free: others may give theirs back.
-    fn patiently<T>(&self, mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-        let mut wait = Duration::from_millis(1);
-        for _ in 0..SHORTAGE_RETRIES {
-            match call() {
-                Err(error) if descriptors::is_shortage(&error) => {
-                    self.descriptors.note_shortage();
-                    std::thread::sleep(wait);
-                    wait *= 2;
-                }
-                other => return other,
-            }
-        }
-        call()
-    }
-
-    /// Enters the directory `name` of `parent`.
+    /// Enters the directory `child` of `parent`, or gives it back if there is no descriptor for it.
     fn enter_child<V: Visitor>(
         &self,
         parent: &Arc<DirNode<V::Dir>>,
         parent_dir: &Dir,
-        boxed_name: Box<Name>,
-        follow: bool,
+        child: Child,
+        hands: &mut Hands<V>,
+        queue: &mut impl Spawn<V::Dir>,
+    ) -> Result<(), Refused> {
+        // A directory that is not to be read need not be opened.
+        let opened = if parent.depth + 1 < self.max_depth {
+            let result = parent_dir.open_child(&child.name, child.follow);
+            match self.descriptors.opened_or_later(result) {
+                Ok(None) => return Err(Refused(child)),
+                opened => opened,
+            }
+        } else {
+            Ok(None)
+        };
+        self.enter_opened(parent, parent_dir, (child, opened), hands, queue);
+        Ok(())
+    }
+
+    /// Enters a directory that was opened, or could not be, or need not be because it is not to be read.
+    fn enter_opened<V: Visitor>(
+        &self,
+        parent: &Arc<DirNode<V::Dir>>,
+        parent_dir: &Dir,
+        (child, opened): (Child, io::Result<Option<Dir>>),
         hands: &mut Hands<V>,
         queue: &mut impl Spawn<V::Dir>,
     ) {
+        let Child { name: boxed_name, follow } = child;
         let name = &*boxed_name;
         let depth = parent.depth + 1;
         let path_of = || parent.path(&self.roots);
@@ -259,10 +314,6 @@ impl Engine {
         let fail = |operation, source| {
             WalkError::new(&within.path().join(os_str(name)), depth as usize, operation, source)
         };
-        // A directory that is not to be read need not be opened.
-        let opened = (depth < self.max_depth)
-            .then(|| self.patiently(|| parent_dir.open_child(name, follow)))
-            .transpose();
         let metadata = match &opened {
             _ if !(self.metadata || self.identify) => Ok(None),
             Ok(Some(dir)) => dir.metadata().map(Some),

@@ -225,6 +225,14 @@ impl Engine {
         kept
     }
 
+    /// Keeps `open` open although there may be no descriptor left: files in it were put off.
+    pub(super) fn keep_open_anyway<D>(&self, open: &OpenDir<D>) {
+        if !open.is_kept_open() {
+            self.descriptors.keep_anyway();
+            open.set_kept_open();
+        }
+    }
+
     /// The rest of a directory that has been read: names that wait.
     fn leave_pending<V: Visitor>(
         &self,

@@ -1,6 +1,6 @@
 //! Where a walk starts.
 
-use super::{DirNode, Engine, Handle, Hands, OpenDir, Parent, Spawn};
+use super::{DirNode, Engine, Handle, Hands, OpenDir, Parent, Spawn, WalkTask};
 use crate::Symlinks;
 use crate::entry::Entry;
 use crate::error::{Operation, WalkError};
@@ -47,7 +47,15 @@ impl Engine {
             }
             return;
         }
-        let opened = (self.max_depth > 0).then(|| self.patiently(|| Dir::open_root(path, follow)));
+        let opened = if self.max_depth > 0 {
+            match self.descriptors.opened_or_later(Dir::open_root(path, follow)) {
+                Ok(Some(dir)) => Some(Ok(dir)),
+                Ok(None) => return queue.put_off(WalkTask::Root(root)),
+                Err(source) => Some(Err(source)),
+            }
+        } else {
+            None
+        };
         // What was opened may be another one by now. What is said about it has to be true of what is walked.
         let opened_metadata = match &opened {
             Some(Ok(dir)) => dir.metadata(),
@@ -88,7 +96,7 @@ impl Engine {
             }
             Some(Ok(dir)) => {
                 let open = Arc::new(OpenDir::new(Arc::new(node), Handle::Open(dir)));
-                queue.spawn(super::WalkTask::Arrived(open));
+                queue.spawn(WalkTask::Arrived(open));
             }
         }
     }

@@ -16,7 +16,8 @@
 use super::listing::{Listing, Place, Reader, State};
 use crate::counters::Progress;
 use crate::engine::{Engine, WalkTask};
-use crate::walk::{STACK_BYTES, WalkStartError};
+use crate::walk::WalkStartError;
+use heist::ExecutorConfig;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -69,10 +70,10 @@ impl std::fmt::Debug for Payload {
 }
 
 impl Ahead {
-    /// Begins. The caller is one of `threads`.
+    /// Begins. The caller is one of `config.workers`.
     pub(super) fn new(
         engine: Engine,
-        threads: usize,
+        config: &ExecutorConfig,
         most_bytes: usize,
         progress: &Progress,
     ) -> Result<Self, WalkStartError> {
@@ -89,14 +90,17 @@ impl Ahead {
         let mut ahead = Self { shared, reader, threads: Vec::new() };
         #[cfg(all(test, target_os = "linux", not(heist_portable)))]
         let faults = crate::sys::fault::Plan::current();
-        for worker in 1..threads {
+        for worker in 1..config.workers {
             let shared = Arc::clone(&ahead.shared);
             let reader = Reader::new(Arc::clone(&engine), progress.add_worker());
             #[cfg(all(test, target_os = "linux", not(heist_portable)))]
             let faults = faults.clone();
-            let thread = std::thread::Builder::new()
-                .name("heist-walk".to_owned())
-                .stack_size(STACK_BYTES)
+            let mut builder =
+                std::thread::Builder::new().name(format!("{}-{worker}", config.thread_name));
+            if let Some(bytes) = config.stack_size {
+                builder = builder.stack_size(bytes);
+            }
+            let thread = builder
                 .spawn(move || {
                     #[cfg(all(test, target_os = "linux", not(heist_portable)))]
                     crate::sys::fault::Plan::install(faults);
@@ -136,7 +140,7 @@ impl Ahead {
                 State::Waiting(task) => {
                     queue.forget_claimed();
                     drop(queue);
-                    let listing = self.reader.read(task);
+                    let listing = self.shared.end_if_it_panics(|| self.reader.read(task));
                     // He goes into the first directory himself. Told of it, a worker would just be in his way.
                     self.shared.push(&mut self.shared.lock(), &listing, 1);
                     return listing;
@@ -144,15 +148,14 @@ impl Ahead {
                 State::Claimed => {
                     if let Some(Payload(payload)) = queue.panic.take() {
                         drop(queue);
-                        // Should the caller ask again, this was the end.
-                        self.shared.engine.stop.cancel();
-                        resume_unwind(payload);
+                        return self.shared.end_if_it_panics(|| resume_unwind(payload));
                     }
                     // Rather than wait, the caller reads what comes after it.
                     queue = match self.shared.next(&mut queue) {
                         Some((other, task)) => {
                             drop(queue);
-                            self.shared.read_ahead(&other, task, &mut self.reader)
+                            let read = || self.shared.read_ahead(&other, task, &mut self.reader);
+                            self.shared.end_if_it_panics(read)
                         }
                         None => {
                             queue.caller_waits = true;
@@ -248,6 +251,15 @@ impl Shared {
         queue
     }
 
+    /// Runs what the caller does in `next`. If that panics, the walk is over: a place stays claimed that no reader will
+    /// ever finish, and a caller that came back would wait for it forever.
+    fn end_if_it_panics<R>(&self, run: impl FnOnce() -> R) -> R {
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+            self.engine.stop.cancel();
+            resume_unwind(payload)
+        })
+    }
+
     /// A worker's life.
     fn work(&self, mut reader: Reader) {
         let worked = catch_unwind(AssertUnwindSafe(|| {
@@ -274,5 +286,31 @@ impl Shared {
             self.work.notify_all();
             self.read.notify_all();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Walk;
+
+    /// The caller waits for one place and meanwhile reads a later one, which panics. No reader will ever finish that
+    /// place: a caller that comes to it afterwards must not wait for it.
+    #[test]
+    fn a_panic_of_the_caller_while_it_reads_ahead_ends_the_walk() {
+        let root = tempfile::tempdir().expect("a directory");
+        std::fs::write(root.path().join("panics on purpose"), "").expect("a file");
+        let walk = Walk::new(root.path()).threads(Some(1));
+        let progress = walk.progress();
+        let config = walk.checked_executor().expect("settings");
+        let mut ahead =
+            Ahead::new(walk.into_engine().0, &config, 1 << 20, &progress).expect("a walk");
+
+        let read_by_another = Place::root(0);
+        assert!(matches!(read_by_another.claim(), State::Waiting(_)));
+        ahead.add_last(Place::root(0));
+        let panicked = catch_unwind(AssertUnwindSafe(|| ahead.take(&read_by_another)));
+        assert!(panicked.is_err());
+        assert!(ahead.engine().stop.is_cancelled(), "the caller would come back and wait forever");
     }
 }

@@ -46,7 +46,8 @@ impl Walk {
     /// ```
     ///
     /// # Errors
-    /// The system refuses a thread, or [`threads`](Walk::threads) is 0. What goes wrong in the tree comes from the
+    /// The system refuses a thread, or a setting cannot be used: [`threads`](Walk::threads) is 0, or a field that
+    /// [`executor`](Walk::executor) changed has an impossible value. What goes wrong in the tree comes from the
     /// iterator, and the walk goes on.
     pub fn entries(self) -> Result<Entries, WalkStartError> {
         let (sender, receiver) = sync_channel(BATCHES_WAITING);

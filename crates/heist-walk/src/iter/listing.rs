@@ -5,14 +5,15 @@
 
 use super::found::Found;
 use crate::counters::WorkerCounts;
-use crate::engine::{DirNode, Engine, Hands, OpenDir, Pending, Spawn, WalkTask};
+use crate::engine::{DirNode, Engine, Hands, Pending, Spawn, WalkTask};
 use crate::entry::Entry;
 use crate::error::{Operation, WalkError};
-use crate::sys::{Names, os_str};
+use crate::sys::os_str;
 use crate::visitor::{Enter, Flow, Visitor};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A directory to be read, or a root, which may be anything.
 #[derive(Debug)]
@@ -152,20 +153,30 @@ impl Reader {
     /// Reads a place to its end.
     pub(super) fn read(&mut self, task: WalkTask<()>) -> Listing {
         let mut left = Left::default();
-        self.engine.run(task, &mut self.hands, &mut left);
-        while let Some(task) = left.blocks.pop() {
+        let mut next = Some(task);
+        while let Some(task) = next {
             self.engine.run(task, &mut self.hands, &mut left);
+            next = left.blocks.pop().or_else(|| {
+                // This is the only way to what was refused a descriptor, and no executor's worker: it may sleep.
+                let refused = left.refused.take();
+                refused.inspect(|_| std::thread::sleep(NEXT_TRY))
+            });
         }
         let collected = std::mem::take(&mut self.hands.visitor);
         collected.into_listing(left.directories, &self.engine.roots)
     }
 }
 
+/// When a reader that was refused a descriptor tries again.
+const NEXT_TRY: Duration = Duration::from_millis(1);
+
 /// What the engine leaves to be done.
 #[derive(Default)]
 struct Left {
     /// More of the same directory.
     blocks: Vec<WalkTask<()>>,
+    /// What found no descriptor free.
+    refused: Option<WalkTask<()>>,
     directories: Vec<Pending<()>>,
 }
 
@@ -175,6 +186,10 @@ impl Spawn<()> for Left {
             WalkTask::Pending(pending) => self.directories.push(*pending),
             _ => self.blocks.push(task),
         }
+    }
+
+    fn put_off(&mut self, task: WalkTask<()>) {
+        self.refused = Some(task);
     }
 }
 
@@ -231,7 +246,7 @@ impl Collector {
                 path = path.or_else(|| Some(Arc::from(within.node.path(roots))));
             }
             while let Some((name, follow)) = names.next() {
-                let place = Place::new(one_name(&within, name, follow));
+                let place = Place::new(WalkTask::enter_one(Arc::clone(&within), name, follow));
                 contents.push(Content::Directory(os_str(name).into(), place));
             }
         }
@@ -242,11 +257,4 @@ impl Collector {
         let bytes = contents.iter().map(Content::bytes).sum::<usize>() + bytes;
         Listing { own, errors, contents, path, node, bytes }
     }
-}
-
-/// The task to enter one directory.
-fn one_name(within: &Arc<OpenDir<()>>, name: &crate::sys::Name, follow: bool) -> WalkTask<()> {
-    let mut names = Names::default();
-    names.push(name, follow);
-    WalkTask::Pending(Box::new(Pending { within: Arc::clone(within), names }))
 }

@@ -14,6 +14,7 @@ use super::listing::{Content, Listing, Place};
 use crate::disks::cores;
 use crate::error::WalkError;
 use crate::walk::{Walk, WalkStartError};
+use heist::ExecutorConfig;
 use std::collections::VecDeque;
 use std::iter::FusedIterator;
 use std::path::Path;
@@ -54,7 +55,8 @@ impl Walk {
     /// ```
     ///
     /// # Errors
-    /// The system refuses a thread, or [`threads`](Walk::threads) is 0. What goes wrong in the tree comes from the
+    /// The system refuses a thread, or a setting cannot be used: [`threads`](Walk::threads) is 0, or a field that
+    /// [`executor`](Walk::executor) changed has an impossible value. What goes wrong in the tree comes from the
     /// iterator, and the walk goes on.
     pub fn sorted(self) -> Result<Sorted, WalkStartError> {
         self.sorted_within(BYTES_AHEAD)
@@ -62,15 +64,16 @@ impl Walk {
 
     /// The same, with `bytes_ahead` for what is read ahead.
     pub(super) fn sorted_within(self, bytes_ahead: usize) -> Result<Sorted, WalkStartError> {
-        self.refuse_no_threads()?;
+        let config = self.checked_executor()?;
         let progress = self.progress();
         let asked_for = self.threads.is_some();
         let (engine, threads) = self.into_engine();
         // Order keeps many threads from being of use.
         let threads = if asked_for { threads } else { threads.min(cores().max(THREADS_IN_ORDER)) };
+        let config = ExecutorConfig { workers: threads, ..config };
         let roots = engine.roots.len();
         let sorted = Sorted {
-            ahead: Ahead::new(engine, threads, bytes_ahead, &progress)?,
+            ahead: Ahead::new(engine, &config, bytes_ahead, &progress)?,
             stack: Vec::new(),
             next_root: Some(Place::root(0)).filter(|_| roots > 0),
             roots_begun: 0,

@@ -165,7 +165,7 @@ impl Listing<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     names: VecDeque<(OsString, bool)>,
-    last: OsString,
+    last: (OsString, bool),
 }
 
 impl Names {
@@ -176,9 +176,13 @@ impl Names {
 
     /// Takes the first name: with whether to follow it.
     pub(crate) fn next(&mut self) -> Option<(&Name, bool)> {
-        let (name, follow) = self.names.pop_front()?;
-        self.last = name;
-        Some((&self.last, follow))
+        self.last = self.names.pop_front()?;
+        Some((&self.last.0, self.last.1))
+    }
+
+    /// Puts the last name that was taken back: it is the first again. To be called once after [`Self::next`].
+    pub(crate) fn put_back(&mut self) {
+        self.names.push_front(std::mem::take(&mut self.last));
     }
 
     /// Takes them all out.

@@ -2,7 +2,7 @@
 
 mod run;
 
-pub(crate) use run::{Running, STACK_BYTES};
+pub(crate) use run::Running;
 
 use crate::counters::{Progress, Totals};
 use crate::disks::Disks;
@@ -12,7 +12,7 @@ use crate::sys;
 use crate::visitor::Visitor;
 use heist::metrics::MetricsSnapshot;
 use heist::trace::{NoTrace, Tracer};
-use heist::{CancelToken, CountBudget, StartError};
+use heist::{CancelToken, CountBudget, ExecutorConfig, OnPanic, StartError};
 use std::path::PathBuf;
 
 /// Which symbolic links a walk follows.
@@ -68,16 +68,19 @@ pub struct Walk {
     same_file_system: bool,
     max_depth: Option<usize>,
     filter: Filter,
-    cancel: CancelToken,
     progress: Progress,
     raise_limit: bool,
     max_descriptors: Option<usize>,
     max_waiting_files: usize,
-    seed: Option<u64>,
+    /// Its token is the walk's. `workers` and `on_panic` are set when the walk starts.
+    executor: ExecutorConfig,
 }
 
 /// How many files wait by default for a visitor that wants them later.
 const WAITING_FILES: usize = 1024;
+
+/// A worker recurses nowhere; the rest is for the visitor. A walk may have many threads, so not more than that.
+const STACK_BYTES: usize = 1 << 20;
 
 /// What a walk came to.
 #[derive(Debug)]
@@ -104,8 +107,8 @@ impl Clone for Walk {
         Self {
             roots: self.roots.clone(),
             filter: self.filter.clone(),
-            cancel: self.cancel.clone(),
             progress: Progress::default(),
+            executor: self.executor.clone(),
             ..*self
         }
     }
@@ -129,12 +132,15 @@ impl Walk {
             same_file_system: false,
             max_depth: None,
             filter: Filter::default(),
-            cancel: CancelToken::new(),
             progress: Progress::default(),
             raise_limit: true,
             max_descriptors: None,
             max_waiting_files: WAITING_FILES,
-            seed: None,
+            executor: ExecutorConfig {
+                thread_name: "heist-walk".to_owned(),
+                stack_size: Some(STACK_BYTES),
+                ..ExecutorConfig::default()
+            },
         }
     }
 
@@ -186,7 +192,7 @@ impl Walk {
 
     /// Ends the walk early when it is cancelled.
     pub fn cancel(mut self, cancel: CancelToken) -> Self {
-        self.cancel = cancel;
+        self.executor.cancel = cancel;
         self
     }
 
@@ -215,7 +221,35 @@ impl Walk {
 
     /// For the executor's random choices: whom to steal from.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
+        self.executor.seed = seed;
+        self
+    }
+
+    /// Changes the settings of the executor that runs the walk: whether its threads are pinned to cores, their names
+    /// and stack size, how they steal, how they wait. Several calls add up. A value that cannot be used is an error
+    /// when the walk starts.
+    ///
+    /// ```
+    /// use heist_walk::Walk;
+    ///
+    /// let walk = Walk::new("src").executor(|config| {
+    ///     config.pin_threads = true;
+    ///     // For a visitor that recurses.
+    ///     config.stack_size = Some(8 << 20);
+    /// });
+    /// assert!(walk.entries()?.count() > 5);
+    /// # Ok::<(), heist_walk::WalkStartError>(())
+    /// ```
+    ///
+    /// The closure finds the defaults of [`ExecutorConfig`], except that the threads are named `heist-walk` and have
+    /// 1 MiB of stack each. `seed` and `cancel` are what [`seed`](Self::seed) and [`cancel`](Self::cancel) set. The
+    /// walk overwrites two fields: `workers` by the number of its [threads](Self::threads), and `on_panic` by
+    /// [`OnPanic::Abort`], because a panic of its visitor ends a walk. The fields about futures have no effect: a walk
+    /// spawns none.
+    ///
+    /// [`sorted`](Self::sorted) has no executor; of these settings its threads take the name and the stack size.
+    pub fn executor(mut self, change: impl FnOnce(&mut ExecutorConfig)) -> Self {
+        change(&mut self.executor);
         self
     }
 
@@ -246,7 +280,8 @@ impl Walk {
     /// number.
     ///
     /// # Errors
-    /// The system refuses a thread, or `threads` is 0 or more than 4,096. What goes wrong in the tree goes to
+    /// The system refuses a thread, or a setting cannot be used: `threads` is 0 or more than 4,096, or a field that
+    /// [`executor`](Self::executor) changed has an impossible value. What goes wrong in the tree goes to
     /// [`Visitor::error`].
     ///
     /// # Panics
@@ -273,10 +308,16 @@ impl Walk {
         self.start(tracer, true, visitor).map(Running::join)
     }
 
-    /// An error if the caller wants no threads at all: the executor's, whoever the threads are for.
-    pub(crate) fn refuse_no_threads(&self) -> Result<(), WalkStartError> {
-        let workers = self.threads.unwrap_or(1);
-        Ok(heist::ExecutorConfig { workers, ..Default::default() }.validate()?)
+    /// The executor's settings, checked; `workers` is still to be set. An error also if the caller wants no threads
+    /// at all.
+    pub(crate) fn checked_executor(&self) -> Result<ExecutorConfig, WalkStartError> {
+        let config = ExecutorConfig {
+            workers: self.threads.unwrap_or(1),
+            on_panic: OnPanic::Abort,
+            ..self.executor.clone()
+        };
+        config.validate()?;
+        Ok(config)
     }
 
     /// The engine, and how many threads it should have.
@@ -311,8 +352,44 @@ impl Walk {
             )
             .expect("2^32 is not too many"),
             // A child: a visitor that quits ends this walk, and not whatever else the caller's token is for.
-            stop: self.cancel.child(),
+            stop: self.executor.cancel.child(),
         };
         (engine, threads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// All fields by name, so that a new one does not compile until it is looked at here.
+    #[test]
+    fn every_setting_of_the_executor_is_kept_but_workers_and_on_panic() {
+        let cancel = CancelToken::new();
+        let changed = ExecutorConfig {
+            workers: 7,
+            seed: 1,
+            steal_tries: 2,
+            spin_iters: 3,
+            pin_threads: true,
+            stealing: false,
+            steal_batch: 4,
+            injector_batch: 5,
+            lifo_slot: false,
+            lifo_stealing: false,
+            injector_interval: Some(6),
+            on_panic: OnPanic::Isolate,
+            park_backstop: Some(Duration::from_secs(8)),
+            thread_name: "name".to_owned(),
+            stack_size: Some(1 << 21),
+            cancel: cancel.clone(),
+        };
+        let walk = Walk::new(".").threads(Some(3)).executor(|config| *config = changed.clone());
+        let kept = walk.checked_executor().unwrap();
+        let expected = ExecutorConfig { workers: 3, on_panic: OnPanic::Abort, ..changed };
+        assert_eq!(format!("{kept:?}"), format!("{expected:?}"));
+        cancel.cancel();
+        assert!(kept.cancel.is_cancelled());
     }
 }

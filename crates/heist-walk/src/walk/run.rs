@@ -1,5 +1,10 @@
 //! A walk under way: the executor that runs the engine's tasks, its workers, and whose disk is whose.
 //!
+//! A worker holds a slot of the disk that its tasks are on ([`heist::DeviceSlots`]), so that a disk which does not
+//! answer has no more than its share of the workers. The slot covers everything that a task calls: looking up names,
+//! listing, metadata, and the files that a visitor opens and reads. It belongs to the worker and not to the task: the
+//! next task on the same disk finds it there.
+//!
 //! Invariant: a worker has at most one slot of a disk, and none while it sleeps. A task whose disk has no slot free
 //! waits in that disk's lane and comes back with one.
 
@@ -10,7 +15,7 @@ use crate::engine::{Engine, Hands, Spawn, WalkTask};
 use crate::reserve::Reserve;
 use crate::visitor::Visitor;
 use heist::trace::{Tracer, name_slice};
-use heist::{CancelToken, DeviceLanes, DeviceSlotPermit, DeviceTurn, Executor};
+use heist::{CancelToken, DeviceLanes, DeviceSlotPermit, DeviceTurn, Executor, ExecutorBuilder};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 impl Walk {
@@ -21,25 +26,20 @@ impl Walk {
         watched: bool,
         visitor: impl Fn(usize) -> V + Send + Sync + 'static,
     ) -> Result<Running<V>, WalkStartError> {
-        self.refuse_no_threads()?;
+        let mut config = self.checked_executor()?;
         let roots = self.roots.len();
         let progress = self.progress();
         // Whoever says how many means it.
         let first = if watched { self.threads.unwrap_or_else(cores) } else { usize::MAX };
-        let seed = self.seed.unwrap_or(heist::ExecutorConfig::default().seed);
         let (engine, threads) = self.into_engine();
         let stop = engine.stop.clone();
         let slots = Arc::clone(engine.disks.slots());
         let ended = Arc::new(Mutex::new(Vec::new()));
         let lanes = Arc::new(OnceLock::new());
         let reserve = Arc::new(Reserve::new(first.min(threads), threads, V::READS_FILES));
-        let builder = Executor::builder()
-            .workers(threads)
-            .seed(seed)
-            .thread_name("heist-walk")
-            .stack_size(Some(STACK_BYTES))
-            .cancel(stop.clone())
-            .trace(tracer);
+        config.workers = threads;
+        config.cancel = stop.clone();
+        let builder = ExecutorBuilder::new(config).trace(tracer);
         let executor = {
             let (progress, ended) = (progress.clone(), Arc::clone(&ended));
             let reserve_of_workers = Arc::clone(&reserve);
@@ -112,9 +112,6 @@ impl<V: Visitor> Running<V> {
     }
 }
 
-/// A worker recurses nowhere; the rest is for the visitor. Many threads, so not more than that.
-pub(crate) const STACK_BYTES: usize = 1 << 20;
-
 /// What the executor runs.
 enum Job<D> {
     Walk(WalkTask<D>),
@@ -126,6 +123,12 @@ enum Job<D> {
 impl<D> Spawn<D> for heist::Spawner<'_, Job<D>> {
     fn spawn(&mut self, task: WalkTask<D>) {
         self.spawn_local(Job::Walk(task));
+    }
+
+    fn put_off(&mut self, task: WalkTask<D>) {
+        self.spawn_yielded(Job::Walk(task));
+        // If it is the only task left, it comes back at once: the threads that may close something go first.
+        std::thread::yield_now();
     }
 }
 

@@ -1,6 +1,9 @@
 //! What the tests of walks share: a visitor that writes everything down, and trees.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+#[cfg(target_os = "linux")]
+pub(crate) mod mounts;
+
 use heist_walk::{Enter, Entry, FileKind, Flow, Visitor, Walk, WalkError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

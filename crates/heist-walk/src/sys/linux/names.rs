@@ -14,6 +14,8 @@ pub(crate) struct Names {
     packed: Vec<u8>,
     /// Where the next name begins.
     next_at: usize,
+    /// Where the last one that was taken begins.
+    taken_at: usize,
     left: usize,
 }
 
@@ -29,15 +31,23 @@ impl Names {
     pub(crate) fn next(&mut self) -> Option<(&Name, bool)> {
         let (&flags, rest) = self.packed.get(self.next_at..)?.split_first()?;
         let name = CStr::from_bytes_until_nul(rest).expect("every name was pushed with its zero");
+        self.taken_at = self.next_at;
         self.next_at += 1 + name.count_bytes() + 1;
         self.left -= 1;
         Some((name, flags & FOLLOW != 0))
     }
 
+    /// Puts the last name that was taken back: it is the first again. To be called once after [`Self::next`].
+    pub(crate) fn put_back(&mut self) {
+        debug_assert!(self.taken_at < self.next_at, "a name was taken");
+        self.next_at = self.taken_at;
+        self.left += 1;
+    }
+
     /// Takes them all out, into an allocation of just their size; this one keeps its own, for the next ones.
     pub(crate) fn take(&mut self) -> Self {
-        let taken =
-            Self { packed: self.packed[self.next_at..].to_vec(), next_at: 0, left: self.left };
+        let packed = self.packed[self.next_at..].to_vec();
+        let taken = Self { packed, next_at: 0, taken_at: 0, left: self.left };
         self.clear();
         taken
     }
@@ -45,7 +55,7 @@ impl Names {
     /// Forgets them.
     pub(crate) fn clear(&mut self) {
         self.packed.clear();
-        (self.next_at, self.left) = (0, 0);
+        (self.next_at, self.taken_at, self.left) = (0, 0, 0);
     }
 
     /// How many there are.
@@ -85,5 +95,11 @@ mod tests {
         assert!(reused.is_empty() && reused.next().is_none());
         assert_eq!(taken.len(), 2);
         assert_eq!(taken.next(), Some(all[1]));
+        taken.put_back();
+        assert_eq!(taken.len(), 2);
+        assert_eq!(taken.next(), Some(all[1]));
+        assert_eq!(taken.next(), Some(all[2]));
+        taken.put_back();
+        assert_eq!(taken.take().next(), Some(all[2]));
     }
 }
