@@ -1,122 +1,106 @@
-//! The decoders, at chosen positions of a text and wherever a scan would begin to decode near them.
+//! The decoders, on a chosen window of a text and on all of it.
 //!
-//! What must hold: no panic; every decoded byte comes from a place inside of the text and within the decoder's reach,
-//! later bytes from later places, and that place says the byte, read in a slow and obvious way; and what lies beyond
-//! the reach makes no difference.
+//! What must hold: no panic; every decoded byte comes from a place inside of the window, later bytes from later places,
+//! and that place says the byte, read in a slow and obvious way; and escapes stand for the same in a window as in the
+//! whole text, except near the window's ends.
 
 use crate::input::Input;
 use heist_scan::Encoding;
 use heist_scan::decode::{
-    DECODE_BEFORE, DECODE_REACH, Decoded, EscapeKind, base64_at, base64_starts, escape_starts,
-    hex_at, hex_starts, json_escaped_at, url_escaped_at, utf16, utf16_guess,
+    BASE64_PHASES, DECODE_MARGIN, Decoded, EscapeKind, HEX_PHASES, base64, escaped, hex, utf16,
+    utf16_guess,
 };
 use std::ops::Range;
 
-/// What is found at a position of a text.
-type Decode = fn(&[u8], usize, &mut Decoded) -> bool;
-
-/// Whether a decode begins at a position of a text, which begins at an offset of its object.
-type Starts = fn(&[u8], usize, u64) -> bool;
+/// What a window of a text says in a phase.
+type Decode = fn(&[u8], Range<usize>, usize, &mut Decoded) -> bool;
 
 /// Whether a piece of the source says a byte.
 type Says = fn(&[u8], usize, &Decoded) -> bool;
 
-const DECODERS: [(Encoding, Decode, Starts, Says); 4] = [
-    (Encoding::Base64, base64_at, base64_starts, says_base64),
-    (Encoding::Hex, hex_at, hex_starts, says_hex),
-    (
-        Encoding::UrlEscaped,
-        url_escaped_at,
-        |text, at, offset| escape_starts(EscapeKind::Url, text, at, offset),
-        says_url,
-    ),
-    (
-        Encoding::JsonEscaped,
-        json_escaped_at,
-        |text, at, offset| escape_starts(EscapeKind::Json, text, at, offset),
-        says_json,
-    ),
-];
+struct Decoder {
+    encoding: Encoding,
+    phases: usize,
+    decode: Decode,
+    says: Says,
+}
 
-/// How many positions of one text are looked at besides the chosen one.
-const POSITIONS_MAX: usize = 48;
+const DECODERS: [Decoder; 4] = [
+    Decoder {
+        encoding: Encoding::Base64,
+        phases: BASE64_PHASES,
+        decode: base64,
+        says: says_base64,
+    },
+    Decoder { encoding: Encoding::Hex, phases: HEX_PHASES, decode: hex, says: says_hex },
+    Decoder {
+        encoding: Encoding::UrlEscaped,
+        phases: 1,
+        decode: |text, window, _, into| {
+            escaped(EscapeKind::Url, text, window, into);
+            !into.bytes.is_empty()
+        },
+        says: says_url,
+    },
+    Decoder {
+        encoding: Encoding::JsonEscaped,
+        phases: 1,
+        decode: |text, window, _, into| {
+            escaped(EscapeKind::Json, text, window, into);
+            !into.bytes.is_empty()
+        },
+        says: says_json,
+    },
+];
 
 /// The decoders.
 pub fn target(data: &[u8]) {
     let Some(input) = Input::new(data) else { return };
     let (text, begin) = input.padded();
-    let offset = u64::from(input.choice(6)) * 512 + u64::from(input.choice(7) & 1);
-    let chosen = begin + usize::from(u16::from_le_bytes([input.choice(4), input.choice(5)]));
-    let mut decoded = Decoded::new();
-    for (encoding, decode, starts, says) in DECODERS {
-        let near = begin..(begin + input.text.len() + 1).min(text.len());
-        let begins = near.filter(|&at| check_starts(encoding, starts, &text, at, offset));
-        let begins: Vec<usize> = begins.take(POSITIONS_MAX).collect();
-        for at in begins.into_iter().chain([chosen.min(text.len())]) {
-            if decode(&text, at, &mut decoded) {
-                check_map(encoding, &text, at, &decoded, says);
+    let start = (begin + usize::from(input.choice(4))).min(text.len());
+    let length = usize::from(u16::from_le_bytes([input.choice(5), input.choice(6)]));
+    let window = start..(start + length).min(text.len());
+    let (mut part, mut whole) = (Decoded::new(), Decoded::new());
+    for Decoder { encoding, phases, decode, says } in DECODERS {
+        for phase in 0..phases {
+            if decode(&text, window.clone(), phase, &mut part) {
+                check_map(encoding, &text, window.clone(), &part, says);
             }
-            check_reach(encoding, decode, &text, at, &decoded);
+        }
+        if phases == 1 {
+            decode(&text, 0..text.len(), 0, &mut whole);
+            check_window(encoding, &window, &part, &whole);
         }
     }
-    check_utf16(&text, &mut decoded);
+    check_utf16(&text, &mut part);
 }
 
-/// Whether a decode begins here: the same, if what is out of reach is cut off.
-fn check_starts(encoding: Encoding, starts: Starts, text: &[u8], at: usize, offset: u64) -> bool {
-    let begins = starts(text, at, offset);
-    let seen = reach(text, at);
-    let from = seen.start;
-    assert_eq!(
-        starts(&text[seen], at - from, offset + from as u64),
-        begins,
-        "{encoding}: whether a decode begins at {at} depends on what is out of reach"
-    );
-    begins
+/// What escapes stand for is the same in a window, except near its ends.
+fn check_window(encoding: Encoding, window: &Range<usize>, part: &Decoded, whole: &Decoded) {
+    let inner = window.start + DECODE_MARGIN..window.end.saturating_sub(DECODE_MARGIN);
+    let shown = |decoded: &Decoded| -> Vec<(Range<usize>, u8)> {
+        let places = (0..decoded.bytes.len()).map(|at| decoded.source_of(at..at + 1));
+        let shown = places.zip(decoded.bytes.iter().copied());
+        shown.filter(|(from, _)| inner.start <= from.start && from.end <= inner.end).collect()
+    };
+    assert_eq!(shown(part), shown(whole), "{encoding}: {window:?} and the whole text");
 }
 
-/// What a decoder at this position may look at.
-fn reach(text: &[u8], at: usize) -> Range<usize> {
-    at.saturating_sub(DECODE_BEFORE)..(at + DECODE_REACH).min(text.len())
-}
-
-/// What was decoded must be the same when what is out of reach is cut off.
-fn check_reach(encoding: Encoding, decode: Decode, text: &[u8], at: usize, whole: &Decoded) {
-    let seen = reach(text, at);
-    if seen.len() == text.len() {
-        return;
-    }
-    let from = seen.start;
-    let mut cut = Decoded::new();
-    let is_decoded = decode(&text[seen], at - from, &mut cut);
-    assert_eq!(cut.bytes, whole.bytes, "{encoding}: the bytes at {at} with a cut text");
-    if is_decoded {
-        let (cut, whole) =
-            (cut.source_of(0..cut.bytes.len()), whole.source_of(0..whole.bytes.len()));
-        assert_eq!(
-            cut.start + from..cut.end + from,
-            whole,
-            "{encoding}: where the bytes at {at} come from, with a cut text"
-        );
-    }
-}
-
-fn check_map(encoding: Encoding, text: &[u8], at: usize, decoded: &Decoded, says: Says) {
+fn check_map(encoding: Encoding, text: &[u8], window: Range<usize>, decoded: &Decoded, says: Says) {
     let length = decoded.bytes.len();
-    assert!(length > 0, "{encoding}: nothing was decoded at {at}, and said to be something");
-    let allowed = reach(text, at);
-    let mut before = allowed.start..allowed.start;
+    assert!(length > 0, "{encoding}: nothing was decoded in {window:?}, and said to be something");
+    let mut before = window.start..window.start;
     for index in 0..length {
         let source = decoded.source_of(index..index + 1);
         assert!(
-            source.start < source.end && allowed.start <= source.start && source.end <= allowed.end,
-            "{encoding} at {at}: byte {index} comes from {source:?}, which is not in {allowed:?}"
+            source.start < source.end && window.start <= source.start && source.end <= window.end,
+            "{encoding}: byte {index} comes from {source:?}, which is not in {window:?}"
         );
         assert!(
             before.start <= source.start && before.end <= source.end,
-            "{encoding} at {at}: byte {index} comes from {source:?}, the one before from {before:?}"
+            "{encoding}: byte {index} comes from {source:?}, the one before from {before:?}"
         );
-        assert!(says(text, index, decoded), "{encoding} at {at}: {source:?} is no byte {index}");
+        assert!(says(text, index, decoded), "{encoding}: {source:?} is not byte {index}");
         before = source;
     }
     for range in [0..length, length / 3..length - length / 3, length / 2..length / 2, 0..length + 9]
@@ -204,7 +188,7 @@ fn says_json(text: &[u8], index: usize, decoded: &Decoded) -> bool {
 fn check_utf16(text: &[u8], decoded: &mut Decoded) {
     let guess = utf16_guess(text);
     for encoding in [Encoding::Utf16Le, Encoding::Utf16Be] {
-        utf16(text, encoding, decoded);
+        utf16(text, 0..text.len(), encoding, decoded);
         assert_eq!(decoded.bytes.len(), text.len() / 2, "{encoding}: a byte for each unit");
         for (index, (unit, &byte)) in text.chunks_exact(2).zip(&decoded.bytes).enumerate() {
             let (low, high) =

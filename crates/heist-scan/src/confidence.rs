@@ -44,7 +44,11 @@ pub struct UnknownConfidence(pub String);
 
 impl fmt::Display for UnknownConfidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no confidence: low, medium, high or certain", self.0)
+        write!(
+            f,
+            "{:?} is not a level of confidence; the levels are low, medium, high and certain",
+            self.0
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`ScanConfig`]: how to scan. The walker's and the executor's configuration are derived from it.
 
-use heist::CancelToken;
+use heist::{CancelToken, ExecutorConfig};
 use heist_walk::{Filter, Symlinks};
 use std::time::Instant;
 
@@ -22,14 +22,16 @@ pub struct ScanConfig {
     pub(crate) chunk_size: usize,
     pub(crate) range_size: u64,
     pub(crate) max_objects_in_flight: usize,
+    pub(crate) max_reads: usize,
+    pub(crate) max_read_bytes: u64,
     pub(crate) max_file_size: Option<u64>,
     pub(crate) max_findings_per_object: Option<u64>,
     pub(crate) binary: bool,
     pub(crate) filter: Filter,
     pub(crate) symlinks: Symlinks,
     pub(crate) same_file_system: bool,
-    pub(crate) seed: Option<u64>,
-    pub(crate) cancel: CancelToken,
+    /// Its token is the scan's. `workers` and `on_panic` are set when the scan starts.
+    pub(crate) executor: ExecutorConfig,
     pub(crate) deadline: Option<Instant>,
 }
 
@@ -47,14 +49,18 @@ impl ScanConfig {
             chunk_size: 256 << 10,
             range_size: 8 << 20,
             max_objects_in_flight: 1024,
+            max_reads: 256,
+            max_read_bytes: 256 << 20,
             max_file_size: None,
             max_findings_per_object: Some(100_000),
             binary: false,
             filter: Filter::new(),
             symlinks: Symlinks::default(),
             same_file_system: false,
-            seed: None,
-            cancel: CancelToken::new(),
+            executor: ExecutorConfig {
+                thread_name: "heist-scan".to_owned(),
+                ..ExecutorConfig::default()
+            },
             deadline: None,
         }
     }
@@ -80,9 +86,32 @@ impl ScanConfig {
         self
     }
 
-    /// How many objects may wait to be scanned: 1,024 by default, at least 1.
+    /// Sets how many objects may be in flight: found, but not scanned to their end. 1,024 by default, at least 1.
+    ///
+    /// While so many are, [`scan_local`](crate::scan_local) does not ask its source for more. In a tree this bounds the
+    /// files that wait; a worker that finds more of them scans them at once.
     pub fn max_objects_in_flight(mut self, max_objects_in_flight: usize) -> Self {
         self.max_objects_in_flight = max_objects_in_flight.max(1);
+        self
+    }
+
+    /// Sets how many objects, and ranges of large files, [`scan_local`](crate::scan_local) reads at a time: 256 by
+    /// default, at least 1. The rest wait without holding a thread.
+    ///
+    /// A read counts from its beginning until the worker has all of the object in memory, or has scanned its part of
+    /// an object that does not fit. So fewer reads than [workers](Self::workers) leave some workers without work. The
+    /// bound does not apply to a source that maps its files ([`IoModel::MmapImplicit`](heist::IoModel::MmapImplicit)),
+    /// which takes slots of its devices instead, nor to trees, where the workers of the walk read one file each.
+    pub fn max_reads(mut self, max_reads: usize) -> Self {
+        self.max_reads = max_reads.max(1);
+        self
+    }
+
+    /// Sets how many bytes the reads that [`max_reads`](Self::max_reads) counts may ask for together: 256 MiB by
+    /// default, at least 1. Each counts with the worker's buffer, a [chunk](Self::chunk_size) and what the detector
+    /// wants around it. A buffer that is larger than this is read while nothing else is.
+    pub fn max_read_bytes(mut self, max_read_bytes: u64) -> Self {
+        self.max_read_bytes = max_read_bytes.max(1);
         self
     }
 
@@ -127,13 +156,34 @@ impl ScanConfig {
 
     /// For the executor's random choices.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
+        self.executor.seed = seed;
         self
     }
 
     /// Ends the scan early when it is cancelled. Looked at between chunks.
     pub fn cancel(mut self, cancel: CancelToken) -> Self {
-        self.cancel = cancel;
+        self.executor.cancel = cancel;
+        self
+    }
+
+    /// Changes the settings of the executor that runs the scan: whether its threads are pinned to cores, their names
+    /// and stack size, how they steal, how they wait. Several calls add up. A value that cannot be used is an error
+    /// when the scan starts.
+    ///
+    /// ```
+    /// use heist_scan::ScanConfig;
+    ///
+    /// let config = ScanConfig::new().executor(|config| config.pin_threads = true);
+    /// # let _ = config;
+    /// ```
+    ///
+    /// The closure finds the defaults of [`ExecutorConfig`], except that the threads are named `heist-scan`. `seed` and
+    /// `cancel` are what [`seed`](Self::seed) and [`cancel`](Self::cancel) set. The scan overwrites two fields:
+    /// `workers` by the number of its [workers](Self::workers), and `on_panic` by
+    /// [`OnPanic::Abort`](heist::OnPanic::Abort). (A panic of the detector or the sink ends one object, and does not
+    /// reach the executor.) The fields about futures have no effect: a scan spawns none.
+    pub fn executor(mut self, change: impl FnOnce(&mut ExecutorConfig)) -> Self {
+        change(&mut self.executor);
         self
     }
 

@@ -79,7 +79,7 @@
 //!   [`ScanReport::incomplete`].
 //! - **Nothing but regular files is opened**: no pipe, no socket, no device; no link unless [`ScanConfig::symlinks`]
 //!   says so.
-//! - **Bounded memory**: a buffer for each worker, 1,024 names that wait; nothing grows with the tree or with a file.
+//! - **Bounded memory**: a buffer for each worker, 1,024 objects in flight; nothing grows with the tree or with a file.
 //!   (Matches are kept until everything is known that could overlap them.)
 //! - **A panic in a detector ends its object** ([`Outcome::Panicked`]), and nothing else.
 //! - **Masked**: every secret in an excerpt, of any confidence. [`Secret`]s print as masks.

@@ -36,7 +36,7 @@ pub enum Outcome {
     },
     /// The detector (or the sink) panicked; with what it said.
     Panicked(String),
-    /// The scan was stopped before its end.
+    /// The scan was stopped before its end. For a source also: before its beginning.
     Interrupted,
 }
 
@@ -206,10 +206,11 @@ impl ScanReport {
         self.outcomes.total()
     }
 
-    /// Whether everything was scanned that was to be.
+    /// Returns `true` if everything was scanned that was to be: nothing is [missing](Self::incomplete), no object was
+    /// interrupted, and the scan was not stopped.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.incomplete_count == 0 && self.stopped.is_none()
+        self.incomplete_count == 0 && self.outcomes.interrupted == 0 && self.stopped.is_none()
     }
 }
 
@@ -217,7 +218,7 @@ impl ScanReport {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ScanError {
-    /// The executor could not: the system refuses a thread, or there cannot be so many.
+    /// The executor could not: the system refuses a thread, or a setting has an impossible value.
     Start(StartError),
 }
 

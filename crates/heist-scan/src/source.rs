@@ -93,7 +93,8 @@ impl std::error::Error for SourceError {
 /// Gives out objects, one after the other.
 ///
 /// It is asked on the thread that called the scan, and no faster than objects are scanned: while
-/// [as many as may](crate::ScanConfig::max_objects_in_flight) wait, it is not asked.
+/// [as many as may](crate::ScanConfig::max_objects_in_flight) are in flight, it is not asked. Each object that it gives
+/// out has an [outcome](crate::Outcome), also if the scan is stopped.
 pub trait Source {
     /// How its objects are read: what they have to ask for first.
     fn io_model(&self) -> IoModel;

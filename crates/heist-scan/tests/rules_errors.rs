@@ -57,7 +57,8 @@ fn errors_say_what_is_wrong_and_where() {
     );
     check(
         "[[rules]]\nid = 'a'\nregex = 'a'\nconfidence = 'sure'",
-        "some/rules.toml:4: rule \"a\": `confidence`: \"sure\" is no confidence: low, medium, high or certain",
+        "some/rules.toml:4: rule \"a\": `confidence`: \"sure\" is not a level of confidence; the \
+         levels are low, medium, high and certain",
     );
     check("rules = 5", "some/rules.toml:1: `rules`: a table is expected here, not an integer");
 }

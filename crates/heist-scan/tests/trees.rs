@@ -512,7 +512,17 @@ fn a_hundred_thousand_files_are_all_scanned() {
         }
     }
     // Few may wait, so that most are scanned where they are found.
-    let (report, _) = scan(&[tree.path()], &config().max_objects_in_flight(40));
+    let (report, log) = scan(&[tree.path()], &config().max_objects_in_flight(40));
     assert!(report.is_complete());
     assert_eq!((report.outcomes.scanned, report.findings), (100_000, 100));
+    assert_eq!(report.bytes, 100 * (999 * 7 + 6));
+    // Each file by its name, and each key where it is.
+    let (outcomes, findings) = (log.outcomes.lock().unwrap(), log.findings.lock().unwrap());
+    for directory in (0..100).map(|directory| tree.path().join(format!("{directory}"))) {
+        for file in (0..1000).map(|number| directory.join(format!("{number}"))) {
+            assert_eq!(outcomes.get(&file).map(String::as_str), Some("Scanned"), "{file:?}");
+        }
+        let found = &findings[&directory.join("500")];
+        assert_eq!((found.len(), found[0].secret.reveal()), (1, &b"123"[..]));
+    }
 }

@@ -52,14 +52,15 @@ pub(super) fn utf16(text: &[u8], high_first: bool) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heist_scan::decode::{Decoded, base64_at};
+    use heist_scan::decode::{Decoded, base64 as decode};
 
     #[test]
     fn what_is_encoded_is_decoded_again() {
         let text = b"a text of some length, in which three fit";
         for length in text.len() - 3..=text.len() {
             let mut decoded = Decoded::new();
-            assert!(base64_at(base64(&text[..length]).as_bytes(), 0, &mut decoded));
+            let encoded = base64(&text[..length]);
+            assert!(decode(encoded.as_bytes(), 0..encoded.len(), 0, &mut decoded));
             assert_eq!(decoded.bytes, &text[..length]);
         }
         assert_eq!(url_escaped(b"a-d"), "a%2D%64");

@@ -7,11 +7,11 @@ use std::ops::Range;
 /// Decoded bytes, and where in the source each of them came from. Made to be used again and again.
 ///
 /// ```
-/// use heist_scan::decode::{Decoded, url_escaped_at};
+/// use heist_scan::decode::{Decoded, EscapeKind, escaped};
 ///
 /// let mut decoded = Decoded::default();
 /// let text = b"?name=a%26b";
-/// assert!(url_escaped_at(text, 7, &mut decoded));
+/// escaped(EscapeKind::Url, text, 0..text.len(), &mut decoded);
 /// assert_eq!(decoded.bytes, b"?name=a&b");
 /// assert_eq!(decoded.source_of(7..8), 7..10);
 /// ```
@@ -24,6 +24,9 @@ pub struct Decoded {
     origin: usize,
     /// Base64: where each line's digits begin.
     lines: Vec<Line>,
+    /// Base64: the values of all digits, and which of them is the first of a group.
+    pub(super) digits: Vec<u8>,
+    pub(super) phase: usize,
     /// Escapes: where each of them stands. Between them, a byte is a byte.
     escapes: Vec<Escape>,
 }
@@ -92,13 +95,36 @@ impl Decoded {
         }
     }
 
+    /// The first decoded byte that came from `source` or from further on; the end if there is none.
+    pub(crate) fn first_from(&self, source: usize) -> usize {
+        self.first_where(|came_from| came_from.start >= source)
+    }
+
+    /// The first decoded byte that came, also in part, from beyond `source`; the end if there is none.
+    pub(crate) fn first_beyond(&self, source: usize) -> usize {
+        self.first_where(|came_from| came_from.end > source)
+    }
+
+    fn first_where(&self, is_there: impl Fn(Range<usize>) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.bytes.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if is_there(self.byte_source(middle)) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+
     /// Where one byte came from.
     fn byte_source(&self, at: usize) -> Range<usize> {
         match self.map {
             Map::Pairs => self.origin + 2 * at..self.origin + 2 * at + 2,
             Map::Base64 => {
                 // A byte has bits of two digits: of the first and second, second and third, or third and fourth.
-                let digit = at / 3 * 4 + at % 3;
+                let digit = self.phase + at / 3 * 4 + at % 3;
                 self.digit_source(digit)..self.digit_source(digit + 1) + 1
             }
             Map::Escapes => {
@@ -139,14 +165,17 @@ impl Decoded {
     fn begin(&mut self, map: Map, origin: usize) {
         self.bytes.clear();
         self.lines.clear();
+        self.digits.clear();
+        self.phase = 0;
         self.escapes.clear();
         self.map = map;
         self.origin = origin;
     }
 
-    /// The next Base64 digits stand from `source` on.
-    pub(super) fn begin_line(&mut self, digits_before: usize, source: usize) {
-        self.lines.push(Line { digits_before, source });
+    /// A line of Base64 digits, which stand from `source` on.
+    pub(super) fn push_line(&mut self, source: usize, values: impl Iterator<Item = u8>) {
+        self.lines.push(Line { digits_before: self.digits.len(), source });
+        self.digits.extend(values);
     }
 
     /// Bytes that stand for themselves.

@@ -1,21 +1,24 @@
-//! What both kinds of escaped text have in common: where a decode begins, and how far it goes.
+//! What both kinds of escaped text have in common.
 //!
-//! A *stretch* is what one decode may cover: a line of JSON or source code, a token (no spaces, no quotes) of URLs. A
-//! decode begins up to [`BEFORE`] bytes before its first escape, so that a key or prefix that is not escaped itself
-//! is seen with what follows, and ends with the stretch, after [`TAIL`] bytes without an escape, or at the reach.
+//! A *stretch* is what one decode may cover: a line of JSON or source code, a token (no spaces, no quotes) of URLs.
+//! What stands in it from [`NEAR_BEFORE`] bytes before an escape to [`NEAR_AFTER`] bytes after it is looked at decoded,
+//! so that a key or prefix that is not escaped itself is seen with what follows.
 
 use super::decoded::Decoded;
-use super::{DECODE_BEFORE, DECODE_REACH, cell, json, url};
+use super::{json, url};
 use std::ops::Range;
 
-/// What is decoded before the first escape.
-const BEFORE: usize = 512;
+/// What is looked at before an escape.
+pub(crate) const NEAR_BEFORE: usize = 512;
 
-/// What is decoded after the last escape; another one that follows within it belongs to the same decode.
-const TAIL: usize = 960;
+/// What is looked at after an escape.
+pub(crate) const NEAR_AFTER: usize = 960;
 
-// Looking for an escape before another, and for what escapes that, is the furthest look back.
-const _: () = assert!(TAIL + json::BACKSLASHES_MAX <= DECODE_BEFORE && BEFORE <= DECODE_BEFORE);
+/// No escape is longer.
+const ESCAPE_MAX: usize = 12;
+
+/// How far before a position it is decided whether that is inside of an escape.
+pub(crate) const ESCAPE_BEFORE: usize = ESCAPE_MAX + json::BACKSLASHES_MAX;
 
 /// Which escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +53,8 @@ impl EscapeKind {
         }
     }
 
-    /// Those at which a scan asks whether a decode begins: of characters that secrets have in them, and that stand for
-    /// themselves unless somebody escapes them. In whatever case.
+    /// Those at which a scan decodes: of characters that secrets have in them, and that stand for themselves unless
+    /// they are escaped on purpose. In whatever case.
     #[must_use]
     pub fn triggers(self) -> &'static [&'static str] {
         match self {
@@ -62,80 +65,63 @@ impl EscapeKind {
         }
     }
 
-    /// Whether an escape at which a scan asks begins at `at`.
-    fn is_trigger(self, text: &[u8], at: usize) -> bool {
-        let stands = |trigger: &&str| {
-            let there = text.get(at..at + trigger.len());
-            there.is_some_and(|there| there.eq_ignore_ascii_case(trigger.as_bytes()))
-        };
-        self.triggers().iter().any(stands) && self.is_at(text, at)
+    /// The escape that begins at `at`, if one does: its length, and what it stands for.
+    fn parse_at<'a>(
+        self,
+        text: &[u8],
+        at: usize,
+        bytes: &'a mut [u8; 4],
+    ) -> Option<(usize, &'a [u8])> {
+        let is_one = text.get(at) == Some(&self.mark())
+            && (self == Self::Url || json::is_unescaped(text, at));
+        if is_one { self.parse(&text[at..], bytes) } else { None }
     }
 
-    /// Whether an escape begins at `at`.
-    fn is_at(self, text: &[u8], at: usize) -> bool {
-        text.get(at) == Some(&self.mark())
-            && (self == Self::Url || json::is_unescaped(text, at))
-            && self.parse(&text[at..], &mut [0; 4]).is_some()
+    /// Returns `true` if an escape begins at `at`.
+    #[must_use]
+    pub fn is_at(self, text: &[u8], at: usize) -> bool {
+        self.parse_at(text, at, &mut [0; 4]).is_some()
+    }
+
+    /// Where the stretch around `at` begins; it is looked for down to `limit`.
+    pub(crate) fn begin(self, text: &[u8], at: usize, limit: usize) -> usize {
+        let behind = text[limit.min(at)..at].iter().rev();
+        at - behind.take_while(|&&byte| !self.is_break(byte)).count()
+    }
+
+    /// Returns `true` if a stretch begins at `at`, and not before it.
+    pub(crate) fn begins(self, text: &[u8], at: usize) -> bool {
+        text[..at].last().is_none_or(|&byte| self.is_break(byte))
+    }
+
+    /// Where the stretch around `at` ends; it is looked for up to `limit`.
+    pub(crate) fn end(self, text: &[u8], at: usize, limit: usize) -> usize {
+        let ahead = text[at..limit].iter().position(|&byte| self.is_break(byte));
+        ahead.map_or(limit, |ahead| at + ahead)
     }
 }
 
-/// Whether a decode is to begin at the escape at `at`, one of the [triggers](EscapeKind::triggers): the first one of
-/// its stretch, or the first one after a while without any, or the first one in its cell of the object's grid.
-/// `offset` is the object's offset of `text[0]`.
-#[must_use]
-pub fn escape_starts(kind: EscapeKind, text: &[u8], at: usize, offset: u64) -> bool {
-    if !kind.is_trigger(text, at) {
-        return false;
-    }
-    for behind in (at.saturating_sub(TAIL)..at).rev() {
-        if kind.is_break(text[behind]) || cell(offset, behind) != cell(offset, at) {
-            return true;
-        }
-        if text[behind] == kind.mark() && kind.is_trigger(text, behind) {
-            return false;
-        }
-    }
-    true
-}
-
-/// Decodes around and after the escape at `at`. `false` if there is none.
-pub(super) fn decode_at(kind: EscapeKind, text: &[u8], at: usize, into: &mut Decoded) -> bool {
-    into.begin_escapes(at);
-    if !kind.is_at(text, at) {
-        return false;
-    }
-    let stretch = stretch_around(kind, text, at);
-    into.begin_escapes(stretch.start);
-    let mut verbatim = stretch.start;
-    let mut from = at;
-    let mut last_escape_end = at;
-    loop {
-        let tail_end = stretch.end.min(last_escape_end + TAIL);
+/// Decodes `window`, which is inside of one stretch. An escape that it cuts through is left out, if it is at the
+/// beginning, and not decoded, if it is at the end.
+pub fn escaped(kind: EscapeKind, text: &[u8], window: Range<usize>, into: &mut Decoded) {
+    let inside_of = (window.start.saturating_sub(ESCAPE_MAX)..window.start)
+        .filter_map(|at| Some(at + kind.parse_at(text, at, &mut [0; 4])?.0))
+        .find(|&end| end > window.start);
+    let mut verbatim = inside_of.unwrap_or(window.start).min(window.end);
+    into.begin_escapes(verbatim);
+    let mut from = verbatim;
+    while let Some(ahead) = memchr::memchr(kind.mark(), &text[from..window.end]) {
+        let mark = from + ahead;
         let mut bytes = [0; 4];
-        match memchr::memchr(kind.mark(), &text[from..tail_end]).map(|ahead| from + ahead) {
-            None => {
-                into.push_verbatim(&text[verbatim..tail_end]);
-                return true;
+        match kind.parse_at(&text[..window.end], mark, &mut bytes) {
+            Some((len, bytes)) => {
+                into.push_verbatim(&text[verbatim..mark]);
+                into.push_escape(mark, len, bytes);
+                verbatim = mark + len;
+                from = verbatim;
             }
-            Some(mark) => match kind.parse(&text[mark..stretch.end], &mut bytes) {
-                Some((len, bytes)) => {
-                    into.push_verbatim(&text[verbatim..mark]);
-                    into.push_escape(mark, len, bytes);
-                    last_escape_end = mark + len;
-                    verbatim = last_escape_end;
-                    from = last_escape_end;
-                }
-                None => from = mark + 1,
-            },
+            None => from = mark + 1,
         }
     }
-}
-
-/// What a decode at `at` may cover, whatever the escapes in it.
-fn stretch_around(kind: EscapeKind, text: &[u8], at: usize) -> Range<usize> {
-    let behind =
-        text[..at].iter().rev().take(BEFORE).take_while(|&&byte| !kind.is_break(byte)).count();
-    let reachable = &text[at..text.len().min(at + DECODE_REACH)];
-    let ahead = reachable.iter().position(|&byte| kind.is_break(byte)).unwrap_or(reachable.len());
-    at - behind..at + ahead
+    into.push_verbatim(&text[verbatim..window.end]);
 }

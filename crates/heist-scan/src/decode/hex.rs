@@ -1,14 +1,15 @@
-//! Two hexadecimal digits for each byte, of either case.
+//! Two hexadecimal digits for each byte, of either case. In a stretch of digits either of the first two may begin a
+//! byte: they are its two *phases*.
 
 use super::decoded::Decoded;
-use super::text::{HEAD, is_text};
-use super::{begins_cell, within_reach};
+use super::text::has_text;
+use std::ops::Range;
 
-/// Shorter runs are not decoded.
-pub const HEX_RUN_MIN: usize = 32;
+/// Shorter stretches are not decoded.
+pub(crate) const HEX_STRETCH_MIN: usize = 32;
 
-/// After this many more bytes it is looked at again whether they are text.
-const BLOCK: usize = 48;
+/// Which digits of a stretch can be the first of a byte.
+pub const HEX_PHASES: usize = 2;
 
 const NO_DIGIT: u8 = 0xFF;
 
@@ -23,54 +24,57 @@ const VALUES: [u8; 256] = {
     values
 };
 
-fn is_digit(byte: u8) -> bool {
-    VALUES[usize::from(byte)] != NO_DIGIT
+fn is_digit(byte: &u8) -> bool {
+    VALUES[usize::from(*byte)] != NO_DIGIT
 }
 
-/// Whether a decode is to begin at `at`, which holds a digit: where a run begins, and where a cell of the object's grid
-/// begins inside of one. `offset` is the object's offset of `text[0]`.
-#[must_use]
-pub fn hex_starts(text: &[u8], at: usize, offset: u64) -> bool {
-    text.get(at).is_some_and(|&byte| is_digit(byte))
-        && (at == 0 || !is_digit(text[at - 1]) || begins_cell(offset, at))
+/// The first stretch that has a digit in `places`, cut off at the ends of the window. A look at every 32nd byte is
+/// enough to find those that are long enough.
+pub(crate) fn hex_stretch(
+    text: &[u8],
+    window: Range<usize>,
+    places: Range<usize>,
+) -> Option<Range<usize>> {
+    let mut at = places.start;
+    while at < window.end.min(places.end + HEX_STRETCH_MIN) {
+        if is_digit(&text[at]) {
+            let behind = text[window.start..at].iter().rev().take_while(|byte| is_digit(byte));
+            let ahead = text[at..window.end].iter().take_while(|byte| is_digit(byte));
+            let stretch = at - behind.count()..at + ahead.count();
+            if stretch.start >= places.end {
+                return None;
+            }
+            if stretch.len() >= HEX_STRETCH_MIN {
+                return Some(stretch);
+            }
+            at = stretch.end;
+        }
+        at += HEX_STRETCH_MIN;
+    }
+    None
 }
 
-/// Decodes the run that begins at `at`; inside of a run, from the digit on that makes text.
+/// Returns `true` if a stretch begins at `at`, and not before it.
+pub(crate) fn begins_hex(text: &[u8], at: usize) -> bool {
+    !text[..at].last().is_some_and(is_digit)
+}
+
+/// Decodes the digits in `window` from the one on that `phase` says. Any other byte ends it.
 ///
-/// `false` unless it decodes to text. Text that is followed by something else is decoded up to there.
-pub fn hex_at(text: &[u8], at: usize, into: &mut Decoded) -> bool {
-    into.begin_pairs(at);
-    let reachable = within_reach(text, at);
-    // A look at every digit of a short head, before the run is measured.
-    if reachable.len() < HEX_RUN_MIN || !reachable[..HEX_RUN_MIN].iter().all(|&byte| is_digit(byte))
-    {
+/// `false` unless there is text in it.
+pub fn hex(text: &[u8], window: Range<usize>, phase: usize, into: &mut Decoded) -> bool {
+    into.begin_pairs(window.start + phase);
+    let Some(digits) = text[window].get(phase..) else { return false };
+    let (pairs, _single) = digits.as_chunks::<2>();
+    if !has_text(pairs.len(), |at| byte_of(pairs[at])) {
         return false;
     }
-    let is_inside = at > 0 && is_digit(text[at - 1]);
-    let phases = if is_inside { 2 } else { 1 };
-    let Some(phase) = (0..phases).find(|&phase| {
-        let mut head = [0; HEAD];
-        for (byte, pair) in head.iter_mut().zip(reachable[phase..].chunks_exact(2)) {
-            *byte = pair_value(pair);
-        }
-        is_text(&head)
-    }) else {
-        return false;
-    };
-    into.begin_pairs(at + phase);
-    let run = reachable[phase..].iter().position(|&byte| !is_digit(byte));
-    let run = &reachable[phase..][..run.unwrap_or(reachable.len() - phase)];
-    for block in run.chunks(2 * BLOCK) {
-        let checked = into.bytes.len();
-        into.bytes.extend(block.chunks_exact(2).map(pair_value));
-        if !is_text(&into.bytes[checked..]) {
-            into.bytes.truncate(checked);
-            break;
-        }
-    }
-    into.bytes.len() >= HEAD
+    let are_digits = |pair: &&[u8; 2]| pair.iter().all(is_digit);
+    into.bytes.extend(pairs.iter().take_while(are_digits).copied().map(byte_of));
+    !into.bytes.is_empty()
 }
 
-fn pair_value(pair: &[u8]) -> u8 {
-    VALUES[usize::from(pair[0])] << 4 | (VALUES[usize::from(pair[1])] & 15)
+/// Not a printable character, if one of the two is not a digit.
+fn byte_of([high, low]: [u8; 2]) -> u8 {
+    VALUES[usize::from(high)] << 4 | VALUES[usize::from(low)]
 }

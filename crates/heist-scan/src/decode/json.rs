@@ -2,22 +2,16 @@
 //!
 //! Half of a surrogate pair alone stands for nothing, and is decoded to `?`.
 
-use super::decoded::Decoded;
-use super::escaped::{EscapeKind, decode_at};
 use super::url::hex_value;
 
-/// Decodes the line around and after the escape at `at`, which holds its backslash. `false` if there is no escape.
-pub fn json_escaped_at(text: &[u8], at: usize, into: &mut Decoded) -> bool {
-    decode_at(EscapeKind::Json, text, at, into)
-}
-
-/// How many backslashes in a row are counted.
+/// Of more backslashes in a row the rest stands for itself: which of them escapes which could not be told nearby.
 pub(super) const BACKSLASHES_MAX: usize = 64;
 
-/// Whether the backslash at `at` is none that another one escapes.
+/// Returns `true` if the backslash at `at` is not escaped by another one.
 pub(super) fn is_unescaped(text: &[u8], at: usize) -> bool {
     let behind = text[..at].iter().rev().take(BACKSLASHES_MAX);
-    behind.take_while(|&&byte| byte == b'\\').count() % 2 == 0
+    let backslashes = behind.take_while(|&&byte| byte == b'\\').count();
+    backslashes < BACKSLASHES_MAX && backslashes % 2 == 0
 }
 
 pub(super) fn parse<'a>(text: &[u8], bytes: &'a mut [u8; 4]) -> Option<(usize, &'a [u8])> {

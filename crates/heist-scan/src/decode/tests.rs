@@ -1,20 +1,34 @@
-//! Tests of the decoders: round trips, maps, reach, cuts, and arbitrary bytes.
+//! Tests of the decoders: round trips, maps, windows, and arbitrary bytes.
 
 use super::*;
 use crate::encoding::Encoding;
 use ::base64::Engine as _;
 use ::base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
 use proptest::prelude::*;
+use std::ops::Range;
 
 const TEXT: &str = "user: somebody\npassword: correct horse battery staple\nhost: db.internal\n";
 
-type DecodeAt = fn(&[u8], usize, &mut Decoded) -> bool;
+/// Decodes a window of a text.
+type Decode = fn(&[u8], Range<usize>, &mut Decoded) -> bool;
 
-const ALL: [DecodeAt; 4] = [base64_at, hex_at, url_escaped_at, json_escaped_at];
+/// Decodes a window of a text in a phase.
+type DecodePhase = fn(&[u8], Range<usize>, usize, &mut Decoded) -> bool;
 
-fn decoded(decode: DecodeAt, text: &[u8], at: usize) -> Option<Decoded> {
+const URL: Decode = |text, window, into| {
+    escaped(EscapeKind::Url, text, window, into);
+    true
+};
+const JSON: Decode = |text, window, into| {
+    escaped(EscapeKind::Json, text, window, into);
+    true
+};
+const BASE64: Decode = |text, window, into| base64(text, window, 0, into);
+const HEX: Decode = |text, window, into| hex(text, window, 0, into);
+
+fn decoded(decode: Decode, text: &[u8], from: usize) -> Option<Decoded> {
     let mut decoded = Decoded::new();
-    decode(text, at, &mut decoded).then_some(decoded)
+    decode(text, from..text.len(), &mut decoded).then_some(decoded)
 }
 
 fn to_hex(text: &str) -> String {
@@ -25,10 +39,25 @@ fn to_hex(text: &str) -> String {
 fn base64_in_every_dress() {
     for encoded in [STANDARD.encode(TEXT), STANDARD_NO_PAD.encode(TEXT), URL_SAFE.encode(TEXT)] {
         let text = format!("data: {encoded}\"");
-        let found = decoded(base64_at, text.as_bytes(), 6).expect("it is text");
+        let found = decoded(BASE64, text.as_bytes(), 6).expect("it is text");
         assert_eq!(found.bytes, TEXT.as_bytes());
         assert_eq!(found.source_of(0..3), 6..10);
         assert_eq!(found.source_of(1..2), 7..9);
+    }
+}
+
+#[test]
+fn base64_in_every_phase() {
+    let encoded = STANDARD.encode(TEXT);
+    for before in 0..BASE64_PHASES {
+        let text = format!("{}{encoded}", "/".repeat(before));
+        let mut found = Decoded::new();
+        assert!(base64(text.as_bytes(), 0..text.len(), before, &mut found));
+        assert_eq!(found.bytes, TEXT.as_bytes());
+        assert_eq!(found.source_of(0..3), before..before + 4);
+        assert_eq!(found.first_from(before + 4), 3);
+        assert_eq!(found.first_beyond(before + 4), 3);
+        assert!(may_be_base64(text.trim_end_matches('=').as_bytes()));
     }
 }
 
@@ -44,114 +73,129 @@ fn base64_on_wrapped_lines() {
             .map(|line| std::str::from_utf8(line).expect("digits"))
             .collect();
         let text = lines.join(line_break);
-        let found = decoded(base64_at, text.as_bytes(), 0).expect("it is text");
+        let bytes = text.as_bytes();
+        let found = decoded(BASE64, bytes, 0).expect("it is text");
         assert_eq!(found.bytes, TEXT.repeat(4).as_bytes(), "{width}");
         // The byte whose digits are around the first line break.
         let (first, after) = (width * 3 / 4, width + line_break.len());
         let source = found.source_of(first - 1..first + 2);
         assert!(source.start < width && source.end > after, "{width}: {source:?}");
-        assert!(!base64_starts(text.as_bytes(), after, 0), "{width}: a following line");
-        assert!(base64_starts(text.as_bytes(), 0, 0));
-        assert!(
-            base64_starts(text.as_bytes(), after, (DECODE_STRIDE - width - 1) as u64),
-            "a cell begins"
-        );
+        let end = text.trim_end_matches('=').len();
+        for at in [0, 1, after, after + 7, end - 1] {
+            assert_eq!(base64_begin(bytes, at, 0), 0, "{width}: from {at}");
+            assert_eq!(base64_end(bytes, at, bytes.len()), end, "{width}: from {at}");
+            assert_eq!(begins_base64(bytes, at), at == 0, "{width}: {at}");
+        }
+        assert!(base64_begin(bytes, after + 7, after + 2) <= after + 2);
     }
     // Shorter lines are the last ones.
     let short = format!("{}\n{}", &encoded[..56], &encoded[56..]);
-    assert_eq!(decoded(base64_at, short.as_bytes(), 0).expect("text").bytes.len(), 42);
+    assert_eq!(decoded(BASE64, short.as_bytes(), 0).expect("text").bytes.len(), 42);
+    assert_eq!(base64_end(short.as_bytes(), 0, short.len()), 56);
+    assert!(begins_base64(short.as_bytes(), 57));
 }
 
 #[test]
-fn runs_that_are_no_text_are_given_up() {
+fn runs_that_are_not_text_are_given_up() {
     for text in [
         "AkIAIOSFODNN7ABCDEFGHIJKLMN0123",
         "some/path/to/a/long/file/name/in/a/tree",
         "shortBase64",
     ] {
-        assert!(decoded(base64_at, text.as_bytes(), 0).is_none(), "{text}");
+        assert!(!may_be_base64(text.as_bytes()), "{text}");
+        assert!(decoded(BASE64, text.as_bytes(), 0).is_none(), "{text}");
     }
     for text in ["9f86d081884c7d659a2feaa0c55ad015", "6865697374"] {
-        assert!(decoded(hex_at, text.as_bytes(), 0).is_none(), "{text}");
+        assert!(decoded(HEX, text.as_bytes(), 0).is_none(), "{text}");
     }
-    // Text up to where it is none any more.
-    let mut bytes = TEXT.repeat(2).into_bytes();
-    bytes.extend((0..200_u8).map(|at| at.wrapping_mul(91) | 0x80));
-    let found =
-        decoded(base64_at, STANDARD.encode(&bytes).as_bytes(), 0).expect("it begins with text");
-    assert!(found.bytes.len() >= 96 && found.bytes.len() <= 192, "{}", found.bytes.len());
-    assert_eq!(found.bytes[..96], bytes[..96]);
+}
+
+#[test]
+fn stretches_of_hexadecimal_digits_are_found_wherever_they_begin() {
+    let digits = "0123456789abcdefABCDEF9876543210";
+    for before in 0..100 {
+        let text = format!("{} {digits}g{}", "xa".repeat(before), &digits[1..]);
+        let text = text.as_bytes();
+        let begin = 2 * before + 1;
+        let stretch = hex_stretch(text, 0..text.len(), 0..text.len());
+        assert_eq!(stretch, Some(begin..begin + 32), "{before}");
+        assert_eq!(
+            hex_stretch(text, 0..text.len(), begin + 32..text.len()),
+            None,
+            "{before}: too short"
+        );
+        let cut_off = begin + 1..text.len();
+        assert_eq!(hex_stretch(text, cut_off.clone(), cut_off), None, "{before}: cut off");
+        assert!(begins_hex(text, begin) && !begins_hex(text, begin + 1));
+    }
 }
 
 #[test]
 fn escapes_of_json() {
     let text = br#"{"a": "x\u0041\n\/\"\\\x42\ud83d\ude00\ud83d\u{e9}\q"}"#;
     let at = text.iter().position(|&byte| byte == b'\\').expect("an escape");
-    let found = decoded(json_escaped_at, text, at).expect("an escape");
+    let found = decoded(JSON, text, 0).expect("an escape");
     assert_eq!(found.bytes, "{\"a\": \"xA\n/\"\\B\u{1f600}?\u{e9}\\q\"}".as_bytes());
     assert_eq!(found.source_of(8..9), at..at + 6);
     assert!(found.is_verbatim(0..8) && !found.is_verbatim(7..9));
     // The second of two backslashes begins nothing.
-    assert!(decoded(json_escaped_at, br"\\n", 1).is_none());
-    assert!(decoded(json_escaped_at, b"plain", 0).is_none());
+    assert!(EscapeKind::Json.is_at(br"\\n", 0) && !EscapeKind::Json.is_at(br"\\n", 1));
+    assert!(!EscapeKind::Json.is_at(b"plain", 0));
 }
 
+/// Wherever a window begins, what follows is decoded the same way.
 #[test]
-fn a_decode_begins_once_in_each_stretch_and_cell() {
-    let text = b"a%40b%2F c%3A";
-    let starts = |offset| -> Vec<usize> {
-        (0..text.len()).filter(|&at| escape_starts(EscapeKind::Url, text, at, offset)).collect()
-    };
-    assert_eq!(starts(0), [1, 10]);
-    assert_eq!(starts(DECODE_STRIDE as u64 - 3), [1, 5, 10]);
-    let found = decoded(url_escaped_at, text, 1).expect("an escape");
-    assert_eq!(found.bytes, b"a@b/");
-}
-
-#[test]
-fn long_text_is_decoded_in_overlapping_pieces() {
-    let plain: String = (0..6_000).map(|line| format!("entry {line:05} of a list\n")).collect();
-    let json: String = plain.replace('\n', "\\u000a");
-    let url: String = plain.replace('\n', "%0A").replace(' ', "%20");
-    type Starts = fn(&[u8], usize) -> bool;
-    let cases: [(String, DecodeAt, Starts); 4] = [
-        (STANDARD.encode(&plain), base64_at, |text, at| base64_starts(text, at, 0)),
-        (to_hex(&plain), hex_at, |text, at| hex_starts(text, at, 0)),
-        (json, json_escaped_at, |text, at| escape_starts(EscapeKind::Json, text, at, 0)),
-        (url, url_escaped_at, |text, at| escape_starts(EscapeKind::Url, text, at, 0)),
-    ];
-    for (text, decode, starts) in cases {
-        let text = text.as_bytes();
-        let mut seen = vec![false; 6_000];
-        let mut found = Decoded::new();
-        let mut decoded_bytes = 0;
-        for at in (0..text.len()).filter(|&at| starts(text, at)) {
-            assert!(decode(text, at, &mut found), "it is text from {at} on");
-            decoded_bytes += found.bytes.len();
-            for line in found.bytes.split(|&byte| byte == b'\n') {
-                let number = line.strip_prefix(b"entry").and_then(|rest| rest.get(1..6));
-                if let Some(number) = number
-                    .and_then(|number| std::str::from_utf8(number).ok()?.parse::<usize>().ok())
-                {
-                    seen[number] = true;
-                }
-            }
+fn windows_may_begin_inside_of_an_escape() {
+    for (decode, text) in [
+        (JSON, br#"a\u0041\\\\n\\\nb\ud83d\ude00c\x41d\u{1f600}e"#.as_slice()),
+        (URL, b"a%41%%42%2%25%41b"),
+    ] {
+        let whole = decoded(decode, text, 0).expect("escapes").bytes;
+        for from in 0..text.len() {
+            let part = decoded(decode, text, from).expect("escapes").bytes;
+            assert!(whole.ends_with(&part), "from {from}: {:?}", String::from_utf8_lossy(&part));
         }
-        assert!(seen.iter().all(|&seen| seen), "every line is in some piece");
-        assert!(decoded_bytes < 3 * plain.len(), "{decoded_bytes} bytes of {}", plain.len());
     }
+}
+
+#[test]
+fn stretches_of_escapes_end_at_breaks() {
+    let text = b"first line\nsecond%20line 'quoted'";
+    let (json, url) = (EscapeKind::Json, EscapeKind::Url);
+    assert_eq!((json.begin(text, 17, 0), json.end(text, 17, text.len())), (11, text.len()));
+    assert_eq!((url.begin(text, 17, 0), url.end(text, 17, text.len())), (11, 24));
+    assert_eq!((json.begin(text, 17, 14), json.end(text, 17, 20)), (14, 20));
+    assert!(json.begins(text, 0) && json.begins(text, 11) && !json.begins(text, 24));
+    assert!(url.begins(text, 25) && !url.begins(text, 14));
 }
 
 #[test]
 fn utf16_is_decoded_unit_by_unit() {
     let mut decoded = Decoded::new();
-    utf16(b"a\0\x3d\xd8b\0c", Encoding::Utf16Le, &mut decoded);
+    utf16(b"a\0\x3d\xd8b\0c", 0..7, Encoding::Utf16Le, &mut decoded);
     assert_eq!(decoded.bytes, b"a\xFFb");
     assert_eq!(decoded.source_of(2..3), 4..6);
     assert_eq!(decoded.source_of(1..99), 2..6);
     assert_eq!(decoded.source_of(1..1), 2..2);
-    utf16(b"abc", Encoding::Plain, &mut decoded);
+    utf16(b"abc", 0..3, Encoding::Plain, &mut decoded);
     assert_eq!(decoded.bytes, b"");
+}
+
+#[test]
+fn utf16_is_found_inside_of_something_else() {
+    for units in [UTF16_SPAN_MIN - 1, UTF16_SPAN_MIN, 300] {
+        for before in [0, 1, 2, 255, 256, 257, 700] {
+            let mut bytes = vec![0xAB; before];
+            bytes.extend("xy".repeat(200)[..units].encode_utf16().flat_map(u16::to_le_bytes));
+            let end = bytes.len();
+            bytes.extend([0xAB; 300]);
+            bytes.extend([0; 300]);
+            let expected = (units >= UTF16_SPAN_MIN).then_some(before..end);
+            let all = 0..bytes.len();
+            assert_eq!(utf16_span(&bytes, all.clone(), 0), expected, "{units} after {before}");
+            assert_eq!(utf16_span(&bytes, all, end), None, "{units} after {before}");
+        }
+    }
 }
 
 #[test]
@@ -199,7 +243,7 @@ proptest! {
     fn base64_gives_back_what_was_encoded(text in text(), before in "[ \"=:]{1,9}", url in any::<bool>()) {
         let engine = if url { URL_SAFE } else { STANDARD };
         let source = format!("{before}{}", engine.encode(&text));
-        let found = decoded(base64_at, source.as_bytes(), before.len()).expect("it is text");
+        let found = decoded(BASE64, source.as_bytes(), before.len()).expect("it is text");
         prop_assert_eq!(&found.bytes, text.as_bytes());
         for group in 0..text.len() / 3 {
             let range = 3 * group..3 * group + 3;
@@ -212,7 +256,7 @@ proptest! {
         text in text(), before in "[ x:]{1,9}", from in 0..20_usize, len in 1..20_usize,
     ) {
         let source = format!("{before}{}", to_hex(&text));
-        let found = decoded(hex_at, source.as_bytes(), before.len()).expect("it is text");
+        let found = decoded(HEX, source.as_bytes(), before.len()).expect("it is text");
         prop_assert_eq!(&found.bytes, text.as_bytes());
         prop_assert_eq!(found.source_of(from..from + len), before.len() + 2 * from..before.len() + 2 * (from + len));
     }
@@ -223,8 +267,7 @@ proptest! {
     ) {
         let mut source = String::from(if url { before.trim() } else { before.as_str() }).replace(' ', "-");
         let plain = format!("{source}{text}");
-        let at = source.len();
-        let mut ends = vec![(at, at)];
+        let mut ends = vec![(source.len(), source.len())];
         for (number, character) in text.chars().enumerate() {
             let must = !character.is_ascii() || character == '"';
             if number % every == 0 || must {
@@ -240,8 +283,8 @@ proptest! {
             }
             ends.push((ends[ends.len() - 1].0 + character.len_utf8(), source.len()));
         }
-        let decode = if url { url_escaped_at } else { json_escaped_at };
-        let found = decoded(decode, source.as_bytes(), at).expect("an escape");
+        let decode = if url { URL } else { JSON };
+        let found = decoded(decode, source.as_bytes(), 0).expect("an escape");
         prop_assert_eq!(&found.bytes, plain.as_bytes());
         for from in 0..ends.len() {
             for to in from + 1..ends.len() {
@@ -258,7 +301,7 @@ proptest! {
         let cut = (2 * cut).min(bytes.len() / 2 * 2);
         let of = |part: &[u8]| {
             let mut decoded = Decoded::new();
-            utf16(part, encoding, &mut decoded);
+            utf16(part, 0..part.len(), encoding, &mut decoded);
             decoded.bytes
         };
         prop_assert_eq!(of(&bytes), [of(&bytes[..cut]), of(&bytes[cut..])].concat());
@@ -274,92 +317,63 @@ proptest! {
     fn nothing_panics_and_maps_stay_inside(
         text in "([ -~]|[A-Za-z0-9+/]{20,70}\r?\n?|(\\\\[nu\\\\x]|%)?[0-9a-f]{1,4}|dGhl|7468|\\\\){0,60}",
         raw in proptest::collection::vec(any::<u8>(), 0..80),
-        offset in 0..20_000_u64,
+        cut in 0..40_usize,
     ) {
+        let decoders: [Decode; 6] = [
+            BASE64,
+            |text, window, into| base64(text, window, 3, into),
+            HEX,
+            |text, window, into| hex(text, window, 1, into),
+            URL,
+            JSON,
+        ];
         let mut found = Decoded::new();
         for text in [text.as_bytes(), &raw] {
-            for at in 0..text.len() + 2 {
-                for decode in ALL {
-                    if decode(text, at, &mut found) {
+            let end = text.len().saturating_sub(cut);
+            for from in 0..=end {
+                let window = from..end;
+                for decode in decoders {
+                    if decode(text, window.clone(), &mut found) {
                         let len = found.bytes.len();
                         let all = found.source_of(0..len);
-                        prop_assert!(all.end <= text.len() && all.start <= at + 4, "{:?} of {}", all, text.len());
-                        for from in 0..len.min(40) {
-                            let one = found.source_of(from..from + 1);
+                        prop_assert!(all.start >= from && all.end <= end, "{:?} of {:?}", all, window);
+                        for at in 0..len.min(40) {
+                            let one = found.source_of(at..at + 1);
                             prop_assert!(one.start < one.end && one.start >= all.start && one.end <= all.end);
+                            prop_assert!(found.first_from(one.start) <= at && found.first_beyond(one.start) <= at);
                         }
                         prop_assert!(found.source_of(len + 1..len + 9).is_empty());
                     }
                 }
-                let _ = base64_starts(text, at, offset);
-                let _ = hex_starts(text, at, offset);
-                let _ = escape_starts(EscapeKind::Json, text, at, offset);
-                let _ = escape_starts(EscapeKind::Url, text, at, offset);
+                prop_assert!(base64_begin(text, from, from / 2) <= from && base64_end(text, from, end) >= from);
+                let _ = (hex_stretch(text, from / 2..end, from..end), utf16_span(text, from / 2..end, from));
+                let _ = (begins_base64(text, from), begins_hex(text, from));
             }
         }
     }
-}
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
-
-    /// The same bytes within reach give the same, whatever is beyond.
+    /// A window shows the same bytes as a larger one, where both show something.
     #[test]
-    fn nothing_beyond_the_reach_matters(seed in any::<u64>(), more in "[A-Za-z0-9%\\\\]{1,40}", width in 60..80_usize) {
+    fn it_makes_no_difference_where_a_window_begins(
+        seed in any::<u64>(), width in 60..80_usize, from in 0..3_000_usize,
+    ) {
         let mut rng = heist::XorShift64::new(seed);
-        let plain: String = (0..24_000).map(|_| char::from(b"the quick fox\n"[rng.below_usize(14)])).collect();
-        let encoded = STANDARD.encode(&plain).into_bytes();
-        let wrapped: Vec<u8> = encoded.chunks(width).flat_map(|line| [line, b"\n"].concat()).collect();
-        let json = plain.replace('\n', "\\n").into_bytes();
-        let url = plain.replace(['\n', ' '], "%20").into_bytes();
-        for (text, decode, is_run) in [
-            (wrapped, base64_at as DecodeAt, true),
-            (to_hex(&plain).into_bytes(), hex_at, true),
-            (url, url_escaped_at, false),
-            (json, json_escaped_at, false),
-        ] {
-            let at = if is_run {
-                0
-            } else {
-                2_000 + text[2_000..].iter().position(|byte| matches!(byte, b'%' | b'\\')).expect("an escape")
+        let plain: String = (0..6_000).map(|_| char::from(b"the quick fox\n"[rng.below_usize(14)])).collect();
+        let digits = STANDARD.encode(&plain).into_bytes();
+        let wrapped: Vec<u8> = digits.chunks(width).flat_map(|line| [line, b"\n"].concat()).collect();
+        let hex_digits = to_hex(&plain).into_bytes();
+        let in_line = from - usize::from(wrapped[from] == b'\n');
+        let cases: [(&[u8], usize, usize, DecodePhase); 2] =
+            [(&wrapped, in_line, BASE64_PHASES, base64), (&hex_digits, from, HEX_PHASES, hex)];
+        for (text, from, phases, decode) in cases {
+            let mut whole = Decoded::new();
+            prop_assert!(decode(text, 0..text.len(), 0, &mut whole));
+            let is_same = |phase: &usize| {
+                let mut part = Decoded::new();
+                let is_text = decode(text, from..text.len(), *phase, &mut part);
+                is_text && whole.bytes.ends_with(&part.bytes) && part.bytes.len() > 2_000
             };
-            let from = at.saturating_sub(DECODE_BEFORE);
-            let cut = &text[from..at + DECODE_REACH];
-            let longer = [cut, more.as_bytes()].concat();
-            let (whole, cut, longer) =
-                (decoded(decode, &text, at), decoded(decode, cut, at - from), decoded(decode, &longer, at - from));
-            let bytes = |found: &Option<Decoded>| found.as_ref().map(|found| found.bytes.clone());
-            prop_assert!(bytes(&whole).is_some_and(|bytes| bytes.len() > 4_000));
-            prop_assert_eq!(bytes(&whole), bytes(&cut));
-            prop_assert_eq!(bytes(&whole), bytes(&longer));
+            prop_assert_eq!((0..phases).filter(is_same).count(), 1, "one phase is the right one");
         }
     }
 }
-
-/// Whatever was asked before, and from within a cut.
-#[test]
-fn where_base64_begins_is_the_same_however_it_is_asked() {
-    let line = "YWI/".repeat(16);
-    let text = format!(
-        "{line}\n  {line}\r\n{line}\nshort/line\nabc {} {line}{line}\n{line}x",
-        "a1/".repeat(500)
-    );
-    let text = text.as_bytes();
-    let digits: Vec<usize> = (0..text.len()).filter(|&at| VALID.contains(&text[at])).collect();
-    let alone: Vec<Option<usize>> =
-        digits.iter().map(|&at| Base64Begins::default().of(text, at)).collect();
-    assert_eq!(alone[digits.iter().position(|&at| at == 67).unwrap()], Some(0), "a line before");
-    assert!(alone.contains(&None), "some begin too far back");
-    for step in [1, 7, 100, 400] {
-        let mut begins = Base64Begins::default();
-        for (&at, &expected) in digits.iter().zip(&alone).step_by(step) {
-            assert_eq!(begins.of(text, at), expected, "{at}");
-            assert!(expected.is_none_or(|begin| base64_starts(text, begin, 1)), "{at}");
-            let from = at.saturating_sub(DECODE_BEFORE);
-            let cut = Base64Begins::default().of(&text[from..], at - from);
-            assert_eq!(cut.map(|begin| begin + from), expected, "{at}, cut");
-        }
-    }
-}
-
-const VALID: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_";

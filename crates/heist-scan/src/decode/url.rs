@@ -1,14 +1,5 @@
 //! `%41`: bytes as they are escaped in URLs.
 
-use super::decoded::Decoded;
-use super::escaped::{EscapeKind, decode_at};
-
-/// Decodes the token around and after the escape at `at`, which holds `%` and two hexadecimal digits. `false` if it
-/// does not.
-pub fn url_escaped_at(text: &[u8], at: usize, into: &mut Decoded) -> bool {
-    decode_at(EscapeKind::Url, text, at, into)
-}
-
 pub(super) fn parse<'a>(text: &[u8], bytes: &'a mut [u8; 4]) -> Option<(usize, &'a [u8])> {
     let [b'%', high, low, ..] = *text else { return None };
     bytes[0] = (hex_value(high)? << 4 | hex_value(low)?) as u8;

@@ -6,16 +6,17 @@
 
 use super::decoded::Decoded;
 use crate::encoding::Encoding;
+use std::ops::Range;
 
 /// What stands for a unit that is no ASCII character. It occurs in no UTF-8 text.
 const NOT_ASCII: u8 = 0xFF;
 
-/// Decodes a chunk of UTF-16 text, which begins at an even offset of its object. A single byte at the end is left out.
-/// Of an encoding that is not UTF-16 nothing is decoded.
-pub fn utf16(text: &[u8], encoding: Encoding, into: &mut Decoded) {
-    into.begin_pairs(0);
+/// Decodes a window of UTF-16 text, which begins with a unit. A single byte at the end is left out. Of an encoding that
+/// is not UTF-16 nothing is decoded.
+pub fn utf16(text: &[u8], window: Range<usize>, encoding: Encoding, into: &mut Decoded) {
+    into.begin_pairs(window.start);
     let from_units = |unit: fn([u8; 2]) -> u16, bytes: &mut Vec<u8>| {
-        let (units, _single) = text.as_chunks::<2>();
+        let (units, _single) = text[window].as_chunks::<2>();
         bytes.extend(units.iter().map(|&pair| match unit(pair) {
             ascii @ 0..0x80 => ascii as u8,
             _ => NOT_ASCII,
@@ -66,3 +67,40 @@ pub fn utf16_guess(first_bytes: &[u8]) -> Option<Encoding> {
         None
     }
 }
+
+/// How many units in a row make UTF-16 text in an object that is something else.
+pub(crate) const UTF16_SPAN_MIN: usize = 129;
+
+/// The first piece of UTF-16 text, the low byte first, in `text[window]` that ends after `from`: at least
+/// [`UTF16_SPAN_MIN`] units without a control character, each with a zero byte. A look at every 256th byte is enough
+/// to find it. (With the high byte first it is the same text, one byte further on.)
+pub(crate) fn utf16_span(text: &[u8], window: Range<usize>, from: usize) -> Option<Range<usize>> {
+    let is_unit = |unit: &&[u8; 2]| unit[1] == 0 && matches!(unit[0], b' '..|b'\t'| b'\n' | b'\r');
+    let window_text = &text[window.clone()];
+    let mut at = from.max(window.start) - window.start;
+    loop {
+        // One of two neighbours is the zero of a unit.
+        let mut pairs = window_text.get(at..)?.windows(2).step_by(STEP);
+        at += STEP * pairs.position(|pair| pair[0] == 0 || pair[1] == 0)?;
+        let zero = if window_text[at] == 0 { at } else { at + 1 };
+        if zero == 0 {
+            at = 1;
+            continue;
+        }
+        let (units_behind, units_ahead) = window_text.split_at(zero - 1);
+        let behind = units_behind.as_rchunks::<2>().1.iter().rev().take_while(is_unit).count();
+        let ahead = units_ahead.as_chunks::<2>().0.iter().take_while(is_unit).count();
+        if ahead == 0 {
+            // A zero that is not a unit's: no span has it in it.
+            at += STEP;
+            continue;
+        }
+        let span = zero - 1 - 2 * behind..zero - 1 + 2 * ahead;
+        if behind + ahead >= UTF16_SPAN_MIN {
+            return Some(span.start + window.start..span.end + window.start);
+        }
+        at = span.end.max(at) + STEP;
+    }
+}
+
+const STEP: usize = 256;

@@ -29,7 +29,10 @@ impl RuleSet {
     fn check_names(&self, names: &[String]) -> Result<(), RuleError> {
         for name in names {
             if !self.rules.iter().any(|rule| means(name, &rule.id)) {
-                return Err(RuleError::new(unknown(name, &self.rules)));
+                return Err(RuleError::new(match family(name, &self.rules) {
+                    nearest @ Some(_) => RuleErrorKind::UnknownRule { name: name.clone(), nearest },
+                    None => unknown(name, &self.rules),
+                }));
             }
         }
         Ok(())
@@ -57,7 +60,15 @@ pub(super) fn means(pattern: &str, id: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Nobody has this name; perhaps it is misspelt.
+/// The pattern for the rules whose names begin with `name`, if there are several. Without it `aws` would be taken for a
+/// misspelt `jwt`, which is nearer than each of them.
+fn family(name: &str, rules: &[Rule]) -> Option<String> {
+    let family = format!("{name}-*");
+    let members = rules.iter().filter(|rule| means(&family, &rule.id)).count();
+    (!name.is_empty() && members > 1).then_some(family)
+}
+
+/// The error for a name that no rule has, with what was perhaps meant.
 pub(super) fn unknown(name: &str, rules: &[Rule]) -> RuleErrorKind {
     let nearest = rules.iter().map(|rule| (distance(name, &rule.id), &rule.id)).min();
     // More than a third wrong is another name.
@@ -143,6 +154,7 @@ mod tests {
             ("github-pta", Some("github-pat")),
             ("npmtoken", Some("npm-token")),
             ("npm", Some("npm-token")),
+            ("github", Some("github-*")),
             ("something-else", None),
             ("gitlab-*", None),
         ] {

@@ -51,7 +51,7 @@ impl<D: Detector> Shared<D> {
             detector,
             sink,
             config: config.clone(),
-            stop: config.cancel.child(),
+            stop: config.executor.cancel.child(),
             is_late: AtomicBool::new(false),
             captured_ahead: AtomicU64::new(0),
             incomplete: Mutex::default(),

@@ -2,6 +2,7 @@
 //!
 //! Regular files come in batches by directory; everything else has its outcome without being opened.
 
+use super::flight::Flight;
 use super::large::LargeFile;
 use super::progress::ScanProgress;
 use super::roots::Roots;
@@ -24,7 +25,7 @@ const THREADS_FOR_DISKS: usize = 8;
 /// Scans everything below `roots`, and `roots` themselves; one that is named twice, or inside another one, once.
 /// Returns when all is done.
 ///
-/// Directories are read and files are scanned by the same workers: whoever has nothing to do takes what there is.
+/// Directories are read and files are scanned by the same workers: one that has nothing to do takes what there is.
 ///
 /// ```
 /// use heist_scan::{Finding, ReadOnly, ScanConfig, ScanProgress, Sink, parallel_scan_dir};
@@ -49,7 +50,8 @@ const THREADS_FOR_DISKS: usize = 8;
 /// ```
 ///
 /// # Errors
-/// The system refuses a thread, or there cannot be so many. What goes wrong in the tree is in the report.
+/// The system refuses a thread, there cannot be so many, or a field that [`executor`](ScanConfig::executor) changed has
+/// an impossible value. What goes wrong in the tree is in the report.
 pub fn parallel_scan_dir<D: Detector>(
     roots: &[PathBuf],
     detector: Arc<D>,
@@ -75,17 +77,15 @@ pub fn parallel_scan_dir_traced<D: Detector>(
     let shared = Shared::new(detector, sink, config);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let roots = Arc::new(Roots::new(roots, config.symlinks != Symlinks::Never));
-    let mut walk = Walk::over(&roots.each)
+    let walk = Walk::over(&roots.each)
         .threads(config.workers)
         .max_threads(THREADS_FOR_DISKS.max(cores))
         .filter(config.filter.clone())
         .symlinks(config.symlinks)
         .same_file_system(config.same_file_system)
         .max_waiting_files(config.max_objects_in_flight)
+        .executor(|settings| *settings = config.executor.clone())
         .cancel(shared.stop.clone());
-    if let Some(seed) = config.seed {
-        walk = walk.seed(seed);
-    }
     let walked = {
         let (shared, progress) = (Arc::clone(&shared), progress.clone());
         walk.run_traced(tracer, move |_worker| Scanner {
@@ -172,16 +172,21 @@ impl<D: Detector> Visitor for Scanner<D> {
             file.path_into(&mut self.path);
             file.path_below_root_into(&mut self.below);
             let seen_by_rules = path_for_rules(&self.path, &self.below);
-            let opened = self.worker.wants(seen_by_rules).then(|| file.open());
+            let opened = match self.worker.wants(seen_by_rules).then(|| file.open().transpose()) {
+                None => None,
+                Some(Some(opened)) => Some(opened),
+                // The walk has put it off.
+                Some(None) => break,
+            };
             self.worker.scan_file(&self.path, seen_by_rules, opened, &mut BatchHelpers(files));
         }
         self.worker.emitter.counts.show();
     }
 
-    fn task(&mut self, task: Box<dyn Any + Send>) {
+    fn task(&mut self, task: Box<dyn Any + Send>, spawn: &mut dyn FnMut(Box<dyn Any + Send>)) {
         let file = task.downcast::<Weak<LargeFile>>().ok().and_then(|file| file.upgrade());
         if let Some(file) = file {
-            file.help(&mut self.worker);
+            file.help(&mut self.worker, &mut TaskHelpers(spawn));
         }
     }
 
@@ -195,7 +200,7 @@ impl<D: Detector> Visitor for Scanner<D> {
     }
 }
 
-/// The others who walk.
+/// The other workers of the walk, for a worker with a batch of files.
 struct BatchHelpers<'a, 'b>(&'a mut FileBatch<'b, ()>);
 
 impl Helpers for BatchHelpers<'_, '_> {
@@ -205,6 +210,25 @@ impl Helpers for BatchHelpers<'_, '_> {
 
     fn call_for_help(&mut self, file: Weak<LargeFile>) {
         self.0.spawn(Box::new(file));
+    }
+
+    fn take_flight(&mut self) -> Option<Flight> {
+        None
+    }
+}
+
+/// The other workers of the walk, for a worker that helps.
+struct TaskHelpers<'a>(&'a mut dyn FnMut(Box<dyn Any + Send>));
+
+impl Helpers for TaskHelpers<'_> {
+    fn expect_long_work(&mut self) {}
+
+    fn call_for_help(&mut self, file: Weak<LargeFile>) {
+        (self.0)(Box::new(file));
+    }
+
+    fn take_flight(&mut self) -> Option<Flight> {
+        None
     }
 }
 

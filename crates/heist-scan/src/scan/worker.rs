@@ -5,7 +5,8 @@
 
 use super::assemble::Assembler;
 use super::capture::{Captured, capture};
-use super::large::LargeFile;
+use super::flight::Flight;
+use super::large::{FileContents, LargeFile};
 use super::lines::{LineCursor, Newline, Place};
 use super::progress::WorkerCounts;
 use super::shared::{Emitter, Naming, ObjectFindings, Shared};
@@ -14,6 +15,7 @@ use crate::decode::utf16_guess;
 use crate::detector::{Detector, Match};
 use crate::read::{Window, is_binary, read_at};
 use crate::report::Outcome;
+use heist::ReadPermit;
 use heist_walk::FileKind;
 use std::any::Any;
 use std::fs::File;
@@ -29,6 +31,9 @@ pub(crate) trait Helpers {
 
     /// Others may help with this file.
     fn call_for_help(&mut self, file: Weak<LargeFile>);
+
+    /// Gives away the object's place among those in flight, if it has one: a large file has it until it is done.
+    fn take_flight(&mut self) -> Option<Flight>;
 }
 
 /// See the module's documentation.
@@ -41,6 +46,8 @@ pub(crate) struct Worker<D: Detector> {
     pub(crate) captured: Vec<Captured>,
     assembler: Assembler,
     pub(crate) emitter: Emitter<D>,
+    /// The right to read, where that is needed. Dropped after the last read.
+    pub(crate) read_token: Option<ReadPermit>,
 }
 
 /// How scanning a part of an object ended.
@@ -107,6 +114,7 @@ impl<D: Detector> Worker<D> {
             captured: Vec::new(),
             assembler: Assembler::default(),
             emitter: Emitter::new(shared, counts),
+            read_token: None,
         }
     }
 
@@ -132,7 +140,7 @@ impl<D: Detector> Worker<D> {
             worker.window.begin(0);
             // The first read does not need to say where: saves nothing, but works for what cannot seek.
             let mut read = |_: u64, into: &mut [u8]| (&file).read(into);
-            let mut failure = worker.window.fill_first(&mut read).err();
+            let mut failure = worker.fill_first(&mut read).err();
             let refused = worker.refuse(worker.window.end_offset());
             if let Some(outcome) = worker.ends_at_once(&mut failure, refused) {
                 return Some((outcome, 0));
@@ -175,13 +183,9 @@ impl<D: Detector> Worker<D> {
         }
         if size > self.shared.config.range_size {
             let range_size = self.shared.config.range_size;
-            let large = LargeFile::new(file, object, below, size, range_size, self.newline());
-            let helpers_wanted = large.helpers_wanted();
-            let large = Arc::new(large);
-            for _ in 0..helpers_wanted {
-                helpers.call_for_help(Arc::downgrade(&large));
-            }
-            large.begin_with(self);
+            let contents = FileContents { file, size, range_size, newline: self.newline() };
+            let large = Arc::new(LargeFile::new(contents, object, below, helpers.take_flight()));
+            large.begin_with(self, helpers);
             return None;
         }
         let part = Part { to: size, limit: size };
@@ -202,7 +206,7 @@ impl<D: Detector> Worker<D> {
         self.scan_object(path, below, |worker, object| {
             worker.window.begin(0);
             let mut read = |_: u64, into: &mut [u8]| stream.read(into);
-            let mut failure = worker.window.fill_first(&mut read).err();
+            let mut failure = worker.fill_first(&mut read).err();
             let refused = worker.refuse(0);
             if let Some(outcome) = worker.ends_at_once(&mut failure, refused) {
                 return Some((outcome, 0));
@@ -221,9 +225,29 @@ impl<D: Detector> Worker<D> {
         });
     }
 
+    /// Reads an object's first bytes. If that is all of it, nothing more is read.
+    fn fill_first(
+        &mut self,
+        read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<()> {
+        let filled = self.window.fill_first(read);
+        if self.window.is_ended() {
+            self.read_token = None;
+        }
+        filled
+    }
+
     /// An object for which the walk or the source has an outcome already.
     pub(crate) fn note(&mut self, path: &Path, outcome: Outcome) {
-        self.emitter.object_done(&Naming::new(path, ObjectFindings::default()), outcome, 0);
+        self.tell(&Naming::new(path, ObjectFindings::default()), outcome, 0);
+    }
+
+    /// Tells what became of an object. A sink that panics here keeps no other object from its outcome.
+    pub(crate) fn tell(&mut self, object: &Naming<'_>, outcome: Outcome, bytes: u64) {
+        let told = catch_unwind(AssertUnwindSafe(|| {
+            self.emitter.object_done(object, outcome, bytes);
+        }));
+        drop(told);
     }
 
     /// What comes before the contents of every object and after them. A panic ends the object and nothing else.
@@ -246,11 +270,7 @@ impl<D: Detector> Worker<D> {
             Some((Outcome::Panicked(panic_message(&*panic)), 0))
         });
         if let Some((outcome, bytes)) = end {
-            // The sink may panic once more: that is one object's, too.
-            let told = catch_unwind(AssertUnwindSafe(|| {
-                self.emitter.object_done(&object, outcome, bytes);
-            }));
-            drop(told);
+            self.tell(&object, outcome, bytes);
         }
     }
 

@@ -1,28 +1,85 @@
 //! Looking through one layer of encoding: base64, hex, escapes, UTF-16.
 //!
-//! What is decoded is looked at as a text of its own, by all rules but the generic ones: a random value in a decoded
-//! text is noise, and a vendor's token is not. In UTF-16, which is no disguise, all rules look.
+//! What is decoded is looked at as a text of its own, by all rules except the generic ones: a random value in a decoded
+//! text is noise, and a vendor's token is not. In UTF-16, which is not a disguise, all rules look.
+//!
+//! Encoded text is looked at in *pieces*, each decoded together with what is around it. Pieces end where the chunk's
+//! owned part does, or where they are long enough, so where they end must make no difference. It does not, because
+//! - every position of encoded text is in exactly one piece, and which positions are looked at depends on the bytes
+//!   within [`MARGIN`] of them ([`LONG_STRETCH`] says how);
+//! - from each position a rule sees the same part of the source, [`View::seen`], wherever the piece begins and ends;
+//! - a match belongs to the position from which it was found: a candidate, or the origin of a search
+//!   ([`origins`](super::origins)). The first position of those that are looked at is an origin, too.
 
-use super::examine::{Examiner, Text};
+use super::examine::{Examiner, Text, TextOrigin, View};
+use super::origins::DECODED_SEARCH_MAX;
 use super::plan::Use;
+use super::prefilter::Candidates;
 use super::rule::Found;
 use super::{Scratch, SecretDetector};
 use crate::chunk::Chunk;
 use crate::decode::{
-    Base64Begins, DECODE_STRIDE, Decoded, EscapeKind, after_break, base64_at, base64_starts,
-    escape_starts, hex_at, hex_starts, json_escaped_at, url_escaped_at, utf16, utf16_guess,
+    BASE64_PHASES, BASE64_STRETCH_MIN, DECODE_MARGIN, Decoded, EscapeKind, HEX_PHASES, NEAR_AFTER,
+    NEAR_BEFORE, UTF16_SPAN_MIN, base64_begin, base64_end, base64_phase, begins_base64, begins_hex,
+    escaped, gather_base64, hex, hex_stretch, is_base64, may_be_base64, utf16, utf16_span,
 };
 use crate::detector::{Match, Overlap, RuleIndex};
 use crate::encoding::Encoding;
 use std::ops::Range;
 
-/// If none of a cell's first bytes is zero, it is no UTF-16.
-const UTF16_SAMPLE: usize = 32;
+/// Base64 that goes on and on is looked at from here on, whatever it begins with. Before that it is looked at if a run
+/// of letters and digits begins in it, and from [`NEAR_RUN`] before that run on.
+const LONG_STRETCH: usize = 2048;
 
-/// How far a detector looks that looks so far in text of one byte for each character: in UTF-16 twice as far, from each
-/// position of a cell of the object's grid.
-pub(crate) fn with_utf16(plain: Overlap) -> Overlap {
-    Overlap { before: 2 * plain.before, after: DECODE_STRIDE + 2 * plain.after }
+/// How far before a run of letters and digits its base64 is looked at: there are signs among the digits of base64.
+const NEAR_RUN: usize = 512;
+
+/// How far from a position it is decided whether that position is looked at.
+const MARGIN: usize = 2 * LONG_STRETCH + DECODE_MARGIN;
+
+// The runs and escapes that are looked for outside of a chunk's owned part are enough.
+const _: () = assert!(NEAR_AFTER <= LONG_STRETCH && NEAR_BEFORE <= NEAR_RUN);
+const _: () = assert!(2 * UTF16_SPAN_MIN <= LONG_STRETCH);
+
+/// How long a piece is at most. Each is decoded with what is seen around it, so much shorter ones cost more.
+const PIECE_BYTES: usize = 32 * 1024;
+
+/// How far a detector looks in encoded text that looks so far in plain text. In UTF-16 each character has two bytes;
+/// other encodings see the same part of the source.
+pub(crate) fn seen_encoded(plain: Overlap) -> Overlap {
+    Overlap { before: 2 * plain.before, after: 2 * plain.after }
+}
+
+/// How much of an object a detector needs around a position to see so much of encoded text.
+pub(crate) fn with_encoded(seen: Overlap) -> Overlap {
+    Overlap {
+        before: seen.before.max(MARGIN) + DECODE_MARGIN,
+        after: seen.after.max(MARGIN) + DECODE_MARGIN,
+    }
+}
+
+/// What a worker needs to look at encoded text.
+#[derive(Debug)]
+pub(crate) struct EncodedScratch {
+    inner: Examiner,
+    decoded: Decoded,
+    /// Those just outside of the chunk's owned part.
+    outside: Candidates,
+    escapes: Vec<usize>,
+    /// Places that are decoded together.
+    places: Vec<Place>,
+}
+
+impl EncodedScratch {
+    pub(crate) fn new(rules: usize) -> Self {
+        Self {
+            inner: Examiner::new(rules),
+            decoded: Decoded::new(),
+            outside: Candidates::default(),
+            escapes: Vec::new(),
+            places: Vec::new(),
+        }
+    }
 }
 
 /// Adds the matches in encoded text. `scratch.examiner.candidates` are those of the chunk itself.
@@ -32,177 +89,358 @@ pub(crate) fn scan_encoded(
     scratch: &mut Scratch,
     matches: &mut Vec<Match>,
 ) {
-    let mut decoder = Decoder { detector, chunk, matches };
-    let Scratch { examiner, inner, decoded } = scratch;
-    let (mut begins, mut last) = (Base64Begins::default(), None);
-    for &run in &examiner.candidates.runs {
-        // Base64 has signs among its digits: it may begin long before its first run of letters and digits.
-        let begin = begins.of(chunk.bytes, run);
-        if let Some(begin) = begin.filter(|_| begin != last) {
-            decoder.look_at_run(begin, decoded, inner);
-            last = Some(begin);
-        }
-        if begin != Some(run) {
-            decoder.look_at_hex(run, decoded, inner);
+    let Scratch { examiner, encoded } = scratch;
+    let (text, owned) = (chunk.bytes, chunk.owned.clone());
+    encoded.outside.clear();
+    let before = owned.start.saturating_sub(LONG_STRETCH)..owned.start;
+    let after = owned.end..(owned.end + NEAR_RUN).min(text.len());
+    for margin in [before, after] {
+        if !margin.is_empty() {
+            detector.prefilter.sweep(text, margin, &mut encoded.outside);
         }
     }
-    // Encoded text that goes on and on is decoded in pieces, which begin where the object's cells do.
-    for at in cells(chunk) {
-        decoder.look_at_run(after_break(chunk.bytes, at), decoded, inner);
-        decoder.look_at_utf16(at, decoded, inner);
-    }
-    for hit in &examiner.candidates.anchors {
-        for place in detector.plan.uses(hit.literal) {
-            let kind = match place {
-                Use::UrlEscape => EscapeKind::Url,
-                Use::JsonEscape => EscapeKind::Json,
-                _ => continue,
-            };
-            decoder.look_at_escape(hit.at, kind, decoded, inner);
-        }
+    let mut decoder = Decoder { detector, chunk, matches, scratch: encoded };
+    decoder.look_at_utf16();
+    decoder.look_at_digits(&examiner.candidates.runs);
+    for kind in [EscapeKind::Url, EscapeKind::Json] {
+        decoder.look_at_escapes(kind, &examiner.candidates);
     }
 }
 
-/// The owned positions at which a cell of the object's grid begins.
-fn cells(chunk: &Chunk<'_>) -> impl Iterator<Item = usize> + use<> {
-    let stride = DECODE_STRIDE as u64;
-    let first = (chunk.offset + chunk.owned.start as u64).next_multiple_of(stride) - chunk.offset;
-    (first as usize..chunk.owned.end).step_by(DECODE_STRIDE)
+/// A piece of encoded text that waits to be looked at; the fields are those of [`Window`].
+#[derive(Debug)]
+struct Place {
+    piece: Range<usize>,
+    first: Option<usize>,
 }
 
-/// Which part of an object in UTF-16 was decoded.
-struct Piece {
-    /// The decoded positions that are to be looked at.
-    owned: Range<usize>,
-    begins_object: bool,
-    ends_object: bool,
+/// From the beginning of the first place to the end of the last one.
+fn together(places: &[Place]) -> Option<Range<usize>> {
+    Some(places.first()?.piece.start..places.last()?.piece.end)
+}
+
+/// A window of the source, and what is known of the encoded text in it.
+struct Window {
+    /// The source positions that are to be looked at.
+    piece: Range<usize>,
+    /// The first position that is looked at, in this piece or in one before, if it is known: what stands before it is
+    /// not looked at by any chunk.
+    first: Option<usize>,
+    /// Where the encoded text begins and ends, if that is in the window.
+    begin: Option<usize>,
+    end: Option<usize>,
 }
 
 struct Decoder<'a, 'b> {
     detector: &'a SecretDetector,
     chunk: &'a Chunk<'b>,
     matches: &'a mut Vec<Match>,
+    scratch: &'a mut EncodedScratch,
 }
 
 impl Decoder<'_, '_> {
-    fn look_at_run(&mut self, at: usize, decoded: &mut Decoded, inner: &mut Examiner) {
-        let (text, offset) = (self.chunk.bytes, self.chunk.offset);
-        let is_hex = self.look_at_hex(at, decoded, inner);
-        if !is_hex && base64_starts(text, at, offset) && base64_at(text, at, decoded) {
-            self.look(Encoding::Base64, decoded, 0, None, inner);
+    /// Looks at base64 and hexadecimal digits: where runs begin, and in long stretches without one.
+    fn look_at_digits(&mut self, runs: &[usize]) {
+        let owned = self.chunk.owned.clone();
+        let outside = std::mem::take(&mut self.scratch.outside);
+        let (before, after) =
+            outside.runs.split_at(outside.runs.partition_point(|&run| run < owned.start));
+        // All base64 before `done` is looked at; at `probe` it is asked whether a long stretch is under way.
+        let (mut done, mut probe) = (0, owned.start);
+        for &run in before.iter().chain(runs).chain(after) {
+            while probe < run.min(owned.end) {
+                (done, probe) = self.look_at_long_stretch(probe, done);
+            }
+            if run >= done {
+                let begin =
+                    base64_begin(self.chunk.bytes, run, run.saturating_sub(NEAR_RUN).max(done));
+                done = self.look_at_stretch(begin, run);
+            }
+        }
+        while probe < owned.end {
+            (done, probe) = self.look_at_long_stretch(probe, done);
+        }
+        self.scratch.outside = outside;
+    }
+
+    /// Looks at the stretch of base64 at `probe`, if it began long before. Returns up to where base64 is looked at, and
+    /// where to ask next.
+    fn look_at_long_stretch(&mut self, probe: usize, done: usize) -> (usize, usize) {
+        let text = self.chunk.bytes;
+        let (at, next) = (after_break(text, probe), probe + LONG_STRETCH);
+        if at < done || !is_base64(text, at) {
+            return (done, next);
+        }
+        let begin = base64_begin(text, at, at.saturating_sub(2 * LONG_STRETCH).max(done));
+        let from = begin + LONG_STRETCH;
+        if from <= at {
+            (self.look_at_stretch(from, at), next)
+        } else {
+            // Runs before that come first.
+            let goes_on = base64_end(text, at, (from + DECODE_MARGIN).min(text.len())) > from;
+            (done, if goes_on { from } else { next })
         }
     }
 
-    /// Whether there is something in hexadecimal digits.
-    fn look_at_hex(&mut self, at: usize, decoded: &mut Decoded, inner: &mut Examiner) -> bool {
-        let (text, offset) = (self.chunk.bytes, self.chunk.offset);
-        let is_hex = hex_starts(text, at, offset) && hex_at(text, at, decoded);
-        if is_hex {
-            self.look(Encoding::Hex, decoded, 0, None, inner);
+    /// Looks at a stretch of base64 that has a digit at `at`, from `begin` on. Returns where it ends.
+    fn look_at_stretch(&mut self, begin: usize, at: usize) -> usize {
+        let (text, owned) = (self.chunk.bytes, self.chunk.owned.clone());
+        let limit = (owned.end.max(at) + BASE64_STRETCH_MIN).min(text.len());
+        let end = base64_end(text, at, limit);
+        let place = begin.max(owned.start)..end.min(owned.end);
+        if end < begin + BASE64_STRETCH_MIN || place.is_empty() {
+            return end;
         }
-        is_hex
+        // Most stretches are short, and known from their beginning to their end.
+        let is_whole = end + DECODE_MARGIN < limit && begins_base64(text, begin);
+        if is_whole && place.len() <= PIECE_BYTES {
+            let seen = begin..end;
+            let (begin, last) = (Some(begin), Some(end));
+            let window = Window { piece: place, first: begin, begin, end: last };
+            self.look_at_base64(&window, seen);
+            return end;
+        }
+        for piece in pieces(place) {
+            let at = after_break(text, piece.start);
+            if at < piece.end {
+                let first = Some(begin);
+                let Range { start, end: limit } = self.seen_around(&piece);
+                let seen = base64_begin(text, at, start)..base64_end(text, at, limit);
+                let begin = begins_base64(text, seen.start).then_some(seen.start);
+                let end = self.end_before(seen.end, limit);
+                self.look_at_base64(&Window { piece, first, begin, end }, seen);
+            }
+        }
+        end
     }
 
-    fn look_at_escape(
-        &mut self,
-        at: usize,
-        kind: EscapeKind,
-        decoded: &mut Decoded,
-        inner: &mut Examiner,
-    ) {
-        let (text, offset) = (self.chunk.bytes, self.chunk.offset);
-        if !escape_starts(kind, text, at, offset) {
+    /// Looks at a piece of base64, of which `seen` is what can be seen from it.
+    fn look_at_base64(&mut self, window: &Window, seen: Range<usize>) {
+        let text = self.chunk.bytes;
+        // What a digit in the piece is part of may begin before it, and a search from there goes on after it: not
+        // further than this, if there is no line break.
+        let near = seen.start.max(window.piece.start.saturating_sub(DECODE_MARGIN))
+            ..seen.end.min(window.piece.end + 2 * DECODED_SEARCH_MAX);
+        let near = &text[near];
+        if memchr::memchr(b'\n', near).is_some() || may_be_base64(near) {
+            gather_base64(text, seen.clone(), &mut self.scratch.decoded);
+            for phase in 0..BASE64_PHASES {
+                if base64_phase(phase, &mut self.scratch.decoded) {
+                    self.look(Encoding::Base64, window);
+                }
+            }
+        }
+        self.look_at_hex(window, seen);
+    }
+
+    /// Looks at hexadecimal digits in a piece of base64.
+    fn look_at_hex(&mut self, base64: &Window, seen: Range<usize>) {
+        let (text, piece) = (self.chunk.bytes, base64.piece.clone());
+        let mut places = piece.clone();
+        while let Some(stretch) = hex_stretch(text, seen.clone(), places.clone()) {
+            places.start = stretch.end;
+            let begin = begins_hex(text, stretch.start).then_some(stretch.start);
+            let end = (stretch.end < seen.end).then_some(stretch.end).or(base64.end);
+            let window = Window { piece: piece.clone(), first: base64.first, begin, end };
+            for phase in 0..HEX_PHASES {
+                if hex(text, stretch.clone(), phase, &mut self.scratch.decoded) {
+                    self.look(Encoding::Hex, &window);
+                }
+            }
+        }
+    }
+
+    /// Looks at what stands near escapes.
+    fn look_at_escapes(&mut self, kind: EscapeKind, candidates: &Candidates) {
+        let wanted = match kind {
+            EscapeKind::Url => Use::UrlEscape,
+            EscapeKind::Json => Use::JsonEscape,
+        };
+        let text = self.chunk.bytes;
+        let mut escapes = std::mem::take(&mut self.scratch.escapes);
+        escapes.clear();
+        for hit in candidates.anchors.iter().chain(&self.scratch.outside.anchors) {
+            if self.detector.plan.uses(hit.literal).contains(&wanted) && kind.is_at(text, hit.at) {
+                escapes.push(hit.at);
+            }
+        }
+        escapes.sort_unstable();
+        let (mut place, mut first) = (0..0, None);
+        for &escape in &escapes {
+            let limit = (escape + NEAR_AFTER).min(text.len());
+            if escape < place.end {
+                place.end = kind.end(text, place.end, limit);
+                continue;
+            }
+            let begin = kind.begin(text, escape, escape.saturating_sub(NEAR_BEFORE));
+            self.add_escaped(kind, place.clone(), first);
+            if begin > place.end || first.is_none() {
+                first = Some(begin);
+            }
+            place = begin.max(place.end)..kind.end(text, escape, limit);
+        }
+        self.add_escaped(kind, place, first);
+        self.look_at_escaped(kind);
+        self.scratch.escapes = escapes;
+    }
+
+    /// Adds a place near escapes, as far as it is owned, to those that are decoded together. They are looked at first,
+    /// if it does not belong to them.
+    fn add_escaped(&mut self, kind: EscapeKind, place: Range<usize>, first: Option<usize>) {
+        let (text, owned) = (self.chunk.bytes, self.chunk.owned.clone());
+        for piece in pieces(place.start.max(owned.start)..place.end.min(owned.end)) {
+            if let Some(together) = together(&self.scratch.places) {
+                let is_same_stretch = kind.end(text, together.end, piece.start) == piece.start;
+                if !is_same_stretch || piece.end - together.start > PIECE_BYTES {
+                    self.look_at_escaped(kind);
+                }
+            }
+            self.scratch.places.push(Place { piece, first });
+        }
+    }
+
+    /// Looks at the places near escapes that were added.
+    fn look_at_escaped(&mut self, kind: EscapeKind) {
+        let Some(together) = together(&self.scratch.places) else { return };
+        let text = self.chunk.bytes;
+        let Range { start: first, end: last } = self.seen_around(&together);
+        let begin = kind.begin(text, together.start, first);
+        let end = kind.end(text, together.start, last);
+        escaped(kind, text, begin..end, &mut self.scratch.decoded);
+        let begin = kind.begins(text, begin).then_some(begin);
+        let end = self.end_before(end, last);
+        let encoding = match kind {
+            EscapeKind::Url => Encoding::UrlEscaped,
+            EscapeKind::Json => Encoding::JsonEscaped,
+        };
+        self.look_at_places(encoding, begin, end);
+    }
+
+    /// Looks at the places that were added, now that all of them are decoded.
+    fn look_at_places(&mut self, encoding: Encoding, begin: Option<usize>, end: Option<usize>) {
+        let mut places = std::mem::take(&mut self.scratch.places);
+        for Place { piece, first } in places.drain(..) {
+            self.look(encoding, &Window { piece, first, begin, end });
+        }
+        self.scratch.places = places;
+    }
+
+    /// Looks at UTF-16: in an object that is written in it, at everything.
+    fn look_at_utf16(&mut self) {
+        let (text, owned, encoding) =
+            (self.chunk.bytes, self.chunk.owned.clone(), self.chunk.encoding);
+        if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
+            // Units are counted from the object's beginning.
+            let first_unit = (self.chunk.offset % 2) as usize;
+            for piece in pieces(owned) {
+                self.scratch.places.push(Place { piece, first: None });
+                self.look_at_units(encoding, first_unit);
+            }
             return;
         }
-        let (is_decoded, encoding) = match kind {
-            EscapeKind::Url => (url_escaped_at(text, at, decoded), Encoding::UrlEscaped),
-            EscapeKind::Json => (json_escaped_at(text, at, decoded), Encoding::JsonEscaped),
-        };
-        if is_decoded {
-            self.look(encoding, decoded, 0, None, inner);
-        }
-    }
-
-    fn look_at_utf16(&mut self, at: usize, decoded: &mut Decoded, inner: &mut Examiner) {
-        let text = self.chunk.bytes;
-        let cell = &text[at..(at + DECODE_STRIDE).min(text.len())];
-        let encoding = match self.chunk.encoding {
-            // Also where nothing but the object's beginning says so.
-            utf16 @ (Encoding::Utf16Le | Encoding::Utf16Be) => utf16,
-            _ => {
-                // Something else, with UTF-16 in it.
-                let has_mark = matches!(cell, [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..]);
-                let sample = &cell[..cell.len().min(UTF16_SAMPLE)];
-                if !has_mark && memchr::memchr(0, sample).is_none() {
-                    return;
+        let span = 2 * UTF16_SPAN_MIN;
+        let window = owned.start.saturating_sub(span)..(owned.end + span).min(text.len());
+        let (mut from, mut first_unit) = (window.start, 0);
+        while let Some(span) = utf16_span(text, window.clone(), from) {
+            from = span.end;
+            for piece in pieces(span.start.max(owned.start)..span.end.min(owned.end)) {
+                if let Some(together) = together(&self.scratch.places)
+                    && (first_unit != span.start % 2 || piece.end - together.start > PIECE_BYTES)
+                {
+                    self.look_at_units(Encoding::Utf16Le, first_unit);
                 }
-                let Some(guess) = utf16_guess(cell) else { return };
-                guess
+                first_unit = span.start % 2;
+                let first = (span.start > window.start).then_some(span.start);
+                self.scratch.places.push(Place { piece, first });
             }
-        };
-        // As much as every chunk has that owns the cell's beginning, see `with_utf16`.
-        let overlap = self.detector.overlap;
-        let from = at - at.min(overlap.before);
-        let to = (at + overlap.after).min(text.len());
-        utf16(&text[from..to], encoding, decoded);
-        let owned = (at - from) / 2..(at + cell.len() - from).div_ceil(2).min(decoded.bytes.len());
-        let piece = Piece {
-            owned,
-            begins_object: self.chunk.offset == 0 && from == 0,
-            ends_object: self.chunk.is_end && to == text.len(),
-        };
-        self.look(encoding, decoded, from, Some(piece), inner);
+        }
+        self.look_at_units(Encoding::Utf16Le, first_unit);
     }
 
-    /// Looks at what was decoded; its positions in the source are counted from `from`. What is no piece of the object
-    /// is a text of its own.
-    fn look(
-        &mut self,
-        encoding: Encoding,
-        decoded: &Decoded,
-        from: usize,
-        piece: Option<Piece>,
-        inner: &mut Examiner,
-    ) {
-        let is_disguise = piece.is_none();
-        let all = 0..decoded.bytes.len();
-        let piece = piece.unwrap_or(Piece { owned: all, begins_object: true, ends_object: true });
+    /// Looks at the places that were added, in which units begin at even or at odd positions, like `first_unit`.
+    fn look_at_units(&mut self, encoding: Encoding, first_unit: usize) {
+        let Some(together) = together(&self.scratch.places) else { return };
+        let text = self.chunk.bytes;
+        let Range { start, end } = self.seen_around(&together);
+        let start = (start + (start + first_unit) % 2).min(end);
+        utf16(text, start..end, encoding, &mut self.scratch.decoded);
+        let is_object = self.chunk.encoding == encoding;
+        let begins = is_object && self.chunk.offset == 0 && start == 0;
+        let ends = is_object && self.chunk.is_end && end == text.len();
+        self.look_at_places(encoding, begins.then_some(start), ends.then_some(end));
+    }
+
+    /// What is seen from a piece, and a little more, so that what is cut through at its ends is not seen.
+    fn seen_around(&self, piece: &Range<usize>) -> Range<usize> {
+        let Overlap { before, after } = self.detector.seen_encoded;
+        let (before, after) = (before + DECODE_MARGIN, after + DECODE_MARGIN);
+        piece.start.saturating_sub(before)..(piece.end + after).min(self.chunk.bytes.len())
+    }
+
+    /// The end of encoded text that was looked for up to `limit`, if it is known. (A line break that the limit cuts
+    /// through is taken for an end; it is too far away to be seen, see `seen_around`.)
+    fn end_before(&self, end: usize, limit: usize) -> Option<usize> {
+        let is_object_end = self.chunk.is_end && end == self.chunk.bytes.len();
+        (end < limit || is_object_end).then_some(end)
+    }
+
+    /// Looks at what was decoded.
+    fn look(&mut self, encoding: Encoding, window: &Window) {
+        let is_utf16 = matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be);
+        let EncodedScratch { inner, decoded, .. } = &mut *self.scratch;
+        let view = View {
+            decoded,
+            seen: self.detector.seen_encoded,
+            begin: window.begin,
+            end: window.end,
+            first: window.first,
+            must_be_text: matches!(encoding, Encoding::Base64 | Encoding::Hex),
+        };
         let text = Text {
             bytes: &decoded.bytes,
-            owned: piece.owned,
-            begins_object: piece.begins_object,
-            ends_object: piece.ends_object,
-            // Units of UTF-16 are counted from the object's beginning, so that cells and blocks fit together.
-            offset: if is_disguise { 0 } else { (self.chunk.offset + from as u64) / 2 },
+            owned: decoded.first_from(window.piece.start)..decoded.first_from(window.piece.end),
+            begins_object: window.begin.is_some(),
+            ends_object: window.end.is_some(),
             path: self.chunk.path,
+            origin: TextOrigin::Decoded(view),
         };
         inner.found.clear();
         inner.examine(self.detector, &text);
         for found in inner.found.drain(..) {
-            let generic = self.detector.rules[found.rule as usize].rule.generic;
-            if is_disguise && generic {
-                continue;
+            if is_utf16 || !self.detector.rules[found.rule as usize].rule.generic {
+                self.matches.push(place(self.chunk.offset, found, encoding, decoded));
             }
-            self.matches.push(self.place(found, encoding, decoded, from));
         }
     }
+}
 
-    fn place(&self, found: Found, encoding: Encoding, decoded: &Decoded, from: usize) -> Match {
-        let offset = self.chunk.offset + from as u64;
-        let in_object = |range: Range<usize>| {
-            let source = decoded.source_of(range);
-            offset + source.start as u64..offset + source.end as u64
-        };
-        // What stands there as it is was perhaps not seen in the text itself, for what is escaped around it.
-        let is_verbatim = decoded.is_verbatim(found.secret.clone());
-        Match {
-            rule: RuleIndex(found.rule),
-            whole: in_object(found.whole),
-            secret: in_object(found.secret.clone()),
-            decoded: (!is_verbatim).then(|| decoded.bytes[found.secret].into()),
-            encoding: if is_verbatim { Encoding::Plain } else { encoding },
-            confidence: found.confidence,
-            reason: found.reason,
-        }
+/// A range, in pieces.
+fn pieces(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range.step_by(PIECE_BYTES).map(move |start| start..(start + PIECE_BYTES).min(end))
+}
+
+/// Where wrapped base64 goes on, if `at` is in a line break.
+fn after_break(text: &[u8], at: usize) -> usize {
+    let rest = text[at..].iter().take(DECODE_MARGIN);
+    at + rest.take_while(|byte| matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).count()
+}
+
+/// A match in the object, which the chunk begins at this offset of.
+fn place(offset: u64, found: Found, encoding: Encoding, decoded: &Decoded) -> Match {
+    let in_object = |range: Range<usize>| {
+        let source = decoded.source_of(range);
+        offset + source.start as u64..offset + source.end as u64
+    };
+    // A secret that stands there as it is may not be seen in the text itself, because of what is escaped around it.
+    let is_verbatim = decoded.is_verbatim(found.secret.clone());
+    Match {
+        rule: RuleIndex(found.rule),
+        whole: in_object(found.whole),
+        secret: in_object(found.secret.clone()),
+        decoded: (!is_verbatim).then(|| decoded.bytes[found.secret].into()),
+        encoding: if is_verbatim { Encoding::Plain } else { encoding },
+        confidence: found.confidence,
+        reason: found.reason,
     }
 }

@@ -7,10 +7,13 @@ use super::SecretDetector;
 use super::allow::contains;
 use super::boundary::begins_word;
 use super::literal::LITERAL_BYTES_MAX;
+use super::origins::{DECODED_SEARCH_MAX, Origins};
 use super::pattern::{Match, Searcher};
-use super::plan::Use;
+use super::plan::{Plan, Use};
 use super::prefilter::Candidates;
 use super::rule::{ActiveRule, Found, KEYWORD_REACH, Proposed, Surroundings};
+use crate::decode::{Decoded, is_in_text};
+use crate::detector::Overlap;
 use crate::hand::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
 use crate::rules::Rule;
 use std::collections::HashSet;
@@ -24,15 +27,53 @@ pub(crate) struct Text<'a> {
     pub(crate) owned: Range<usize>,
     pub(crate) begins_object: bool,
     pub(crate) ends_object: bool,
-    /// The object's offset of the first byte; for decoded text, any.
-    pub(crate) offset: u64,
     pub(crate) path: &'a Path,
+    pub(crate) origin: TextOrigin<'a>,
 }
 
-impl Text<'_> {
-    /// How far into a block the text begins.
-    fn block_offset(&self) -> usize {
-        (self.offset % BLOCK_BYTES as u64) as usize
+/// Where a text comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TextOrigin<'a> {
+    /// It stands in its object as it is, from this offset on.
+    Plain { offset: u64 },
+    /// It was decoded.
+    Decoded(View<'a>),
+    /// What is seen of a decoded text from one position.
+    Seen,
+}
+
+/// A window of encoded text, decoded. Where it begins and ends makes no difference: from each position the same part
+/// of the source is seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) decoded: &'a Decoded,
+    /// What is seen from a position, in bytes of the source.
+    pub(crate) seen: Overlap,
+    /// Where in the source the encoded text begins and ends, if that is known.
+    pub(crate) begin: Option<usize>,
+    pub(crate) end: Option<usize>,
+    /// The first position of the source that is looked at, if it is known: searches begin there, too.
+    pub(crate) first: Option<usize>,
+    /// Whether only what is in text counts: other bytes may be no encoded text at all.
+    pub(crate) must_be_text: bool,
+}
+
+impl<'a> View<'a> {
+    /// What is seen from a position of the text, and where it begins there.
+    fn seen_from(&self, text: &Text<'a>, at: usize) -> (Text<'a>, usize) {
+        let source = self.decoded.source_of(at..at + 1).start;
+        let (from, to) = (source.saturating_sub(self.seen.before), source + self.seen.after);
+        let seen = self.decoded.first_from(from)..self.decoded.first_beyond(to);
+        let begin = seen.start;
+        let text = Text {
+            bytes: &text.bytes[seen.clone()],
+            owned: 0..seen.len(),
+            begins_object: self.begin.is_some_and(|begin| begin >= from),
+            ends_object: self.end.is_some_and(|end| end <= to),
+            path: text.path,
+            origin: TextOrigin::Seen,
+        };
+        (text, begin)
     }
 }
 
@@ -44,15 +85,13 @@ pub(crate) struct Examiner {
     hits: Vec<Hit>,
     /// Those in a key.
     keywords: Candidates,
-    /// The blocks near keywords in which a rule was tried.
-    blocks: HashSet<(u32, usize)>,
+    /// Where searches begin; empty unless a rule without a literal is looked for.
+    origins: Origins,
+    /// The origins near keywords from which a rule was looked for.
+    searched: HashSet<(u32, usize)>,
     /// One for each rule. Boxed: there are many rules, and most never need one.
     searchers: Vec<Option<Box<Searcher>>>,
 }
-
-/// Expressions without any literal are tried block by block. The blocks are the object's, so that it does not matter
-/// where the text begins.
-pub(crate) const BLOCK_BYTES: usize = 4096;
 
 /// How far before its first long run a value may begin.
 const VALUE_BEFORE_RUN: usize = 96;
@@ -71,26 +110,61 @@ impl Examiner {
     pub(crate) fn examine(&mut self, detector: &SecretDetector, text: &Text<'_>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
-        self.blocks.clear();
+        self.origins.places.clear();
+        self.searched.clear();
         detector.prefilter.sweep(text.bytes, text.owned.clone(), &mut candidates);
         for hit in &candidates.anchors {
-            for &place in detector.plan.uses(hit.literal) {
-                self.look(detector, text, hit.at, place);
-            }
+            self.look_from(text, hit.at, |examiner, text, at| {
+                for &place in detector.plan.uses(hit.literal) {
+                    examiner.look(detector, text, at, place);
+                }
+            });
         }
-        for &at in &candidates.runs {
-            for &(rule, kind) in &detector.plan.at_runs {
-                self.look(detector, text, at, Use::Hand { rule, kind });
+        if !detector.plan.at_runs.is_empty() {
+            for &at in &candidates.runs {
+                self.look_from(text, at, |examiner, text, at| {
+                    for &(rule, kind) in &detector.plan.at_runs {
+                        examiner.look(detector, text, at, Use::Hand { rule, kind });
+                    }
+                });
             }
         }
         if !detector.plan.keywords.is_empty() {
             for &at in candidates.runs.iter().chain(&candidates.values) {
-                self.look_at_value(detector, text, at);
+                self.look_from(text, at, |examiner, text, at| {
+                    examiner.look_at_value(detector, text, at);
+                });
             }
         }
         self.candidates = candidates;
-        for &rule in &detector.plan.everywhere {
-            self.look_everywhere(detector, text, rule);
+        match text.origin {
+            TextOrigin::Plain { offset } => self.look_everywhere(detector, text, offset),
+            TextOrigin::Decoded(view) => self.look_everywhere_in_view(detector, text, &view),
+            TextOrigin::Seen => {}
+        }
+    }
+
+    /// Looks from a position of a text: at all of it, or at what can be seen from there.
+    fn look_from<'a>(
+        &mut self,
+        text: &Text<'a>,
+        at: usize,
+        look: impl FnOnce(&mut Self, &Text<'a>, usize),
+    ) {
+        let TextOrigin::Decoded(view) = text.origin else { return look(self, text, at) };
+        if view.must_be_text && !is_in_text(text.bytes, at) {
+            return;
+        }
+        let (seen, from) = view.seen_from(text, at);
+        self.look_moved(from, |examiner| look(examiner, &seen, at - from));
+    }
+
+    /// Looks at a part of a text that begins at `from`.
+    fn look_moved(&mut self, from: usize, look: impl FnOnce(&mut Self)) {
+        let before = self.found.len();
+        look(self);
+        for found in &mut self.found[before..] {
+            found.move_by(from);
         }
     }
 
@@ -185,7 +259,7 @@ impl Examiner {
             let (span, group) = (from..window.end, active.rule.secret_group);
             let found = active.regex.find(text.bytes, span, false, group, searcher);
             let Some(Match { whole, secret }) = found else { return };
-            // An empty match would be found for ever.
+            // An empty match would be found forever.
             from = whole.end.max(from + 1);
             if whole.len() <= detector.plan.longest[rule as usize] && wanted(&whole) {
                 self.judge(detector, text, rule, whole, secret, None);
@@ -193,39 +267,109 @@ impl Examiner {
         }
     }
 
-    /// Tries an expression in every block that begins in the text's owned part.
-    fn look_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, rule: u32) {
-        let block_offset = text.block_offset();
-        let first = (text.owned.start + block_offset).next_multiple_of(BLOCK_BYTES) - block_offset;
-        for block in (first..text.owned.end).step_by(BLOCK_BYTES) {
-            self.look_in_block(detector, text, rule, block);
+    /// Looks for expressions without any literal in all of a plain text, from the origins that are owned.
+    fn look_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, offset: u64) {
+        if detector.plan.everywhere.is_empty() {
+            return;
         }
-    }
-
-    /// Tries an expression in the blocks near a keyword, each once, however many keywords there are.
-    fn look_near(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, rule: u32) {
-        let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
-        let block_offset = text.block_offset();
-        let first = (at.saturating_sub(reach) + block_offset) / BLOCK_BYTES * BLOCK_BYTES;
-        let end = (at + reach).min(text.bytes.len());
-        for block in (first..end + block_offset).step_by(BLOCK_BYTES) {
-            if self.blocks.insert((rule, block)) {
-                self.look_in_block(detector, text, rule, block.saturating_sub(block_offset));
+        let origins = self.take_origins(text, offset);
+        for (origin, next) in origins.within(text.owned.clone()) {
+            for &rule in &detector.plan.everywhere {
+                self.look_between(detector, text, rule, origin, next);
             }
         }
+        self.origins = origins;
     }
 
-    /// Tries an expression at every position of the block that begins at `block`.
-    fn look_in_block(
+    /// Looks for an expression near a keyword, from each origin once, however many keywords there are.
+    fn look_near(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, rule: u32) {
+        // In decoded text it is looked for everywhere.
+        let TextOrigin::Plain { offset } = text.origin else { return };
+        let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
+        let origins = self.take_origins(text, offset);
+        let first = origins.before(at.saturating_sub(reach));
+        for (origin, next) in origins.within(first..(at + reach).min(text.bytes.len())) {
+            if self.searched.insert((rule, origin)) {
+                self.look_between(detector, text, rule, origin, next);
+            }
+        }
+        self.origins = origins;
+    }
+
+    /// The origins of a plain text, which are found when they are first needed.
+    fn take_origins(&mut self, text: &Text<'_>, offset: u64) -> Origins {
+        let mut origins = std::mem::take(&mut self.origins);
+        if origins.places.is_empty() {
+            origins.find_plain(text.bytes, offset);
+        }
+        origins
+    }
+
+    /// Looks for expressions without any literal of their own in all of a decoded text, from the origins that are
+    /// owned. What is found from one depends on what is seen from there.
+    fn look_everywhere_in_view(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        view: &View<'_>,
+    ) {
+        let Plan { everywhere, near, .. } = &detector.plan;
+        let near = if self.has_keyword_near(detector, text) { &**near } else { &[] };
+        if everywhere.is_empty() && near.is_empty() {
+            return;
+        }
+        let found_before = self.found.len();
+        let mut origins = std::mem::take(&mut self.origins);
+        let begin = view.begin.map(|_| 0);
+        let first = view.first.map(|first| view.decoded.first_from(first));
+        origins.find_decoded(text.bytes, text.owned.clone(), [begin, first]);
+        for (origin, next) in origins.within(text.owned.clone()) {
+            let (seen, from) = view.seen_from(text, origin);
+            let next = next.min(origin + DECODED_SEARCH_MAX).min(from + seen.bytes.len());
+            self.look_moved(from, |examiner| {
+                for &rule in everywhere.iter().chain(near) {
+                    examiner.look_between(detector, &seen, rule, origin - from, next - from);
+                }
+            });
+        }
+        self.origins = origins;
+        if view.must_be_text {
+            let is_no_text = |found: &mut Found| !is_in_text(text.bytes, found.whole.start);
+            self.found.extract_if(found_before.., is_no_text).for_each(drop);
+        }
+    }
+
+    /// Returns `true` if a decoded text has a keyword of an expression that is looked for near keywords, so near to
+    /// the owned part that a match from there could count. `candidates` are those of the owned part.
+    fn has_keyword_near(&mut self, detector: &SecretDetector, text: &Text<'_>) -> bool {
+        let Plan { near, longest, .. } = &detector.plan;
+        let Some(longest) = near.iter().map(|&rule| longest[rule as usize]).max() else {
+            return false;
+        };
+        let (reach, owned) = (KEYWORD_REACH + longest, text.owned.clone());
+        let before = owned.start.saturating_sub(reach)..owned.start;
+        let after = owned.end..(owned.end + DECODED_SEARCH_MAX + reach).min(text.bytes.len());
+        for margin in [before, after] {
+            if !margin.is_empty() {
+                detector.prefilter.sweep(text.bytes, margin, &mut self.candidates);
+            }
+        }
+        let is_near = |place: &Use| matches!(place, Use::Near { .. });
+        let mut hits = self.candidates.anchors.iter();
+        hits.any(|hit| detector.plan.uses(hit.literal).iter().any(is_near))
+    }
+
+    /// Looks for an expression from an origin on; what begins at the next one or beyond is found from there.
+    fn look_between(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
         rule: u32,
-        block: usize,
+        origin: usize,
+        next: usize,
     ) {
-        let next = block + BLOCK_BYTES - (block + text.block_offset()) % BLOCK_BYTES;
         let reach = detector.plan.longest[rule as usize];
-        let window = block..(next + reach).min(text.bytes.len());
+        let window = origin..next.saturating_add(reach).min(text.bytes.len());
         self.look_in(detector, text, rule, window, |whole| whole.start < next);
     }
 

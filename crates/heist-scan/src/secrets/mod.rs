@@ -8,6 +8,7 @@
 //! | `plan` | what is done where a literal stands |
 //! | `prefilter/` | one sweep that finds all literals and all runs of letters and digits |
 //! | `examine` | the rules on the windows around what the sweep found |
+//! | `origins` | where the search for an expression without a literal begins |
 //! | `encoded` | the same for what decoders make of a text |
 //! | `pattern`, `rule`, `allow` | a rule's expressions, compiled when needed, and whether a match is one after all |
 //!
@@ -22,6 +23,7 @@ mod examine;
 mod expression;
 mod frequency;
 mod literal;
+mod origins;
 mod pattern;
 mod plan;
 mod prefilter;
@@ -31,22 +33,28 @@ pub use prefilter::PrefilterKind;
 
 use crate::chunk::Chunk;
 use crate::confidence::Confidence;
-use crate::decode::{DECODE_BEFORE, DECODE_REACH, Decoded};
 use crate::detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 use crate::encoding::Encoding;
 use crate::hand::ASSIGNMENT_REACH;
 use crate::noise::Noise;
 use crate::rules::{Pattern, Rule, RuleSet};
 use allow::{Allow, slashed};
-use encoded::{scan_encoded, with_utf16};
-use examine::{BLOCK_BYTES, Examiner, Text};
+use encoded::{EncodedScratch, scan_encoded, seen_encoded, with_encoded};
+use examine::{Examiner, Text, TextOrigin};
 use literal::LITERAL_BYTES_MAX;
+use origins::ORIGIN_REACH;
 use pattern::LazyRegex;
 use plan::{Plan, Use};
 use prefilter::{Placed, Prefilter, Table};
 use rule::{ActiveRule, KEYWORD_REACH, LINE_REACH};
 use std::borrow::Cow;
 use std::path::Path;
+
+// An origin is decided by what can be seen from it, also where a decoded byte takes ten of the source.
+const _: () = assert!(
+    10 * origins::DECODED.context() <= 2 * (ASSIGNMENT_REACH.before + LINE_REACH)
+        && 10 * origins::DECODED.context() <= 2 * (ASSIGNMENT_REACH.after + LINE_REACH)
+);
 
 /// How a [`SecretDetector`] looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +87,8 @@ pub struct SecretDetector {
     noise: Noise,
     decode: bool,
     overlap: Overlap,
+    /// What a rule sees of encoded text, from a position of the source.
+    seen_encoded: Overlap,
     path_rules: Vec<u32>,
     /// Those whose matches are certain or none.
     checksum_rules: Vec<u32>,
@@ -90,9 +100,7 @@ pub struct SecretDetector {
 #[derive(Debug)]
 pub struct Scratch {
     examiner: Examiner,
-    /// For decoded text.
-    inner: Examiner,
-    decoded: Decoded,
+    encoded: EncodedScratch,
 }
 
 impl SecretDetector {
@@ -103,7 +111,16 @@ impl SecretDetector {
         let rules: Vec<Rule> =
             rules.into_iter().filter(|rule| options.generic || !rule.generic).collect();
         let plan = Plan::new(&rules, options.decode);
-        let overlap = overlap(&rules, &plan, options.decode);
+        let plain = reach(&rules, &plan, ORIGIN_REACH);
+        let seen_encoded = seen_encoded(reach(&rules, &plan, origins::DECODED.context()));
+        let encoded = with_encoded(seen_encoded);
+        let overlap = match options.decode {
+            true => Overlap {
+                before: plain.before.max(encoded.before),
+                after: plain.after.max(encoded.after),
+            },
+            false => plain,
+        };
         let prefilter = options.prefilter.build(&plan.sought);
         let keywords = plan.keywords.iter().enumerate().map(|(number, (keyword, _))| Placed {
             number: number as u32,
@@ -131,6 +148,7 @@ impl SecretDetector {
             noise: Noise { enabled: options.noise_filter },
             decode: options.decode,
             overlap,
+            seen_encoded,
             path_rules,
             checksum_rules,
             any_path_rule: LazyRegex::new(any_path),
@@ -156,8 +174,8 @@ impl SecretDetector {
     }
 }
 
-/// How far the furthest rule looks.
-fn overlap(rules: &[Rule], plan: &Plan, decode: bool) -> Overlap {
+/// How far the furthest rule looks, if an origin may be so far away from where it is needed.
+fn reach(rules: &[Rule], plan: &Plan, origin: usize) -> Overlap {
     let mut overlap = Overlap { before: ASSIGNMENT_REACH.before, after: ASSIGNMENT_REACH.after };
     let mut at_least = |before: usize, after: usize| {
         overlap.before = overlap.before.max(before);
@@ -173,8 +191,8 @@ fn overlap(rules: &[Rule], plan: &Plan, decode: bool) -> Overlap {
                 at_least(after_max.unwrap_or(longest) + keyword, longest + keyword);
             }
             Use::Near { rule } => {
-                // The match is in a block as far away as its keyword, and its keyword as far from it again.
-                let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + BLOCK_BYTES;
+                // A match is as far away as its keyword, and its keyword as far from it again.
+                let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + origin;
                 at_least(reach, reach);
             }
             Use::Hand { kind, .. } => at_least(kind.reach().before, kind.reach().after),
@@ -182,15 +200,11 @@ fn overlap(rules: &[Rule], plan: &Plan, decode: bool) -> Overlap {
         }
     }
     for &rule in &plan.everywhere {
-        at_least(0, BLOCK_BYTES + plan.longest[rule as usize]);
-    }
-    if decode {
-        at_least(DECODE_BEFORE, DECODE_REACH);
+        at_least(origin, origin + plan.longest[rule as usize]);
     }
     // The line around a match, the byte beyond for `\b`, and a literal that begins with its last byte.
     let more = LINE_REACH + LITERAL_BYTES_MAX + 8;
-    let plain = Overlap { before: overlap.before + more, after: overlap.after + more };
-    if decode { with_utf16(plain) } else { plain }
+    Overlap { before: overlap.before + more, after: overlap.after + more }
 }
 
 impl Detector for SecretDetector {
@@ -198,11 +212,7 @@ impl Detector for SecretDetector {
 
     fn scratch(&self) -> Scratch {
         let rules = self.rules.len();
-        Scratch {
-            examiner: Examiner::new(rules),
-            inner: Examiner::new(rules),
-            decoded: Decoded::new(),
-        }
+        Scratch { examiner: Examiner::new(rules), encoded: EncodedScratch::new(rules) }
     }
 
     fn required_overlap(&self) -> Overlap {
@@ -244,8 +254,8 @@ impl Detector for SecretDetector {
             owned: chunk.owned.clone(),
             begins_object: chunk.offset == 0,
             ends_object: chunk.is_end,
-            offset: chunk.offset,
             path: chunk.path,
+            origin: TextOrigin::Plain { offset: chunk.offset },
         };
         scratch.examiner.found.clear();
         scratch.examiner.examine(self, &text);

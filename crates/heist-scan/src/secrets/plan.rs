@@ -50,6 +50,8 @@ pub(crate) struct Plan {
     pub(crate) at_runs: Vec<(u32, HandKind)>,
     /// Rules without any literal: their expressions are tried everywhere.
     pub(crate) everywhere: Vec<u32>,
+    /// Rules with keywords and without any other literal: see [`Use::Near`].
+    pub(crate) near: Vec<u32>,
 }
 
 impl Plan {
@@ -124,6 +126,7 @@ impl Plan {
                 } else if keywords.is_empty() {
                     self.everywhere.push(number);
                 } else {
+                    self.near.push(number);
                     for keyword in keywords {
                         self.add(keyword, Use::Near { rule: number }, known);
                     }

@@ -56,6 +56,15 @@ pub(crate) struct Found {
     pub(crate) reason: Cow<'static, str>,
 }
 
+impl Found {
+    /// For a text of which the one that was looked at is the part from `by` on.
+    pub(crate) fn move_by(&mut self, by: usize) {
+        for range in [&mut self.whole, &mut self.secret] {
+            *range = range.start + by..range.end + by;
+        }
+    }
+}
+
 impl ActiveRule {
     pub(crate) fn new(rule: Rule) -> Self {
         let regex = match &rule.pattern {

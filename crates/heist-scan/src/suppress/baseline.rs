@@ -293,7 +293,7 @@ impl fmt::Display for BaselineError {
             }
             Self::Invalid { path, reason } => write!(
                 f,
-                "{path:?} is no baseline: {reason}; mend it, or make a new one with `heist baseline`"
+                "{path:?} is not a heist baseline: {reason}; give another file, or make a new one with `heist baseline`"
             ),
             Self::Write { path, source } => {
                 write!(f, "cannot write the baseline {path:?}: {source}")

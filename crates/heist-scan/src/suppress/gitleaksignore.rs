@@ -98,7 +98,7 @@ fn place(line: &[u8]) -> Result<Place, &'static str> {
         && COMMIT_LENGTHS.contains(&colon)
         && path[..colon].iter().all(u8::is_ascii_hexdigit)
     {
-        return Err("it is about a commit, and files have none");
+        return Err("a line with a commit is for git histories; for files, write path:rule:line");
     }
     let path = path.strip_prefix(b"./").unwrap_or(path);
     if path.is_empty() {

@@ -149,6 +149,7 @@ pub(crate) fn check_report(report: &ScanReport, log: &Log, progress: &ScanProgre
     assert_eq!(counts.objects, report.objects());
     if report.stopped.is_none() {
         assert_eq!(counts.found, report.objects(), "every object has an outcome");
+        assert_eq!(report.outcomes.interrupted, 0);
     }
     assert_eq!(log.outcomes.lock().unwrap().len() as u64, report.objects());
 }

@@ -10,6 +10,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod buckets;
 mod naive;
 mod scalar;

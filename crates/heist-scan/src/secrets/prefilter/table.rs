@@ -93,6 +93,7 @@ impl Table {
     }
 
     /// What the windows are, byte by byte; fewer than four if the literal has no more.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn windows(&self) -> impl Iterator<Item = &[LiteralByte]> {
         self.entries.iter().map(|entry| window(&entry.literal, entry.window_at))
     }

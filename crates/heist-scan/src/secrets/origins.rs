@@ -1,0 +1,301 @@
+//! Where the search for an expression begins that has no literal to find it by.
+//!
+//! Such an expression is looked for from the left to the right, each match after the end of the one before. So what is
+//! found depends on where the search began. It begins anew at each *origin*, and origins depend on the text around them
+//! alone: a text that is moved to another offset has the same origins, and the same matches.
+//!
+//! A position is an origin if its key is smaller than that of every other candidate within [`Spacing`] of it.
+//! Candidates are the beginnings of lines and, where no line begins for a while, one position in 16; the key is a hash
+//! of the bytes around. The beginning of a text is an origin, too.
+//!
+//! Not guaranteed: that a text has origins. One that repeats itself has none, whatever depends on nearby bytes alone.
+//! Where a plain text has none for [`GRID`] bytes, multiples of that in the object are taken; there, and only there,
+//! the offset makes a difference to what is found. In decoded text a search ends after [`DECODED_SEARCH_MAX`] bytes.
+
+use std::ops::Range;
+
+/// How far around a position every other candidate must have a greater key. On average two origins are twice as far
+/// apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spacing(pub(crate) usize);
+
+/// For text as it stands in an object.
+pub(crate) const PLAIN: Spacing = Spacing(256);
+
+/// For decoded text. A byte of it may come from ten of the source, of which not so many can be seen.
+pub(crate) const DECODED: Spacing = Spacing(128);
+
+/// In decoded text the search from an origin ends after this many bytes, even if there is no other origin. What repeats
+/// itself has shown all of itself by then.
+pub(crate) const DECODED_SEARCH_MAX: usize = 8192;
+
+/// Where a text has no origins, its offsets that are multiples of this are.
+const GRID: usize = 8192;
+
+/// How far from a position in plain text its origin and the next one may be, with what is looked at to find them.
+pub(crate) const ORIGIN_REACH: usize = 2 * GRID + PLAIN.context();
+
+/// How many bytes on each side of a position make its key.
+const KEY_BYTES: usize = 32;
+
+/// The bit that is set in the key of what is not a beginning of a line.
+const INSIDE_LINE: u64 = 1 << 63;
+
+impl Spacing {
+    /// What is looked at on each side of a position to know whether it is an origin: whether there are beginnings of
+    /// lines near its rivals, and the bytes that make their keys.
+    pub(crate) const fn context(self) -> usize {
+        2 * self.0 + KEY_BYTES
+    }
+}
+
+/// The origins of a text, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Origins {
+    pub(crate) places: Vec<usize>,
+    /// Candidates to which no later one with a key as small is known yet.
+    rising: Vec<Candidate>,
+    line_begins: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    at: usize,
+    key: u64,
+    /// Whether no candidate before it and within the spacing has a key as small.
+    is_smallest_so_far: bool,
+}
+
+impl Origins {
+    /// Finds the origins of `text`, whose beginning is one if `begins`. Those that are nearer to an end of the text
+    /// than the spacing's context are not to be relied on, unless the end is the object's own.
+    pub(crate) fn find(&mut self, text: &[u8], begins: bool, spacing: Spacing) {
+        self.places.clear();
+        self.rising.clear();
+        self.line_begins.clear();
+        if begins {
+            self.places.push(0);
+            self.line_begins.push(0);
+        }
+        self.line_begins.extend(memchr::memchr_iter(b'\n', text).map(|at| at + 1));
+        let line_begins = std::mem::take(&mut self.line_begins);
+        let mut inside_from = 0;
+        for &line in &line_begins {
+            self.add_inside(text, inside_from..line.saturating_sub(spacing.0), spacing);
+            self.add(Candidate::new(text, line, 0), spacing);
+            inside_from = line + spacing.0 + 1;
+        }
+        self.add_inside(text, inside_from..text.len(), spacing);
+        while let Some(last) = self.rising.pop() {
+            self.keep(last, usize::MAX, spacing);
+        }
+        self.line_begins = line_begins;
+        self.places.sort_unstable();
+        self.places.dedup();
+    }
+
+    /// The same for a piece of an object that begins at this offset: with the multiples of [`GRID`].
+    pub(crate) fn find_plain(&mut self, text: &[u8], offset: u64) {
+        self.find(text, offset == 0, PLAIN);
+        let first = (offset.next_multiple_of(GRID as u64) - offset) as usize;
+        let from_text = self.places.len();
+        for at in (first..text.len()).step_by(GRID) {
+            let origins = &self.places[..from_text];
+            let before = origins.partition_point(|&origin| origin <= at);
+            if before == 0 || origins[before - 1] + GRID <= at {
+                self.places.push(at);
+            }
+        }
+        self.places.sort_unstable();
+    }
+
+    /// Finds the origins in a part of a decoded text, and as far after it as is searched from there. Those `given` are
+    /// origins, too.
+    pub(crate) fn find_decoded(
+        &mut self,
+        text: &[u8],
+        part: Range<usize>,
+        given: [Option<usize>; 2],
+    ) {
+        let from = part.start.saturating_sub(DECODED.context());
+        let to = part.end + DECODED_SEARCH_MAX + DECODED.context();
+        self.find(&text[from..to.min(text.len())], false, DECODED);
+        self.places.iter_mut().for_each(|place| *place += from);
+        self.places.extend(given.into_iter().flatten());
+        self.places.sort_unstable();
+        self.places.dedup();
+    }
+
+    /// The origins in `range`, each with where the search from it ends: at the next one, or at the text's end.
+    pub(crate) fn within(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+        let first = self.places.partition_point(|&origin| origin < range.start);
+        let places = &self.places[first..];
+        let nexts = places.iter().skip(1).copied().chain([usize::MAX]);
+        places.iter().copied().zip(nexts).take_while(move |&(origin, _)| origin < range.end)
+    }
+
+    /// The last origin at or before a position, or that position.
+    pub(crate) fn before(&self, at: usize) -> usize {
+        let after = self.places.partition_point(|&origin| origin <= at);
+        after.checked_sub(1).map_or(at, |last| self.places[last])
+    }
+
+    fn add_inside(&mut self, text: &[u8], range: Range<usize>, spacing: Spacing) {
+        for at in range.filter(|&at| is_sampled(text, at)) {
+            self.add(Candidate::new(text, at, INSIDE_LINE), spacing);
+        }
+    }
+
+    fn add(&mut self, mut candidate: Candidate, spacing: Spacing) {
+        while let Some(&last) = self.rising.last() {
+            if last.key < candidate.key {
+                break;
+            }
+            self.rising.pop();
+            // Of two that are equal and near each other, neither is an origin.
+            let is_near = candidate.at - last.at <= spacing.0;
+            candidate.is_smallest_so_far &= !(last.key == candidate.key && is_near);
+            self.keep(last, candidate.at, spacing);
+        }
+        if let Some(smaller) = self.rising.last() {
+            candidate.is_smallest_so_far &= candidate.at - smaller.at > spacing.0;
+        }
+        self.rising.push(candidate);
+    }
+
+    /// Keeps a candidate, if it is an origin: the next one with a key as small is at `rival`.
+    fn keep(&mut self, candidate: Candidate, rival: usize, spacing: Spacing) {
+        if candidate.is_smallest_so_far && rival - candidate.at > spacing.0 {
+            self.places.push(candidate.at);
+        }
+    }
+}
+
+impl Candidate {
+    fn new(text: &[u8], at: usize, class: u64) -> Self {
+        let (before, after) = text.split_at(at);
+        let before = before.last_chunk().copied().unwrap_or_else(|| padded(before));
+        let after = after.first_chunk().copied().unwrap_or_else(|| padded(after));
+        let (before, after): ([u8; KEY_BYTES], [u8; KEY_BYTES]) = (before, after);
+        let mut hash = 0_u64;
+        for &word in before.as_chunks().0.iter().chain(after.as_chunks().0) {
+            hash = (hash.rotate_left(23) ^ u64::from_le_bytes(word))
+                .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        }
+        // Keys that differ must differ in the upper bits, too.
+        let mixed = (hash ^ hash >> 32).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        Self { at, key: mixed >> 1 | class, is_smallest_so_far: true }
+    }
+}
+
+/// Whether a position inside of a line is a candidate, by the bytes around it: one in 16 is. To compare all of them
+/// would take longer than the search.
+fn is_sampled(text: &[u8], at: usize) -> bool {
+    let around = text.get(at.wrapping_sub(2)..).and_then(|rest| rest.first_chunk());
+    around.is_some_and(|&around| u32::from_le_bytes(around).wrapping_mul(0x9E37_79B1) >> 28 == 0)
+}
+
+/// Fewer bytes than make a key, at the end of a text.
+fn padded(bytes: &[u8]) -> [u8; KEY_BYTES] {
+    let mut padded = [0; KEY_BYTES];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    padded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heist::XorShift64;
+
+    /// Prose in lines of up to `width` characters.
+    fn prose(len: usize, width: usize, seed: u64) -> Vec<u8> {
+        let mut rng = XorShift64::new(seed);
+        let mut text = Vec::new();
+        while text.len() < len {
+            let line = rng.below_usize(width) + 1;
+            text.extend((0..line).map(|_| b"etaoin shrdlu"[rng.below_usize(13)]));
+            text.push(b'\n');
+        }
+        text
+    }
+
+    fn places(text: &[u8], begins: bool, spacing: Spacing) -> Vec<usize> {
+        let mut origins = Origins::default();
+        origins.find(text, begins, spacing);
+        origins.places
+    }
+
+    /// By comparing every candidate with every other.
+    fn slowly(text: &[u8], begins: bool, spacing: Spacing) -> Vec<usize> {
+        let is_line = |at: usize| at == 0 && begins || at > 0 && text[at - 1] == b'\n';
+        let near =
+            |at: usize| at.saturating_sub(spacing.0)..(at + spacing.0 + 1).min(text.len() + 1);
+        let candidates: Vec<Candidate> = (0..=text.len())
+            .filter_map(|at| match is_line(at) {
+                true => Some(Candidate::new(text, at, 0)),
+                false if !is_sampled(text, at) || near(at).any(is_line) => None,
+                false => Some(Candidate::new(text, at, INSIDE_LINE)),
+            })
+            .collect();
+        let is_smallest = |one: &&Candidate| {
+            let rivals = candidates.iter().filter(|other| other.at != one.at);
+            rivals
+                .filter(|other| other.at.abs_diff(one.at) <= spacing.0)
+                .all(|other| other.key > one.key)
+        };
+        let mut places: Vec<usize> =
+            candidates.iter().filter(is_smallest).map(|one| one.at).collect();
+        if begins && places.first() != Some(&0) {
+            places.insert(0, 0);
+        }
+        places
+    }
+
+    #[test]
+    fn origins_are_those_of_the_definition() {
+        for (width, seed) in [(1, 1), (9, 2), (80, 3), (400, 4), (3000, 5)] {
+            for begins in [false, true] {
+                let text = prose(6000, width, seed);
+                assert_eq!(
+                    places(&text, begins, DECODED),
+                    slowly(&text, begins, DECODED),
+                    "{width}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_moved_keeps_its_origins() {
+        for (width, seed) in [(60, 1), (900, 2), (100_000, 3)] {
+            let text = prose(60_000, width, seed);
+            let context = PLAIN.context();
+            let expected = places(&text, false, PLAIN);
+            assert!(expected.len() > 30, "{} origins", expected.len());
+            assert!(expected.windows(2).all(|pair| pair[1] - pair[0] > PLAIN.0));
+            for shift in [1, 2, 3, 4096, 5000] {
+                let moved = [&prose(shift, 7, 9)[..shift], &text].concat();
+                let found: Vec<usize> = places(&moved, true, PLAIN)
+                    .into_iter()
+                    .filter_map(|at| at.checked_sub(shift + context))
+                    .collect();
+                let inside: Vec<usize> =
+                    expected.iter().filter_map(|at| at.checked_sub(context)).collect();
+                assert_eq!(found, inside, "by {shift}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_repeats_itself_is_searched_from_multiples_of_the_grid() {
+        let text = b"ab".repeat(10_000);
+        let mut origins = Origins::default();
+        origins.find_plain(&text, 0);
+        // At its end it does not repeat itself any more.
+        assert_eq!(origins.places[..3], [0, 8192, 16384]);
+        origins.find_plain(&text, 5);
+        assert!(origins.places.contains(&16379));
+        origins.find_plain(&prose(60_000, 60, 1), 0);
+        assert!(origins.places.iter().skip(1).all(|at| !at.is_multiple_of(GRID)));
+    }
+}
