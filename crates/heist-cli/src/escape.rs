@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// Whether a terminal must not see it as it is: it controls the terminal, or it is invisible and changes how the text
 /// around it is shown.
-fn is_unsafe(character: char) -> bool {
+pub(crate) fn is_unsafe(character: char) -> bool {
     // Most are none of them.
     !matches!(character, ' '..='~')
         && (character.is_control()

@@ -35,7 +35,7 @@ impl Interrupt {
             if heard.can_end_walk.swap(false, Ordering::AcqRel) {
                 heard.cancel.cancel();
             } else {
-                messages.erase();
+                messages.erase_without_waiting();
                 let unfinished = heard.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(path) = &*unfinished {
                     let _ = std::fs::remove_file(path);

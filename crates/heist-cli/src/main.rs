@@ -12,6 +12,7 @@
 //! | `messages` | stderr: messages, and the progress line |
 //! | `interrupt` | Ctrl-C |
 //! | `escape` | names of files, made fit to be shown |
+//! | `shell` | arguments, quoted for a shell |
 //! | `masked_path` | paths without the secrets in them |
 //! | `json` | JSON, written piece by piece |
 //! | `units` | sizes, read and shown |
@@ -32,6 +33,7 @@ mod masked_path;
 mod messages;
 mod rules;
 mod scan;
+mod shell;
 mod terminal;
 mod trace_file;
 mod units;

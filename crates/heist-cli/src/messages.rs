@@ -1,7 +1,8 @@
 //! [`Messages`]: what goes to stderr, and [`ProgressLine`], which shares it.
 //!
-//! Invariants: a message and the progress line never mix; the line is erased before a message is written and at the
-//! end. Nothing here fails or panics: a stderr that cannot be written to is nobody's to hear of.
+//! Invariants: neither a message nor a finding that goes to the same terminal mixes with the progress line; the line is
+//! erased before either is written, and at the end. Nothing here fails or panics: if stderr cannot be written to, there
+//! is no way left to report it.
 
 use crate::escape;
 use crate::terminal;
@@ -47,6 +48,26 @@ impl Messages {
     /// Erases the progress line, if it is shown.
     pub(crate) fn erase(&self) {
         self.write("", false);
+    }
+
+    /// Erases the progress line, unless another thread is writing to the terminal: that thread may be stuck there, and
+    /// this one is about to end the process.
+    pub(crate) fn erase_without_waiting(&self) {
+        if let Ok(mut shown) = self.line_is_shown.try_lock()
+            && std::mem::take(&mut *shown)
+        {
+            let _ = io::stderr().write_all(ERASE.as_bytes());
+        }
+    }
+
+    /// Runs `write`, which prints whole lines on the terminal that the progress line is on. The line is erased first,
+    /// and not drawn while `write` runs; the next redraw brings it back.
+    pub(crate) fn without_progress_line<R>(&self, write: impl FnOnce() -> R) -> R {
+        let mut shown = self.line_is_shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut *shown) {
+            let _ = io::stderr().write_all(ERASE.as_bytes());
+        }
+        write()
     }
 
     fn write(&self, text: &str, is_line: bool) {

@@ -1,14 +1,13 @@
 //! What `heist du` does besides its formats: exit codes, messages, pipes, signals, colours, and what it leaves out.
 #![cfg(target_os = "linux")]
 
+mod needs;
 mod support;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use support::{directory, endless_tree, file, heist_du, name, odd_tree, output, text};
@@ -72,22 +71,6 @@ fn wrong_usage_is_refused_and_nothing_is_walked() {
     check_refused(&["--format", "du", "--by-extension"], "--by-extension");
 }
 
-/// `heist du` as somebody who may not read everything; `None` if that cannot be had.
-fn as_somebody_else(arguments: &[&str], directory: &Path) -> Option<Output> {
-    let mut command = heist_du(arguments);
-    command.current_dir(directory);
-    if rustix::process::geteuid().is_root() {
-        command.uid(65534);
-    }
-    match command.output() {
-        Ok(output) => Some(output),
-        Err(error) => {
-            eprintln!("skipped: the tool cannot be run as another user: {error}");
-            None
-        }
-    }
-}
-
 #[test]
 fn what_cannot_be_read_is_named_and_the_rest_is_measured() {
     let temp = tree_of(&[("open", 5_000), ("closed", 5_000)]);
@@ -98,29 +81,27 @@ fn what_cannot_be_read_is_named_and_the_rest_is_measured() {
     for closed in [temp.path().join("closed"), odd.clone()] {
         fs::set_permissions(closed, nobody.clone()).expect("mine");
     }
-    let run = |arguments: &[&str]| as_somebody_else(arguments, temp.path());
-    if let (Some(du), Some(quiet), Some(shown), Some(json)) = (
-        run(&["--format", "du", "."]),
-        run(&["--format", "du", "-q", "."]),
-        run(&["."]),
-        run(&["--format", "json", "."]),
-    ) {
-        let messages = errors(&du);
-        assert_eq!(du.status.code(), Some(1), "{messages}");
-        assert!(messages.contains("heist: cannot open directory './closed': Permission denied\n"));
-        assert!(messages.contains("'./odd\\n\\x1b\\xff': Permission denied\n"), "{messages}");
-        assert_eq!(messages.lines().count(), 2, "{messages}");
-        assert!(String::from_utf8_lossy(&du.stdout).contains("\t./open\n"));
-        assert_eq!(quiet.status.code(), Some(1));
-        assert_eq!(errors(&quiet), "");
-        assert_eq!(quiet.stdout, du.stdout);
-        assert_eq!(shown.status.code(), Some(1));
-        assert!(errors(&shown).contains("not everything could be read"));
-        assert!(String::from_utf8_lossy(&shown.stdout).contains("closed/ (incomplete)"));
-        let json: Value = serde_json::from_slice(&json.stdout).expect("valid JSON");
-        assert_eq!(json["errors"], 2);
-        assert_eq!(json["roots"][0]["children"][0]["incomplete"], true);
-    }
+    let run = |arguments: &[&str]| {
+        let mut command = heist_du(arguments);
+        needs::output_of_another_user(command.current_dir(temp.path()))
+    };
+    let (du, quiet) = (run(&["--format", "du", "."]), run(&["--format", "du", "-q", "."]));
+    let (shown, json) = (run(&["."]), run(&["--format", "json", "."]));
+    let messages = errors(&du);
+    assert_eq!(du.status.code(), Some(1), "{messages}");
+    assert!(messages.contains("heist: cannot open directory './closed': Permission denied\n"));
+    assert!(messages.contains("'./odd\\n\\x1b\\xff': Permission denied\n"), "{messages}");
+    assert_eq!(messages.lines().count(), 2, "{messages}");
+    assert!(String::from_utf8_lossy(&du.stdout).contains("\t./open\n"));
+    assert_eq!(quiet.status.code(), Some(1));
+    assert_eq!(errors(&quiet), "");
+    assert_eq!(quiet.stdout, du.stdout);
+    assert_eq!(shown.status.code(), Some(1));
+    assert!(errors(&shown).contains("not everything could be read"));
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("closed/ (incomplete)"));
+    let json: Value = serde_json::from_slice(&json.stdout).expect("valid JSON");
+    assert_eq!(json["errors"], 2);
+    assert_eq!(json["roots"][0]["children"][0]["incomplete"], true);
     for closed in [temp.path().join("closed"), odd] {
         fs::set_permissions(closed, everyone.clone()).expect("mine");
     }
@@ -207,6 +188,30 @@ fn listens_for_interrupts(child: &Child) -> bool {
     caught & 1 << (Signal::INT.as_raw() - 1) != 0
 }
 
+/// A level of the endless tree that a walk comes to only through all those above.
+const DEEP: u64 = 30;
+
+/// Whether a process that walks the endless tree has one of its deep directories open.
+fn is_deep_in(tree: &tempfile::TempDir, child: &Child) -> bool {
+    let Ok(open) = fs::read_dir(format!("/proc/{}/fd", child.id())) else { return false };
+    let root = tree.path().canonicalize().expect("it is there");
+    // What is closed meanwhile has no link any more.
+    let paths = open.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    let level = |path: std::path::PathBuf| path.strip_prefix(&root).ok()?.to_str()?.parse().ok();
+    paths.filter_map(level).any(|level: u64| level > DEEP)
+}
+
+/// How long a process has computed; `None` if it has ended.
+fn time_computed(child: &Child) -> Option<Duration> {
+    let stat =
+        fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("not waited for yet");
+    // Its name comes before these fields, in parentheses.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks: u64 = fields[11].parse::<u64>().ok()? + fields[12].parse::<u64>().ok()?;
+    // Linux shows 100 ticks to the second on every machine.
+    (fields[0] != "Z").then_some(Duration::from_millis(10 * ticks))
+}
+
 #[test]
 fn an_interrupt_prints_what_is_known() {
     let temp = endless_tree();
@@ -215,8 +220,7 @@ fn an_interrupt_prints_what_is_known() {
             interruptible(&heist_du(["-L", "-l", "-d", "1", "--format", format, "0"]));
         command.current_dir(temp.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("it starts");
-        wait_until(|| listens_for_interrupts(&child));
-        std::thread::sleep(Duration::from_millis(300));
+        wait_until(|| listens_for_interrupts(&child) && is_deep_in(&temp, &child));
         let pid = Pid::from_child(&child);
         kill_process(pid, Signal::INT).expect("it is there");
         let output = child.wait_with_output().expect("it ends");
@@ -231,7 +235,7 @@ fn an_interrupt_prints_what_is_known() {
             "json" => {
                 let json: Value = serde_json::from_str(&printed).expect("valid JSON");
                 assert_eq!(json["complete"], false);
-                assert!(json["total"]["inodes"].as_u64() > Some(100), "{printed}");
+                assert!(json["total"]["inodes"].as_u64() > Some(DEEP), "{printed}");
             }
             _ => assert!(printed.lines().any(|line| line.ends_with('0') || line.ends_with("0/"))),
         }
@@ -249,8 +253,8 @@ fn an_interrupt_while_output_is_written_ends_it_at_once() {
     command.arg(temp.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let unread = child.stdout.as_ref().expect("a pipe");
-    wait_until(|| rustix::io::ioctl_fionread(unread).expect("a pipe") > 0);
-    std::thread::sleep(Duration::from_millis(100));
+    let capacity = rustix::pipe::fcntl_getpipe_size(unread).expect("a pipe") as u64;
+    wait_until(|| rustix::io::ioctl_fionread(unread).expect("a pipe") > capacity / 2);
     let ended = child.try_wait().expect("it is mine");
     assert!(ended.is_none(), "it waits for its reader");
     kill_process(Pid::from_child(&child), Signal::INT).expect("it is there");
@@ -267,10 +271,10 @@ fn an_ignored_interrupt_stays_ignored() {
     command.args(["-c", script, env!("CARGO_BIN_EXE_heist")]).current_dir(temp.path());
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("it starts");
-    std::thread::sleep(Duration::from_millis(300));
+    wait_until(|| is_deep_in(&temp, &child));
     kill_process(Pid::from_child(&child), Signal::INT).expect("it is there");
-    std::thread::sleep(Duration::from_millis(300));
-    assert!(child.try_wait().expect("it is mine").is_none(), "it goes on");
+    let before = time_computed(&child).expect("it goes on");
+    wait_until(|| time_computed(&child).expect("it goes on") > before + Duration::from_secs(1));
     child.kill().expect("it is there");
     child.wait().expect("it ends");
 }

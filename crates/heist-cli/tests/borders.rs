@@ -1,12 +1,16 @@
 //! Where a walk must not, or cannot, go on: other file systems, and directories that may not be read. As GNU du has it.
 #![cfg(target_os = "linux")]
 
+#[path = "../../heist-walk/tests/support/mounts.rs"]
+mod mounts;
+mod needs;
 mod support;
 
+use mounts::{in_own_mounts, mount_tmpfs};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use support::{gnu_du, heist_du, output};
 use tempfile::tempdir;
 
@@ -19,23 +23,6 @@ fn lines(printed: &Output) -> Vec<String> {
 
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-}
-
-/// The command as somebody who may not read everything: root may.
-fn as_nobody(program: &Path, arguments: &[&str], root: &Path) -> Command {
-    let is_root = fs::metadata("/proc/self").is_ok_and(|me| {
-        use std::os::unix::fs::MetadataExt;
-        me.uid() == 0
-    });
-    let mut command;
-    if is_root {
-        command = Command::new("setpriv");
-        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(program);
-    } else {
-        command = Command::new(program);
-    }
-    command.args(arguments).arg(root).env("LC_ALL", "C").stdin(Stdio::null());
-    command
 }
 
 #[test]
@@ -51,13 +38,10 @@ fn what_may_not_be_read_is_named_and_counted_as_far_as_it_can_be() {
     // Its names may not be listed; its entries may not be asked for.
     set_mode(&root.join("unlisted"), 0o311);
     set_mode(&root.join("unsearchable"), 0o644);
-    // Where the tool was built may not be everybody's to read.
-    let heist = dir.path().join("heist");
-    fs::copy(env!("CARGO_BIN_EXE_heist"), &heist).unwrap();
     for options in [&["-s"][..], &["-sb"], &["-a"], &["-ab"], &[]] {
-        let theirs = output(as_nobody(Path::new("/usr/bin/du"), options, &root));
-        let ours_options = [&["du", "--format", "du"], options].concat();
-        let ours = output(as_nobody(&heist, &ours_options, &root));
+        let theirs = needs::output_of_another_user(gnu_du(options).arg(&root));
+        let mut ours = heist_du(["--format", "du"].iter().chain(options));
+        let ours = needs::output_of_another_user(ours.arg(&root));
         assert_eq!(lines(&ours), lines(&theirs), "{options:?}");
         assert_eq!((ours.status.code(), theirs.status.code()), (Some(1), Some(1)), "{options:?}");
         let named = |printed: &Output| {
@@ -76,21 +60,17 @@ fn what_may_not_be_read_is_named_and_counted_as_far_as_it_can_be() {
 
 #[test]
 fn other_file_systems_are_left_out_when_told_so() {
+    in_own_mounts("other_file_systems_are_left_out_when_told_so", compare_with_a_mount);
+}
+
+fn compare_with_a_mount() {
     let dir = tempdir().unwrap();
     let (before, mount) = (dir.path().join("before"), dir.path().join("mount"));
     for path in [&before, &mount] {
         fs::create_dir(path).unwrap();
     }
     fs::write(before.join("file"), vec![1; 10_000]).unwrap();
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "none"])
-        .arg(&mount)
-        .stderr(Stdio::null())
-        .status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: mounting is not allowed here");
-        return;
-    }
+    mount_tmpfs(&mount, "size=1m");
     fs::create_dir(mount.join("inner")).unwrap();
     fs::write(mount.join("inner/file"), vec![1; 50_000]).unwrap();
     let compare = |options: &[&str], root: &Path| {
@@ -100,14 +80,11 @@ fn other_file_systems_are_left_out_when_told_so() {
         ours.arg(root);
         (lines(&output(ours)), lines(&output(theirs)))
     };
-    let mut compared = Vec::new();
     for options in [&["-x"][..], &["-sx"], &["-ax"], &["-sbx"], &["-a"], &["-s"]] {
-        compared.push(compare(options, dir.path()));
         // A root that is a mount point is on its own file system.
-        compared.push(compare(options, &mount));
-    }
-    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
-    for (ours, theirs) in compared {
-        assert_eq!(ours, theirs);
+        for root in [dir.path(), &mount] {
+            let (ours, theirs) = compare(options, root);
+            assert_eq!(ours, theirs, "{options:?} {}", root.display());
+        }
     }
 }

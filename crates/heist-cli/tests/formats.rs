@@ -1,6 +1,7 @@
 //! `json`, `ncdu` and `csv`: whole, valid, the same for any number of threads, and names come back byte for byte.
 #![cfg(target_os = "linux")]
 
+mod needs;
 mod support;
 
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, unlinkat};
@@ -13,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use support::{
-    directory, file, gnu_du, has, heist_du, name, odd_tree, output, sorted_lines, stdout, text,
+    directory, file, gnu_du, heist_du, name, odd_tree, output, sorted_lines, stdout, text,
 };
 
 fn in_directory(mut command: Command, directory: &Path) -> Command {
@@ -231,9 +232,7 @@ fn ncdu_entries(bytes: &[u8]) -> BTreeMap<String, Value> {
 
 #[test]
 fn the_export_for_ncdu_is_that_of_ncdu() {
-    if !has("ncdu") {
-        return;
-    }
+    needs::program("ncdu");
     let temp = odd_tree(true);
     let root = temp.path().join("tree").canonicalize().expect("it is there");
     let mut theirs = Command::new("ncdu");

@@ -38,7 +38,7 @@ fn rules_are_listed_and_shown() {
     let output = rules(&["show", "nope"]);
     assert_eq!(code(&output), 2);
     assert!(
-        errors(&output).ends_with("; `heist rules list` has them all\n"),
+        errors(&output).ends_with(" (`heist rules list` has them all)\n"),
         "{}",
         errors(&output)
     );
@@ -154,4 +154,37 @@ fn a_later_file_takes_nothing_back_that_it_does_not_speak_of() {
         assert!(line("one").is_some() && line("two").is_some(), "{files:?}");
         assert!(line("jwt").or(line("github-personal-token")).is_none(), "{files:?}: {listed}");
     }
+}
+
+#[test]
+fn rules_are_chosen_and_left_out_at_once() {
+    let scene = Scene::new();
+    // A rule that was not chosen can be left out all the same: its name is right.
+    for (only, except) in [("aws-*", "jwt"), ("jwt,aws-*", "jwt")] {
+        let mut command = plain();
+        command.args(["scan", "--only", only, "--except", except]).current_dir(scene.tree());
+        let output = run(command);
+        assert_eq!(code(&output), 0, "{only} {except}: {}", errors(&output));
+    }
+    for (only, except, wrong) in [("aws-*", "jwtt", "--except"), ("awss-*", "jwt", "--only")] {
+        let mut command = plain();
+        command.args(["scan", "--only", only, "--except", except]).current_dir(scene.tree());
+        let output = run(command);
+        assert_eq!(code(&output), 2);
+        assert!(errors(&output).starts_with(&format!("heist: {wrong}: ")), "{}", errors(&output));
+    }
+    let mut command = plain();
+    command.args(["scan", "--only", "jwt", "--except", "jwt"]).current_dir(scene.tree());
+    let output = run(command);
+    assert_eq!(code(&output), 2);
+    assert!(errors(&output).contains("no rule left"), "{}", errors(&output));
+}
+
+#[test]
+fn the_beginning_of_a_name_leads_to_the_rules() {
+    let output = rules(&["show", "aws"]);
+    assert_eq!(code(&output), 2);
+    let message = errors(&output);
+    assert!(message.contains("no rule is called \"aws\"; is it \"aws-*\"?"), "{message}");
+    assert_eq!(code(&rules(&["show", "aws-*"])), 0);
 }

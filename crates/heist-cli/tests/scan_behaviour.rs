@@ -1,13 +1,13 @@
 //! How `heist scan` behaves: exit codes, what is scanned and what is not, input that changes, output that fails.
 #![cfg(target_os = "linux")]
 
+mod needs;
 mod scan_support;
 
-use scan_support::{Scene, code, errors, has, json, lines, plain, run, text, token};
+use scan_support::{Scene, code, errors, json, lines, plain, run, text, token};
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -284,17 +284,6 @@ fn rules_see_the_same_path_whatever_is_named() {
     }
 }
 
-/// As somebody who may not read everything; `None` if that cannot be had.
-fn as_somebody_else(mut command: Command) -> Option<std::process::Output> {
-    if rustix::process::geteuid().is_root() {
-        command.uid(65534);
-    }
-    command
-        .output()
-        .map_err(|error| eprintln!("skipped: the tool cannot be run as another user: {error}"))
-        .ok()
-}
-
 #[test]
 fn what_cannot_be_read_is_named_and_the_rest_is_scanned() {
     let scene = Scene::new();
@@ -307,37 +296,31 @@ fn what_cannot_be_read_is_named_and_the_rest_is_scanned() {
     for closed in [&file, &directory] {
         fs::set_permissions(closed, Permissions::from_mode(0o000)).expect("mine");
     }
-    let run = |arguments: &[&str]| as_somebody_else(scene.heist("scan", arguments));
-    if let (Some(found), Some(none), Some(report)) =
-        (run(&[]), run(&["--exclude", "open"]), run(&["-f", "json"]))
-    {
-        assert_eq!(code(&found), 1, "{}", errors(&found));
-        assert!(
-            text(&found).contains("open:1:1") && text(&found).contains("Not complete: 2 paths")
-        );
-        assert!(
-            errors(&found).contains("heist: cannot scan './closed': Permission denied\n"),
-            "{}",
-            errors(&found)
-        );
-        assert!(
-            errors(&found).contains("heist: cannot scan './shut': Permission denied\n"),
-            "{}",
-            errors(&found)
-        );
-        assert_eq!(code(&none), 2);
-        let report = json(&report);
-        assert_eq!(report["complete"], false);
-        assert_eq!(report["incomplete"].as_array().expect("a list").len(), 2);
-    }
+    let run = |arguments: &[&str]| needs::output_of_another_user(&scene.heist("scan", arguments));
+    let (found, none) = (run(&[]), run(&["--exclude", "open"]));
+    let report = run(&["-f", "json"]);
+    assert_eq!(code(&found), 1, "{}", errors(&found));
+    assert!(text(&found).contains("open:1:1") && text(&found).contains("Not complete: 2 paths"));
+    assert!(
+        errors(&found).contains("heist: cannot scan './closed': Permission denied\n"),
+        "{}",
+        errors(&found)
+    );
+    assert!(
+        errors(&found).contains("heist: cannot scan './shut': Permission denied\n"),
+        "{}",
+        errors(&found)
+    );
+    assert_eq!(code(&none), 2);
+    let report = json(&report);
+    assert_eq!(report["complete"], false);
+    assert_eq!(report["incomplete"].as_array().expect("a list").len(), 2);
     fs::set_permissions(directory, Permissions::from_mode(0o755)).expect("mine");
 }
 
 #[test]
 fn a_fifo_in_the_tree_is_not_waited_for() {
-    if !has("mkfifo") {
-        return;
-    }
+    needs::program("mkfifo");
     let scene = Scene::new();
     scene.file("a", token("tok_", 1));
     let made = Command::new("mkfifo").arg(scene.tree().join("fifo")).status().expect("it starts");
@@ -445,9 +428,7 @@ fn trace_and_stats_are_there_when_asked_for() {
 
 #[test]
 fn the_network_is_never_used() {
-    if !has("strace") {
-        return;
-    }
+    needs::program("strace");
     let scene = Scene::new();
     scene.file("a", token("tok_", 1));
     let log = scene.path("log");
@@ -455,10 +436,8 @@ fn the_network_is_never_used() {
     command.args(["-f", "-e", "trace=%network", "-o"]).arg(&log).arg(env!("CARGO_BIN_EXE_heist"));
     command.args(["scan", "--confidence", "low"]).arg(scene.tree()).stdin(Stdio::null());
     let output = run(command);
-    if !matches!(output.status.code(), Some(0 | 1)) {
-        eprintln!("skipped: strace cannot watch a process here: {}", errors(&output));
-        return;
-    }
+    let why = "strace has to be allowed to watch a process (ptrace)";
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{why}: {}", errors(&output));
     let calls = fs::read_to_string(&log).expect("strace writes it");
     // (The handler of Ctrl-C has a pipe, and no socket.)
     let network: Vec<&str> =

@@ -104,7 +104,7 @@ fn a_baseline_that_cannot_be_used_is_an_error() {
     scene.file("no", "version = 7");
     let output = scene.scan(["--baseline", "no"]);
     assert_eq!(code(&output), 2);
-    assert!(errors(&output).contains("'no' is no baseline: "), "{}", errors(&output));
+    assert!(errors(&output).contains("'no' is not a heist baseline: "), "{}", errors(&output));
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! `heist scan --output`: the file is whole or as it was, however the scan ends.
 #![cfg(target_os = "linux")]
 
+#[path = "../../heist-walk/tests/support/mounts.rs"]
+mod mounts;
 mod scan_support;
 
+use mounts::{in_own_mounts, mount_tmpfs};
 use rustix::process::{Pid, Signal, kill_process};
 use scan_support::{Scene, code, errors, run, token};
 use std::fs;
@@ -198,37 +201,23 @@ fn killed_while_it_streams_every_line_is_whole() {
 
 #[test]
 fn a_disk_that_fills_up_leaves_what_was_there() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can make a file system that is full");
-        return;
-    }
+    in_own_mounts("a_disk_that_fills_up_leaves_what_was_there", fill_a_disk);
+}
+
+fn fill_a_disk() {
     let scene = scene();
     let disk = scene.path("disk");
     fs::create_dir(&disk).expect("a directory");
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=16k", "none"])
-        .arg(&disk)
-        .stderr(Stdio::null())
-        .status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: no file system can be mounted here");
-        return;
-    }
+    mount_tmpfs(&disk, "size=16k");
     let report = disk.join("report");
     fs::write(&report, "old").expect("there is room");
-    let outcomes: Vec<_> = ["jsonl", "json", "sarif", "text"]
-        .map(|format| {
-            let output = scene.scan(["-f", format, "-o", report.to_str().expect("UTF-8")]);
-            (code(&output), errors(&output), fs::read(&report).ok(), leftovers(&disk))
-        })
-        .into();
-    let unmounted = std::process::Command::new("umount").arg(&disk).status().expect("it starts");
-    assert!(unmounted.success());
-    for (code, errors, content, leftovers) in outcomes {
-        assert_eq!(code, 1, "there are findings");
+    for format in ["jsonl", "json", "sarif", "text"] {
+        let output = scene.scan(["-f", format, "-o", report.to_str().expect("UTF-8")]);
+        assert_eq!(code(&output), 1, "there are findings");
         let why = "No space left on device; make room, or give another FILE";
         let shown = report.display();
-        assert_eq!(errors, format!("heist: cannot write the output '{shown}': {why}\n"));
-        assert_eq!((content.as_deref(), leftovers), (Some(&b"old"[..]), 0));
+        assert_eq!(errors(&output), format!("heist: cannot write the output '{shown}': {why}\n"));
+        assert_eq!(fs::read(&report).expect("it is there"), b"old");
+        assert_eq!(leftovers(&disk), 0);
     }
 }

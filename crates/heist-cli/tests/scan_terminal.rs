@@ -1,22 +1,27 @@
-//! `heist scan` on a real terminal: the progress line, Ctrl-C, widths. Skipped where there is no tmux.
+//! `heist scan` on a real terminal: the progress line, Ctrl-C, widths.
 #![cfg(target_os = "linux")]
 
+mod needs;
 mod scan_support;
 mod screen;
 mod support;
 
-use scan_support::{Scene, token};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use scan_support::{Scene, plain, token};
 use screen::Terminal;
-use std::fs;
-use support::{endless_tree, has};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use support::endless_tree;
 
 const HEIST: &str = env!("CARGO_BIN_EXE_heist");
 
 #[test]
 fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
-    if !has("tmux") {
-        return;
-    }
+    needs::program("tmux");
     let temp = endless_tree();
     let scene = Scene::new();
     let rules = scene.path("rules.toml");
@@ -43,9 +48,7 @@ fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
 
 #[test]
 fn excerpts_fit_the_terminal() {
-    if !has("tmux") {
-        return;
-    }
+    needs::program("tmux");
     let scene = Scene::new();
     scene.file("a", format!("{} {}", "word ".repeat(12), token("tok_", 1)));
     let terminal = Terminal::open("excerpt", 50, &scene.tree());
@@ -54,4 +57,66 @@ fn excerpts_fit_the_terminal() {
     let screen = terminal.wait_for("end 1");
     let excerpt = screen.lines().find(|line| line.contains("word")).expect("it is shown");
     assert!(excerpt.ends_with('…') && excerpt.chars().count() <= 50, "{screen}");
+}
+
+/// The lines that a terminal shows of `bytes`, with what was erased left out; and how often a progress line was erased.
+fn shown(bytes: &[u8]) -> (Vec<String>, usize) {
+    const ERASE: &str = "\r\x1b[2K";
+    let text = String::from_utf8_lossy(bytes);
+    let mut progress_lines = 0;
+    let lines = text.split("\r\n").map(|line| {
+        let mut parts = line.rsplit(ERASE);
+        let last = parts.next().unwrap_or_default().to_owned();
+        progress_lines += parts.filter(|erased| erased.contains(" files  ")).count();
+        last
+    });
+    (lines.collect(), progress_lines)
+}
+
+#[test]
+fn findings_do_not_mix_with_the_progress_line() {
+    const PROGRESS_LINES: usize = 5;
+    let temp = endless_tree();
+    let scene = Scene::new();
+    // It is reached by more paths than any scan comes to the end of, so findings go on coming.
+    fs::write(temp.path().join("38/file"), token("tok_", 1)).expect("a file");
+    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&controller).expect("a terminal");
+    unlockpt(&controller).expect("a terminal");
+    let name = ptsname(&controller, Vec::new()).expect("it has a name");
+    let terminal = File::options()
+        .read(true)
+        .write(true)
+        .open(OsStr::from_bytes(name.as_bytes()))
+        .expect("a terminal");
+    let mut command = plain();
+    command.args(["scan", "--no-config", "--follow", "--format", "jsonl", "--timeout", "60s"]);
+    command.arg("--rules").arg(scene.path("rules.toml")).arg("0");
+    command.current_dir(temp.path()).env("TERM", "xterm");
+    command.stdout(terminal.try_clone().expect("a terminal")).stderr(terminal);
+    let mut heist = command.spawn().expect("it starts");
+    // Otherwise the terminal would stay open in here.
+    drop(command);
+    let mut controller = File::from(controller);
+    let (mut bytes, mut part) = (Vec::new(), [0; 64 * 1024]);
+    let mut drawn = 0;
+    // Reading fails when the last of those who write to the terminal has ended.
+    while let Ok(count @ 1..) = controller.read(&mut part) {
+        bytes.extend_from_slice(&part[..count]);
+        let was_enough = drawn >= PROGRESS_LINES;
+        // (One that is read in two parts is not counted: then there is one more.)
+        drawn += part[..count].windows(9).filter(|text| text == b" findings").count();
+        if drawn >= PROGRESS_LINES && !was_enough {
+            kill_process(Pid::from_child(&heist), Signal::INT).expect("a signal");
+        }
+    }
+    assert_eq!(heist.wait().expect("it ends").code(), Some(130));
+    let (mut lines, progress_lines) = shown(&bytes);
+    assert_eq!(lines.pop().as_deref(), Some(""), "the progress line is erased at the end");
+    for line in &lines {
+        let is_whole = line.starts_with("heist: ") || serde_json::from_str::<Value>(line).is_ok();
+        assert!(is_whole, "{line:?}");
+    }
+    assert!(progress_lines >= PROGRESS_LINES, "{progress_lines}");
+    assert!(lines.len() > progress_lines, "{} findings", lines.len());
 }

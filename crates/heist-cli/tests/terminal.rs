@@ -1,7 +1,7 @@
-//! `heist du` on a real terminal, by way of tmux: the progress line, Ctrl-C, widths, and ncdu's own screen. Skipped
-//! where there is no tmux or ncdu.
+//! `heist du` on a real terminal, by way of tmux: the progress line, Ctrl-C, widths, and ncdu's own screen.
 #![cfg(target_os = "linux")]
 
+mod needs;
 mod screen;
 mod support;
 
@@ -9,15 +9,13 @@ use screen::Terminal;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
-use support::{endless_tree, has, heist_du, name, odd_tree, stdout};
+use support::{endless_tree, heist_du, name, odd_tree, stdout};
 
 const HEIST: &str = env!("CARGO_BIN_EXE_heist");
 
 #[test]
 fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
-    if !has("tmux") {
-        return;
-    }
+    needs::program("tmux");
     let temp = endless_tree();
     let terminal = Terminal::open("progress", 100, temp.path());
     terminal.type_line(&format!("clear; {HEIST} du -L -l -d 1 0; echo code $?"));
@@ -34,9 +32,7 @@ fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
 
 #[test]
 fn there_is_no_progress_line_if_nobody_wants_it() {
-    if !has("tmux") {
-        return;
-    }
+    needs::program("tmux");
     let temp = endless_tree();
     let terminal = Terminal::open("quiet", 100, temp.path());
     for option in ["--no-progress", "--quiet"] {
@@ -55,9 +51,7 @@ fn there_is_no_progress_line_if_nobody_wants_it() {
 
 #[test]
 fn messages_do_not_mix_with_the_progress_line() {
-    if !has("tmux") {
-        return;
-    }
+    needs::program("tmux");
     let temp = endless_tree();
     // Two in each of many directories, so that they go on coming.
     for level in 30..40 {
@@ -65,8 +59,11 @@ fn messages_do_not_mix_with_the_progress_line() {
             .expect("a link");
     }
     let terminal = Terminal::open("messages", 120, temp.path());
-    // The terminal itself would write `^C` where the cursor is.
-    terminal.type_line(&format!("stty -echoctl; clear; {HEIST} du -L -l -s -j 2 0; echo code $?"));
+    // Left to itself, the terminal writes `^C` where the cursor is, and throws away the output that it has not shown yet:
+    // a message would end in its middle, and the next one begin there.
+    terminal.type_line(&format!(
+        "stty -echoctl noflsh; clear; {HEIST} du -L -l -s -j 2 0; echo code $?"
+    ));
     terminal.wait_for("cannot follow symbolic link");
     terminal.press(&["C-c"]);
     let screen = terminal.wait_for("code 130");
@@ -78,9 +75,7 @@ fn messages_do_not_mix_with_the_progress_line() {
 
 #[test]
 fn lines_fit_the_terminal_and_names_are_escaped() {
-    if !has("tmux") {
-        return;
-    }
+    needs::program("tmux");
     let temp = odd_tree(false);
     for columns in [50, 100] {
         let terminal = Terminal::open(&format!("width{columns}"), columns, temp.path());
@@ -108,9 +103,8 @@ fn lines_fit_the_terminal_and_names_are_escaped() {
 
 #[test]
 fn ncdu_shows_the_same_of_our_export_as_of_its_own() {
-    if !has("tmux") || !has("ncdu") {
-        return;
-    }
+    needs::program("tmux");
+    needs::program("ncdu");
     let temp = odd_tree(true);
     let root = temp.path().join("tree").canonicalize().expect("it is there");
     let mut command = heist_du(["--format", "ncdu"]);

@@ -75,13 +75,13 @@ impl Collector {
         show_secrets: bool,
         looks_for_less: bool,
         strips_dot: bool,
-        stream: Option<Output>,
+        stream: Option<Stream>,
         cancel: CancelToken,
     ) -> Self {
         let streams = stream.is_some();
         let target = match stream {
             None => Target::Kept(Kept::default()),
-            Some(output) => Target::Streamed(Stream::new(output)),
+            Some(stream) => Target::Streamed(stream),
         };
         let state = State { target, unreported: Unreported::default(), reported: 0 };
         let state = Mutex::new(state);

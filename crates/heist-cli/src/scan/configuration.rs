@@ -9,6 +9,7 @@ use super::arguments::{Format, parse_confidence, parse_duration};
 use crate::color::ColorChoice;
 use crate::escape;
 use crate::messages::reason;
+use crate::shell;
 use crate::units::parse_size;
 use clap::ValueEnum as _;
 use heist_scan::{Confidence, read_regular};
@@ -74,7 +75,8 @@ impl Configuration {
             for directory in start.ancestors() {
                 let file = directory.join(FILE_NAME);
                 if file.is_file() {
-                    return Ok(Self { notes, ..Self::load(&file)? });
+                    // (Without `--no-config` the same file would be found again.)
+                    return Ok(Self { notes, ..Self::read(&file, "--no-config --rules")? });
                 }
                 // Whoever has put it there takes it for one.
                 let is_there = file.symlink_metadata().is_ok();
@@ -94,6 +96,11 @@ impl Configuration {
     /// # Errors
     /// It cannot be read or is not valid; the text says why.
     pub(crate) fn load(path: &Path) -> Result<Self, String> {
+        Self::read(path, "--rules")
+    }
+
+    /// Reads a file. `options_for_rules`: the options that use it as what it is, if it is a file of rules.
+    fn read(path: &Path, options_for_rules: &str) -> Result<Self, String> {
         let shown = escape::for_terminal(path.as_os_str());
         let bytes = read_regular(path, BYTES_MAX).map_err(|error| {
             format!("cannot read the configuration '{shown}': {}", reason(&error))
@@ -101,20 +108,23 @@ impl Configuration {
         let text = String::from_utf8(bytes)
             .map_err(|_| format!("the configuration '{shown}' is not UTF-8"))?;
         let directory = path.parent().unwrap_or(Path::new(""));
-        let mut configuration = Self::parse(&text, directory)
-            .map_err(|why| format!("the configuration '{shown}' is not valid: {why}"))?;
+        let is_not_valid = |why: String| format!("the configuration '{shown}' is not valid: {why}");
+        let table = parse_toml(&text).map_err(is_not_valid)?;
+        if let Some(sign) = sign_of_rules(&table) {
+            return Err(format!(
+                "'{shown}' is a file of rules, not a configuration: it has `{sign}`\n\
+                 \x20 help: to use its rules: heist scan {options_for_rules} {}",
+                shell::quoted(path.as_os_str())
+            ));
+        }
+        let mut configuration = Self::of_table(&table, directory).map_err(is_not_valid)?;
         configuration.path = Some(path.to_owned());
         Ok(configuration)
     }
 
-    fn parse(text: &str, directory: &Path) -> Result<Self, String> {
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
-            let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            format!("{place}{}", visible_line(error.message()))
-        })?;
+    fn of_table(table: &toml::Table, directory: &Path) -> Result<Self, String> {
         let mut configuration = Self::default();
-        for (key, value) in &table {
+        for (key, value) in table {
             configuration
                 .set(key, value, directory)
                 .map_err(|why| format!("`{}`: {why}", visible_line(key)))?;
@@ -215,6 +225,34 @@ impl Configuration {
     }
 }
 
+fn parse_toml(text: &str) -> Result<toml::Table, String> {
+    text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
+        let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        format!("{place}{}", visible_line(error.message()))
+    })
+}
+
+/// What shows that a file has rules in it, for heist or gitleaks: a table that no configuration has.
+fn sign_of_rules(table: &toml::Table) -> Option<&'static str> {
+    let is_table = |key: &str| table.get(key).is_some_and(Value::is_table);
+    let has_tables = |key: &str| {
+        let values = table.get(key).and_then(Value::as_array);
+        values.and_then(|values| values.first()).is_some_and(Value::is_table)
+    };
+    if has_tables("rules") {
+        Some("[[rules]]")
+    } else if is_table("extend") {
+        Some("[extend]")
+    } else if is_table("allowlist") {
+        Some("[allowlist]")
+    } else if has_tables("allowlists") {
+        Some("[[allowlists]]")
+    } else {
+        None
+    }
+}
+
 fn text(value: &Value) -> Result<&str, String> {
     value.as_str().ok_or_else(|| format!("a text is wanted, not {}", a_value(value)))
 }
@@ -245,7 +283,7 @@ fn visible_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMAND_LINE_ONLY, Configuration};
+    use super::{COMMAND_LINE_ONLY, Configuration, parse_toml, sign_of_rules};
     use crate::arguments::Arguments;
     use crate::scan::arguments::Format;
     use clap::CommandFactory as _;
@@ -254,7 +292,7 @@ mod tests {
     use std::time::Duration;
 
     fn parse(text: &str) -> Result<Configuration, String> {
-        Configuration::parse(text, Path::new("/conf"))
+        Configuration::of_table(&parse_toml(text)?, Path::new("/conf"))
     }
 
     #[test]
@@ -312,6 +350,18 @@ mod tests {
         ] {
             let error = parse(text).expect_err("not valid");
             assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn rules_are_told_from_a_configuration() {
+        let sign = |text: &str| sign_of_rules(&parse_toml(text).expect("TOML"));
+        assert_eq!(sign("title = 'x'\n[[rules]]\nid = 'x'"), Some("[[rules]]"));
+        assert_eq!(sign("[extend]\nuseDefault = true"), Some("[extend]"));
+        assert_eq!(sign("[allowlist]\npaths = []"), Some("[allowlist]"));
+        assert_eq!(sign("[[allowlists]]\npaths = []"), Some("[[allowlists]]"));
+        for configuration in ["", "rules = 'x'", "rules = ['x']", "[rules]\nfiles = ['x']"] {
+            assert_eq!(sign(configuration), None, "{configuration}");
         }
     }
 

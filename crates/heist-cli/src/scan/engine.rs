@@ -249,7 +249,7 @@ pub(crate) fn baseline_error(error: &BaselineError) -> String {
             format!("cannot write the baseline '{}': {}", shown(path), reason(source))
         }
         BaselineError::Invalid { path, reason } => format!(
-            "'{}' is no baseline: {}; mend it, or make a new one with `heist baseline`",
+            "'{}' is not a heist baseline: {}; give another FILE, or make a new one with `heist baseline`",
             shown(path),
             escape::visible(&reason.replace('\n', " "))
         ),

@@ -14,6 +14,7 @@
 //! | `kept` | the places that wait to be shown |
 //! | `engine` | the scan itself, and what it came to; `heist baseline` uses it, too |
 //! | `run` | one run of the command, and its exit code |
+//! | `advice` | the commands that a report ends with |
 //! | `format`, `summary` | what can be printed |
 //! | `output` | stdout, or a file that is whole or not there |
 //! | `own_output` | what may be written over |
@@ -21,6 +22,7 @@
 //! | `stream` | lines on their way to the output |
 //! | `stats` | how it went |
 
+mod advice;
 pub(crate) mod arguments;
 mod collector;
 pub(crate) mod configuration;

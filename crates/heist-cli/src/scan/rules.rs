@@ -6,6 +6,7 @@ use crate::escape;
 use crate::messages::{Messages, reason};
 use heist_scan::rules::{Loaded, RuleError, RuleErrorKind, RulePlace, RuleSet};
 use heist_scan::{DetectorOptions, SecretDetector};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The rules of these files, or the built-in ones if there are none. What is worth knowing about them is said.
@@ -41,12 +42,13 @@ pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<Secre
     let mut rules = load(&settings.rules, messages, settings.quiet)?;
     let Settings { only, except, .. } = settings;
     let by = |names: &Names, error: &RuleError| format!("{}: {}", names.given_by, shown(error));
+    // Both are compared with all rules: that a rule was not chosen does not make its name wrong.
+    let left = rules.clone().except(&except.ids).map_err(|error| by(except, &error))?;
+    let left: HashSet<&str> = left.rules.iter().map(|rule| &*rule.id).collect();
     if !only.ids.is_empty() {
         rules = rules.only(&only.ids).map_err(|error| by(only, &error))?;
     }
-    if !except.ids.is_empty() {
-        rules = rules.except(&except.ids).map_err(|error| by(except, &error))?;
-    }
+    rules.rules.retain(|rule| left.contains(&*rule.id));
     if rules.rules.is_empty() {
         return Err("there is no rule left to look for anything with".into());
     }
@@ -77,7 +79,7 @@ pub(crate) fn shown(error: &RuleError) -> String {
     };
     let rule = rule.as_ref().map(|rule| format!("rule {rule:?}: ")).unwrap_or_default();
     let remedy = match &error.kind {
-        RuleErrorKind::UnknownRule { .. } if path.is_none() => "; `heist rules list` has them all",
+        RuleErrorKind::UnknownRule { .. } if path.is_none() => " (`heist rules list` has them all)",
         _ => "",
     };
     let what =

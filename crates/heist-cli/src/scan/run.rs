@@ -9,7 +9,7 @@ use super::own_output::{looks_like_report, looks_like_trace, refuse_foreign, ref
 use super::rules;
 use super::settings::{self, Presentation, Settings};
 use super::stats;
-use super::stream::Flusher;
+use super::stream::{Flusher, Stream};
 use super::summary::{Ended, Summary};
 use super::suppression::Suppression;
 use crate::exit::Exit;
@@ -49,7 +49,10 @@ pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
     let interrupt = Interrupt::listen(messages);
     interrupt.remove_unfinished(output.unfinished());
     let streams = presentation.format == Format::Jsonl && !presentation.sorted;
-    let (stream, output) = if streams { (Some(output), None) } else { (None, Some(output)) };
+    let (stream, output) = match streams {
+        true => (Some(Stream::new(output, messages)), None),
+        false => (None, Some(output)),
+    };
     let collector = Arc::new(Collector::new(
         suppression,
         settings.confidence,
@@ -135,7 +138,7 @@ fn write(
     presentation: &Presentation,
     output: Output,
 ) -> io::Result<()> {
-    let report = Report { places: &collected.places, summary, exit };
+    let report = Report { places: &collected.places, summary, exit, advice: &presentation.advice };
     let look = match &output {
         Output::Stdout(stdout) => {
             Look { colors: presentation.color.colors(), columns: terminal::columns(stdout) }

@@ -1,5 +1,6 @@
 //! [`Settings`]: what the command line and the configuration file come to. The command line wins.
 
+use super::advice::Advice;
 use super::arguments::{
     DetectionArguments, Format, RunArguments, ScanArguments, SelectionArguments,
 };
@@ -64,6 +65,7 @@ pub(crate) struct Presentation {
     pub(crate) show_secrets: bool,
     pub(crate) sorted: bool,
     pub(crate) color: ColorChoice,
+    pub(crate) advice: Advice,
 }
 
 /// What the command line of `heist scan` and the configuration file come to.
@@ -88,11 +90,12 @@ pub(crate) fn of_scan(
         show_secrets: arguments.show_secrets,
         sorted: flag(arguments.sorted, arguments.no_sorted, configuration.sorted),
         color: arguments.run.color.or(configuration.color).unwrap_or_default(),
+        advice: Advice::new(arguments, settings.baseline.as_deref()),
     };
     Ok((settings, presentation))
 }
 
-/// The configuration file that holds. What is worth knowing about it is said.
+/// Loads the configuration file in effect, and prints notes about it.
 ///
 /// # Errors
 /// There is one, and it cannot be read or is not valid.

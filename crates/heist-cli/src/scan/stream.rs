@@ -8,6 +8,7 @@
 
 use super::collector::Collector;
 use super::output::Output;
+use crate::messages::Messages;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -27,20 +28,26 @@ const PATIENCE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Stream {
     output: Output,
+    /// Whether the output is a terminal, which the progress line may be on.
+    is_terminal: bool,
+    messages: Arc<Messages>,
     lines: Vec<u8>,
     /// How many bytes may wait; 0 if each line is written at once.
     bytes_max: usize,
 }
 
 impl Stream {
-    pub(super) fn new(output: Output) -> Self {
+    /// A stream to `output`. `messages` has the progress line.
+    pub(super) fn new(output: Output, messages: &Arc<Messages>) -> Self {
+        let is_terminal = matches!(&output, Output::Stdout(stdout) if stdout.is_terminal());
         let bytes_max = match &output {
             // People want to see it now.
-            Output::Stdout(stdout) if stdout.is_terminal() => 0,
+            Output::Stdout(_) if is_terminal => 0,
             Output::Stdout(_) => PIPE_BYTES,
             Output::File(_) => FILE_BYTES,
         };
-        Self { output, lines: Vec::new(), bytes_max }
+        let messages = Arc::clone(messages);
+        Self { output, is_terminal, messages, lines: Vec::new(), bytes_max }
     }
 
     /// Takes a line.
@@ -63,7 +70,12 @@ impl Stream {
         if self.lines.is_empty() {
             return Ok(());
         }
-        let written = self.output.write_all(&self.lines);
+        let (output, lines) = (&mut self.output, &self.lines);
+        let written = if self.is_terminal {
+            self.messages.without_progress_line(|| output.write_all(lines))
+        } else {
+            output.write_all(lines)
+        };
         self.lines.clear();
         written
     }

@@ -2,7 +2,8 @@
 
 use crate::escape;
 use crate::messages::{Messages, reason};
-use heist_scan::suppress::{Baseline, GitleaksIgnore};
+use crate::units::grouped;
+use heist_scan::suppress::{Baseline, GitleaksIgnore, IgnoreNote};
 use heist_scan::{Finding, read_regular};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -55,11 +56,8 @@ impl Suppression {
             match read_regular(&file, IGNORE_BYTES_MAX) {
                 Ok(content) => {
                     let (ignored, notes) = GitleaksIgnore::parse(&content);
-                    for note in notes.iter().filter(|_| is_new && !quiet) {
-                        messages.say(&format!(
-                            "note: line {} of '{shown}' is not used: {}",
-                            note.line, note.reason
-                        ));
+                    if is_new && !quiet {
+                        say_unused(&notes, &shown, messages);
                     }
                     suppression.ignored.push((directory.clone(), ignored));
                 }
@@ -101,6 +99,27 @@ impl Suppression {
             return Some(Known::Ignored);
         }
         self.is_own(&finding.path).then_some(Known::Own)
+    }
+}
+
+/// Prints which lines of a `.gitleaksignore` are not used: one note for each reason, because a file written for
+/// a git history may have thousands of such lines.
+fn say_unused(notes: &[IgnoreNote], file: &str, messages: &Messages) {
+    let mut by_reason: Vec<(&IgnoreNote, u64)> = Vec::new();
+    for note in notes {
+        match by_reason.iter_mut().find(|(first, _)| first.reason == note.reason) {
+            Some((_, count)) => *count += 1,
+            None => by_reason.push((note, 1)),
+        }
+    }
+    for (IgnoreNote { line, reason, .. }, count) in by_reason {
+        messages.say(&match count {
+            1 => format!("note: line {line} of '{file}' is not used: {reason}"),
+            _ => format!(
+                "note: {} lines of '{file}' are not used (the first is line {line}): {reason}",
+                grouped(count)
+            ),
+        });
     }
 }
 

@@ -148,13 +148,3 @@ pub(crate) fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}{}", text(output), errors(output)))
 }
-
-/// Whether a program is installed; says that a test is skipped if not.
-pub(crate) fn has(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
-    if !found {
-        eprintln!("skipped: there is no `{program}` on the path");
-    }
-    found
-}

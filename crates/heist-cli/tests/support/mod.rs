@@ -61,16 +61,6 @@ pub(crate) fn text(command: Command) -> String {
     String::from_utf8(stdout(command)).expect("text is UTF-8")
 }
 
-/// Whether a program is installed; says that a test is skipped if not.
-pub(crate) fn has(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
-    if !found {
-        eprintln!("skipped: there is no `{program}` on the path");
-    }
-    found
-}
-
 /// A name that is not UTF-8, from its bytes.
 pub(crate) fn name(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
@@ -142,17 +132,13 @@ pub(crate) fn odd_tree(links: bool) -> TempDir {
     temp
 }
 
-/// What GNU du calls the length of a directory: until version 9.1 it counts, since 9.2 it does not.
+/// Whether GNU du adds the lengths of directories to apparent sizes: it does up to version 9.1.
 pub(crate) fn gnu_du_counts_lengths_of_directories() -> bool {
     let temp = tempfile::tempdir().expect("a directory for the test");
     let length = fs::metadata(temp.path()).expect("it is there").size();
     let arguments = [OsStr::new("-sb"), temp.path().as_os_str()];
     let printed = String::from_utf8(stdout(gnu_du(arguments))).expect("text");
-    let counts = printed.starts_with(&format!("{length}\t"));
-    if !counts {
-        eprintln!("left out: this du does not count the lengths of directories");
-    }
-    counts
+    printed.starts_with(&format!("{length}\t"))
 }
 
 /// The lines of an output, sorted.

@@ -7,6 +7,7 @@ mod sarif;
 mod text;
 mod uri;
 
+use super::advice::Advice;
 use super::arguments::Format;
 use super::place::Place;
 use super::summary::Summary;
@@ -24,6 +25,8 @@ pub(crate) struct Report<'a> {
     pub(crate) summary: &'a Summary,
     /// How the process will end.
     pub(crate) exit: Exit,
+    /// For `text`.
+    pub(crate) advice: &'a Advice,
 }
 
 /// What the place that it goes to can do. For `text`.

@@ -3,6 +3,7 @@
 use super::{Look, Report};
 use crate::color::Role;
 use crate::escape;
+use crate::scan::advice::Advice;
 use crate::scan::place::{Group, Place, groups};
 use crate::scan::summary::Summary;
 use crate::units::{Unit, grouped};
@@ -22,7 +23,7 @@ pub(super) fn write(report: &Report<'_>, look: Look, out: &mut impl Write) -> io
     write_total(&groups, report, look, out)?;
     write_left_out(report.summary, out)?;
     if !groups.is_empty() {
-        write_next_steps(look, out)?;
+        write_next_steps(report.advice, look, out)?;
     }
     Ok(())
 }
@@ -188,16 +189,30 @@ fn write_counts(label: &str, counts: &[(u64, &str)], out: &mut impl Write) -> io
     if parts.is_empty() { Ok(()) } else { writeln!(out, "{label}{}.", parts.join("; ")) }
 }
 
-fn write_next_steps(look: Look, out: &mut impl Write) -> io::Result<()> {
+fn write_next_steps(advice: &Advice, look: Look, out: &mut impl Write) -> io::Result<()> {
+    let colors = look.colors;
     writeln!(
         out,
         "\n{}\n\
-         \x20 1. Revoke each secret where it was issued: whoever has read the file has it.\n\
-         \x20 2. Take it out of the file, and load it from the environment or a secret store.\n\
-         \x20 3. If the file was committed, it is in the history, too: revoking is what helps.\n\
-         \x20 No secret after all? Write `heist:allow` in a comment in its line, or make all of these known:\n\
-         \x20 heist baseline --output heist-baseline.toml; then: heist scan --baseline heist-baseline.toml",
-        look.colors.paint(Role::Heading, "What to do next:")
+         \x20 1. Revoke each secret where it was issued: everyone who could read the file may have it.\n\
+         \x20 2. Remove it from the file, and load it from the environment or a secret store.\n\
+         \x20 3. If the file was committed, the secret is in the history, too: only revoking it helps.",
+        colors.paint(Role::Heading, "What to do next:")
+    )?;
+    let with_input = match advice.read_stdin {
+        true => " (give the same input to both of these commands)",
+        false => "",
+    };
+    writeln!(
+        out,
+        "\n{}\n\
+         \x20 To allow one, write `heist:allow` in a comment on its line. To accept all of these findings, so that\n\
+         \x20 only new ones are reported{with_input}:\n\
+         \x20   {}\n\
+         \x20   {}",
+        colors.paint(Role::Heading, "Not secrets?"),
+        advice.baseline,
+        advice.scan,
     )
 }
 

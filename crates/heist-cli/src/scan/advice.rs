@@ -1,0 +1,171 @@
+//! [`Advice`]: the commands that a report ends with, for people to copy.
+//!
+//! Invariant: they scan what this run scanned, and look for the same. So they repeat the PATHs and every option that
+//! decides what is found, and none that only decides how it is shown. A configuration file that was not named on the
+//! command line is found again, because the first PATH is the same.
+
+use super::arguments::{DetectionArguments, RunArguments, ScanArguments, SelectionArguments};
+use super::settings::is_stdin;
+use crate::shell::quoted;
+use heist_scan::Confidence;
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// The baseline to make if the run had none.
+const BASELINE: &str = "heist-baseline.toml";
+
+/// The commands that a report ends with.
+#[derive(Debug)]
+pub(crate) struct Advice {
+    /// Adds what was found to a baseline.
+    pub(crate) baseline: String,
+    /// Scans again, with that baseline.
+    pub(crate) scan: String,
+    /// Whether both read stdin, so that they need the input of this run again.
+    pub(crate) read_stdin: bool,
+}
+
+impl Advice {
+    /// The commands for a run with these arguments, and with this baseline if it had one.
+    pub(crate) fn new(arguments: &ScanArguments, baseline: Option<&Path>) -> Self {
+        let baseline = baseline.map_or(OsStr::new(BASELINE), Path::as_os_str);
+        let with = |command: &str, option: &str| {
+            let mut line = Line(format!("heist {command}"));
+            line.option(option, baseline);
+            repeat(arguments, &mut line);
+            line.0
+        };
+        Self {
+            baseline: with("baseline", "--output"),
+            scan: with("scan", "--baseline"),
+            read_stdin: arguments.paths.iter().any(|path| is_stdin(path)),
+        }
+    }
+}
+
+/// A command line that grows.
+struct Line(String);
+
+impl Line {
+    fn word(&mut self, word: &OsStr) {
+        self.0.push(' ');
+        self.0.push_str(&quoted(word));
+    }
+
+    fn option(&mut self, name: &str, value: impl AsRef<OsStr>) {
+        let value = value.as_ref();
+        self.0.push(' ');
+        self.0.push_str(name);
+        // A value that begins with a dash would be taken for an option.
+        self.0.push(if value.as_encoded_bytes().starts_with(b"-") { '=' } else { ' ' });
+        self.0.push_str(&quoted(value));
+    }
+
+    fn options(&mut self, name: &str, values: impl IntoIterator<Item = impl AsRef<OsStr>>) {
+        values.into_iter().for_each(|value| self.option(name, value));
+    }
+
+    fn flags<const N: usize>(&mut self, flags: [(bool, &str); N]) {
+        for (_, name) in flags.iter().filter(|(is_given, _)| *is_given) {
+            self.0.push(' ');
+            self.0.push_str(name);
+        }
+    }
+}
+
+/// Adds the arguments that decide what is found. Every field is named, so that a new option is not forgotten here.
+fn repeat(arguments: &ScanArguments, line: &mut Line) {
+    let ScanArguments {
+        paths,
+        format: _,
+        output: _,
+        baseline: _,
+        confidence,
+        show_secrets: _,
+        sorted: _,
+        no_sorted: _,
+        detection,
+        selection,
+        run,
+    } = arguments;
+    line.options("--confidence", confidence.map(Confidence::as_str));
+    repeat_detection(detection, line);
+    repeat_selection(selection, line);
+    let RunArguments {
+        threads: _,
+        timeout: _,
+        config,
+        no_config,
+        color: _,
+        no_progress: _,
+        progress: _,
+        quiet: _,
+        stats: _,
+        no_stats: _,
+        trace: _,
+    } = run;
+    line.options("--config", config);
+    line.flags([(*no_config, "--no-config")]);
+    let starts_with_dash = |path: &Path| path.as_os_str().as_encoded_bytes().starts_with(b"-");
+    if paths.iter().any(|path| starts_with_dash(path) && !is_stdin(path)) {
+        line.word(OsStr::new("--"));
+    }
+    paths.iter().for_each(|path| line.word(path.as_os_str()));
+}
+
+fn repeat_detection(detection: &DetectionArguments, line: &mut Line) {
+    let DetectionArguments {
+        rules,
+        only,
+        except,
+        no_generic,
+        generic,
+        no_noise_filter,
+        noise_filter,
+        no_decode,
+        decode,
+    } = detection;
+    line.options("--rules", rules);
+    for (name, ids) in [("--only", only), ("--except", except)] {
+        line.options(name, (!ids.is_empty()).then(|| ids.join(",")));
+    }
+    line.flags([
+        (*no_generic, "--no-generic"),
+        (*generic, "--generic"),
+        (*no_noise_filter, "--no-noise-filter"),
+        (*noise_filter, "--noise-filter"),
+        (*no_decode, "--no-decode"),
+        (*decode, "--decode"),
+    ]);
+}
+
+fn repeat_selection(selection: &SelectionArguments, line: &mut Line) {
+    let SelectionArguments {
+        max_size,
+        exclude,
+        gitignore,
+        no_gitignore,
+        no_hidden,
+        hidden,
+        binary,
+        no_binary,
+        follow,
+        no_follow,
+        one_file_system,
+        no_one_file_system,
+    } = selection;
+    line.options("--max-size", max_size.map(|bytes| bytes.to_string()));
+    line.options("--exclude", exclude);
+    line.flags([
+        (*gitignore, "--gitignore"),
+        (*no_gitignore, "--no-gitignore"),
+        (*no_hidden, "--no-hidden"),
+        (*hidden, "--hidden"),
+        (*binary, "--binary"),
+        (*no_binary, "--no-binary"),
+        (*follow, "--follow"),
+        (*no_follow, "--no-follow"),
+        (*one_file_system, "--one-file-system"),
+        (*no_one_file_system, "--no-one-file-system"),
+    ]);
+}
