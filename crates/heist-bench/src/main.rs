@@ -2,8 +2,9 @@
 //!
 //! One suite a subcommand. Every suite but `costs`, `walk` and `scan` runs all contenders in this process, interleaved,
 //! prints a Markdown table of medians and spreads to stdout and ends it with the line `worst ratio: ...`; progress
-//! goes to stderr. A ratio above 1 means that heist is better. `walk` and `scan` run every contender as a
-//! process; their ratios are those of times to the fastest walk that we can think of, and of CPU time to reading alone.
+//! goes to stderr. A ratio above 1 means that heist is better. The HTTP servers of `runtime` are processes. `walk` and
+//! `scan` run every contender as a process; their ratios are those of times to the fastest walk that we can think of,
+//! and of CPU time to reading alone.
 
 mod allocations;
 mod budgets;
@@ -56,6 +57,8 @@ enum Suite {
     Walk(suite::walk::Options),
     /// Scans of whole trees for secrets against kingfisher, gitleaks and others, and how right each is.
     Scan(suite::scan::Options),
+    /// This build of heist against an earlier one, in turns.
+    Compare(suite::compare::Options),
     /// The least that a walk of a tree costs; a contender of `walk`.
     #[command(hide = true)]
     Floor(walk::floor::Options),
@@ -68,6 +71,9 @@ enum Suite {
     /// One walk by heist-walk, as a program of its own.
     #[command(hide = true)]
     HeistWalk(walk::heist_walk::Options),
+    /// An HTTP server on one of the runtimes; a contender of `runtime`.
+    #[command(hide = true)]
+    HttpServer(cases::runtime::http::server::Options),
     /// Runs a command and says what it took; the measuring part of `walk`.
     #[command(hide = true)]
     Stopwatch(walk::stopwatch::Options),
@@ -83,10 +89,12 @@ fn main() -> ExitCode {
         Suite::Blocking(options) => suite::blocking::run(&options),
         Suite::Walk(options) => suite::walk::run(&options),
         Suite::Scan(options) => suite::scan::run(&options),
+        Suite::Compare(options) => suite::compare::run(&options),
         Suite::Floor(options) => walk::floor::run(&options),
         Suite::Library(options) => walk::libraries::run(&options),
         Suite::ScanLibrary(options) => scan::library::run(&options),
         Suite::HeistWalk(options) => walk::heist_walk::run(&options),
+        Suite::HttpServer(options) => cases::runtime::http::server::run(&options),
         Suite::Stopwatch(options) => walk::stopwatch::run(&options),
     };
     match outcome {

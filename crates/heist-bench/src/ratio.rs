@@ -2,26 +2,40 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// What a case measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Unit {
     /// Millions of tasks per second: more is better.
+    #[serde(rename = "Mtasks/s")]
     MillionTasksPerSecond,
     /// Millions of items per second: more is better.
+    #[serde(rename = "Mitems/s")]
     MillionItemsPerSecond,
+    /// Requests per second by the clock: more is better.
+    #[serde(rename = "requests/s")]
+    RequestsPerSecond,
+    /// Requests per second of the server's CPU time: more is better.
+    #[serde(rename = "requests/CPU s")]
+    RequestsPerCpuSecond,
     /// Less is better.
+    #[serde(rename = "us")]
     Microseconds,
     /// Less is better.
+    #[serde(rename = "ns")]
     Nanoseconds,
     /// CPU time: less is better, and 0 is a possible result.
+    #[serde(rename = "ms CPU")]
     CpuMilliseconds,
     /// Context switches: less is better, and 0 is a possible result.
+    #[serde(rename = "switches")]
     Switches,
     /// Of memory: less is better.
+    #[serde(rename = "bytes")]
     Bytes,
     /// How often memory is asked for: less is better.
+    #[serde(rename = "allocations")]
     Allocations,
 }
 
@@ -32,7 +46,10 @@ impl Unit {
     /// 0 against 0 is a draw; CPU time for the same reason with a microsecond.
     pub(crate) fn ratio(self, ours: f64, theirs: f64) -> f64 {
         match self {
-            Self::MillionTasksPerSecond | Self::MillionItemsPerSecond => ours / theirs,
+            Self::MillionTasksPerSecond
+            | Self::MillionItemsPerSecond
+            | Self::RequestsPerSecond
+            | Self::RequestsPerCpuSecond => ours / theirs,
             Self::Microseconds | Self::Nanoseconds | Self::Bytes | Self::Allocations => {
                 theirs / ours
             }
@@ -53,24 +70,10 @@ impl Unit {
     }
 }
 
-impl Serialize for Unit {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::MillionTasksPerSecond => "Mtasks/s",
-            Self::MillionItemsPerSecond => "Mitems/s",
-            Self::Microseconds => "us",
-            Self::Nanoseconds => "ns",
-            Self::CpuMilliseconds => "ms CPU",
-            Self::Switches => "switches",
-            Self::Bytes => "bytes",
-            Self::Allocations => "allocations",
-        })
+        // Its name in the JSON file.
+        self.serialize(f)
     }
 }
 
@@ -89,6 +92,8 @@ mod tests {
     fn above_one_is_better_in_every_unit() {
         assert_eq!(Unit::MillionTasksPerSecond.ratio(30.0, 10.0), 3.0);
         assert_eq!(Unit::MillionItemsPerSecond.ratio(30.0, 10.0), 3.0);
+        assert_eq!(Unit::RequestsPerSecond.ratio(30.0, 10.0), 3.0);
+        assert_eq!(Unit::RequestsPerCpuSecond.ratio(30.0, 10.0), 3.0);
         assert_eq!(Unit::Microseconds.ratio(10.0, 30.0), 3.0);
         assert_eq!(Unit::Nanoseconds.ratio(10.0, 30.0), 3.0);
         assert_eq!(Unit::Bytes.ratio(10.0, 30.0), 3.0);

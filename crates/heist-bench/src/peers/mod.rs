@@ -71,15 +71,22 @@ impl Contender {
     }
 }
 
-/// Everybody, heist first.
+/// Everybody, heist first, for loads that are spawned.
 pub(crate) fn everybody(workers: usize) -> Vec<Contender> {
     not_yet_started(vec![
         Box::new(heist::Heist { workers }),
-        Box::new(rayon::Rayon { workers }),
+        Box::new(rayon::RayonScope { workers }),
         Box::new(tokio::Tokio { workers }),
         Box::new(channel::Channel { workers }),
         Box::new(reference::Reference::new(workers)),
     ])
+}
+
+/// Everybody, heist first, for loads that divide: rayon's users would write `join`.
+pub(crate) fn everybody_and_join(workers: usize) -> Vec<Contender> {
+    let mut contenders = everybody(workers);
+    contenders.extend(not_yet_started(vec![Box::new(rayon::RayonJoin { workers })]));
+    contenders
 }
 
 /// heist, and the reference with several thresholds for waking a sibling.
@@ -99,13 +106,13 @@ fn not_yet_started(peers: Vec<Box<dyn Peer>>) -> Vec<Contender> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Probe;
+    use crate::workload::{Board, Probe, Puzzle};
 
     #[test]
     fn everybody_has_run_every_task_when_the_load_is_done() {
         let probe = Probe::leak();
         let load = Load::Root(Task::FanReportEnd { probe, leaves: 500, rounds: 10 });
-        for contender in &mut everybody(2) {
+        for contender in &mut everybody_and_join(2) {
             // Twice: a pool that is kept must work again.
             for _ in 0..2 {
                 probe.reset();
@@ -127,7 +134,7 @@ mod tests {
             Load::Inject { tasks: 1000, batch: 64 },
             Load::Inject { tasks: 100, batch: 1 },
         ];
-        for contender in everybody(2).iter_mut().chain(&mut wake_rules(3)) {
+        for contender in everybody_and_join(2).iter_mut().chain(&mut wake_rules(3)) {
             for load in &loads {
                 contender.run(load);
             }
@@ -135,9 +142,19 @@ mod tests {
     }
 
     #[test]
+    fn everybody_finds_every_solution_of_a_puzzle() {
+        let puzzle = Puzzle::leak(8);
+        let load = Load::Root(Task::Queens { puzzle, board: Board::default() });
+        for contender in everybody_and_join(2).iter_mut().chain(&mut wake_rules(3)) {
+            contender.run(&load);
+            assert_eq!(puzzle.take_solutions(), 92, "{}", contender.name());
+        }
+    }
+
+    #[test]
     fn everybody_starts_a_task_that_nobody_waits_for() {
         let probe = Probe::leak();
-        for contender in everybody(2) {
+        for contender in everybody_and_join(2) {
             probe.reset();
             let pool = contender.start_fresh();
             pool.spawn(Task::ReportStart { probe });

@@ -21,7 +21,7 @@ impl InFlight {
     /// a task could be counted after `close` had seen nothing in flight.
     pub(super) fn try_add(&self, tasks: usize) -> bool {
         self.0
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, |word| {
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |word| {
                 (word & ACCEPTING != 0).then_some(word + tasks * ONE_TASK)
             })
             .is_ok()

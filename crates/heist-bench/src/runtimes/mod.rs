@@ -1,9 +1,9 @@
 //! Runtimes for futures: heist's, and those that its users would take otherwise.
 //!
 //! Each is driven the way its own documentation recommends, with its defaults and as many workers as the others, and
-//! without timers and I/O, which heist's runtime has none of. An [`Experiment`] is written once and compiled for each
-//! of them. A runtime is started before its first sample and kept for all samples of a case: while others have their
-//! turn it is idle, and all of these sleep when they are.
+//! without using timers and I/O (the HTTP servers, which do, are started elsewhere). An [`Experiment`] is written once
+//! and compiled for each of them. A runtime is started before its first sample and kept for all samples of a case:
+//! while others have their turn it is idle, and all of these sleep when they are.
 
 mod async_executor;
 mod heist;

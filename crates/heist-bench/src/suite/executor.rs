@@ -10,26 +10,28 @@ use clap::{Args, ValueEnum};
 
 use crate::cases::{finish, idle, throughput, wake};
 use crate::disturbance::Disturbance;
-use crate::peers::{everybody, wake_rules};
+use crate::peers::{everybody, everybody_and_join, wake_rules};
 use crate::ratio::geometric_mean;
 use crate::report::{Measurement, Report, check_writable};
-use crate::workload::{Load, Pace, Task};
+use crate::workload::{Board, Load, Pace, Puzzle, Task};
 
 /// The cases whose geometric mean is the suite's headline, and what it must reach.
 const HEADLINE_CASES: [&str; 3] = ["tree", "flat", "inject_batch"];
-const HEADLINE_BARS: [(&str, f64); 2] = [("rayon", 2.0), ("reference", 1.2)];
+const HEADLINE_BARS: [(&str, f64); 2] = [("rayon scope", 2.0), ("reference", 1.2)];
 
 /// How to read the table.
 const NOTES: &str = "\
 - Values are medians; spread is the interquartile range in per cent of the median.
 - A ratio above 1 means that heist is better.
+- `rayon scope` spawns every task into a scope; `rayon join` is in the cases that divide, `tree` and `queens`, where
+  rayon's users would write `join`.
 - `finish` includes the end of the threads for heist and reference, whose `join` ends them.
 - `idle` counts context switches in 2 seconds; its ratio is (theirs + 1) / (ours + 1).
 ";
 
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Smaller problems and fewer wake-ups, but as many runs: ends within 50 seconds.
+    /// Smaller problems and fewer wake-ups, but as many runs: ends within a minute.
     #[arg(long)]
     quick: bool,
     /// Also write the results to this file, as an array of objects.
@@ -51,6 +53,8 @@ pub(crate) struct Options {
 enum Case {
     /// A binary tree of tasks.
     Tree,
+    /// The n-queens puzzle, a task for each board.
+    Queens,
     /// One task spawns all others, one by one.
     Flat,
     /// One task spawns all others, as a batch where the pool has such a thing.
@@ -81,6 +85,7 @@ impl Case {
 /// How much of everything.
 struct Sizes {
     tree_levels: u32,
+    queens: u32,
     flat_leaves: u32,
     flat_batch_leaves: u32,
     inject_batch_tasks: u32,
@@ -96,6 +101,7 @@ impl Sizes {
     fn full(runs: usize) -> Self {
         Self {
             tree_levels: 19, // 2^20 - 1 tasks
+            queens: 12,      // 856,189 tasks
             flat_leaves: 1_000_000,
             flat_batch_leaves: 1_000_000,
             inject_batch_tasks: 1_000_000,
@@ -111,6 +117,7 @@ impl Sizes {
     fn quick() -> Self {
         Self {
             tree_levels: 17,
+            queens: 11,
             flat_leaves: 300_000,
             flat_batch_leaves: 150_000,
             inject_batch_tasks: 300_000,
@@ -195,11 +202,20 @@ struct Suite {
 impl Suite {
     fn measure(&self, case: Case) -> Result<Vec<Measurement>, String> {
         let Sizes {
-            tree_levels, flat_leaves, flat_batch_leaves, skewed_leaves, hoard_leaves, ..
+            tree_levels,
+            queens,
+            flat_leaves,
+            flat_batch_leaves,
+            skewed_leaves,
+            hoard_leaves,
+            ..
         } = self.sizes;
         let rounds = |ns| self.pace.rounds(Duration::from_nanos(ns));
         let load = match case {
             Case::Tree => Load::Root(Task::Branch { value: 1, levels: tree_levels }),
+            Case::Queens => {
+                Load::Root(Task::Queens { puzzle: Puzzle::leak(queens), board: Board::default() })
+            }
             Case::Flat => Load::Root(Task::Fan { leaves: flat_leaves, rounds: 1 }),
             Case::FlatBatch => Load::Root(Task::FanBatch { leaves: flat_batch_leaves }),
             Case::InjectBatch => Load::Inject { tasks: self.sizes.inject_batch_tasks, batch: 64 },
@@ -221,8 +237,11 @@ impl Suite {
                 return Ok(vec![idle::measure(&everybody(self.workers), self.sizes.idle_windows)?]);
             }
         };
-        let contenders =
-            if case == Case::Hoard { wake_rules(self.workers) } else { everybody(self.workers) };
+        let contenders = match case {
+            Case::Hoard => wake_rules(self.workers),
+            Case::Tree | Case::Queens => everybody_and_join(self.workers),
+            _ => everybody(self.workers),
+        };
         Ok(vec![throughput::measure(case.name(), contenders, self.runs, &load)])
     }
 }
@@ -253,13 +272,13 @@ mod tests {
             report.add(&Measurement::ours_first(
                 case,
                 Unit::MillionTasksPerSecond,
-                ["heist", "rayon"],
+                ["heist", "rayon scope"],
                 [[ours], [1.0]].map(Series::new),
             ));
         }
         assert_eq!(
             headlines(&report),
-            ["geometric mean of tree, flat, inject_batch against rayon: 4.00 (bar: 2.0)"]
+            ["geometric mean of tree, flat, inject_batch against rayon scope: 4.00 (bar: 2.0)"]
         );
     }
 
@@ -270,6 +289,7 @@ mod tests {
             names,
             [
                 "tree",
+                "queens",
                 "flat",
                 "flat_batch",
                 "inject_batch",

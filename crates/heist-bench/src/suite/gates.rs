@@ -2,9 +2,9 @@
 //!
 //! | case | what is measured |
 //! |---|---|
-//! | `schedule-hot` | `schedule` of a gate that is scheduled already |
-//! | `schedule-cold` | `schedule` of an idle gate, `begin`, `finish` |
-//! | `finish-and-schedule` | `begin` and back to scheduled, in one step and in two |
+//! | `schedule-hot` | the flags alone: `schedule` of a gate that is scheduled already |
+//! | `schedule-cold` | the flags alone: `schedule` of an idle gate, `begin`, `finish` |
+//! | `finish-and-schedule` | the flags alone: `begin` and back to scheduled, in one step and in two |
 //! | `gate-round-trip` | two threads that wake each other in turn through a waker and a gate each |
 //! | `queue-N` | N producers into one unbounded queue |
 //! | `queue-bounded-N` | N producers into one queue for 1,024 items |
@@ -22,6 +22,8 @@ use crate::queues::QueueLoad;
 const NOTES: &str = "\
 - Values are medians; spread is the interquartile range in per cent of the median.
 - A ratio above 1 means that heist is better.
+- `schedule-hot`, `schedule-cold` and `finish-and-schedule` are the flags of a gate alone, on one thread: without
+  signal, permit, wake-up and queue.
 - `unsound` is a gate with plain loads and stores, which loses wake-ups: the price of soundness, not a choice.
 - Queues: heist and tokio consume on 2 workers, in batches; flume and crossbeam on a thread for each queue.
 ";
@@ -43,11 +45,11 @@ pub(crate) struct Options {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Case {
-    /// `schedule` of a gate that is scheduled already.
+    /// The flags of a gate alone: `schedule` of one that is scheduled already.
     ScheduleHot,
-    /// `schedule` of an idle gate, `begin`, `finish`.
+    /// The flags of a gate alone: `schedule` of an idle one, `begin`, `finish`.
     ScheduleCold,
-    /// `begin` and back to scheduled, in one step and in two.
+    /// The flags of a gate alone: `begin` and back to scheduled, in one step and in two.
     FinishAndSchedule,
     /// Two threads that wake each other in turn.
     GateRoundTrip,

@@ -1,6 +1,7 @@
 //! The suites, one a subcommand.
 
 pub(crate) mod blocking;
+pub(crate) mod compare;
 pub(crate) mod costs;
 pub(crate) mod devices;
 pub(crate) mod executor;

@@ -12,6 +12,7 @@
 //! | `injector_interval` | heist against heist: looking at what came from outside at an adaptive interval or at 61 |
 //! | `remote_latency` in it | from a spawn from outside to the first poll, with all workers busy; everybody |
 //! | `idle` | context switches in 2 seconds with nothing to do |
+//! | `http_1`, `http_32` | hyper's server with 1 and 32 connections: requests per second of its CPU time, and per second |
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::side_by_side::{self, CommonOptions, Findings};
+use crate::cases::runtime::http::Http;
 use crate::cases::runtime::remote_latency::RemoteLatency;
 use crate::cases::runtime::tokio_set::{Rounds, Shape};
 use crate::cases::runtime::{idle, lifo_hazard, memory, wake};
@@ -37,13 +39,16 @@ const NOTES: &str = "\
 - Values are medians; spread is the interquartile range in per cent of the median.
 - A ratio above 1 means that heist is better.
 - The first 14 cases: microseconds a round. A round is what tokio's own benchmark of that name does at a time.
-- Nobody has timers or I/O. async-executor is run by threads of the benchmark. `async-executor static` is its
-  `StaticExecutor`, which keeps no list of its tasks and cannot be dropped.
+- Except in the `http` cases, no runtime has timers or I/O. async-executor is run by threads of the benchmark.
+  `async-executor static` is its `StaticExecutor`, which keeps no list of its tasks and cannot be dropped.
 - `memory_waiting_N` is what a future of N bytes keeps while it waits, those N included; `memory_short` is all that is
   allocated for a future that ends at its first poll, spawned by another future or from outside.
 - `wake_cpu` is CPU time of the whole process for one wake-up, that of the waking thread included.
 - `lifo_stealing` and `injector_interval_busy`: heist's default first, the peer is heist with the other setting.
 - `idle` counts context switches; its ratio is (theirs + 1) / (ours + 1).
+- `http_N`: hyper answers N connections, each of which asks again as soon as it has its answer. The server is a process
+  of its own: `cpu` is requests per second of its CPU time, `rate` is requests per second, beside the load on the same
+  CPUs.
 ";
 
 #[derive(Args, Debug)]
@@ -75,6 +80,7 @@ enum Kind {
     LifoStealing,
     InjectorInterval,
     Idle,
+    Http { connections: usize },
 }
 
 impl Case {
@@ -83,7 +89,7 @@ impl Case {
     }
 }
 
-const CASES: [Case; 26] = [
+const CASES: [Case; 30] = [
     Case::new("spawn_many_local-2", Kind::TokioSet(Shape::SpawnManyLocal), 2),
     Case::new("spawn_many_local-4", Kind::TokioSet(Shape::SpawnManyLocal), 4),
     Case::new("spawn_many_remote_idle-2", Kind::TokioSet(Shape::SpawnManyRemoteIdle), 2),
@@ -110,6 +116,10 @@ const CASES: [Case; 26] = [
     Case::new("injector_interval-4", Kind::InjectorInterval, 4),
     Case::new("idle-2", Kind::Idle, 2),
     Case::new("idle-4", Kind::Idle, 4),
+    Case::new("http_1-2", Kind::Http { connections: 1 }, 2),
+    Case::new("http_1-4", Kind::Http { connections: 1 }, 4),
+    Case::new("http_32-2", Kind::Http { connections: 32 }, 2),
+    Case::new("http_32-4", Kind::Http { connections: 32 }, 4),
 ];
 
 impl ValueEnum for Case {
@@ -131,6 +141,7 @@ struct Sizes {
     /// With polls of 1 us and of 1 ms, whose cycles are long.
     latency_cycles_per_run: [usize; 2],
     idle_windows: usize,
+    http_window: Duration,
 }
 
 impl Sizes {
@@ -141,6 +152,7 @@ impl Sizes {
         hazard_cycles_per_run: 15,
         latency_cycles_per_run: [100, 12],
         idle_windows: 3,
+        http_window: Duration::from_millis(500),
     };
     const QUICK: Self = Self {
         rounds_at_least: Duration::from_millis(20),
@@ -149,6 +161,7 @@ impl Sizes {
         hazard_cycles_per_run: 5,
         latency_cycles_per_run: [30, 4],
         idle_windows: 1,
+        http_window: Duration::from_millis(100),
     };
 }
 
@@ -190,6 +203,9 @@ impl Suite {
             Kind::LifoStealing => self.lifo_stealing(workers).into(),
             Kind::InjectorInterval => self.injector_interval(workers).into(),
             Kind::Idle => idle::measure(name, workers, sizes.idle_windows)?.into(),
+            Kind::Http { connections } => {
+                Http { connections, window: sizes.http_window }.measure(workers, sampling)?.into()
+            }
         })
     }
 

@@ -2,12 +2,14 @@
 
 mod pace;
 mod probe;
+mod queens;
 mod task;
 
 use std::ops::Range;
 
 pub(crate) use pace::Pace;
 pub(crate) use probe::Probe;
+pub(crate) use queens::{Board, Puzzle, Squares};
 pub(crate) use task::{SpawnChild, Task, compute, perform};
 
 /// How tasks reach a pool from outside.

@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 
-use super::Probe;
+use super::{Board, Probe, Puzzle};
 
 /// Of [`Task::FanSkewed`]'s leaves one in this many is this many times longer.
 const SKEW: u32 = 1000;
@@ -19,6 +19,8 @@ pub(crate) enum Task {
     Leaf { value: u32, rounds: u32 },
     /// A node of a binary tree with this many levels below it.
     Branch { value: u32, levels: u32 },
+    /// A board of the n-queens puzzle: spawns one board for each free square of its next row.
+    Queens { puzzle: &'static Puzzle, board: Board },
     /// Spawns leaves one by one.
     Fan { leaves: u32, rounds: u32 },
     /// Spawns leaves as one batch, where the pool has such a thing.
@@ -58,6 +60,15 @@ pub(crate) fn perform(task: Task, pool: &mut impl SpawnChild) {
                 }
             }
         }
+        Task::Queens { puzzle, board } => {
+            if board.is_complete(puzzle) {
+                puzzle.report_solutions(1);
+            } else {
+                for square in board.free_squares(puzzle) {
+                    pool.spawn_child(Task::Queens { puzzle, board: board.with(square) });
+                }
+            }
+        }
         Task::Fan { leaves, rounds } => {
             for value in 0..leaves {
                 pool.spawn_child(Task::Leaf { value, rounds });
@@ -93,6 +104,7 @@ impl Task {
         match self {
             Self::Leaf { .. } | Self::ReportEnd { .. } | Self::ReportStart { .. } => 1,
             Self::Branch { levels, .. } => (2 << levels) - 1,
+            Self::Queens { puzzle, board } => puzzle.boards_from(board),
             Self::Fan { leaves, .. }
             | Self::FanBatch { leaves }
             | Self::FanSkewed { leaves, .. } => 1 + u64::from(leaves),
@@ -136,6 +148,7 @@ mod tests {
             Task::Leaf { value: 1, rounds: 1 },
             Task::Branch { value: 1, levels: 0 },
             Task::Branch { value: 1, levels: 9 },
+            Task::Queens { puzzle: Puzzle::leak(6), board: Board::default() },
             Task::Fan { leaves: 100, rounds: 1 },
             Task::FanBatch { leaves: 100 },
             Task::FanSkewed { leaves: 2000, rounds: 1 },
@@ -144,6 +157,15 @@ mod tests {
             let mut pool = Serial::default();
             pool.spawn_child(root);
             assert_eq!(pool.ran, root.descendants(), "{root:?}");
+        }
+    }
+
+    #[test]
+    fn the_search_for_queens_finds_every_solution() {
+        for (size, solutions) in [(1, 1), (2, 0), (4, 2), (6, 4), (8, 92)] {
+            let puzzle = Puzzle::leak(size);
+            Serial::default().spawn_child(Task::Queens { puzzle, board: Board::default() });
+            assert_eq!(puzzle.take_solutions(), solutions, "{size} queens");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The measurements of the suite `runtime`: what is measured of any runtime for futures.
 
 mod busy;
+pub(crate) mod http;
 pub(crate) mod idle;
 pub(crate) mod lifo_hazard;
 pub(crate) mod memory;
