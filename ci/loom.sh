@@ -10,6 +10,6 @@ CARGO_TARGET_DIR=target-loom RUSTFLAGS="--cfg heist_loom --cfg heist_plant" \
     --test loom_budget --test loom_signal --test loom_queue --test loom_lane \
     --test loom_futures --test loom_slot \
     "$@"
-# The sequential model of budgets sees their planted bugs, too.
+# The sequential model of budgets and the soak see planted bugs, too.
 CARGO_TARGET_DIR=target-plant RUSTFLAGS="--cfg heist_plant" \
-    cargo test -p heist --release --quiet --test budget_model bites
+    cargo test -p heist --release --quiet --test budget_model --test soak_mixed bites
