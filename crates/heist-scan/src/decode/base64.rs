@@ -48,7 +48,8 @@ fn digits_ahead(text: &[u8]) -> usize {
 
 /// How many digits there are before `at`, counted up to `most`.
 fn digits_behind(text: &[u8], at: usize, most: usize) -> usize {
-    text[..at].iter().rev().take(most).take_while(|&&byte| is_digit(byte)).count()
+    let near = &text[at - most.min(at)..at];
+    near.len() - near.iter().rposition(|&byte| !is_digit(byte)).map_or(0, |other| other + 1)
 }
 
 /// Returns `true` if a digit stands at `at`.
@@ -91,12 +92,9 @@ pub(crate) fn base64_end(text: &[u8], at: usize, limit: usize) -> usize {
 
 /// Where the line before ends, if it is one of wrapped text that goes on at `at`.
 fn line_before(text: &[u8], at: usize) -> Option<usize> {
-    let indentation = text[..at]
-        .iter()
-        .rev()
-        .take(INDENTATION_MAX)
-        .take_while(|&&byte| matches!(byte, b' ' | b'\t'))
-        .count();
+    let near = &text[at.saturating_sub(INDENTATION_MAX)..at];
+    let other = near.iter().rposition(|&byte| !matches!(byte, b' ' | b'\t'));
+    let indentation = near.len() - other.map_or(0, |other| other + 1);
     let line_break = text[..at - indentation].strip_suffix(b"\n")?;
     let line = line_break.strip_suffix(b"\r").unwrap_or(line_break);
     is_wrapped(line, line.len()).then_some(line.len())

@@ -53,15 +53,17 @@ pub fn utf16_guess(first_bytes: &[u8]) -> Option<Encoding> {
         return None;
     }
     let is_text = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
-    let count = |is_one: fn(&[u8; 2], &dyn Fn(u8) -> bool) -> bool| {
-        units.iter().filter(|unit| is_one(unit, &is_text)).count()
-    };
-    let low_first = count(|unit, is_text| unit[1] == 0 && is_text(unit[0]));
-    let high_first = count(|unit, is_text| unit[0] == 0 && is_text(unit[1]));
     let is_most = |count: usize| count * 10 >= units.len() * 9;
-    if is_most(low_first) {
+    // Binary files have zeros, but seldom so many: counting them alone is quick.
+    let are_most = |text_at: usize, zero_at: usize| {
+        is_most(units.iter().filter(|unit| unit[zero_at] == 0).count())
+            && is_most(
+                units.iter().filter(|unit| unit[zero_at] == 0 && is_text(unit[text_at])).count(),
+            )
+    };
+    if are_most(0, 1) {
         Some(Encoding::Utf16Le)
-    } else if is_most(high_first) {
+    } else if are_most(1, 0) {
         Some(Encoding::Utf16Be)
     } else {
         None

@@ -260,7 +260,7 @@ impl Decoder<'_, '_> {
         let mut escapes = std::mem::take(&mut self.scratch.escapes);
         escapes.clear();
         for hit in candidates.anchors.iter().chain(&self.scratch.outside.anchors) {
-            if self.detector.plan.uses(hit.literal).contains(&wanted) && kind.is_at(text, hit.at) {
+            if kind.is_at(text, hit.at) && self.detector.plan.uses(hit.literal).contains(&wanted) {
                 escapes.push(hit.at);
             }
         }

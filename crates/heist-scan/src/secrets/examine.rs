@@ -110,7 +110,7 @@ impl Examiner {
     pub(crate) fn examine(&mut self, detector: &SecretDetector, text: &Text<'_>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
-        self.origins.places.clear();
+        self.origins.clear();
         self.searched.clear();
         detector.prefilter.sweep(text.bytes, text.owned.clone(), &mut candidates);
         for hit in &candidates.anchors {
@@ -272,7 +272,7 @@ impl Examiner {
         if detector.plan.everywhere.is_empty() {
             return;
         }
-        let origins = self.take_origins(text, offset);
+        let origins = self.take_origins(text, offset, text.owned.clone());
         for (origin, next) in origins.within(text.owned.clone()) {
             for &rule in &detector.plan.everywhere {
                 self.look_between(detector, text, rule, origin, next);
@@ -286,9 +286,9 @@ impl Examiner {
         // In decoded text it is looked for everywhere.
         let TextOrigin::Plain { offset } = text.origin else { return };
         let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
-        let origins = self.take_origins(text, offset);
-        let first = origins.before(at.saturating_sub(reach));
-        for (origin, next) in origins.within(first..(at + reach).min(text.bytes.len())) {
+        let near = at.saturating_sub(reach)..(at + reach).min(text.bytes.len());
+        let origins = self.take_origins(text, offset, near.clone());
+        for (origin, next) in origins.within(origins.before(near.start)..near.end) {
             if self.searched.insert((rule, origin)) {
                 self.look_between(detector, text, rule, origin, next);
             }
@@ -296,12 +296,10 @@ impl Examiner {
         self.origins = origins;
     }
 
-    /// The origins of a plain text, which are found when they are first needed.
-    fn take_origins(&mut self, text: &Text<'_>, offset: u64) -> Origins {
+    /// The origins of a plain text in and around a part of it, which are found when they are first needed.
+    fn take_origins(&mut self, text: &Text<'_>, offset: u64, wanted: Range<usize>) -> Origins {
         let mut origins = std::mem::take(&mut self.origins);
-        if origins.places.is_empty() {
-            origins.find_plain(text.bytes, offset);
-        }
+        origins.find_around(text.bytes, offset, wanted);
         origins
     }
 

@@ -49,10 +49,15 @@ impl Spacing {
     }
 }
 
+/// How much more of a plain text is looked at for origins than one search needs. The next keyword is often near.
+const MORE: usize = 8192;
+
 /// The origins of a text, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
-    pub(crate) places: Vec<usize>,
+    places: Vec<usize>,
+    /// The part of a plain text that was looked at.
+    looked_at: Range<usize>,
     /// Candidates to which no later one with a key as small is known yet.
     rising: Vec<Candidate>,
     line_begins: Vec<usize>,
@@ -67,9 +72,15 @@ struct Candidate {
 }
 
 impl Origins {
+    /// Forgets the text whose origins were found.
+    pub(crate) fn clear(&mut self) {
+        self.places.clear();
+        self.looked_at = 0..0;
+    }
+
     /// Finds the origins of `text`, whose beginning is one if `begins`. Those that are nearer to an end of the text
     /// than the spacing's context are not to be relied on, unless the end is the object's own.
-    pub(crate) fn find(&mut self, text: &[u8], begins: bool, spacing: Spacing) {
+    fn find(&mut self, text: &[u8], begins: bool, spacing: Spacing) {
         self.places.clear();
         self.rising.clear();
         self.line_begins.clear();
@@ -95,7 +106,7 @@ impl Origins {
     }
 
     /// The same for a piece of an object that begins at this offset: with the multiples of [`GRID`].
-    pub(crate) fn find_plain(&mut self, text: &[u8], offset: u64) {
+    fn find_plain(&mut self, text: &[u8], offset: u64) {
         self.find(text, offset == 0, PLAIN);
         let first = (offset.next_multiple_of(GRID as u64) - offset) as usize;
         let from_text = self.places.len();
@@ -107,6 +118,23 @@ impl Origins {
             }
         }
         self.places.sort_unstable();
+    }
+
+    /// Finds the origins in `wanted`, the last one before and the first one after it, unless they are known. The text
+    /// is a piece of an object, and begins at this offset of it.
+    pub(crate) fn find_around(&mut self, text: &[u8], offset: u64, wanted: Range<usize>) {
+        let around = |more: usize| {
+            let end = wanted.end + ORIGIN_REACH + more;
+            wanted.start.saturating_sub(ORIGIN_REACH + more)..end.min(text.len())
+        };
+        let needed = around(0);
+        if self.looked_at.start <= needed.start && needed.end <= self.looked_at.end {
+            return;
+        }
+        let looked_at = around(MORE);
+        self.find_plain(&text[looked_at.clone()], offset + looked_at.start as u64);
+        self.places.iter_mut().for_each(|place| *place += looked_at.start);
+        self.looked_at = looked_at;
     }
 
     /// Finds the origins in a part of a decoded text, and as far after it as is searched from there. Those `given` are
@@ -282,6 +310,27 @@ mod tests {
                 let inside: Vec<usize> =
                     expected.iter().filter_map(|at| at.checked_sub(context)).collect();
                 assert_eq!(found, inside, "by {shift}");
+            }
+        }
+    }
+
+    #[test]
+    fn origins_around_a_place_are_those_of_the_whole_text() {
+        let mut rng = XorShift64::new(7);
+        let repeating = [prose(30_000, 60, 1), b"ab".repeat(30_000), prose(60_000, 90, 2)].concat();
+        for (text, offset) in
+            [(prose(200_000, 70, 3), 0), (repeating, 5), (b"ab".repeat(99_000), 3)]
+        {
+            let (mut whole, mut around) = (Origins::default(), Origins::default());
+            whole.find_plain(&text, offset);
+            for _ in 0..300 {
+                let start = rng.below_usize(text.len());
+                let end = (start + rng.below_usize(5000)).min(text.len());
+                around.find_around(&text, offset, start..end);
+                let searched = |origins: &Origins| -> Vec<(usize, usize)> {
+                    origins.within(origins.before(start)..end).collect()
+                };
+                assert_eq!(searched(&around), searched(&whole), "{start}..{end}");
             }
         }
     }
