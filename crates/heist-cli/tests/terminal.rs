@@ -59,11 +59,8 @@ fn messages_do_not_mix_with_the_progress_line() {
             .expect("a link");
     }
     let terminal = Terminal::open("messages", 120, temp.path());
-    // Left to itself, the terminal writes `^C` where the cursor is, and throws away the output that it has not shown yet:
-    // a message would end in its middle, and the next one begin there.
-    terminal.type_line(&format!(
-        "stty -echoctl noflsh; clear; {HEIST} du -L -l -s -j 2 0; echo code $?"
-    ));
+    // The terminal itself would write `^C` where the cursor is.
+    terminal.type_line(&format!("stty -echoctl; clear; {HEIST} du -L -l -s -j 2 0; echo code $?"));
     terminal.wait_for("cannot follow symbolic link");
     terminal.press(&["C-c"]);
     let screen = terminal.wait_for("code 130");

@@ -18,7 +18,10 @@ impl Terminal {
         let width = columns.to_string();
         let mut command = terminal.tmux();
         command.args(["-f", "/dev/null", "new-session", "-d", "-x", &width, "-y", "40"]);
-        command.args(["env", "-u", "NO_COLOR", "LC_ALL=C.UTF-8", "PS1=$ ", "sh"]);
+        // At Ctrl-C a terminal throws away the output that it has not shown yet, also the half of a message, unless it
+        // is told not to.
+        let shell = ["sh", "-c", "stty noflsh; exec sh"];
+        command.args(["env", "-u", "NO_COLOR", "LC_ALL=C.UTF-8", "PS1=$ "]).args(shell);
         let status = command.current_dir(directory).status().expect("tmux starts");
         assert!(status.success());
         terminal.wait_for("$");

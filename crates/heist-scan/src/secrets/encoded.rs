@@ -146,7 +146,9 @@ impl Decoder<'_, '_> {
         let (before, after) =
             outside.runs.split_at(outside.runs.partition_point(|&run| run < owned.start));
         // All base64 before `done` is looked at; at `probe` it is asked whether a long stretch is under way.
-        let (mut done, mut probe) = (0, owned.start);
+        // At the beginning of an object none is.
+        let begins_object = self.chunk.offset == 0 && owned.start == 0;
+        let (mut done, mut probe) = (0, if begins_object { LONG_STRETCH } else { owned.start });
         for &run in before.iter().chain(runs).chain(after) {
             while probe < run.min(owned.end) {
                 (done, probe) = self.look_at_long_stretch(probe, done);
