@@ -3,8 +3,9 @@
 
 mod support;
 
-use heist::device::DeviceSlotsConfig;
-use heist::{DeviceId, DeviceSlots, Executor, IoModel};
+use heist::Executor;
+use heist_device::DeviceSlotsConfig;
+use heist_device::{DeviceId, DeviceSlots, IoModel};
 use heist_scan::{
     Chunk, Detector, Finding, Match, Object, ObjectOutcome, Overlap, RuleIndex, RuleInfo,
     ScanConfig, ScanProgress, ScanReport, Sink, Source, SourceError, scan_local,

@@ -3,8 +3,8 @@
 
 mod support;
 
-use heist::device::{Detector, DeviceKind, DeviceMap, PhysicalDevice};
-use heist::{DeviceId, DeviceSlots};
+use heist_device::{Detector, DeviceKind, DeviceMap, PhysicalDevice};
+use heist_device::{DeviceId, DeviceSlots};
 use heist_walk::Walk;
 use std::path::Path;
 

@@ -259,92 +259,65 @@
 #![forbid(unsafe_code)]
 
 pub mod affinity;
+pub mod budget;
 mod cancel;
-pub mod device;
-mod histogram;
+mod executor;
+mod future;
+mod idle;
+mod intake;
 pub mod metrics;
-pub mod policy;
-mod rng;
-pub mod runtime;
+mod policy;
+mod queue;
+pub mod rng;
 pub mod signal;
+mod sync;
+mod termination;
 pub mod trace;
 mod worker_id;
 pub mod yielding;
 
-// The protocols. Public for the model checkers, which run this very code; no promise of stability is made for
-// them.
 #[doc(hidden)]
-pub mod budget;
-#[doc(hidden)]
-pub mod executor;
-#[doc(hidden)]
-pub mod future;
-#[doc(hidden)]
-pub mod idle;
-#[doc(hidden)]
-pub mod intake;
-#[doc(hidden)]
-pub mod queue;
-#[doc(hidden)]
-pub mod sync;
-#[doc(hidden)]
-pub mod termination;
+#[path = "internal.rs"]
+pub mod __internal;
 
-// async-io is real threads and real sockets, of which the checkers' schedulers know nothing, with locks that
-// ThreadSanitizer does not see wait.
-#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
-pub mod net;
-#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
-mod reactor;
-#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
-pub mod time;
+/// Giving way: how many operations a future may do in one poll, and how it asks for one more.
+///
+/// A future whose socket always has data would never return `Pending`, and everything else on its
+/// worker would wait forever. So each poll has a budget of [`OPERATIONS_PER_POLL`](coop::OPERATIONS_PER_POLL)
+/// operations. Heist's own futures ask for each operation; a leaf future of yours asks with
+/// [`poll_proceed`](coop::poll_proceed), and a loop awaits [`consume_budget`](coop::consume_budget).
+pub mod coop {
+    pub use crate::future::coop::{
+        OPERATIONS_PER_POLL, consume_budget, has_budget_remaining, poll_proceed,
+    };
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct ReadmeExamples;
 
-// Its example needs what only the tests depend on.
-#[cfg(all(doctest, feature = "io"))]
-#[doc = include_str!("../../../docs/TOKIO.md")]
-struct TokioExamples;
-
-// Inlined: the front page then shows each with its summary, wherever it is defined.
+// Inlined: the front page then shows each with its summary. Each name has this one public path.
 #[doc(inline)]
-pub use budget::{
-    Acquire, AcquireError, BudgetError, BudgetUnit, ByteBudget, BytePermit, CountBudget,
-    CountPermit, PermitRef, ReadAmount, ReadPermit, ReadTokens,
-};
+pub use budget::counted::{ByteBudget, BytePermit, CountBudget, CountPermit};
+#[doc(inline)]
+pub use budget::error::AcquireError;
+#[doc(inline)]
+pub use budget::read_tokens::{ReadPermit, ReadTokens};
 #[doc(inline)]
 pub use cancel::CancelToken;
 #[doc(inline)]
-pub use device::{
-    DeviceId, DeviceKind, DeviceLanes, DeviceSlotPermit, DeviceSlots, DeviceSlotsConfig,
-    DeviceSlotsError, DeviceTurn, IoModel, PhysicalDevice,
-};
-#[doc(inline)]
 pub use executor::{
-    ConfigError, ExecutorConfig, OnPanic, RunError, SpawnError, SpawnErrorKind, Spawner,
-    StartError, TaskPanic, WorkerCtx,
+    ConfigError, Executor, ExecutorBuilder, ExecutorConfig, ExecutorHandle, JoinTimeout, OnPanic,
+    RunError, RunOutput, SpawnError, SpawnErrorKind, Spawner, StartError, TaskPanic, WorkerCtx,
+    run,
 };
 #[doc(inline)]
-pub use executor::{Executor, ExecutorBuilder, ExecutorHandle, JoinTimeout, RunOutput, run};
+pub use future::{JoinError, JoinHandle, PanicPayload, yield_now};
 #[doc(inline)]
-pub use future::{JoinError, JoinHandle, PanicPayload, coop, yield_now};
+pub use metrics::snapshot::MetricsSnapshot;
 #[doc(inline)]
-pub use histogram::Histogram;
-#[doc(inline)]
-pub use metrics::MetricsSnapshot;
-#[doc(inline)]
-pub use rng::XorShift64;
-#[doc(inline)]
-pub use runtime::{
-    GroupError, Runtime, RuntimeBuilder, RuntimeHandle, RuntimeJoinTimeout, ShutdownTimeout,
-    TaskGroup, block_on, spawn, spawn_blocking,
-};
-#[doc(inline)]
-pub use signal::{
-    GateGuard, GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats,
-    QueueTurn, Signal, SignalGate, SignalIndexError, SignalIndexKind, SignalPermit, SignalWaker,
+pub use signal::queue::{
+    GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats, QueueTurn,
 };
 #[doc(inline)]
 pub use worker_id::current_worker_id;

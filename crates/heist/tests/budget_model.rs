@@ -9,10 +9,12 @@
 mod model;
 mod support;
 
-use heist::budget::amount::{Amount, Layout};
-use heist::budget::core::Core;
-use heist::budget::permit::Permit;
-use heist::{Acquire, AcquireError, BudgetUnit, XorShift64};
+use heist::__internal::budget::Core;
+use heist::__internal::budget::Permit;
+use heist::__internal::budget::{Amount, Layout};
+use heist::AcquireError;
+use heist::budget::{Acquire, BudgetUnit};
+use heist::rng::XorShift64;
 use model::{Answer, Asker, Figures, Habit, Model, Pair, Request, add, covers, subtract};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -63,7 +65,7 @@ fn kind_of(outcome: &Result<Permit, AcquireError>) -> Answer {
 struct Play {
     layout: Layout,
     rng: XorShift64,
-    core: heist::sync::Arc<Core>,
+    core: heist::__internal::sync::Arc<Core>,
     model: Model,
     ears: Ears,
     permits: Vec<Permit>,
@@ -417,7 +419,7 @@ fn reads_behave_as_the_model_does() {
 #[cfg(heist_plant)]
 #[test]
 fn bites_every_planted_bug_of_budgets() {
-    use heist::sync::plant::{self, Plant};
+    use heist::__internal::sync::plant::{self, Plant};
     use std::thread;
 
     let bugs = [

@@ -3,7 +3,7 @@
 
 mod support;
 
-use heist::policy::Source;
+use heist::trace::Source;
 use heist::trace::{ChromeTrace, TraceHooks, Tracer};
 use heist::{Executor, ExecutorConfig, OnPanic, RunError};
 use std::cell::RefCell;

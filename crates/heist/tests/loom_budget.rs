@@ -6,11 +6,12 @@
 
 mod loom_support;
 
-use heist::budget::amount::Amount;
-use heist::budget::core::Core;
-use heist::sync::plant::Plant;
-use heist::sync::{Arc, AtomicU64, Mutex, Ordering, Parker, Unparker};
-use heist::{Acquire, AcquireError, CountBudget, CountPermit, ReadAmount, ReadTokens};
+use heist::__internal::budget::Amount;
+use heist::__internal::budget::Core;
+use heist::__internal::sync::plant::Plant;
+use heist::__internal::sync::{Arc, AtomicU64, Mutex, Ordering, Parker, Unparker};
+use heist::budget::{Acquire, ReadAmount};
+use heist::{AcquireError, CountBudget, CountPermit, ReadTokens};
 use loom::thread;
 use loom_support::{DEADLOCK, Size, Tally, check, must_fail};
 use std::future::Future;

@@ -5,10 +5,10 @@
 
 mod loom_support;
 
-use heist::executor::task::TaskRunner;
-use heist::executor::worker::Worker;
-use heist::sync::Arc;
-use heist::sync::plant::Plant;
+use heist::__internal::executor::TaskRunner;
+use heist::__internal::executor::Worker;
+use heist::__internal::sync::Arc;
+use heist::__internal::sync::plant::Plant;
 use heist::trace::NoTrace;
 use heist::{
     AcquireError, CountBudget, CountPermit, ExecutorConfig, ExecutorHandle, OnPanic,
@@ -227,7 +227,7 @@ impl Drop for Payload {
 fn start_tasks<T: Send + 'static>(
     config: &ExecutorConfig,
     runner: fn(T, &mut WorkerCtx<'_, T, ()>),
-) -> (heist::sync::Arc<heist::executor::shared::Shared<T>>, loom_support::Threads) {
+) -> (heist::__internal::sync::Arc<heist::__internal::executor::Shared<T>>, loom_support::Threads) {
     let config = ExecutorConfig { on_panic: OnPanic::Abort, ..config.clone() };
     start_with(&config, move |worker| {
         let scratch_init = |_worker| ();

@@ -4,7 +4,7 @@
 
 mod support;
 
-use heist::policy::Source;
+use heist::trace::Source;
 use heist::trace::{TraceHooks, Tracer};
 use heist::{Executor, ExecutorBuilder, ExecutorConfig, OnPanic, SpawnErrorKind, WorkerCtx};
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use crate::report::{Incomplete, IncompleteList, Outcome, OutcomeCounts, ScanRepo
 use crate::secret::Secret;
 use crate::sink::{ObjectOutcome, Sink};
 use heist::CancelToken;
-use heist::metrics::MetricsSnapshot;
+use heist::MetricsSnapshot;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -10,7 +10,7 @@ use crate::engine::{Descriptors, Engine, RESERVE};
 use crate::filter::Filter;
 use crate::sys;
 use crate::visitor::Visitor;
-use heist::metrics::MetricsSnapshot;
+use heist::MetricsSnapshot;
 use heist::trace::{NoTrace, Tracer};
 use heist::{CancelToken, CountBudget, ExecutorConfig, OnPanic, StartError};
 use std::path::PathBuf;

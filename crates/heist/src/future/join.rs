@@ -22,7 +22,7 @@ use std::{fmt, io};
 /// asks a fused future instead.
 ///
 /// ```
-/// let runtime = heist::Runtime::new()?;
+/// let runtime = heist_runtime::Runtime::new()?;
 /// let answer = runtime.spawn(async { 6 * 7 });
 /// assert_eq!(runtime.block_on(answer)?, 42);
 ///

@@ -17,13 +17,13 @@
 //!
 //! Not guaranteed: that a future that nobody will ever wake ends. It lives until the pool is stopped.
 
-pub mod coop;
+pub(crate) mod coop;
 pub(crate) mod counted;
 mod join;
 pub(crate) mod large;
 pub(crate) mod live;
 pub(crate) mod queues;
-pub mod raw;
+pub(crate) mod raw;
 // The model is tested against the real one.
 #[cfg(all(test, not(any(heist_loom, heist_shuttle, heist_sim))))]
 pub mod raw_model;

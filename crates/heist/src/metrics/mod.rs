@@ -6,12 +6,14 @@
 //!
 //! These are the standard library's atomics, not those of [`crate::sync`]: no decision depends on them.
 
-mod snapshot;
+mod histogram;
+pub(crate) mod snapshot;
 
-pub use snapshot::MetricsSnapshot;
+pub use histogram::Histogram;
 
-use crate::histogram::AtomicHistogram;
 use crossbeam_utils::CachePadded;
+use histogram::AtomicHistogram;
+pub(crate) use snapshot::MetricsSnapshot;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A counter with a single writer.

@@ -1,6 +1,6 @@
 //! What users see of the counters.
 
-use crate::histogram::Histogram;
+use super::Histogram;
 use std::fmt;
 
 /// A pool's counters, added up over its workers.

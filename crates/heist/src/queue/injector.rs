@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn any_mixture_of_pushes_and_takes_keeps_the_order() {
         let injector = Injector::new();
-        let mut rng = crate::XorShift64::new(7);
+        let mut rng = crate::rng::XorShift64::new(7);
         let (mut pushed, mut taken) = (0, Vec::new());
         let mut batch = Vec::new();
         while pushed < 20_000 {

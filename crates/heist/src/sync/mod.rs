@@ -56,7 +56,9 @@ use plant::{Plant, planted};
 
 /// Declares a value that each thread has of its own, or has not: a `Cell<Option<_>>` behind `with`. Where threads are
 /// modelled or simulated it is theirs, since there many share one real thread.
-macro_rules! per_thread {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __per_thread {
     ($(#[$doc:meta])* static $name:ident: $type:ty;) => {
         #[cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
         std::thread_local! {
@@ -64,29 +66,34 @@ macro_rules! per_thread {
             static $name: std::cell::Cell<Option<$type>> = const { std::cell::Cell::new(None) };
         }
         #[cfg(heist_loom)]
-        loom::thread_local! {
+        $crate::__internal::sync::loom::thread_local! {
             $(#[$doc])*
             static $name: std::cell::Cell<Option<$type>> = std::cell::Cell::new(None);
         }
         #[cfg(heist_shuttle)]
-        shuttle::thread_local! {
+        $crate::__internal::sync::shuttle::thread_local! {
             $(#[$doc])*
             static $name: std::cell::Cell<Option<$type>> = std::cell::Cell::new(None);
         }
         #[cfg(heist_sim)]
         std::thread_local! {
             $(#[$doc])*
-            static $name: crate::sync::PerThread<$type> = const { crate::sync::PerThread::new() };
+            static $name: $crate::__internal::sync::PerThread<$type> =
+                const { $crate::__internal::sync::PerThread::new() };
         }
     };
 }
-pub(crate) use per_thread;
+pub use __per_thread as per_thread;
+#[cfg(heist_loom)]
+pub use loom;
+#[cfg(heist_shuttle)]
+pub use shuttle;
 
 /// What a waker of ours does after its last use of what it holds, and when it is dropped. Wakers are made of std's
 /// `Arc`, which ends in a fence that ThreadSanitizer does not know; here is one that it does. Nothing, in any other
 /// build.
 #[inline(always)]
-pub(crate) fn show_to_sanitizer() {
+pub fn show_to_sanitizer() {
     #[cfg(heist_tsan)]
     fence(Ordering::SeqCst);
 }

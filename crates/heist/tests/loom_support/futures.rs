@@ -1,12 +1,12 @@
 //! What models of futures are made of.
 
 use super::{Tally, Threads, start_prepared, work};
-use heist::executor::shared::Shared;
-use heist::executor::worker::Worker;
-use heist::sync::{Arc, AtomicBool, Ordering, fence};
+use heist::__internal::executor::{Shared, Worker};
+use heist::__internal::sync::{Arc, AtomicBool, Ordering, Parker, Unparker, fence};
 use heist::{ExecutorConfig, ExecutorHandle};
-use std::future::poll_fn;
-use std::task::{Poll, Waker};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll, Wake, Waker};
 
 /// A pool that has no typed tasks, with something done before its workers start.
 pub fn start_futures<P>(
@@ -64,6 +64,27 @@ pub fn run_with_late_worker(
     first.join().unwrap();
     late.join();
     shared
+}
+
+struct Unpark(Unparker);
+
+impl Wake for Unpark {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Polls the future on this thread of the model until it is ready: at first, and then whenever it was woken.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let parker = Parker::new();
+    let waker = Waker::from(std::sync::Arc::new(Unpark(parker.unparker())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => parker.park(),
+        }
+    }
 }
 
 /// Something that a future waits for.

@@ -3,12 +3,12 @@
 
 pub mod futures;
 
-use heist::executor::shared::Shared;
-use heist::executor::task::TaskRunner;
-use heist::executor::worker::Worker;
-use heist::policy::{IdleAction, IdleHooks, RunTask};
-use heist::sync::plant::{self, Plant};
-use heist::sync::{Arc, Mutex};
+use heist::__internal::executor::Shared;
+use heist::__internal::executor::TaskRunner;
+use heist::__internal::executor::Worker;
+use heist::__internal::policy::{IdleAction, IdleHooks, RunTask};
+use heist::__internal::sync::plant::{self, Plant};
+use heist::__internal::sync::{Arc, Mutex};
 use heist::trace::NoTrace;
 use heist::{ExecutorConfig, ExecutorHandle, WorkerCtx};
 use std::any::Any;

@@ -1,0 +1,89 @@
+//! A future on the calling thread.
+
+use heist::__internal::coop;
+use heist::__internal::is_large;
+use heist::__internal::sync::{Parker, Unparker, show_to_sanitizer, spin_loop};
+use heist::current_worker_id;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+/// A waker that wakes a thread.
+struct WakeThread(Unparker);
+
+impl Wake for WakeThread {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &std::sync::Arc<Self>) {
+        self.0.unpark();
+        show_to_sanitizer();
+    }
+}
+
+impl Drop for WakeThread {
+    fn drop(&mut self) {
+        show_to_sanitizer();
+    }
+}
+
+/// Polls a future on the calling thread until it completes, and sleeps in between.
+///
+/// It needs no runtime. What the future spawns needs one: see [`crate::Runtime::block_on`].
+///
+/// ```
+/// assert_eq!(heist_runtime::block_on(async { 6 * 7 }), 42);
+/// ```
+///
+/// # Panics
+/// On a worker of an executor or runtime: it would hold up that worker, which may be the one that has to complete what
+/// the future waits for, and would then never return. Await the future, spawn it, or call this inside
+/// `spawn_blocking`. (A worker may wait for the futures of *another* runtime, by that one's
+/// [`Runtime::block_on`](crate::Runtime::block_on).)
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    assert!(
+        current_worker_id().is_none(),
+        "heist_runtime::block_on was called on a worker, which it would hold up, perhaps without an end; await the future, \
+         spawn it, or call this inside `spawn_blocking`"
+    );
+    if const { is_large::<F>() } {
+        block_on_small(Box::pin(future))
+    } else {
+        block_on_small(future)
+    }
+}
+
+/// [`block_on`] for a future that may be on the stack, wherever it is called.
+pub(super) fn block_on_small<F: Future>(future: F) -> F::Output {
+    let parker = Parker::new();
+    let waker = Waker::from(std::sync::Arc::new(WakeThread(parker.unparker())));
+    let mut cx = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    coop::without_budget(|| {
+        loop {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+                return output;
+            }
+            wait(&parker);
+        }
+    })
+}
+
+/// Waits to be woken: for a few microseconds by looking, then asleep. What is awaited is often about to end, and who
+/// sleeps then is woken once for each of a thousand futures instead of once for all.
+fn wait(parker: &Parker) {
+    // Twice as long each time: about 5 us in all. (A model has no use for looking again.)
+    let looks = if cfg!(any(heist_loom, heist_shuttle, heist_sim)) { 0 } else { 8 };
+    for look in 0..looks {
+        for _ in 0..1 << look {
+            spin_loop();
+        }
+        if parker.park_timeout(Duration::ZERO) {
+            return;
+        }
+    }
+    parker.park();
+}

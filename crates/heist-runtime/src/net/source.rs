@@ -1,0 +1,150 @@
+//! A socket as the reactor knows it: an operation that would block waits for readiness, and every operation counts.
+//!
+//! Invariants:
+//! - the operation is tried first: the reactor is asked only if it would block;
+//! - an operation that was interrupted by a signal is tried again at once;
+//! - what waits is registered per call, not per socket, so several tasks may wait for the same socket.
+//!
+//! Not guaranteed: anything if the socket is set to block through [`AsRef`].
+
+use std::io;
+// Not `crate::sync`'s: async-io's futures hold this one.
+use std::sync::Arc;
+
+use async_io::Async;
+
+use crate::operation;
+
+/// A registered socket. Clones are the same one.
+#[derive(Debug)]
+pub(super) struct Source<T>(pub(super) Arc<Async<T>>);
+
+impl<T> Clone for Source<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> From<Async<T>> for Source<T> {
+    fn from(socket: Async<T>) -> Self {
+        Self(Arc::new(socket))
+    }
+}
+
+impl<T> Source<T> {
+    pub(super) fn get(&self) -> &T {
+        self.0.get_ref()
+    }
+
+    /// Does `operation` once the socket is readable.
+    pub(super) async fn read<R>(
+        &self,
+        mut operation: impl FnMut(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        operation::counted(self.0.read_with(|socket| uninterrupted(|| operation(socket)))).await
+    }
+
+    /// Does `operation` once the socket is writable.
+    pub(super) async fn write<R>(
+        &self,
+        mut operation: impl FnMut(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        operation::counted(self.0.write_with(|socket| uninterrupted(|| operation(socket)))).await
+    }
+
+    pub(super) async fn readable(&self) -> io::Result<()> {
+        operation::counted(self.0.readable()).await
+    }
+
+    pub(super) async fn writable(&self) -> io::Result<()> {
+        operation::counted(self.0.writable()).await
+    }
+
+    /// The bare socket: this one if nobody else has it, else a duplicate of it.
+    pub(super) fn into_std(self, duplicate: impl FnOnce(&T) -> io::Result<T>) -> io::Result<T> {
+        match Arc::try_unwrap(self.0) {
+            Ok(socket) => socket.into_inner(),
+            Err(shared) => duplicate(shared.get_ref()),
+        }
+    }
+}
+
+/// Tries again what a signal has interrupted.
+pub(super) fn uninterrupted<R>(mut operation: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+    loop {
+        match operation() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// What every kind of socket has, whatever it is for. `$source` is the way to its [`Source`].
+macro_rules! every_socket {
+    ($socket:ident, $std:ty, $($source:ident).+) => {
+        impl $socket {
+            /// The standard library's socket, for what has no method here.
+            ///
+            /// Do not set it to block: every task that uses it would block its worker.
+            pub fn as_std(&self) -> &$std {
+                self.$($source).+.get()
+            }
+
+            /// Gives the standard library's socket back, which is still set not to block.
+            ///
+            /// If it has clones, they keep the socket, and this is a duplicate of it.
+            ///
+            /// # Errors
+            ///
+            /// Those of deregistering or duplicating it.
+            pub fn into_std(self) -> io::Result<$std> {
+                self.into_source().into_std(<$std>::try_clone)
+            }
+
+            /// Waits until there may be something to take: bytes, a datagram, a connection, the end, or an error.
+            ///
+            /// Others may take it first, so the operation that follows may find nothing.
+            ///
+            /// # Errors
+            ///
+            /// When the reactor cannot watch the socket.
+            pub async fn readable(&self) -> io::Result<()> {
+                self.$($source).+.readable().await
+            }
+
+            /// Waits until there may be room to write, or an error to be told.
+            ///
+            /// # Errors
+            ///
+            /// When the reactor cannot watch the socket.
+            pub async fn writable(&self) -> io::Result<()> {
+                self.$($source).+.writable().await
+            }
+        }
+
+        impl TryFrom<$std> for $socket {
+            type Error = io::Error;
+
+            /// Sets it not to block, and registers it.
+            fn try_from(socket: $std) -> io::Result<Self> {
+                crate::reactor::start()?;
+                Ok(crate::net::source::Source::from(async_io::Async::new(socket)?).into())
+            }
+        }
+
+        #[cfg(unix)]
+        impl std::os::fd::AsFd for $socket {
+            fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+                self.as_std().as_fd()
+            }
+        }
+
+        #[cfg(unix)]
+        impl std::os::fd::AsRawFd for $socket {
+            fn as_raw_fd(&self) -> std::os::fd::RawFd {
+                self.as_std().as_raw_fd()
+            }
+        }
+    };
+}
+pub(super) use every_socket;
