@@ -6,8 +6,9 @@ mod support;
 
 use heist::AcquireError;
 use heist::rng::XorShift64;
-use heist_device::{Detector, MountTable};
-use heist_device::{DeviceId, DeviceKind, DeviceSlotPermit, DeviceSlots, DeviceSlotsConfig};
+use heist_device::{
+    Detector, DeviceId, DeviceKind, DeviceSlotPermit, DeviceSlots, DeviceSlotsConfig, MountTable,
+};
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;

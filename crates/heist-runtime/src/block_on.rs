@@ -1,8 +1,7 @@
 //! A future on the calling thread.
 
-use heist::__internal::coop;
-use heist::__internal::is_large;
 use heist::__internal::sync::{Parker, Unparker, show_to_sanitizer, spin_loop};
+use heist::__internal::{coop, is_large};
 use heist::current_worker_id;
 use std::future::Future;
 use std::pin::pin;

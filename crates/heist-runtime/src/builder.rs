@@ -3,9 +3,8 @@
 use super::Runtime;
 use super::blocking::BlockingConfig;
 use heist::__internal as internal;
-use heist::CancelToken;
 use heist::trace::{NoTrace, Tracer};
-use heist::{ExecutorBuilder, ExecutorConfig, StartError};
+use heist::{CancelToken, ExecutorBuilder, ExecutorConfig, StartError};
 use std::time::Duration;
 
 /// As many as tokio has, whose users' programs were written for it: enough that hundreds of slow files, or of calls

@@ -6,8 +6,7 @@
 
 use super::RuntimeHandle;
 use heist::__internal::is_large;
-use heist::JoinHandle;
-use heist::current_worker_id;
+use heist::{JoinHandle, current_worker_id};
 use std::cell::RefCell;
 use std::future::Future;
 use std::marker::PhantomData;

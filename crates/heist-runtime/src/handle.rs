@@ -4,9 +4,7 @@ use super::blocking::{self, BlockingThreads};
 use super::group::TaskGroup;
 use heist::__internal::sync::Arc;
 use heist::__internal::{self as internal, PoolId, is_large};
-use heist::JoinHandle;
-use heist::MetricsSnapshot;
-use heist::{ExecutorHandle, SpawnError, TaskPanic};
+use heist::{ExecutorHandle, JoinHandle, MetricsSnapshot, SpawnError, TaskPanic};
 use std::convert::Infallible;
 use std::future::Future;
 

@@ -4,8 +4,7 @@
 mod support;
 
 use heist::Executor;
-use heist_device::DeviceSlotsConfig;
-use heist_device::{DeviceId, DeviceSlots, IoModel};
+use heist_device::{DeviceId, DeviceSlots, DeviceSlotsConfig, IoModel};
 use heist_scan::{
     Chunk, Detector, Finding, Match, Object, ObjectOutcome, Overlap, RuleIndex, RuleInfo,
     ScanConfig, ScanProgress, ScanReport, Sink, Source, SourceError, scan_local,

@@ -4,8 +4,9 @@
 //! the same disk.
 
 use crate::metadata::FileIdentity;
-use heist_device::{Detector, DeviceKind, DeviceMap, DeviceNumber, DeviceSlotsConfig};
-use heist_device::{DeviceId, DeviceSlots};
+use heist_device::{
+    Detector, DeviceId, DeviceKind, DeviceMap, DeviceNumber, DeviceSlots, DeviceSlotsConfig,
+};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -55,6 +55,19 @@ pub mod budget {
     pub use crate::budget::amount::{Amount, Layout};
     pub use crate::budget::core::Core;
     pub use crate::budget::permit::Permit;
+
+    use crate::budget::{Acquire, CountBudget};
+    use crate::sync::Arc;
+
+    /// Returns the budget without its unit.
+    pub fn core_of(budget: &CountBudget) -> &Arc<Core> {
+        budget.core()
+    }
+
+    /// Returns a future for `wanted` of `core`.
+    pub fn acquire(core: &Arc<Core>, wanted: Amount) -> Acquire<Permit> {
+        Acquire::new(core, Ok(wanted), |permit| permit)
+    }
 }
 
 /// An executor's parts.
@@ -62,6 +75,35 @@ pub mod executor {
     pub use crate::executor::shared::Shared;
     pub use crate::executor::task::TaskRunner;
     pub use crate::executor::worker::Worker;
+
+    use crate::executor::{ExecutorHandle, SpawnError};
+    use crate::future::JoinHandle;
+    use crate::future::raw::Runnable;
+    use crate::sync::Arc;
+    use std::future::Future;
+
+    /// Returns a handle to a pool whose threads the caller starts.
+    pub fn handle_of<T>(shared: Arc<Shared<T>>) -> ExecutorHandle<T> {
+        ExecutorHandle::new(shared)
+    }
+
+    /// Spawns a future that counts as the executor's, but is polled where `schedule` says: for
+    /// models of such places.
+    ///
+    /// # Errors
+    /// The executor accepts nothing more. The error returns the future.
+    pub fn spawn_future_elsewhere<T, F>(
+        executor: &ExecutorHandle<T>,
+        future: F,
+        schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,
+    ) -> Result<JoinHandle<F::Output>, SpawnError<F>>
+    where
+        T: Send + 'static,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        executor.spawn_future_elsewhere(future, schedule)
+    }
 }
 
 /// The task of a future: async-task's, or the checkers' model of it.

@@ -9,9 +9,7 @@
 mod model;
 mod support;
 
-use heist::__internal::budget::Core;
-use heist::__internal::budget::Permit;
-use heist::__internal::budget::{Amount, Layout};
+use heist::__internal::budget::{Amount, Core, Layout, Permit, acquire};
 use heist::AcquireError;
 use heist::budget::{Acquire, BudgetUnit};
 use heist::rng::XorShift64;
@@ -185,7 +183,7 @@ impl Play {
     fn ask_by_future(&mut self) -> &'static str {
         let (request, wanted) = (self.request(), self.random_wanted());
         let waker = self.waker(request);
-        let mut future = Acquire::new(&self.core, Ok(pack(self.layout, wanted)), |permit| permit);
+        let mut future = acquire(&self.core, pack(self.layout, wanted));
         let outcome = poll(&mut future, &waker);
         let expected = self.model.acquire(request, wanted, Asker::Future);
         match outcome {

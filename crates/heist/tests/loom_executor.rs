@@ -5,8 +5,7 @@
 
 mod loom_support;
 
-use heist::__internal::executor::TaskRunner;
-use heist::__internal::executor::Worker;
+use heist::__internal::executor::{TaskRunner, Worker, handle_of};
 use heist::__internal::sync::Arc;
 use heist::__internal::sync::plant::Plant;
 use heist::trace::NoTrace;
@@ -263,7 +262,7 @@ fn a_permit_kept_between_tasks(gives_back: bool) {
         })
     };
     shared.spawn(None).unwrap();
-    let handle = ExecutorHandle::new(Arc::clone(&shared));
+    let handle = handle_of(Arc::clone(&shared));
     budget.acquire_then(1, &handle, |granted| Some(Kept::new(granted))).unwrap();
     shared.close();
     threads.join();

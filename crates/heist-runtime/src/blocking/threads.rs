@@ -3,12 +3,9 @@
 use super::refuse;
 use super::state::{Help, State};
 use crate::{RuntimeHandle, current};
-use heist::__internal::Attached;
-use heist::__internal::Runnable;
-use heist::__internal::contain;
 use heist::__internal::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use heist::__internal::sync::{Arc, Mutex, MutexGuard, Parker, thread};
-use heist::__internal::{PoolId, worker_id};
+use heist::__internal::{Attached, PoolId, Runnable, contain, worker_id};
 use heist::MetricsSnapshot;
 use std::convert::Infallible;
 use std::time::Duration;

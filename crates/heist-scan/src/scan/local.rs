@@ -21,8 +21,7 @@ use heist::{
     AcquireError, Executor, ExecutorConfig, ExecutorHandle, OnPanic, ReadPermit, ReadTokens,
     Spawner,
 };
-use heist_device::DeviceSlotsConfig;
-use heist_device::{DeviceId, DeviceLanes, DeviceSlots, DeviceTurn, IoModel};
+use heist_device::{DeviceId, DeviceLanes, DeviceSlots, DeviceSlotsConfig, DeviceTurn, IoModel};
 use heist_walk::FileKind;
 use std::fs::File;
 use std::io;

@@ -31,8 +31,7 @@ use crate::world::{World, begin_world, fail, world};
 use actor::act;
 use heist::__internal::sync::machine::Machine;
 use heist::__internal::sync::plant::{self, Plant};
-use heist::trace::Source;
-use heist::trace::{TraceHooks, Tracer};
+use heist::trace::{Source, TraceHooks, Tracer};
 use heist::{
     CancelToken, Executor, ExecutorBuilder, ExecutorConfig, ExecutorHandle, MetricsSnapshot,
     OnPanic,

@@ -57,8 +57,7 @@ macro_rules! budget_accessors {
             }
 
             /// The budget without its unit.
-            #[doc(hidden)]
-            pub fn core(&self) -> &Arc<Core> {
+            pub(crate) fn core(&self) -> &Arc<Core> {
                 &self.core
             }
         }
@@ -94,17 +93,15 @@ macro_rules! permit_methods {
             }
 
             /// A permit of a budget of this unit.
-            #[doc(hidden)]
             #[inline]
-            pub fn from_core(permit: Permit) -> Self {
+            pub(crate) fn from_core(permit: Permit) -> Self {
                 debug_assert_eq!(permit.core().layout(), $layout);
                 Self(permit)
             }
 
             /// The permit without its unit.
-            #[doc(hidden)]
             #[inline]
-            pub fn into_core(self) -> Permit {
+            pub(crate) fn into_core(self) -> Permit {
                 self.0
             }
         }

@@ -42,9 +42,8 @@ macro_rules! budget_of_one_unit {
             ///
             /// # Errors
             /// [`AcquireError::TooLarge`]: it is above any total.
-            #[doc(hidden)]
             #[inline]
-            pub fn amount(&self, wanted: u64) -> Result<Amount, AcquireError> {
+            pub(crate) fn amount(&self, wanted: u64) -> Result<Amount, AcquireError> {
                 Layout::$layout.wanted(&[wanted], || self.core.total())
             }
 

@@ -1,7 +1,7 @@
 //! What models of futures are made of.
 
 use super::{Tally, Threads, start_prepared, work};
-use heist::__internal::executor::{Shared, Worker};
+use heist::__internal::executor::{Shared, Worker, handle_of};
 use heist::__internal::sync::{Arc, AtomicBool, Ordering, Parker, Unparker, fence};
 use heist::{ExecutorConfig, ExecutorHandle};
 use std::future::{Future, poll_fn};
@@ -58,7 +58,7 @@ pub fn run_with_late_worker(
     let (shared, mut workers) = Shared::new(config);
     let late = workers.pop().expect("two workers");
     let late = LateWorker(Arc::new(std::sync::Mutex::new(Late::Waiting(Box::new(late)))));
-    prepare(&ExecutorHandle::new(Arc::clone(&shared)), late.clone());
+    prepare(&handle_of(Arc::clone(&shared)), late.clone());
     shared.close();
     let first = start_worker(workers.pop().expect("two workers"));
     first.join().unwrap();
