@@ -39,7 +39,8 @@ pub mod sync {
     pub use crate::sync::shuttle;
     pub use crate::sync::{
         Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Clock, Mutex, MutexGuard, Ordering,
-        Parker, Unparker, fence, mpsc, per_thread, plant, show_to_sanitizer, spin_loop, thread,
+        Parker, Unparker, Weak, fence, mpsc, per_thread, plant, show_to_sanitizer, spin_loop,
+        thread,
     };
     #[cfg(heist_sim)]
     pub use crate::sync::{PerThread, machine};

@@ -55,11 +55,6 @@ macro_rules! budget_accessors {
             pub fn forgotten(&self) -> $value {
                 $of(self.core.forgotten())
             }
-
-            /// The budget without its unit.
-            pub(crate) fn core(&self) -> &Arc<Core> {
-                &self.core
-            }
         }
 
         impl fmt::Debug for $budget {
@@ -97,12 +92,6 @@ macro_rules! permit_methods {
             pub(crate) fn from_core(permit: Permit) -> Self {
                 debug_assert_eq!(permit.core().layout(), $layout);
                 Self(permit)
-            }
-
-            /// The permit without its unit.
-            #[inline]
-            pub(crate) fn into_core(self) -> Permit {
-                self.0
             }
         }
 

@@ -49,7 +49,7 @@ pub use backend::{
     Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Clock, Mutex, MutexGuard, Ordering, Parker,
     Unparker, Weak, fence, mpsc, spin_loop, thread,
 };
-pub use crossbeam_utils::CachePadded;
+pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use unshared::Unshared;
 
 use plant::{Plant, planted};
@@ -100,7 +100,7 @@ pub fn show_to_sanitizer() {
 
 /// The pusher's fence: between publishing a task and looking for sleepers. Pairs with [`heavy_fence`].
 #[inline]
-pub fn light_fence() {
+pub(crate) fn light_fence() {
     if !planted(Plant::NoLightFence) {
         fence(Ordering::SeqCst);
     }
@@ -109,7 +109,7 @@ pub fn light_fence() {
 /// The sleeper's fence: between declaring oneself asleep (or no longer searching) and the last look at the
 /// queues. Pairs with [`light_fence`].
 #[inline]
-pub fn heavy_fence() {
+pub(crate) fn heavy_fence() {
     if !planted(Plant::NoHeavyFence) {
         fence(Ordering::SeqCst);
     }
