@@ -45,8 +45,8 @@ impl Drop for WakeThread {
 pub fn block_on<F: Future>(future: F) -> F::Output {
     assert!(
         current_worker_id().is_none(),
-        "heist_runtime::block_on was called on a worker, which it would hold up, perhaps without an end; await the future, \
-         spawn it, or call this inside `spawn_blocking`"
+        "heist_runtime::block_on was called on a worker, which it would hold up, perhaps without an end; \
+         await the future, spawn it, or call this inside `spawn_blocking`"
     );
     if const { is_large::<F>() } {
         block_on_small(Box::pin(future))

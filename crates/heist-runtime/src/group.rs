@@ -260,7 +260,8 @@ impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
     ///     files.spawn_blocking(move || std::fs::read(path));
     /// }
     /// let error = runtime.block_on(files.try_join_all()).unwrap_err();
-    /// assert!(matches!(error, heist_runtime::GroupError::Failed(error) if error.kind() == std::io::ErrorKind::NotFound));
+    /// let heist_runtime::GroupError::Failed(error) = error else { panic!("{error}") };
+    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
     /// assert!(files.is_empty());
     /// # Ok::<(), heist::StartError>(())
     /// ```

@@ -1,6 +1,6 @@
 //! The simulated machine: threads that run one at a time, memory behind store buffers, and a clock.
 //!
-//! Every operation of the code under test on `heist::__internal::sync` arrives here. Before it takes effect the driver is
+//! Every operation of the code under test on heist's `sync` arrives here. Before it takes effect the driver is
 //! asked who goes next, so any interleaving of operations can be had, and any can be had again.
 //!
 //! **Memory** is what x86 promises: each thread sees its own stores at once, others see them later, in order.

@@ -124,8 +124,8 @@ pub async fn consume_budget() {
 /// the injector.
 ///
 /// ```
-/// let runtime = heist_runtime::Runtime::new()?;
-/// let sum = runtime.spawn(async {
+/// let executor = heist::Executor::builder().build(|_worker| (), |_task: (), _ctx| ())?;
+/// let sum = executor.handle().spawn_future(async {
 ///     let mut sum = 0_u64;
 ///     for number in 0..100_000 {
 ///         sum += number;
@@ -134,8 +134,8 @@ pub async fn consume_budget() {
 ///         }
 ///     }
 ///     sum
-/// });
-/// assert_eq!(runtime.block_on(sum)?, 4_999_950_000);
+/// })?;
+/// assert_eq!(futures_lite::future::block_on(sum)?, 4_999_950_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub async fn yield_now() {
