@@ -1,22 +1,23 @@
-//! Block devices in sysfs: their folders, how they hang together, and what kind a disk is.
+//! Block devices in sysfs: their folders, how they are stacked, and what kind a disk is.
 //!
 //! The layout, with `8:1` as an example: `dev/block/8:1` is a symbolic link to `devices/.../block/sda/sda1`. A
 //! partition's folder has a file `partition`, and its parent is the disk's folder. A stack has its members as links in
 //! `slaves`, a loop device its file's path in `loop/backing_file`. `class/block` has a link for every device by name.
 //!
-//! Invariant: whatever cannot be read is as if it were not there. Not guaranteed: anything that the driver gets wrong.
+//! Invariant: anything that cannot be read counts as absent. Not guaranteed: anything that the
+//! driver gets wrong.
 
 use super::mounts::os_string;
 use super::{DeviceKind, DeviceNumber};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Words in a disk's vendor or model that give away a hypervisor: QEMU and KVM, VirtualBox, Hyper-V and Azure (`Msft
-/// Virtual Disk`), VMware (`Virtual disk`), Google's (`PersistentDisk`), Amazon's, Nutanix' (`VDISK`) and Xen's
-/// volumes.
+/// Words in a disk's vendor or model that identify a hypervisor: QEMU and KVM, VirtualBox, Hyper-V
+/// and Azure (`Msft Virtual Disk`), VMware (`Virtual disk`), Google's (`PersistentDisk`), Amazon's,
+/// Nutanix's (`VDISK`) and Xen's volumes.
 ///
-/// Such a disk says *rotational* because that is what the kernel assumes of a SCSI or ATA disk that does not state its
-/// rate, not because anything rotates. Compared without regard to case.
+/// Such a disk reports *rotational* because the kernel assumes it for a SCSI or ATA disk that does
+/// not state its rate. The comparison ignores case.
 const VIRTUAL_DISK_WORDS: [&str; 9] =
     ["qemu", "vbox", "msft", "vmware", "google", "amazon", "xen", "virtual", "vdisk"];
 
@@ -30,25 +31,26 @@ pub(super) struct BlockFolder {
 }
 
 impl BlockFolder {
-    /// The device with this number.
+    /// Returns the device with this number.
     pub(super) fn numbered(sysfs: &Path, number: DeviceNumber) -> Option<Self> {
         let path = sysfs.join("dev/block").join(number.to_string()).canonicalize().ok()?;
         Some(Self { number, name: name_of(&path)?, path })
     }
 
-    /// The device whose folder `link` is or leads to.
+    /// Returns the device whose folder `link` is or leads to.
     pub(super) fn linked(link: &Path) -> Option<Self> {
         let path = link.canonicalize().ok()?;
         let number = DeviceNumber::parse(&read_line(&path.join("dev"))?)?;
         Some(Self { number, name: name_of(&path)?, path })
     }
 
-    /// The device that a path below `/dev` stands for, by its name alone: `/dev/sda1`, `/dev/mapper/volume`.
+    /// Returns the device that a path below `/dev` stands for, by its name alone: `/dev/sda1`,
+    /// `/dev/mapper/volume`.
     pub(super) fn named(sysfs: &Path, device_file: &Path) -> Option<Self> {
         let name = device_file.strip_prefix("/dev").ok()?.to_str()?;
         let class = sysfs.join("class/block");
         if let Some(mapped) = name.strip_prefix("mapper/") {
-            // Device-mapper's own names are only found by looking at all of its devices.
+            // Names of device-mapper can only be found by looking at all of its devices.
             return links_in(&class).into_iter().find_map(|link| {
                 let named = read_line(&link.join("dm/name"))?;
                 (named == mapped.as_bytes()).then(|| Self::linked(&link)).flatten()
@@ -58,7 +60,7 @@ impl BlockFolder {
         Self::linked(&class.join(name.replace('/', "!")))
     }
 
-    /// The disk, if this is a partition.
+    /// Returns the disk, if this is a partition.
     pub(super) fn disk(&self) -> Option<Self> {
         if !self.path.join("partition").exists() {
             return None;
@@ -66,18 +68,18 @@ impl BlockFolder {
         Self::linked(self.path.parent()?)
     }
 
-    /// The devices that this one is stacked on, as links that need not lead anywhere.
+    /// Returns the devices that this one is stacked on, as links that may be broken.
     pub(super) fn member_links(&self) -> Vec<PathBuf> {
         links_in(&self.path.join("slaves"))
     }
 
-    /// The file behind a loop device.
+    /// Returns the backing file of a loop device.
     pub(super) fn backing_file(&self) -> Option<PathBuf> {
         let path = read_line(&self.path.join("loop/backing_file"))?;
         (!path.is_empty()).then(|| os_string(path).into())
     }
 
-    /// What kind of disk this is, given that it is no partition and nothing is known below it.
+    /// Returns the kind of this disk, which is not a partition and has no known device below it.
     pub(super) fn kind(&self) -> DeviceKind {
         let numbered = |prefixes: &[&str]| {
             let mut rests = prefixes.iter().filter_map(|prefix| self.name.strip_prefix(prefix));
@@ -89,7 +91,8 @@ impl BlockFolder {
         if numbered(&["nbd", "rbd"]) {
             return DeviceKind::Network;
         }
-        // These inherit the flag from disks that we could not look at, and cannot ask whether these are virtual.
+        // These inherit the flag from disks that this process cannot see, and whose vendor it
+        // cannot check.
         if numbered(&["dm-", "md", "bcache", "loop"]) {
             return DeviceKind::Unknown;
         }
@@ -101,7 +104,8 @@ impl BlockFolder {
         }
     }
 
-    /// Whether a hypervisor is behind the disk: virtio (`vda`), Xen (`xvda`), or by vendor and model.
+    /// Returns `true` if the disk belongs to a hypervisor: virtio (`vda`), Xen (`xvda`), or by
+    /// vendor and model.
     fn is_virtual(&self) -> bool {
         let lettered = |prefix: &str| {
             let rest = self.name.strip_prefix(prefix);
@@ -117,8 +121,8 @@ impl BlockFolder {
     }
 }
 
-/// The entries of a folder in the order of their names, so that answers do not depend on the folder's order. None if it
-/// cannot be read.
+/// Returns the entries of a folder, sorted by name so that answers do not depend on the folder's
+/// order. Empty if it cannot be read.
 pub(super) fn links_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut links: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -126,7 +130,7 @@ pub(super) fn links_in(folder: &Path) -> Vec<PathBuf> {
     links
 }
 
-/// The text of a sysfs file without the newline at its end; `None` if it cannot be read.
+/// Returns the text of a sysfs file without the newline at its end; `None` if it cannot be read.
 fn read_line(path: &Path) -> Option<Vec<u8>> {
     let mut line = fs::read(path).ok()?;
     if line.last() == Some(&b'\n') {
@@ -135,7 +139,7 @@ fn read_line(path: &Path) -> Option<Vec<u8>> {
     Some(line)
 }
 
-/// The kernel's name of the device in this folder.
+/// Returns the kernel's name of the device in this folder.
 fn name_of(folder: &Path) -> Option<String> {
     Some(folder.file_name()?.to_string_lossy().into_owned())
 }

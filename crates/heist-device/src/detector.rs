@@ -1,7 +1,8 @@
-//! Where the knowledge comes from: a sysfs, a mount table, and a way to look up the files that these name.
+//! The sources of information: sysfs, the mount table, and a way to look up the files that these
+//! name.
 //!
-//! Invariant: a detector does not change. It knows the mounts of the time when it was made, and reads sysfs at each
-//! question; [`DeviceMap`](super::DeviceMap) remembers the answers.
+//! Invariant: a detector does not change. It knows the mounts of the time of its creation, and
+//! reads sysfs for each question; [`DeviceMap`](super::DeviceMap) remembers the answers.
 
 use super::place::{Place, place_of};
 use super::walk::{Tangled, Walk};
@@ -32,54 +33,59 @@ pub struct Detector {
     files: Files,
 }
 
-/// How to find out where a file is that sysfs or the mount table name: a loop device's, or an overlay's layer.
+/// How to locate a file that sysfs or the mount table names: the backing file of a loop device, or
+/// the layer of an overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Files {
-    /// By asking the system.
+    /// Asks the system.
     System,
-    /// By the mount table alone, so that a system can be described that is not this one.
+    /// Uses the mount table alone, so that tests can describe another system.
     MountTable,
 }
 
 impl Detector {
-    /// A detector over a sysfs and a mount table that need not be this system's.
+    /// Creates a detector for a sysfs and a mount table, which need not be this system's.
     ///
-    /// [`detect_at`](Self::detect_at) then reads nothing outside the folder `sysfs` (and what its links lead to).
+    /// [`detect_at`](Self::detect_at) then reads nothing outside the folder `sysfs` (and the
+    /// targets of its links).
     #[must_use]
     pub fn new(sysfs: PathBuf, mounts: MountTable) -> Self {
         Self { sysfs, mounts: Arc::new(mounts), files: Files::MountTable }
     }
 
-    /// This system's: `/sys`, and the mounts that this process sees now. A mount table that cannot be read is an empty
-    /// one: disks are found without it.
+    /// Creates the detector of this system: `/sys`, and the mounts that this process sees now. If
+    /// the mount table cannot be read, it counts as empty: disks are found without it.
     #[must_use]
     pub fn system() -> Self {
         let mounts = Arc::new(MountTable::system().unwrap_or_default());
         Self { sysfs: PathBuf::from("/sys"), mounts, files: Files::System }
     }
 
-    /// The mounts that this detector knows.
+    /// Returns the mounts that this detector knows.
     #[must_use]
     pub fn mounts(&self) -> &MountTable {
         &self.mounts
     }
 
-    /// The device of `path`; a symbolic link is followed. Outside Linux always [`PhysicalDevice::unknown`].
+    /// Returns the device of `path`, and follows a symbolic link. Outside Linux this is always
+    /// [`PhysicalDevice::unknown`].
     ///
     /// # Errors
     ///
-    /// The path cannot be looked up: it does not exist, or a folder above it may not be entered. The error names the
-    /// path. What is not known about a path that exists is no error, but [unknown](super::DeviceKind::Unknown).
+    /// The path cannot be looked up: it does not exist, or a folder above it may not be entered.
+    /// The error names the path. If the path exists but its device cannot be determined, the result
+    /// is [unknown](super::DeviceKind::Unknown), not an error.
     pub fn detect(&self, path: &Path) -> io::Result<PhysicalDevice> {
         let place = place_of(path)?;
         Ok(place.map_or_else(PhysicalDevice::unknown, |place| self.detect_place(place, path)))
     }
 
-    /// The device of the files with this device number (see [`DeviceNumber::from_st_dev`]) in this mount
-    /// (`stx_mnt_id` of `statx`): for those who have looked at a file already, and for systems that are not this one.
+    /// Returns the device of the files with this device number (see [`DeviceNumber::from_st_dev`])
+    /// in this mount (`stx_mnt_id` of `statx`): for callers that have already looked at a file, and
+    /// for tests that describe another system.
     ///
-    /// The mount id matters only if the number is anonymous; `None` if it is not known. Both are Linux' numbers;
-    /// those of other systems mean nothing here.
+    /// The mount id matters only if the number is anonymous; pass `None` if you do not know it.
+    /// Both are Linux numbers; those of other systems mean nothing here.
     #[must_use]
     pub fn detect_at(&self, number: DeviceNumber, mount_id: Option<u64>) -> PhysicalDevice {
         let place = Place::new(number, mount_id);
@@ -90,7 +96,7 @@ impl Detector {
         })
     }
 
-    /// The kind of a device that was found before.
+    /// Returns the kind of a device that was found before.
     #[must_use]
     pub fn kind_of(&self, device: DeviceId) -> DeviceKind {
         if device.is_unknown() {
@@ -99,13 +105,14 @@ impl Detector {
         self.detect_at(DeviceNumber::from_st_dev(device.raw()), None).kind
     }
 
-    /// The device of `path`, which is at `place`.
+    /// Returns the device of `path`, whose place is known.
     pub(super) fn detect_place(&self, place: Place, path: &Path) -> PhysicalDevice {
         let place = self.with_mount(place, path);
         self.detect_at(place.number, place.mount_id)
     }
 
-    /// `place` with a mount id, if one is needed and the kernel did not tell: the mount's that has `path` by its name.
+    /// Returns `place` with a mount id. If one is needed and the kernel did not report it, this is
+    /// the mount whose name contains `path`.
     fn with_mount(&self, place: Place, path: &Path) -> Place {
         if place.mount_id.is_some() || !place.number.is_anonymous() {
             return place;
@@ -115,7 +122,7 @@ impl Detector {
         Place { mount_id: mount.map(|mount| mount.id), ..place }
     }
 
-    /// The mount of an anonymous place. `None` for a block device, which needs none.
+    /// Returns the mount of an anonymous place; `None` for a block device, which does not need one.
     pub(super) fn mount_of(&self, place: Place) -> Option<&Mount> {
         if !place.number.is_anonymous() {
             return None;
@@ -124,9 +131,10 @@ impl Detector {
         by_id.or_else(|| self.mounts.by_number(place.number))
     }
 
-    /// Where the file `path` is, which sysfs or the mount table name; `None` if it cannot be seen from here.
+    /// Locates the file `path`, which sysfs or the mount table names; `None` if this process cannot
+    /// see it.
     pub(super) fn place_of_named(&self, path: &Path) -> Option<Place> {
-        // A path relative to a folder that nobody knows any more.
+        // The path is relative to a folder that the kernel does not record.
         if !path.is_absolute() {
             return None;
         }
@@ -141,8 +149,8 @@ impl Detector {
         }
     }
 
-    /// The path of a device file, links such as `/dev/disk/by-uuid/...` and `/dev/group/volume` resolved where they are
-    /// this system's.
+    /// Returns the path of a device file, and resolves links such as `/dev/disk/by-uuid/...` and
+    /// `/dev/group/volume` on this system.
     pub(super) fn device_file(&self, source: &Path) -> PathBuf {
         let is_ours = self.files == Files::System && source.starts_with("/dev");
         let resolved = is_ours.then(|| source.canonicalize().ok()).flatten();

@@ -1,14 +1,16 @@
 //! The name of a physical device: one word that compares, hashes and travels with a task.
 //!
-//! Invariant: two files that share a disk (and no stack over several disks) have the same id. Not guaranteed: that an
-//! id means the same after a reboot or a remount, or on another machine. Keep it for a run, do not store it.
+//! Invariant: two files that share a disk (and no stack over several disks) have the same id. Not
+//! guaranteed: that an id means the same after a reboot or a remount, or on another machine. Keep
+//! it for one run; do not store it.
 
 use super::{Detector, DeviceNumber};
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// A physical device, or the stack that several of them form; see [the module](super) for what counts as one.
+/// A physical device, or the stack that several of them form. The [crate documentation](super) says
+/// what counts as one device.
 ///
 /// ```
 /// use heist_device::DeviceId;
@@ -21,22 +23,24 @@ use std::path::Path;
 pub struct DeviceId(u64);
 
 impl DeviceId {
-    /// The device of everything whose device is not known. No device number of Linux packs into this value.
+    /// The device of all files whose device is unknown. No Linux device number packs into this
+    /// value.
     pub const UNKNOWN: Self = Self(u64::MAX);
 
-    /// The device of `path`, or [`UNKNOWN`](Self::UNKNOWN) if it cannot be found out.
+    /// Returns the device of `path`, or [`UNKNOWN`](Self::UNKNOWN) if it cannot be determined.
     ///
-    /// The same as [`try_from_path`](Self::try_from_path) for callers who go on either way.
+    /// The same as [`try_from_path`](Self::try_from_path), for callers that continue either way.
     #[must_use]
     pub fn from_path(path: &Path) -> Self {
         Self::try_from_path(path).unwrap_or(Self::UNKNOWN)
     }
 
-    /// The device of `path`; a symbolic link is followed.
+    /// Returns the device of `path`, and follows a symbolic link.
     ///
-    /// This costs a `statx`, and reads the mount table and some files of sysfs: many times the price of a `stat`, and
-    /// more with thousands of mounts. Ask when a file is discovered and keep the answer; for more than a few paths
-    /// ask a [`DeviceMap`](super::DeviceMap).
+    /// This makes a `statx` call and reads the mount table and some files of sysfs: it is many
+    /// times slower than a `stat`, and slower still with thousands of mounts. Call it when a file
+    /// is discovered and keep the answer. For more than a few paths use a
+    /// [`DeviceMap`](super::DeviceMap).
     ///
     /// Outside Linux the answer is always [`UNKNOWN`](Self::UNKNOWN), even for a path that does not exist.
     ///
@@ -48,20 +52,21 @@ impl DeviceId {
         Detector::system().detect(path).map(|device| device.id)
     }
 
-    /// An id from a word: for tests, for what [`raw`](Self::raw) gave, and for devices that are not storage (endpoints,
-    /// say), which then must keep clear of the device numbers in use.
+    /// Creates an id from a word: for tests, for a value that [`raw`](Self::raw) returned, and for
+    /// devices that are not storage (remote endpoints, for example). Such ids must not collide with
+    /// the device numbers in use.
     #[must_use]
     pub const fn from_raw(raw: u64) -> Self {
         Self(raw)
     }
 
-    /// The word: on Linux the device number, packed as in `st_dev`; `u64::MAX` if unknown.
+    /// Returns the word: on Linux the device number, packed as in `st_dev`; `u64::MAX` if unknown.
     #[must_use]
     pub const fn raw(self) -> u64 {
         self.0
     }
 
-    /// Whether this is [`UNKNOWN`](Self::UNKNOWN).
+    /// Returns `true` for [`UNKNOWN`](Self::UNKNOWN).
     #[must_use]
     pub const fn is_unknown(self) -> bool {
         self.0 == Self::UNKNOWN.0

@@ -1,12 +1,14 @@
 //! [`DeviceLanes`]: jobs that wait for a slot of their device without holding a worker.
 //!
-//! A lane is a gated queue whose turn needs a slot. Its turn is spawned with the slot in hand, takes one job, lets the
-//! next turn get in line for the next slot if there are more jobs, and runs its job. So a lane stands in its device's
-//! line with one place at a time, only while it has a job, and moves up like everybody else: it neither starves those
-//! who wait for slots by other ways, nor is it starved by them. Whatever grants a slot spawns the turn; nothing polls.
+//! A lane is a gated queue whose turn needs a slot of the device. The executor gets the turn as a
+//! task together with the slot. The turn takes one job, queues the next turn for the next slot if
+//! more jobs wait, and runs its job. So a lane holds one place in its device's queue for slots, and
+//! only while it has a job. It neither starves other code that waits for slots, nor is it starved
+//! by it. Granting a slot spawns the turn; nothing polls.
 //!
-//! Invariant: a device has one lane at a time. A lane is forgotten only by whoever holds the lock of the map and sees
-//! that the map alone has it; a lane with jobs has a turn, which has it too.
+//! Invariant: a device has at most one lane. A lane is forgotten only under the lock of the map,
+//! and only if the map holds the last handle to it; a lane with jobs has a turn, which holds a
+//! handle as well.
 
 use super::DeviceId;
 use super::slots::{DeviceSlotPermit, DeviceSlots};
@@ -22,20 +24,20 @@ use heist::{
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Below this many lanes it is not worth looking for idle ones.
+/// With fewer lanes than this, looking for idle ones is not worth the time.
 const LANES_BEFORE_PRUNING: usize = 64;
 
 /// Queues of jobs, one for each device, that feed an executor as the devices' slots allow.
 ///
-/// [`submit`](Self::submit) hands in a job. It runs on the executor with a [`DeviceSlotPermit`] in hand: at once, or as
-/// soon as a slot of its device comes free. Meanwhile it holds no worker, and nobody polls for it. A slow disk's jobs
-/// hold up no other disk's.
+/// [`submit`](Self::submit) queues a job. It runs on the executor and holds a [`DeviceSlotPermit`]:
+/// at once, or as soon as a slot of its device is free. A waiting job holds no worker, and nothing
+/// polls for it. The jobs of a slow disk do not delay those of another.
 ///
-/// Jobs of one lane are taken in the order in which they were handed in; each lane with a free slot has one turn after
-/// the other with everything else on the executor. A job that panics gives its slot back, and so does one that is
-/// dropped. Jobs count for the executor: `join` waits for them, and a stopped executor drops them.
+/// The jobs of a lane begin in the order of their submission. A lane with a free slot takes turns
+/// with everything else on the executor. A job returns its slot when it ends, panics or is dropped.
+/// Jobs count for the executor: `join` waits for them, and a stopped executor drops them.
 ///
-/// A handle: clones are the same lanes.
+/// Clones are handles to the same lanes.
 ///
 /// ```
 /// use heist::Executor;
@@ -66,7 +68,7 @@ pub struct DeviceLanes<T> {
     inner: Arc<Inner<T>>,
 }
 
-/// Makes the lane of a device: it knows the type of the executor's tasks, which the lanes need not.
+/// Makes the lane of a device. The closure hides the type of the executor's tasks.
 type MakeLane<T> = Box<dyn Fn(DeviceId, CountBudget) -> GatedQueue<T> + Send + Sync>;
 
 struct Inner<T> {
@@ -80,7 +82,7 @@ struct Lanes<T> {
     by_device: BTreeMap<DeviceId, GatedQueue<T>>,
     prune_at: usize,
     closed: bool,
-    /// What lanes did that are forgotten.
+    /// The statistics of lanes that were forgotten.
     forgotten: QueueStats,
 }
 
@@ -100,9 +102,9 @@ impl<T> fmt::Debug for DeviceLanes<T> {
 }
 
 impl<T: Send + 'static> DeviceLanes<T> {
-    /// Lanes without a bound. `turn` makes the executor's task that runs a job: usually the variant of an enum. (If it
-    /// panics, that counts as the task's panic, and the lane is closed and emptied, until it is
-    /// [forgotten](Self::prune) and made anew.)
+    /// Creates lanes without a bound. `turn` makes the task that runs a job: usually the variant of
+    /// an enum. (If `turn` panics, that counts as the panic of a task, and the lane is closed and
+    /// emptied until it is [forgotten](Self::prune) and created again.)
     pub fn new<K: Send + 'static>(
         executor: &ExecutorHandle<K>,
         slots: Arc<DeviceSlots>,
@@ -111,10 +113,11 @@ impl<T: Send + 'static> DeviceLanes<T> {
         Self::build(executor, slots, None, turn)
     }
 
-    /// Lanes that hold `capacity` waiting jobs each, at most: a full one pushes back on its producer.
+    /// Creates lanes that hold at most `capacity` waiting jobs each. A full lane holds its
+    /// producers back.
     ///
     /// # Errors
-    /// A capacity of 0, or one beyond what a budget can count.
+    /// `capacity` is 0, or larger than a budget can count.
     pub fn bounded<K: Send + 'static>(
         executor: &ExecutorHandle<K>,
         slots: Arc<DeviceSlots>,
@@ -150,7 +153,7 @@ impl<T: Send + 'static> DeviceLanes<T> {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The lane of a device, made if it is not there; `None` if the lanes are closed.
+    /// Returns the lane of a device and creates it if necessary; `None` if the lanes are closed.
     fn lane(&self, device: DeviceId) -> Option<GatedQueue<T>> {
         let inner = &*self.inner;
         {
@@ -162,7 +165,7 @@ impl<T: Send + 'static> DeviceLanes<T> {
                 return Some(lane.clone());
             }
         }
-        // Not under the lock: a device's kind may have to be looked up.
+        // Without the lock: this may look up the device's kind in files.
         let lane = (inner.make_lane)(device, inner.slots.budget(device));
         let mut lanes = inner.lanes.lock();
         if lanes.closed {
@@ -174,10 +177,11 @@ impl<T: Send + 'static> DeviceLanes<T> {
         Some(lanes.by_device.entry(device).or_insert(lane).clone())
     }
 
-    /// Hands in a job if its lane has room.
+    /// Queues a job if its lane has room.
     ///
     /// # Errors
-    /// The lane is full, the lanes are closed, or the executor takes nothing more. The error gives the job back.
+    /// The lane is full, the lanes are closed, or the executor accepts nothing more. The error
+    /// returns the job.
     pub fn try_submit(&self, device: DeviceId, job: T) -> Result<(), PushError<T>> {
         match self.lane(device) {
             Some(lane) => lane.try_push(job),
@@ -185,11 +189,12 @@ impl<T: Send + 'static> DeviceLanes<T> {
         }
     }
 
-    /// Hands in a job, after waiting for room in its lane if need be. (Never for a slot: the job waits for that.)
+    /// Queues a job, and waits for room in its lane if necessary. (It never waits for a slot; the
+    /// job does.)
     ///
     /// # Errors
-    /// The lanes are closed; the executor takes nothing more; or the lane is full and this is a worker of an executor,
-    /// which must not wait. The error gives the job back.
+    /// The lanes are closed; the executor accepts nothing more; or the lane is full and the caller
+    /// is a worker of an executor, which must not wait. The error returns the job.
     pub fn submit(&self, device: DeviceId, job: T) -> Result<(), PushError<T>> {
         match self.lane(device) {
             Some(lane) => lane.push(job),
@@ -197,26 +202,27 @@ impl<T: Send + 'static> DeviceLanes<T> {
         }
     }
 
-    /// Hands in a job as soon as its lane has room. On any runtime; see [`GatedQueue::push_async`].
+    /// Queues a job as soon as its lane has room. Works on any runtime; see
+    /// [`GatedQueue::push_async`].
     ///
     /// # Errors
-    /// The lanes are closed, or the executor takes nothing more. The error gives the job back.
+    /// The lanes are closed, or the executor accepts nothing more. The error returns the job.
     pub async fn submit_async(&self, device: DeviceId, job: T) -> Result<(), PushError<T>> {
         match self.lane(device) {
             Some(lane) => lane.push_async(job).await,
             None => {
-                // A producer that tries again and again must give way.
+                // A producer that tries in a loop must give way to other futures.
                 coop::consume_budget().await;
                 Err(closed(job))
             }
         }
     }
 
-    /// Hands in a job as soon as its lane has room, and then spawns the task that `then` makes; see
+    /// Queues a job as soon as its lane has room, and then spawns the task that `then` makes; see
     /// [`GatedQueue::push_then`].
     ///
     /// # Errors
-    /// `executor` takes no more tasks; the error gives the job and `then` back.
+    /// `executor` accepts no more tasks. The error returns the job and `then`.
     pub fn submit_then<K, F>(
         &self,
         device: DeviceId,
@@ -231,46 +237,47 @@ impl<T: Send + 'static> DeviceLanes<T> {
         if let Some(lane) = self.lane(device) {
             return lane.push_then(job, executor, then);
         }
-        // As a closed queue does it: it is `then` that gets the job back.
+        // Like a closed queue, pass the job to `then`.
         spawn_made(executor, (job, then), |(job, then)| then(Err(closed(job))))
     }
 
-    /// How many jobs wait for a slot of `device`.
+    /// Returns how many jobs wait for a slot of `device`.
     pub fn waiting(&self, device: DeviceId) -> usize {
         let lane = self.inner.lanes.lock().by_device.get(&device).cloned();
         lane.map_or(0, |lane| lane.len())
     }
 
-    /// How many lanes there are: those with jobs, and those that had some and are not forgotten yet.
+    /// Returns the number of lanes: those with jobs, and idle ones that were not forgotten yet.
     pub fn lane_count(&self) -> usize {
         self.inner.lanes.lock().by_device.len()
     }
 
-    /// The slots that the lanes take.
+    /// Returns the slots that the lanes use.
     pub fn slots(&self) -> &Arc<DeviceSlots> {
         &self.inner.slots
     }
 
-    /// What all lanes have done so far. A job counts as consumed when it begins.
+    /// Returns the statistics of all lanes. A job counts as consumed when it begins.
     pub fn stats(&self) -> QueueStats {
         let lanes = self.inner.lanes.lock();
         lanes.by_device.values().fold(lanes.forgotten, |sum, lane| sum + lane.stats())
     }
 
-    /// Forgets the lanes that have no jobs; says how many. Done by itself when there are many. Their devices can be
-    /// forgotten then, too ([`DeviceSlots::prune`]): a lane uses the slots of its device as long as it is there.
+    /// Forgets the lanes that have no jobs, and returns how many. The lanes do this by themselves
+    /// when there are many. A lane uses the slots of its device while it exists; after this,
+    /// [`DeviceSlots::prune`] can forget the device as well.
     pub fn prune(&self) -> usize {
         self.inner.lanes.lock().prune()
     }
 
-    /// Takes no more jobs; those that wait still have their turn.
+    /// Closes the lanes. The jobs that wait still run.
     pub fn close(&self) {
         for lane in self.close_for_new_lanes() {
             lane.close();
         }
     }
 
-    /// Takes no more jobs, and drops those that wait; says how many.
+    /// Closes the lanes, drops the jobs that wait, and returns how many those were.
     pub fn close_and_drop(&self) -> usize {
         self.close_for_new_lanes().iter().map(GatedQueue::close_and_drop).sum()
     }
@@ -282,7 +289,7 @@ impl<T: Send + 'static> DeviceLanes<T> {
     }
 }
 
-/// The lanes are closed: the job goes back.
+/// Returns a job to its producer because the lanes are closed.
 fn closed<T>(job: T) -> PushError<T> {
     push_error(PushErrorKind::Closed, job)
 }
@@ -303,12 +310,13 @@ impl<T> Lanes<T> {
     }
 }
 
-/// The right to run one job of a lane, with the slot that it needs. It comes to the executor inside a task, which
-/// should [`run`](Self::run) it before it ends; as with a [`QueueTurn`], one that is dropped drops a job.
+/// The right to run one job of a lane, with the slot that it needs. It arrives at the executor
+/// inside a task, which should [`run`](Self::run) it before the task ends. Like a [`QueueTurn`], a
+/// turn that is dropped drops a job.
 #[must_use = "a turn that is dropped drops a job"]
 pub struct DeviceTurn<T> {
     turn: QueueTurn<T>,
-    /// The slot. There is none if the lane was emptied for good, or the executor stopped.
+    /// `None` if the lane was closed and emptied, or the executor was stopped.
     slot: Option<CountPermit>,
     device: DeviceId,
 }
@@ -320,19 +328,20 @@ impl<T> fmt::Debug for DeviceTurn<T> {
 }
 
 impl<T> DeviceTurn<T> {
-    /// Runs one job and hands its result out. `None` if there is none: the jobs were dropped meanwhile.
+    /// Runs one job and returns its result, or `None` if the lane's jobs were dropped in the
+    /// meantime.
     ///
-    /// Before the job begins its lane is free again, so that the next one can have another slot of the device and run
-    /// on another worker.
+    /// The lane is free again before the job begins, so the next job can take another slot of the
+    /// device and run on another worker.
     pub fn run<R>(self, job: impl FnOnce(T, DeviceSlotPermit) -> R) -> Option<R> {
-        // Without a slot the turn takes nothing, and is over.
+        // Without a slot the turn takes no job and ends.
         let most = usize::from(self.slot.is_some());
         let next = begin_turn(self.turn, most).try_pop();
         let slot = self.slot.map(|slot| DeviceSlotPermit::new(slot, self.device));
         next.zip(slot).map(|(next, slot)| job(next, slot))
     }
 
-    /// Whose turn it is.
+    /// Returns the device of the lane.
     pub fn device(&self) -> DeviceId {
         self.device
     }

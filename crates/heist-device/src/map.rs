@@ -1,7 +1,9 @@
-//! Remembers the device of every file system met so far: a million files cost a `statx` each, and nothing else.
+//! Remembers the device of each file system it has seen: a million files cost a `statx` each, and
+//! nothing else.
 //!
-//! Invariant: sysfs is read once per place (device number, and mount if the number is anonymous). Not guaranteed: that
-//! an answer is still right after something was unmounted and its number given to something else.
+//! Invariant: sysfs is read once per device number (and mount, if the number is anonymous). Not
+//! guaranteed: that an answer is still right after an unmount, when the kernel has reused the
+//! number.
 
 use super::place::{Place, place_of};
 use super::{Detector, DeviceId, DeviceNumber, PhysicalDevice};
@@ -11,9 +13,9 @@ use std::path::Path;
 
 /// A [`Detector`] with a memory.
 ///
-/// It takes `&mut self` and no lock: give every worker one of its own, in its scratch. Clones share the mount table,
-/// and start with what is known already. It grows with the file systems that it meets and forgets nothing, so take a
-/// new one for each run.
+/// It has no lock and takes `&mut self`: give each worker its own, in its scratch. Clones share the
+/// mount table and start with the devices known so far. The map grows with the file systems it sees
+/// and never forgets one, so create a new one for each run.
 ///
 /// ```
 /// use heist_device::{DeviceMap, Detector};
@@ -42,24 +44,26 @@ pub struct DeviceMap {
 }
 
 impl DeviceMap {
-    /// An empty map that asks `detector`.
+    /// Creates an empty map that uses `detector`.
     #[must_use]
     pub fn new(detector: Detector) -> Self {
         Self { detector, places: HashMap::new(), devices: Vec::new() }
     }
 
-    /// An empty map of this system, with the mounts of now.
+    /// Creates an empty map of this system, with its current mounts.
     #[must_use]
     pub fn system() -> Self {
         Self::new(Detector::system())
     }
 
-    /// The id of the device of `path`, or [`DeviceId::UNKNOWN`] if the path cannot be looked up.
+    /// Returns the id of the device of `path`, or [`DeviceId::UNKNOWN`] if the path cannot be
+    /// looked up.
     pub fn id_of(&mut self, path: &Path) -> DeviceId {
         self.device_of(path).map_or(DeviceId::UNKNOWN, |device| device.id)
     }
 
-    /// The device of `path`; a symbolic link is followed. Outside Linux always [`PhysicalDevice::unknown`].
+    /// Returns the device of `path`, and follows a symbolic link. Outside Linux this is always
+    /// [`PhysicalDevice::unknown`].
     ///
     /// # Errors
     ///
@@ -72,19 +76,19 @@ impl DeviceMap {
         Ok(self.remembered(place, |detector| detector.detect_place(place, path)))
     }
 
-    /// The device of files that were looked at already; see [`Detector::detect_at`].
+    /// Returns the device of files whose place is already known; see [`Detector::detect_at`].
     pub fn device_at(&mut self, number: DeviceNumber, mount_id: Option<u64>) -> &PhysicalDevice {
         let detect = |detector: &Detector| detector.detect_at(number, mount_id);
         self.remembered(Place::new(number, mount_id), detect)
     }
 
-    /// What is known about a device that an earlier answer named.
+    /// Returns the device that an earlier answer named.
     #[must_use]
     pub fn get(&self, id: DeviceId) -> Option<&PhysicalDevice> {
         self.devices.iter().find(|device| device.id == id)
     }
 
-    /// Every device met so far, once each, in the order in which they were met.
+    /// Returns each device seen so far, in the order of first sight.
     #[must_use]
     pub fn devices(&self) -> &[PhysicalDevice] {
         &self.devices
@@ -107,7 +111,7 @@ impl DeviceMap {
         &self.devices[index]
     }
 
-    /// Where `device` is in the list, to which it is added if it is new.
+    /// Returns the index of `device` in the list, and adds it if it is new.
     fn index_of(&mut self, device: PhysicalDevice) -> usize {
         let known = self.devices.iter().position(|other| other.id == device.id);
         known.unwrap_or_else(|| {

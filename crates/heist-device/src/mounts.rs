@@ -1,10 +1,10 @@
-//! The mount table: which file system is mounted where, from what, with which options.
+//! The mount table: which file system is mounted where, from which source, with which options.
 //!
-//! Reads the text of Linux' `mountinfo` (`man 5 proc_pid_mountinfo`). Paths there are bytes, and stay bytes until they
-//! are used as paths.
+//! Reads the text of Linux's `mountinfo` (`man 5 proc_pid_mountinfo`). Its paths are bytes, and
+//! stay bytes until they are used as paths.
 //!
-//! Invariants: any bytes can be parsed; a line that is not understood is skipped and counted. Not guaranteed: that the
-//! table still holds. Mounts come and go, and their ids are used again.
+//! Invariants: any bytes can be parsed; lines that cannot be parsed are skipped and counted. Not
+//! guaranteed: that the table is up to date. Mounts come and go, and the kernel reuses their ids.
 
 use super::DeviceNumber;
 use super::number::parse_digits;
@@ -21,21 +21,23 @@ const OWN_MOUNTS: &str = "/proc/self/mountinfo";
 pub struct Mount {
     /// The mount's id, as in `statx`.
     pub id: u64,
-    /// The device number of its file system: one per superblock, so the same for all mounts of one btrfs.
+    /// The device number of its file system: one per superblock, so all mounts of one btrfs have
+    /// the same.
     pub number: DeviceNumber,
     /// Where it is mounted.
     pub mount_point: PathBuf,
     /// The file system's type: `ext4`, `btrfs`, `fuse.sshfs`.
     pub file_system: String,
-    /// What was mounted: a device's path, `server:/export`, or any word for file systems that need nothing.
+    /// The source of the mount: the path of a device, `server:/export`, or any word for file
+    /// systems that have no source.
     pub source: OsString,
-    /// The file system's own options, escapes and all: a comma within a value is still an escape, and only so can be
-    /// told from one between two options.
+    /// The file system's own options, still escaped: that is how a comma within a value differs
+    /// from a comma between two options.
     options: Vec<u8>,
 }
 
 impl Mount {
-    /// The value of the first option `name=value`.
+    /// Returns the value of the first option `name=value`.
     #[must_use]
     pub fn option(&self, name: &str) -> Option<OsString> {
         self.options.split(|&byte| byte == b',').find_map(|option| {
@@ -44,9 +46,9 @@ impl Mount {
         })
     }
 
-    /// Understands one line; `None` if it is no line of a mount table.
+    /// Parses one line; `None` if it is not a line of a mount table.
     fn parse(line: &[u8]) -> Option<Self> {
-        // Exactly one space between two fields, and a source may be empty: nothing may be merged.
+        // Exactly one space separates two fields, and a source may be empty: do not merge spaces.
         let mut fields = line.split(|&byte| byte == b' ');
         let id = parse_digits(fields.next()?)?;
         let _parent: u64 = parse_digits(fields.next()?)?;
@@ -84,11 +86,11 @@ pub struct MountTable {
 }
 
 impl MountTable {
-    /// The mounts that this process sees. Empty outside Linux.
+    /// Reads the mounts that this process sees. Empty outside Linux.
     ///
     /// # Errors
     ///
-    /// The kernel's table cannot be read: `/proc` is not mounted, or hidden from this process.
+    /// The kernel's table cannot be read: `/proc` is not mounted, or is hidden from this process.
     pub fn system() -> io::Result<Self> {
         if !cfg!(target_os = "linux") {
             return Ok(Self::default());
@@ -100,7 +102,7 @@ impl MountTable {
         Ok(Self::parse(&text))
     }
 
-    /// Reads the text of a `mountinfo`. Lines that are not understood are skipped and counted.
+    /// Parses the text of a `mountinfo`. Lines that cannot be parsed are skipped and counted.
     #[must_use]
     pub fn parse(text: &[u8]) -> Self {
         let mut table = Self::default();
@@ -113,43 +115,46 @@ impl MountTable {
         table
     }
 
-    /// All mounts, in the order of the text.
+    /// Returns all mounts, in the order of the text.
     #[must_use]
     pub fn mounts(&self) -> &[Mount] {
         &self.mounts
     }
 
-    /// How many lines were not understood.
+    /// Returns how many lines could not be parsed.
     #[must_use]
     pub const fn skipped_lines(&self) -> usize {
         self.skipped_lines
     }
 
-    /// The mount with this id, as `statx` reports it.
+    /// Returns the mount with this id, as `statx` reports it.
     #[must_use]
     pub fn by_id(&self, id: u64) -> Option<&Mount> {
         self.mounts.iter().find(|mount| mount.id == id)
     }
 
-    /// A mount of the file system with this number. For btrfs `stat` gives other numbers than the table does.
+    /// Returns a mount of the file system with this number. For btrfs, `stat` reports other numbers
+    /// than the table.
     #[must_use]
     pub fn by_number(&self, number: DeviceNumber) -> Option<&Mount> {
         self.mounts.iter().find(|mount| mount.number == number)
     }
 
-    /// The mount that `path` is in, by its name: the longest mount point above it, and the last one mounted there.
+    /// Returns the mount that contains `path`, by its name: the longest mount point above it, and
+    /// the last one mounted there.
     ///
-    /// `path` must be absolute and free of symbolic links and `..`. Where one mount hides others below it, the answer
-    /// may be a hidden one.
+    /// `path` must be absolute and free of symbolic links and `..`. If a mount hides others below
+    /// it, the answer may be a hidden one.
     #[must_use]
     pub fn containing(&self, path: &Path) -> Option<&Mount> {
         let above = self.mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
-        // Of equals `max_by_key` takes the last.
+        // Among equals, `max_by_key` returns the last.
         above.max_by_key(|mount| mount.mount_point.components().count())
     }
 }
 
-/// Undoes the kernel's escapes: a backslash and three octal digits are a byte. Anything else stays as it is.
+/// Undoes the kernel's escapes: a backslash and three octal digits stand for a byte. Everything
+/// else stays.
 pub(super) fn unescape(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -166,13 +171,14 @@ pub(super) fn unescape(field: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes as the system's kind of string.
+/// Converts bytes to the system's kind of string.
 #[cfg(unix)]
 pub(super) fn os_string(bytes: Vec<u8>) -> OsString {
     std::os::unix::ffi::OsStringExt::from_vec(bytes)
 }
 
-/// Bytes as the system's kind of string. There is no mount table on such a system; a test's is plain text.
+/// Converts bytes to the system's kind of string. Such a system has no mount table; that of a test
+/// is plain text.
 #[cfg(not(unix))]
 pub(super) fn os_string(bytes: Vec<u8>) -> OsString {
     let lossy =

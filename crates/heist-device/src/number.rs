@@ -1,10 +1,11 @@
-//! Linux' device numbers: a major and a minor number, and the one word that `stat` packs them into.
+//! Linux device numbers: a major and a minor number, and the single word that `stat` packs them
+//! into.
 //!
 //! Plain arithmetic, the same on every system. Not guaranteed: that a number names a device at all.
 
 use std::fmt;
 
-/// A device number as Linux has it: `8:1` is the first partition of the first SCSI disk.
+/// A Linux device number: `8:1` is the first partition of the first SCSI disk.
 ///
 /// Major 0 is *anonymous*: the number of a file system that has no block device of its own (btrfs, overlayfs, tmpfs,
 /// NFS), handed out when it is mounted.
@@ -25,17 +26,18 @@ pub struct DeviceNumber {
 }
 
 impl DeviceNumber {
-    /// The number `major:minor`.
+    /// Creates the number `major:minor`.
     #[must_use]
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
 
-    /// Unpacks what `stat` has in `st_dev` on Linux: `std::os::unix::fs::MetadataExt::dev`.
+    /// Unpacks the value that `stat` has in `st_dev` on Linux:
+    /// `std::os::unix::fs::MetadataExt::dev`.
     #[must_use]
     pub const fn from_st_dev(st_dev: u64) -> Self {
-        // The halves are interleaved, because both grew after the first 16 bits had been given away: from the top 20
-        // bits of major, 24 of minor, 12 of major, 8 of minor.
+        // The halves are interleaved, because both grew after the first 16 bits were in use: from
+        // the top 20 bits of major, 24 of minor, 12 of major, 8 of minor.
         let major = ((st_dev >> 32) & 0xffff_f000) | ((st_dev >> 8) & 0xfff);
         let minor = ((st_dev >> 12) & 0xffff_ff00) | (st_dev & 0xff);
         Self { major: major as u32, minor: minor as u32 }
@@ -51,13 +53,13 @@ impl DeviceNumber {
             | (minor & 0xff)
     }
 
-    /// Whether this is the number of a file system without a block device.
+    /// Returns `true` for the number of a file system without a block device.
     #[must_use]
     pub const fn is_anonymous(self) -> bool {
         self.major == 0
     }
 
-    /// Reads `8:1`, as sysfs and the mount table write it.
+    /// Parses `8:1`, as sysfs and the mount table write it.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let colon = text.iter().position(|&byte| byte == b':')?;
         let (major, minor) = (&text[..colon], &text[colon + 1..]);
@@ -71,7 +73,7 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// Reads a number that consists of digits alone; `str::parse` would take `+8` for 8, too.
+/// Parses a number that consists of digits alone; `str::parse` would also accept `+8`.
 pub(super) fn parse_digits<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
     if !text.iter().all(u8::is_ascii_digit) {
         return None;

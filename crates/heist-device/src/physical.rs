@@ -1,44 +1,47 @@
 //! What is known about a device: its id, its kind, its name, and what it consists of.
 //!
-//! Invariant: a kind other than *unknown* is what the kernel's drivers say, and never a guess. Not guaranteed: that
-//! the drivers are right. A disk behind a controller, a fabric or a hypervisor says what these tell it to say.
+//! Invariant: a kind other than *unknown* is what the kernel's drivers report, and never a guess.
+//! Not guaranteed: that the drivers are right. A disk behind a controller, a fabric or a hypervisor
+//! reports what these tell it to.
 
 use super::{DeviceId, DeviceNumber};
 use std::fmt;
 
-/// What a device is made of, as far as it decides how many should use it at once. Ordered from the slowest to the
-/// fastest, as [`FROM_SLOWEST`](Self::FROM_SLOWEST) is.
+/// What a device is made of, as far as it decides how many jobs should use it at once. Ordered from
+/// the slowest to the fastest, like [`FROM_SLOWEST`](Self::FROM_SLOWEST).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum DeviceKind {
-    /// A disk with a moving head: every further reader costs seeks.
+    /// A disk with a moving head: each further reader adds seeks.
     Rotational,
-    /// Another machine's storage, behind a network file system or a network block device.
+    /// Storage of another machine, behind a network file system or a network block device.
     Network,
-    /// Not known. Also virtual disks that call themselves rotational: it is the hypervisors' default, and says nothing.
+    /// Unknown. This includes virtual disks that report *rotational*, which is the default of
+    /// hypervisors and means nothing.
     #[default]
     Unknown,
-    /// A disk without moving parts that is not NVMe: SATA and SAS SSDs, memory cards, and virtual disks whose
-    /// hypervisor says so.
+    /// A disk without moving parts that is not NVMe: SATA and SAS SSDs, memory cards, and virtual
+    /// disks whose hypervisor reports one.
     Ssd,
     /// An NVMe disk: made for many requests at once.
     Nvme,
-    /// Main memory: tmpfs (which may be swapped out), RAM disks, zram, persistent memory, and files that the kernel
-    /// makes up as they are read.
+    /// Main memory: tmpfs (which may be swapped out), RAM disks, zram, persistent memory, and files
+    /// that the kernel generates as they are read.
     Memory,
 }
 
 impl DeviceKind {
     /// All kinds, from the slowest to the fastest.
     ///
-    /// *Unknown* is before *SSD*, because it may be anything: a caller who takes it for fast may collapse a slow
-    /// disk, and one who takes it for slow only loses some speed. It is after *rotational*, because that is known to
-    /// be slow.
+    /// *Unknown* comes before *SSD*, because it may be anything: treating a slow disk as fast may
+    /// overload it, while treating a fast disk as slow only loses some speed. It comes after
+    /// *rotational*, which is known to be slow.
     pub const FROM_SLOWEST: &'static [Self] =
         &[Self::Rotational, Self::Network, Self::Unknown, Self::Ssd, Self::Nvme, Self::Memory];
 
-    /// The slowest of `kinds`, which is the kind of a stack on them: a request that touches all members waits for the
-    /// slowest one, and that one is overrun first. [`Unknown`](Self::Unknown) if there are none.
+    /// Returns the slowest of `kinds`, which is the kind of a stack on them: a request that touches
+    /// all members waits for the slowest one, and that member is overloaded first.
+    /// [`Unknown`](Self::Unknown) if `kinds` is empty.
     pub(super) fn slowest(kinds: impl IntoIterator<Item = Self>) -> Self {
         kinds.into_iter().min().unwrap_or_default()
     }
@@ -61,37 +64,39 @@ impl fmt::Display for DeviceKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PhysicalDevice {
-    /// Compares equal for everything on this device.
+    /// Equal for everything on this device.
     pub id: DeviceId,
     /// What it is made of.
     pub kind: DeviceKind,
-    /// For people: the kernel's name of a disk (`sda`, `nvme0n1`, `md0`), or what was mounted (`server:/export`).
+    /// A name for people: the kernel's name of a disk (`sda`, `nvme0n1`, `md0`), or the source of
+    /// the mount (`server:/export`).
     pub name: String,
-    /// The disks below a stack on several of them, in ascending order; empty for everything else. Stacks with common
-    /// members have different ids and yet get into each other's way.
+    /// The disks below a stack on several of them, in ascending order; empty for everything else.
+    /// Stacks with common members have different ids but still slow each other down.
     pub members: Vec<DeviceId>,
 }
 
 impl PhysicalDevice {
-    /// The device of everything that is not known.
+    /// Returns the device of all files whose device is unknown.
     #[must_use]
     pub const fn unknown() -> Self {
         let (id, kind) = (DeviceId::UNKNOWN, DeviceKind::Unknown);
         Self { id, kind, name: String::new(), members: Vec::new() }
     }
 
-    /// A device without members.
+    /// Creates a device without members.
     pub(super) fn new(number: DeviceNumber, kind: DeviceKind, name: String) -> Self {
         Self { id: number.into(), kind, name, members: Vec::new() }
     }
 
-    /// A device that could not be looked into.
+    /// Creates a device that sysfs says nothing about.
     pub(super) fn unresolved(number: DeviceNumber) -> Self {
         Self::new(number, DeviceKind::Unknown, number.to_string())
     }
 
-    /// The device that `members` form: if they are all one device, that one; else one of its own, with `number` and
-    /// `name`. A member that could not be identified may be any disk, and so makes it a device of its own, too.
+    /// Returns the device that `members` form: if they are all the same device, that one; else a
+    /// device of its own, with `number` and `name`. A member that could not be identified may be
+    /// any disk, so it also makes a device of its own.
     pub(super) fn stack(number: DeviceNumber, name: String, members: Vec<Option<Self>>) -> Self {
         let mut known: Vec<Self> = Vec::new();
         let mut kinds: Vec<DeviceKind> = Vec::new();
@@ -107,7 +112,7 @@ impl PhysicalDevice {
         if all_known && known.len() == 1 {
             return known.remove(0);
         }
-        // A member that is a stack itself stands for its disks.
+        // A member that is itself a stack is replaced by its disks.
         let mut disks: Vec<DeviceId> = Vec::new();
         for member in known {
             if member.members.is_empty() {
@@ -152,7 +157,8 @@ mod tests {
     #[test]
     fn kinds_are_ordered_by_speed() {
         assert!(DeviceKind::FROM_SLOWEST.is_sorted());
-        // The last one is the last of the declaration: whoever adds a kind adds it to the list.
+        // The last kind in the list is the last one declared, so a new kind must be added to the
+        // list.
         let places = DeviceKind::FROM_SLOWEST.iter().map(|kind| *kind as usize);
         assert_eq!(
             places.collect::<Vec<_>>(),

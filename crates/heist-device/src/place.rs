@@ -1,7 +1,7 @@
-//! Where a file is, in the kernel's words: the device number of its file system and the id of its mount.
+//! Where a file is: the device number of its file system and the id of its mount.
 //!
-//! This is the only part that asks the system about a path. Invariant: one system call per path.
-//! Not guaranteed: a mount id, which Linux tells since 5.8.
+//! Only this module asks the system about a path. Invariant: one system call per path. Not
+//! guaranteed: a mount id, which Linux reports since 5.8.
 
 use super::DeviceNumber;
 
@@ -9,7 +9,7 @@ use super::DeviceNumber;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub(super) number: DeviceNumber,
-    /// Known only where it is needed: a block device's number says it all.
+    /// Set only where it is needed: the number of a block device is sufficient.
     pub(super) mount_id: Option<u64>,
 }
 
@@ -30,8 +30,8 @@ mod system {
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
-    /// `AT_STATX_DONT_SYNC`, the same number on every architecture. rustix has a name for it with glibc only, and heist
-    /// is also built with musl.
+    /// `AT_STATX_DONT_SYNC`, the same number on every architecture. rustix defines it for glibc
+    /// only, and heist is also built with musl.
     pub(super) const DONT_SYNC: AtFlags = AtFlags::from_bits_retain(0x4000);
 
     /// Asks the system about `path`, following symbolic links.
@@ -40,8 +40,8 @@ mod system {
     ///
     /// The path cannot be looked up; the error names it.
     pub(crate) fn place_of(path: &Path) -> io::Result<Option<Place>> {
-        // A network file system need not ask its server: the kernel knows the device and the mount. And looking at a
-        // path must not mount anything.
+        // A network file system need not ask its server, because the kernel knows the device and
+        // the mount. And looking at a path must not mount anything.
         let flags = DONT_SYNC | AtFlags::NO_AUTOMOUNT;
         let found = match statx(CWD, path, flags, StatxFlags::MNT_ID) {
             Ok(found) => {
@@ -49,7 +49,7 @@ mod system {
                 let has_mount_id = found.stx_mask & StatxFlags::MNT_ID.bits() != 0;
                 Ok(Place::new(number, has_mount_id.then_some(found.stx_mnt_id)))
             }
-            // Kernels before 4.11, and sandboxes that do not know the call.
+            // Kernels before 4.11, and sandboxes that do not allow the call.
             Err(Errno::NOSYS | Errno::PERM) => std::fs::metadata(path)
                 .map(|found| Place::new(DeviceNumber::from_st_dev(found.dev()), None)),
             Err(error) => Err(error.into()),

@@ -1,11 +1,11 @@
-//! How many slots each device gets, and what may be wrong with that.
+//! How many slots each device gets, and the errors of impossible numbers.
 
 use super::{Detector, DeviceId, DeviceKind};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 
-/// A number of slots that was checked: at least 1, at most `u32::MAX`.
+/// A valid number of slots: at least 1, at most `u32::MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlotCount(u32);
 
@@ -30,7 +30,7 @@ pub(super) enum SlotsProblem {
     TooMany,
 }
 
-/// Whose number it is.
+/// What the number belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
     Default,
@@ -60,7 +60,8 @@ impl DeviceSlotsError {
         Self { whose, problem }
     }
 
-    /// The device whose number it is; `None` if it is that of a kind of devices, or the default.
+    /// Returns the device that the number belongs to; `None` if it belongs to a kind of device or
+    /// is the default.
     #[must_use]
     pub fn device(&self) -> Option<DeviceId> {
         match self.whose {
@@ -103,13 +104,13 @@ impl Error for DeviceSlotsError {}
 /// ```
 #[derive(Clone)]
 pub struct DeviceSlotsConfig {
-    /// For devices that nothing else is said about.
+    /// For devices that have neither an override nor a number for their kind.
     pub default_slots: usize,
-    /// For single devices; goes before everything else.
+    /// For single devices. These take precedence.
     pub device_overrides: BTreeMap<DeviceId, usize>,
-    /// For kinds of devices. Empty: the kind does not matter, and is not looked up.
+    /// For kinds of devices. If this is empty, kinds are not looked up.
     pub slots_by_kind: BTreeMap<DeviceKind, usize>,
-    /// Who knows a device's kind.
+    /// Looks up the kind of a device.
     detector: Option<Detector>,
 }
 
@@ -124,14 +125,14 @@ impl fmt::Debug for DeviceSlotsConfig {
 }
 
 impl Default for DeviceSlotsConfig {
-    /// By kind.
+    /// The same as [`DeviceSlotsConfig::by_kind`].
     fn default() -> Self {
         Self::by_kind()
     }
 }
 
 impl DeviceSlotsConfig {
-    /// The same for every device.
+    /// Configures the same number for every device.
     #[must_use]
     pub fn uniform(slots: usize) -> Self {
         Self {
@@ -142,9 +143,9 @@ impl DeviceSlotsConfig {
         }
     }
 
-    /// By the kind of device, as [`DeviceKind::default_slots`] says. The kind is looked up when a device is first used:
-    /// a few small files are read for that, in `/sys`. The mount table is read once, by
-    /// [`DeviceSlots::new`](super::DeviceSlots::new).
+    /// Configures slots by the kind of device, see [`DeviceKind::default_slots`]. The kind is
+    /// looked up when a device is first used, in a few small files below `/sys`.
+    /// [`DeviceSlots::new`](super::DeviceSlots::new) reads the mount table once.
     #[must_use]
     pub fn by_kind() -> Self {
         let kinds = DeviceKind::FROM_SLOWEST.iter().map(|kind| (*kind, kind.default_slots()));
@@ -168,7 +169,7 @@ impl DeviceSlotsConfig {
         self
     }
 
-    /// Asks `detector` for the kind of a device, instead of this system's own.
+    /// Looks kinds up with `detector` instead of this system's own.
     #[must_use]
     pub fn with_detector(mut self, detector: Detector) -> Self {
         self.detector = Some(detector);
@@ -189,15 +190,16 @@ impl DeviceSlotsConfig {
         Ok(())
     }
 
-    /// Has a detector from now on, if kinds matter: this system's, unless one was given. Built once, because that reads
-    /// the mount table.
+    /// Adds a detector if kinds matter: this system's, unless one was given. It is built once,
+    /// because building it reads the mount table.
     pub(super) fn find_detector(&mut self) {
         if !self.slots_by_kind.is_empty() {
             self.detector.get_or_insert_with(Detector::system);
         }
     }
 
-    /// The slots of a device. The configuration was validated, and has a detector if it needs one.
+    /// Returns the slots of a device. The configuration was validated, and has a detector if it
+    /// needs one.
     pub(super) fn slots_of(&self, device: DeviceId) -> SlotCount {
         let of_device = self.device_overrides.get(&device).copied();
         let slots =
@@ -205,7 +207,7 @@ impl DeviceSlotsConfig {
         SlotCount::new(slots).expect("the configuration was validated")
     }
 
-    /// What is said about the device's kind, which is looked up only if anything is said about any kind.
+    /// Returns the number for the device's kind, which is looked up only if any kind has a number.
     fn slots_of_kind_of(&self, device: DeviceId) -> Option<usize> {
         let detector = self.detector.as_ref().filter(|_| !self.slots_by_kind.is_empty())?;
         self.slots_by_kind.get(&detector.kind_of(device)).copied()
@@ -213,8 +215,9 @@ impl DeviceSlotsConfig {
 }
 
 impl DeviceKind {
-    /// The default number of slots of such a device: 2 for a rotating disk, where every further job is another seek; 4
-    /// for an SSD and for what is not known; 8 for NVMe, and for memory and network, which have no head to move.
+    /// Returns the default number of slots: 2 for a rotating disk, where each further job adds
+    /// seeks; 4 for an SSD and for unknown devices; 8 for NVMe, memory and network, which have no
+    /// head to move.
     #[must_use]
     pub fn default_slots(self) -> usize {
         match self {

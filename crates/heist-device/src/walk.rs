@@ -1,8 +1,9 @@
 //! The way from a place down to the hardware: through mounts, partitions, stacks and backing files.
 //!
-//! Invariants: every device is looked at once, however many ways lead to it, and the walk ends. A device that is met
-//! below itself, or a stack that is too deep, ends it as [`Tangled`], and the caller falls back to the device number.
-//! Without that an overlay whose layers seem to be in itself, as within a container, would be followed for ever.
+//! Invariants: each device is examined once, even if several paths lead to it, and the walk ends. A
+//! device that occurs below itself, or a stack that is too deep, ends the walk as [`Tangled`], and
+//! the caller falls back to the device number. Otherwise an overlay whose layers seem to lie in
+//! itself, as within a container, would be followed forever.
 
 use super::block::{BlockFolder, links_in};
 use super::detector::Detector;
@@ -13,11 +14,11 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// How deep devices may be stacked, since the walk recurses and its stack is finite. A loop device on btrfs on LVM on
-/// dm-crypt on md on partitions is 7 deep.
+/// The maximum depth of stacked devices, since the walk recurses and its stack is finite. A loop
+/// device on btrfs on LVM on dm-crypt on md on partitions is 7 deep.
 const DEPTH_MAX: usize = 32;
 
-/// File systems in memory, and those whose files the kernel makes up when they are read.
+/// File systems in memory, and those whose files the kernel generates as they are read.
 const MEMORY_FILE_SYSTEMS: [&str; 16] = [
     "tmpfs",
     "ramfs",
@@ -37,7 +38,7 @@ const MEMORY_FILE_SYSTEMS: [&str; 16] = [
     "rootfs",
 ];
 
-/// File systems of another machine.
+/// File systems on another machine.
 const NETWORK_FILE_SYSTEMS: [&str; 16] = [
     "nfs",
     "nfs4",
@@ -57,16 +58,16 @@ const NETWORK_FILE_SYSTEMS: [&str; 16] = [
     "fuse.davfs",
 ];
 
-/// The devices go in a circle, or are stacked too deep.
+/// The devices form a cycle, or are stacked too deep.
 #[derive(Debug)]
 pub(super) struct Tangled;
 
 /// One question to a [`Detector`].
 pub(super) struct Walk<'a> {
     detector: &'a Detector,
-    /// What was found below each device; nothing yet for those that are above the current one.
+    /// The result for each device; `None` for those above the current one.
     seen: HashMap<DeviceNumber, Option<PhysicalDevice>>,
-    /// How many devices are above the current one.
+    /// The number of devices above the current one.
     depth: usize,
 }
 
@@ -77,7 +78,7 @@ impl<'a> Walk<'a> {
         Self { detector, seen: HashMap::new(), depth: 0 }
     }
 
-    /// The device of the files at `place`.
+    /// Returns the device of the files at `place`.
     pub(super) fn place(&mut self, place: Place) -> Found {
         if !place.number.is_anonymous() {
             return self.block_numbered(place.number);
@@ -88,7 +89,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks below the device `number`, if nobody did before.
+    /// Examines what is below the device `number`, unless that was done before.
     fn below(&mut self, number: DeviceNumber, look: impl FnOnce(&mut Self) -> Found) -> Found {
         match self.seen.get(&number) {
             Some(Some(found)) => return Ok(found.clone()),
@@ -104,7 +105,7 @@ impl<'a> Walk<'a> {
         Ok(found)
     }
 
-    /// The device of a mounted file system.
+    /// Returns the device of a mounted file system.
     fn mount(&mut self, mount: &Mount) -> Found {
         if !mount.number.is_anonymous() {
             return self.block_numbered(mount.number);
@@ -120,7 +121,7 @@ impl<'a> Walk<'a> {
         Ok(PhysicalDevice::new(mount.number, kind, name_of(mount)))
     }
 
-    /// btrfs shows none of its disks in `stat`, but all of them in sysfs.
+    /// btrfs does not show its disks in `stat`, but lists all of them in sysfs.
     fn btrfs(&mut self, mount: &Mount) -> Found {
         let source = self.device_named(Path::new(&mount.source));
         let mut file_systems: Vec<(PathBuf, Vec<PathBuf>)> = Vec::new();
@@ -137,7 +138,8 @@ impl<'a> Walk<'a> {
         let of_source = file_systems.iter().position(|(_, devices)| devices.iter().any(is_source));
         let chosen = match (of_source, &source) {
             (Some(index), _) => Some(index),
-            // A source such as `/dev/root` names no device. If there is only one btrfs, it is that one.
+            // A source such as `/dev/root` does not name a device. If there is only one btrfs, use
+            // that one.
             (None, None) if file_systems.len() == 1 => Some(0),
             (None, _) => None,
         };
@@ -153,10 +155,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// An overlay has its files in the layers that its options name: new ones in the upper, old ones in the lower.
+    /// An overlay keeps its files in the layers that its options name: new ones in the upper layer,
+    /// old ones in the lower layers.
     fn overlay(&mut self, mount: &Mount) -> Found {
         let upper = mount.option("upperdir").map(PathBuf::from);
-        // Since Linux 6.8 each lower layer can have an option of its own.
+        // Since Linux 6.8, each lower layer can have its own option.
         let lower = mount.option("lowerdir").or_else(|| mount.option("lowerdir+"));
         let lower = lower.map(|layers| topmost_layer(&layers));
         for layer in [upper, lower].into_iter().flatten() {
@@ -167,8 +170,8 @@ impl<'a> Walk<'a> {
         Ok(PhysicalDevice::unresolved(mount.number))
     }
 
-    /// All datasets of a pool are on the same disks, and every one is a file system of its own. The pool takes the
-    /// lowest number among them.
+    /// All datasets of a pool are on the same disks, and each is a file system of its own. The pool
+    /// gets the lowest number among them.
     fn zfs(&self, mount: &Mount) -> PhysicalDevice {
         let pool_of = |mount: &Mount| {
             let dataset = shown(&mount.source);
@@ -181,7 +184,7 @@ impl<'a> Walk<'a> {
         PhysicalDevice::new(number, DeviceKind::Unknown, pool)
     }
 
-    /// A file system that nothing is known about may still name its disks, as bcachefs does: `/dev/sda1:/dev/sdb1`.
+    /// An unknown file system may still name its disks, as bcachefs does: `/dev/sda1:/dev/sdb1`.
     fn sources(&mut self, mount: &Mount) -> Found {
         let source = shown(&mount.source);
         let mut members = Vec::new();
@@ -201,7 +204,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The hardware below a block device.
+    /// Returns the hardware below a block device.
     fn block(&mut self, device: BlockFolder) -> Found {
         self.below(device.number, |walk| {
             if let Some(disk) = device.disk() {
@@ -212,7 +215,8 @@ impl<'a> Walk<'a> {
                 return walk.stack(device.number, device.name, &members);
             }
             if let Some(file) = device.backing_file() {
-                // A loop device may be set up on another block device, whose file is not where its data are.
+                // A loop device may be set up on another block device; its data is then not where
+                // the device file is.
                 if let Some(backing) = walk.device_named(&file) {
                     return walk.block(backing);
                 }
@@ -224,7 +228,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The device that the members behind `links` form.
+    /// Returns the device that the members behind `links` form.
     fn stack(&mut self, number: DeviceNumber, name: String, links: &[PathBuf]) -> Found {
         let mut members = Vec::with_capacity(links.len());
         for link in links {
@@ -236,7 +240,7 @@ impl<'a> Walk<'a> {
         Ok(PhysicalDevice::stack(number, name, members))
     }
 
-    /// The block device of a path below `/dev`.
+    /// Returns the block device of a path below `/dev`.
     fn device_named(&self, device_file: &Path) -> Option<BlockFolder> {
         let sysfs = &self.detector.sysfs;
         BlockFolder::named(sysfs, device_file)
@@ -244,7 +248,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The first of an overlay's lower layers. They are separated by colons; a colon in a path has a backslash before it.
+/// Returns the first of an overlay's lower layers. Colons separate them; a colon within a path
+/// follows a backslash.
 fn topmost_layer(layers: &OsStr) -> PathBuf {
     let mut path = Vec::new();
     let mut bytes = layers.as_encoded_bytes().iter();
@@ -258,7 +263,7 @@ fn topmost_layer(layers: &OsStr) -> PathBuf {
     os_string(path).into()
 }
 
-/// What was mounted, or for want of a name what kind of file system it is.
+/// Returns the source of the mount or, if it has no name, the type of the file system.
 fn name_of(mount: &Mount) -> String {
     if mount.source.is_empty() { mount.file_system.clone() } else { shown(&mount.source) }
 }
