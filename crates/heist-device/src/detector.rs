@@ -4,7 +4,7 @@
 //! Invariant: a detector does not change. It knows the mounts of the time of its creation, and
 //! reads sysfs for each question; [`DeviceMap`](super::DeviceMap) remembers the answers.
 
-use super::place::{Place, place_of};
+use super::place::{FilePlace, place_of};
 use super::walk::{Tangled, Walk};
 use super::{DeviceId, DeviceKind, DeviceNumber, Mount, MountTable, PhysicalDevice};
 use heist::__internal::sync::Arc;
@@ -88,7 +88,7 @@ impl Detector {
     /// Both are Linux numbers; those of other systems mean nothing here.
     #[must_use]
     pub fn detect_at(&self, number: DeviceNumber, mount_id: Option<u64>) -> PhysicalDevice {
-        let place = Place::new(number, mount_id);
+        let place = FilePlace::new(number, mount_id);
         let found = Walk::new(self).place(place);
         found.unwrap_or_else(|Tangled| {
             let mount = self.mount_of(place);
@@ -106,24 +106,24 @@ impl Detector {
     }
 
     /// Returns the device of `path`, whose place is known.
-    pub(super) fn detect_place(&self, place: Place, path: &Path) -> PhysicalDevice {
+    pub(super) fn detect_place(&self, place: FilePlace, path: &Path) -> PhysicalDevice {
         let place = self.with_mount(place, path);
         self.detect_at(place.number, place.mount_id)
     }
 
     /// Returns `place` with a mount id. If one is needed and the kernel did not report it, this is
     /// the mount whose name contains `path`.
-    fn with_mount(&self, place: Place, path: &Path) -> Place {
+    fn with_mount(&self, place: FilePlace, path: &Path) -> FilePlace {
         if place.mount_id.is_some() || !place.number.is_anonymous() {
             return place;
         }
         let path = path.canonicalize();
         let mount = path.ok().and_then(|path| self.mounts.containing(&path));
-        Place { mount_id: mount.map(|mount| mount.id), ..place }
+        FilePlace { mount_id: mount.map(|mount| mount.id), ..place }
     }
 
     /// Returns the mount of an anonymous place; `None` for a block device, which does not need one.
-    pub(super) fn mount_of(&self, place: Place) -> Option<&Mount> {
+    pub(super) fn mount_of(&self, place: FilePlace) -> Option<&Mount> {
         if !place.number.is_anonymous() {
             return None;
         }
@@ -133,7 +133,7 @@ impl Detector {
 
     /// Locates the file `path`, which sysfs or the mount table names; `None` if this process cannot
     /// see it.
-    pub(super) fn place_of_named(&self, path: &Path) -> Option<Place> {
+    pub(super) fn place_of_named(&self, path: &Path) -> Option<FilePlace> {
         // The path is relative to a folder that the kernel does not record.
         if !path.is_absolute() {
             return None;
@@ -144,7 +144,7 @@ impl Detector {
             }
             Files::MountTable => {
                 let mount = self.mounts.containing(path)?;
-                Some(Place::new(mount.number, Some(mount.id)))
+                Some(FilePlace::new(mount.number, Some(mount.id)))
             }
         }
     }
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(system.place_of_named(Path::new(".")), None, "nobody knows relative to what");
 
         let fake = Detector::new("/sys".into(), MountTable::parse(b"9 1 0:5 / / rw - tmpfs t rw"));
-        let expected = Place::new(DeviceNumber::new(0, 5), Some(9));
+        let expected = FilePlace::new(DeviceNumber::new(0, 5), Some(9));
         assert_eq!(fake.place_of_named(Path::new("/does/not/exist")), Some(expected));
     }
 
@@ -180,7 +180,7 @@ mod tests {
         let system = Detector::system();
         let file = Path::new("/proc/self/status");
         let told = place_of(file).unwrap().unwrap();
-        let untold = Place { mount_id: None, ..told };
+        let untold = FilePlace { mount_id: None, ..told };
         let found = system.with_mount(untold, file);
         let by_name = system.mounts.containing(Path::new("/proc")).unwrap();
         assert_eq!(found.mount_id, Some(by_name.id));
@@ -188,7 +188,7 @@ mod tests {
             assert_eq!(found, told, "Linux tells since 5.8, and says the same");
         }
 
-        let disk = Place::new(DeviceNumber::new(8, 1), None);
+        let disk = FilePlace::new(DeviceNumber::new(8, 1), None);
         assert_eq!(system.with_mount(disk, file), disk, "a disk needs none");
     }
 }

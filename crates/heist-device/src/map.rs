@@ -5,7 +5,7 @@
 //! guaranteed: that an answer is still right after an unmount, when the kernel has reused the
 //! number.
 
-use super::place::{Place, place_of};
+use super::place::{FilePlace, place_of};
 use super::{Detector, DeviceId, DeviceNumber, PhysicalDevice};
 use std::collections::HashMap;
 use std::io;
@@ -39,7 +39,7 @@ use std::path::Path;
 pub struct DeviceMap {
     detector: Detector,
     /// Indices into `devices`.
-    places: HashMap<Place, usize>,
+    places: HashMap<FilePlace, usize>,
     devices: Vec<PhysicalDevice>,
 }
 
@@ -79,7 +79,7 @@ impl DeviceMap {
     /// Returns the device of files whose place is already known; see [`Detector::detect_at`].
     pub fn device_at(&mut self, number: DeviceNumber, mount_id: Option<u64>) -> &PhysicalDevice {
         let detect = |detector: &Detector| detector.detect_at(number, mount_id);
-        self.remembered(Place::new(number, mount_id), detect)
+        self.remembered(FilePlace::new(number, mount_id), detect)
     }
 
     /// Returns the device that an earlier answer named.
@@ -96,7 +96,7 @@ impl DeviceMap {
 
     fn remembered(
         &mut self,
-        place: Place,
+        place: FilePlace,
         detect: impl FnOnce(&Detector) -> PhysicalDevice,
     ) -> &PhysicalDevice {
         let index = match self.places.get(&place) {

@@ -7,13 +7,13 @@ use super::DeviceNumber;
 
 /// What identifies the file system of a file. Files of one place are on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct FilePlace {
     pub(super) number: DeviceNumber,
     /// Set only where it is needed: the number of a block device is sufficient.
     pub(super) mount_id: Option<u64>,
 }
 
-impl Place {
+impl FilePlace {
     pub(super) fn new(number: DeviceNumber, mount_id: Option<u64>) -> Self {
         Self { number, mount_id: mount_id.filter(|_| number.is_anonymous()) }
     }
@@ -23,7 +23,7 @@ pub(super) use system::place_of;
 
 #[cfg(all(target_os = "linux", not(heist_portable)))]
 mod system {
-    use super::{DeviceNumber, Place};
+    use super::{DeviceNumber, FilePlace};
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
     use rustix::io::Errno;
     use std::io;
@@ -39,7 +39,7 @@ mod system {
     /// # Errors
     ///
     /// The path cannot be looked up; the error names it.
-    pub(crate) fn place_of(path: &Path) -> io::Result<Option<Place>> {
+    pub(crate) fn place_of(path: &Path) -> io::Result<Option<FilePlace>> {
         // A network file system need not ask its server, because the kernel knows the device and
         // the mount. And looking at a path must not mount anything.
         let flags = DONT_SYNC | AtFlags::NO_AUTOMOUNT;
@@ -47,11 +47,11 @@ mod system {
             Ok(found) => {
                 let number = DeviceNumber::new(found.stx_dev_major, found.stx_dev_minor);
                 let has_mount_id = found.stx_mask & StatxFlags::MNT_ID.bits() != 0;
-                Ok(Place::new(number, has_mount_id.then_some(found.stx_mnt_id)))
+                Ok(FilePlace::new(number, has_mount_id.then_some(found.stx_mnt_id)))
             }
             // Kernels before 4.11, and sandboxes that do not allow the call.
             Err(Errno::NOSYS | Errno::PERM) => std::fs::metadata(path)
-                .map(|found| Place::new(DeviceNumber::from_st_dev(found.dev()), None)),
+                .map(|found| FilePlace::new(DeviceNumber::from_st_dev(found.dev()), None)),
             Err(error) => Err(error.into()),
         };
         found.map(Some).map_err(|error| {
@@ -64,12 +64,12 @@ mod system {
 /// On Linux with `--cfg heist_portable`, so that it is tested.
 #[cfg(not(all(target_os = "linux", not(heist_portable))))]
 mod system {
-    use super::Place;
+    use super::FilePlace;
     use std::io;
     use std::path::Path;
 
     /// There is no mapping for this system yet.
-    pub(crate) fn place_of(_path: &Path) -> io::Result<Option<Place>> {
+    pub(crate) fn place_of(_path: &Path) -> io::Result<Option<FilePlace>> {
         Ok(None)
     }
 }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_mount_id_is_kept_only_where_it_says_more_than_the_number() {
-        assert_eq!(Place::new(DeviceNumber::new(8, 1), Some(5)).mount_id, None);
-        assert_eq!(Place::new(DeviceNumber::new(0, 1), Some(5)).mount_id, Some(5));
+        assert_eq!(FilePlace::new(DeviceNumber::new(8, 1), Some(5)).mount_id, None);
+        assert_eq!(FilePlace::new(DeviceNumber::new(0, 1), Some(5)).mount_id, Some(5));
     }
 }

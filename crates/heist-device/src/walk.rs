@@ -8,7 +8,7 @@
 use super::block::{BlockFolder, links_in};
 use super::detector::Detector;
 use super::mounts::os_string;
-use super::place::Place;
+use super::place::FilePlace;
 use super::{DeviceKind, DeviceNumber, Mount, PhysicalDevice};
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -79,7 +79,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the device of the files at `place`.
-    pub(super) fn place(&mut self, place: Place) -> Found {
+    pub(super) fn place(&mut self, place: FilePlace) -> Found {
         if !place.number.is_anonymous() {
             return self.block_numbered(place.number);
         }

@@ -1,4 +1,4 @@
-//! A future on the calling thread.
+//! Runs a future on the calling thread.
 
 use heist::__internal::sync::{Parker, Unparker, show_to_sanitizer, spin_loop};
 use heist::__internal::{coop, is_large};
@@ -30,17 +30,17 @@ impl Drop for WakeThread {
 
 /// Polls a future on the calling thread until it completes, and sleeps in between.
 ///
-/// It needs no runtime. What the future spawns needs one: see [`crate::Runtime::block_on`].
+/// It does not need a runtime. If the future spawns others, use [`crate::Runtime::block_on`].
 ///
 /// ```
 /// assert_eq!(heist_runtime::block_on(async { 6 * 7 }), 42);
 /// ```
 ///
 /// # Panics
-/// On a worker of an executor or runtime: it would hold up that worker, which may be the one that has to complete what
-/// the future waits for, and would then never return. Await the future, spawn it, or call this inside
-/// `spawn_blocking`. (A worker may wait for the futures of *another* runtime, by that one's
-/// [`Runtime::block_on`](crate::Runtime::block_on).)
+/// The caller is a worker of an executor or runtime. The call would block that worker, which may be
+/// the one that has to complete what the future waits for, and would then never return. Await the
+/// future, spawn it, or call this inside `spawn_blocking`. (A worker may wait for the futures of
+/// *another* runtime, with that runtime's [`Runtime::block_on`](crate::Runtime::block_on).)
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     assert!(
@@ -55,7 +55,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// [`block_on`] for a future that may be on the stack, wherever it is called.
+/// [`block_on`] for a future that fits on the stack, without the check of the caller.
 pub(super) fn block_on_small<F: Future>(future: F) -> F::Output {
     let parker = Parker::new();
     let waker = Waker::from(std::sync::Arc::new(WakeThread(parker.unparker())));
@@ -71,10 +71,12 @@ pub(super) fn block_on_small<F: Future>(future: F) -> F::Output {
     })
 }
 
-/// Waits to be woken: for a few microseconds by looking, then asleep. What is awaited is often about to end, and who
-/// sleeps then is woken once for each of a thousand futures instead of once for all.
+/// Waits to be woken: spins for a few microseconds, then sleeps. The awaited work often ends soon,
+/// and a thread that sleeps at once would be woken once for each of a thousand futures instead of
+/// once for all.
 fn wait(parker: &Parker) {
-    // Twice as long each time: about 5 us in all. (A model has no use for looking again.)
+    // Each spin is twice as long as the last: about 5 us in all. (Spinning does nothing in a
+    // model.)
     let looks = if cfg!(any(heist_loom, heist_shuttle, heist_sim)) { 0 } else { 8 };
     for look in 0..looks {
         for _ in 0..1 << look {

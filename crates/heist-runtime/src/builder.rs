@@ -1,4 +1,4 @@
-//! Setting up a runtime.
+//! The settings of a runtime.
 
 use super::Runtime;
 use super::blocking::BlockingConfig;
@@ -7,17 +7,19 @@ use heist::trace::{NoTrace, Tracer};
 use heist::{CancelToken, ExecutorBuilder, ExecutorConfig, StartError};
 use std::time::Duration;
 
-/// As many as tokio has, whose users' programs were written for it: enough that hundreds of slow files, or of calls
-/// that wait for each other, do not hold each other up; and few enough for any system, at some 100 KiB each.
+/// The same number as tokio, for which many programs were written: enough that hundreds of slow
+/// files, or of calls that wait for each other, do not block each other, and few enough for any
+/// system, at about 100 KiB each.
 const MAX_BLOCKING_THREADS: usize = 512;
 
-/// As many numbers as Linux has for processes and threads, if nobody raised that: a larger limit is none.
+/// The default limit of Linux on processes and threads. A larger number has no effect.
 const MAX_BLOCKING_THREADS_MAX: usize = 32_768;
 
-/// Starting a thread takes some 50 µs. Ten seconds later nobody misses one that was not used; and as tokio.
+/// Starting a thread takes about 50 µs, so an unused one can go after ten seconds. The same as
+/// tokio.
 const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// Builds a [`Runtime`]. See [`ExecutorConfig`] for what each setting means.
+/// Builds a [`Runtime`]. [`ExecutorConfig`] explains the settings.
 ///
 /// ```
 /// let runtime = heist_runtime::Runtime::builder().workers(2).thread_name("net").build()?;
@@ -32,7 +34,7 @@ pub struct RuntimeBuilder<H = NoTrace> {
     blocking_keep_alive: Duration,
 }
 
-/// Declares one setter per setting that the executor has, too.
+/// Declares one setter for each setting of the executor.
 macro_rules! setters {
     ($($field:ident: $type:ty),* $(,)?) => {
         $(#[doc = concat!("Sets [`ExecutorConfig::", stringify!($field), "`].")]
@@ -71,22 +73,23 @@ impl<H: Tracer> RuntimeBuilder<H> {
         cancel: CancelToken,
     }
 
-    /// How many threads there may be for blocking calls, from 1 to 32768. Default 512. They are started when they are
-    /// needed; calls beyond that wait their turn. Their names are the [`ExecutorConfig::thread_name`], `-blocking-` and
-    /// a number, their stacks have the [`ExecutorConfig::stack_size`].
+    /// Sets how many threads may make blocking calls, from 1 to 32768. Default: 512. The runtime
+    /// starts them when it needs them; further calls wait. Their names are the
+    /// [`ExecutorConfig::thread_name`], `-blocking-` and a number; their stacks have the
+    /// [`ExecutorConfig::stack_size`].
     pub fn max_blocking_threads(mut self, threads: usize) -> Self {
         self.max_blocking_threads = threads;
         self
     }
 
-    /// How long such a thread waits for its next call before it leaves. Default 10 seconds. With zero it leaves at
-    /// once, with [`Duration::MAX`] never.
+    /// Sets how long such a thread waits for its next call before it ends. Default: 10 seconds.
+    /// With zero it ends at once, with [`Duration::MAX`] never.
     pub fn blocking_keep_alive(mut self, keep_alive: Duration) -> Self {
         self.blocking_keep_alive = keep_alive;
         self
     }
 
-    /// Lets `tracer` watch every worker, for example a [`heist::trace::ChromeTrace`].
+    /// Lets `tracer` observe every worker, for example a [`heist::trace::ChromeTrace`].
     pub fn trace<G: Tracer>(self, tracer: G) -> RuntimeBuilder<G> {
         RuntimeBuilder {
             executor: self.executor.trace(tracer),
@@ -98,8 +101,9 @@ impl<H: Tracer> RuntimeBuilder<H> {
     /// Starts the runtime.
     ///
     /// # Errors
-    /// A setting has an impossible value, or the system refuses a thread; with the feature `io` also if it refuses the
-    /// descriptors that timers and sockets need ([`StartError::Reactor`]).
+    /// A setting has an impossible value, or the system refuses a thread. With the feature `io`,
+    /// also if the system refuses the descriptors that timers and sockets need
+    /// ([`StartError::Reactor`]).
     pub fn build(self) -> Result<Runtime, StartError> {
         let config = internal::config_of(&self.executor);
         internal::validate(config, "runtime")?;

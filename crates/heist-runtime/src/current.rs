@@ -1,8 +1,8 @@
-//! Which runtime this code runs on.
+//! Which runtime the calling code runs on.
 //!
-//! The threads of a runtime know it, workers and those for blocking calls, and so does a thread inside
-//! [`Runtime::block_on`](super::Runtime::block_on). This is the real thread's, also where threads are modelled: no
-//! protocol asks it.
+//! Every thread of a runtime knows its runtime, and so does a thread inside
+//! [`Runtime::block_on`](super::Runtime::block_on). This state belongs to the real thread, even
+//! where threads are modelled: no protocol depends on it.
 
 use super::RuntimeHandle;
 use heist::__internal::is_large;
@@ -15,7 +15,7 @@ thread_local! {
     static CURRENT: RefCell<Option<RuntimeHandle>> = const { RefCell::new(None) };
 }
 
-/// Spawns a future onto the runtime that this code runs on.
+/// Spawns a future onto the current runtime.
 ///
 /// ```
 /// let runtime = heist_runtime::Runtime::new()?;
@@ -29,8 +29,8 @@ thread_local! {
 /// ```
 ///
 /// # Panics
-/// Outside of a runtime: neither on one of its threads nor inside its `block_on`. Elsewhere use a [`RuntimeHandle`]. An
-/// [`Executor`](heist::Executor) is not a runtime: on its workers use
+/// The caller is neither on a thread of a runtime nor inside its `block_on`. Elsewhere use a
+/// [`RuntimeHandle`]. An [`Executor`](heist::Executor) is not a runtime: on its workers use
 /// [`ExecutorHandle::spawn_future`](heist::ExecutorHandle::spawn_future) or
 /// [`WorkerCtx::spawn_future`](heist::WorkerCtx::spawn_future).
 #[track_caller]
@@ -39,7 +39,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // The future is out of the closure again when it is dropped, should it be refused: its `drop` may spawn.
+    // A refused future is dropped outside of the closure, because its `drop` may spawn.
     RuntimeHandle::joined(if const { is_large::<F>() } {
         let future = Box::new(future);
         with_current(&SPAWN, |handle| handle.try_spawn_boxed(future))
@@ -48,7 +48,7 @@ where
     })
 }
 
-/// Makes a call that blocks, on a thread of the runtime that this code runs on. See [`RuntimeHandle::spawn_blocking`].
+/// Makes a blocking call on a thread of the current runtime. See [`RuntimeHandle::spawn_blocking`].
 ///
 /// ```
 /// let runtime = heist_runtime::Runtime::new()?;
@@ -60,22 +60,22 @@ where
 /// ```
 ///
 /// # Panics
-/// Outside of a runtime, as [`spawn`].
+/// The caller is not on a runtime, as for [`spawn`].
 #[track_caller]
 pub fn spawn_blocking<F, R>(call: F) -> JoinHandle<R>
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    // A copy of the handle: a call that is refused is dropped in there, and its `drop` may spawn.
+    // A clone of the handle: a refused call is dropped in there, and its `drop` may spawn.
     let handle = with_current(&SPAWN_BLOCKING, RuntimeHandle::clone);
     handle.spawn_blocking(call)
 }
 
-/// A function that needs a current runtime, and what to call where there is none.
+/// A function that needs a current runtime, and the advice for callers that have none.
 struct Caller {
     name: &'static str,
-    /// On the worker of an executor.
+    /// The advice on the worker of an executor.
     on_executor: &'static str,
 }
 
@@ -90,7 +90,7 @@ const SPAWN_BLOCKING: Caller = Caller {
                   `RuntimeHandle::spawn_blocking`",
 };
 
-/// Does something with the current runtime. It must run none of the caller's code.
+/// Calls `act` with the current runtime. `act` must not run code of the caller.
 #[track_caller]
 fn with_current<R>(caller: &Caller, act: impl FnOnce(&RuntimeHandle) -> R) -> R {
     let done = CURRENT.try_with(|current| current.borrow().as_ref().map(act)).ok().flatten();
@@ -111,7 +111,7 @@ fn no_runtime(Caller { name, on_executor }: &Caller) -> ! {
     )
 }
 
-/// The runtime that this code runs on, if any.
+/// Returns the current runtime, if any.
 #[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
 pub(crate) fn current() -> Option<RuntimeHandle> {
     CURRENT.with_borrow(Clone::clone)
@@ -120,7 +120,8 @@ pub(crate) fn current() -> Option<RuntimeHandle> {
 /// Makes `handle` the calling thread's current runtime until the guard is dropped.
 #[must_use = "the runtime is current while the guard lives"]
 pub(super) fn enter(handle: RuntimeHandle) -> Guard {
-    // At a thread's end the place may be gone already: then no runtime is current, but `block_on` works.
+    // At a thread's end its thread-locals may be gone already: then no runtime is current, but
+    // `block_on` works.
     let before = CURRENT.try_with(|current| current.replace(Some(handle))).ok().flatten();
     Guard { before, _this_thread_only: PhantomData }
 }
@@ -134,7 +135,7 @@ pub(super) struct Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // At a thread's end the place may be gone already.
+        // At a thread's end its thread-locals may be gone already.
         let before = self.before.take();
         let _ = CURRENT.try_with(|current| drop(current.replace(before)));
     }

@@ -1,11 +1,11 @@
-//! What can go wrong when a runtime is to end in time.
+//! The errors of a runtime that does not end in time.
 
 use super::Runtime;
 use std::error::Error;
 use std::fmt;
 
-/// The runtime had not ended in time, and was left behind: nothing that waits is polled any more, but what runs cannot
-/// be interrupted. Its threads end by themselves when that does.
+/// The runtime did not end in time, and was left behind. It polls no more futures, but a poll or
+/// call that is running cannot be interrupted. Its threads end by themselves when those return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShutdownTimeout {
     blocking_calls: u64,
@@ -17,12 +17,13 @@ impl ShutdownTimeout {
         Self { blocking_calls, futures }
     }
 
-    /// How many blocking calls were still running.
+    /// Returns how many blocking calls were still running.
     pub fn blocking_calls(&self) -> u64 {
         self.blocking_calls
     }
 
-    /// How many futures were still there: in the middle of a poll, or in the queue of a worker that is.
+    /// Returns how many futures were still alive: being polled, or in the queue of a worker that is
+    /// polling.
     pub fn futures(&self) -> u64 {
         self.futures
     }
@@ -41,8 +42,9 @@ impl fmt::Display for ShutdownTimeout {
 
 impl Error for ShutdownTimeout {}
 
-/// The runtime's futures and calls had not ended in time. [`RuntimeJoinTimeout::into_runtime`] gives it back, and it
-/// goes on; dropping this drops the runtime, which shuts it down and waits.
+/// The runtime's futures and calls did not end in time. [`RuntimeJoinTimeout::into_runtime`]
+/// returns the runtime, which continues. Dropping this error drops the runtime, which shuts it down
+/// and waits.
 #[derive(Debug)]
 pub struct RuntimeJoinTimeout(Box<Runtime>);
 
@@ -51,7 +53,8 @@ impl RuntimeJoinTimeout {
         Self(Box::new(runtime))
     }
 
-    /// The runtime: it takes no more, what it has goes on. Join it again, or shut it down.
+    /// Returns the runtime. It accepts nothing more, but its futures and calls continue. Join it
+    /// again, or shut it down.
     pub fn into_runtime(self) -> Runtime {
         *self.0
     }

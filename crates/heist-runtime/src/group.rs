@@ -1,10 +1,12 @@
 //! `TaskGroup`: futures that belong together and end together.
 //!
-//! A member's handle is polled with a waker of its own, which puts the member's place on a list of those that are ready
-//! and wakes whoever waits for the group. So the next result is found in constant time, however many members there are.
+//! Each member's handle is polled with its own waker, which puts the member on a list of ready
+//! members and wakes the task that waits for the group. So the next result is found in constant
+//! time, even with many members.
 //!
-//! Invariant: every member is on the list, or its handle has a waker that will put it there. A place may be on the list
-//! for no reason (its member was taken, and perhaps another one put there): then it is looked at in vain.
+//! Invariant: every member is on the list, or its handle has a waker that will put it there. A
+//! place may be on the list for no reason (its result was taken, and perhaps another member has the
+//! place now): polling it again is harmless.
 
 use super::RuntimeHandle;
 use heist::__internal::sync::{Arc, Mutex, show_to_sanitizer};
@@ -17,7 +19,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Members whose handles are to be polled, and who waits for that.
+/// The members whose handles must be polled, and the task that waits for them.
 #[derive(Debug, Default)]
 struct Ready {
     places: VecDeque<usize>,
@@ -57,44 +59,46 @@ impl Drop for MemberWaker {
 
 #[derive(Debug)]
 struct Member<T: Send + 'static> {
-    /// How many were spawned before it.
+    /// How many members were spawned before it.
     number: u64,
-    state: State<T>,
+    state: MemberState<T>,
 }
 
 #[derive(Debug)]
-enum State<T: Send + 'static> {
+enum MemberState<T: Send + 'static> {
     Spawned(JoinHandle<T>, Waker),
-    /// It had ended before it could be listened to.
+    /// It ended before it had a waker.
     Ended(Result<T, JoinError>),
     /// Its result was taken, and it is about to be removed.
     Taken,
 }
 
 impl<T: Send + 'static> Member<T> {
-    /// Its result if it has ended; else it is going to be on the list.
+    /// Returns the result if the member has ended; else its waker will put it on the list.
     fn poll(&mut self) -> Poll<Result<T, JoinError>> {
-        match std::mem::replace(&mut self.state, State::Taken) {
-            State::Spawned(mut handle, waker) => {
+        match std::mem::replace(&mut self.state, MemberState::Taken) {
+            MemberState::Spawned(mut handle, waker) => {
                 let polled = internal::poll_ended(&mut handle, &mut Context::from_waker(&waker));
                 if polled.is_pending() {
-                    self.state = State::Spawned(handle, waker);
+                    self.state = MemberState::Spawned(handle, waker);
                 }
                 polled
             }
-            State::Ended(result) => Poll::Ready(result),
-            State::Taken => Poll::Pending,
+            MemberState::Ended(result) => Poll::Ready(result),
+            MemberState::Taken => Poll::Pending,
         }
     }
 }
 
-/// Futures that belong together: they are awaited together, and end together.
+/// A group of futures that are awaited together and end together.
 ///
-/// Results come in the order in which members end ([`TaskGroup::join_next`]), or all at once
-/// ([`TaskGroup::join_all`], [`TaskGroup::try_join_all`]). A member's panic is its result, like any other error.
+/// Results arrive in the order in which members end ([`TaskGroup::join_next`]), or all at once
+/// ([`TaskGroup::join_all`], [`TaskGroup::try_join_all`]). A panic is a result like any other
+/// error.
 ///
-/// **Dropping a group aborts its members.** They are dropped by the workers soon after, and a blocking call that has
-/// begun goes on to its end; to wait for that, [`TaskGroup::cancel`] the group and [`TaskGroup::join_all`].
+/// **Dropping a group aborts its members.** The workers drop them soon after. A blocking call that
+/// has begun runs to its end; to wait for it, [`TaskGroup::cancel`] the group and then
+/// [`TaskGroup::join_all`].
 ///
 /// ```
 /// let runtime = heist_runtime::Runtime::new()?;
@@ -121,7 +125,7 @@ pub struct TaskGroup<T: Send + 'static> {
 }
 
 impl<T: Send + 'static> TaskGroup<T> {
-    /// A group without members, whose futures run on `runtime`.
+    /// Creates a group without members, whose futures run on `runtime`.
     pub fn new(runtime: RuntimeHandle) -> Self {
         Self {
             runtime,
@@ -131,7 +135,8 @@ impl<T: Send + 'static> TaskGroup<T> {
         }
     }
 
-    /// Spawns a future as a member. Refused by a runtime that is shut down, its result says so.
+    /// Spawns a future as a member. If the runtime is shut down, the result of the member is that
+    /// error.
     pub fn spawn<F>(&mut self, future: F)
     where
         F: Future<Output = T> + Send + 'static,
@@ -144,7 +149,7 @@ impl<T: Send + 'static> TaskGroup<T> {
         self.add(handle);
     }
 
-    /// Makes a call that blocks, as a member. See [`RuntimeHandle::spawn_blocking`].
+    /// Makes a blocking call as a member. See [`RuntimeHandle::spawn_blocking`].
     pub fn spawn_blocking(&mut self, call: impl FnOnce() -> T + Send + 'static) {
         let handle = self.runtime.spawn_blocking(call);
         self.add(handle);
@@ -155,37 +160,40 @@ impl<T: Send + 'static> TaskGroup<T> {
         let place = entry.key();
         let waker = MemberWaker { place, ready: Arc::clone(&self.ready) };
         let waker = Waker::from(std::sync::Arc::new(waker));
-        let mut member = Member { number: self.spawned, state: State::Spawned(handle, waker) };
+        let mut member =
+            Member { number: self.spawned, state: MemberState::Spawned(handle, waker) };
         self.spawned += 1;
-        // Now, and not when somebody asks: those that end until then are to be known in that order.
+        // Poll now rather than at the first `join_next`, so that the order of ends is known from
+        // the start.
         if let Poll::Ready(result) = member.poll() {
-            member.state = State::Ended(result);
+            member.state = MemberState::Ended(result);
             self.ready.lock().places.push_back(place);
         }
         entry.insert(member);
     }
 
-    /// How many members there are whose results were not taken yet.
+    /// Returns the number of members whose results were not taken yet.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether every result was taken.
+    /// Returns `true` if every result was taken.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// The result of a member that has ended, the first of them first; waits for one if there is none. `None` when the
-    /// group is empty.
+    /// Returns the result of the member that ended first, and waits for one if necessary. `None` if
+    /// the group is empty.
     ///
-    /// Dropping this future loses nothing: the next one goes on.
+    /// Dropping this future loses nothing: the next call continues.
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.next().await.map(|(_number, result)| result)
     }
 
-    /// Waits for all members, and empties the group. The results are in the order in which the members were spawned.
+    /// Waits for all members and empties the group. The results are in the order in which the
+    /// members were spawned.
     ///
-    /// Dropping this future before its end drops the results that it has.
+    /// Dropping this future before its end drops the results that it has collected.
     pub async fn join_all(&mut self) -> Vec<Result<T, JoinError>> {
         let mut results = Vec::with_capacity(self.len());
         while let Some(result) = self.next().await {
@@ -194,14 +202,15 @@ impl<T: Send + 'static> TaskGroup<T> {
         in_order(results)
     }
 
-    /// Aborts all members. Their results say so, unless they have ended before; take them to wait for the members' end.
+    /// Aborts all members. Their results say so, unless they have already ended. To wait for the
+    /// end of the members, take the results.
     pub fn cancel(&mut self) {
         for (_place, member) in &mut self.members {
-            if let State::Spawned(handle, _waker) = &mut member.state {
+            if let MemberState::Spawned(handle, _waker) = &mut member.state {
                 handle.abort();
             }
         }
-        // Aborting has made the handles forget their wakers.
+        // Aborting makes the handles forget their wakers.
         let places = self.members.iter().map(|(place, _member)| place);
         self.ready.lock().places.extend(places);
     }
@@ -231,14 +240,14 @@ impl<T: Send + 'static> TaskGroup<T> {
         Poll::Pending
     }
 
-    /// The next place on the list, or else leaves the waker there, in one step.
+    /// Takes the next place off the list or, if it is empty, stores the waker there, in one step.
     fn next_place(&self, waker: &Waker) -> Option<usize> {
         let mut ready = self.ready.lock();
         let place = ready.places.pop_front();
         if place.is_none() && !ready.waiter.as_ref().is_some_and(|waiter| waiter.will_wake(waker)) {
             let before = ready.waiter.replace(waker.clone());
             drop(ready);
-            // Without the lock: a waker's drop may be the end of its task.
+            // Without the lock: dropping a waker may be the end of its task.
             drop(before);
         }
         place
@@ -251,7 +260,8 @@ fn in_order<R>(mut results: Vec<(u64, R)>) -> Vec<R> {
 }
 
 impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
-    /// Waits for all members, and empties the group. The values are in the order in which the members were spawned.
+    /// Waits for all members and empties the group. The values are in the order in which the
+    /// members were spawned.
     ///
     /// ```
     /// let runtime = heist_runtime::Runtime::new()?;
@@ -267,8 +277,9 @@ impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
     /// ```
     ///
     /// # Errors
-    /// A member has failed, panicked, or was dropped. The first such error aborts the other members and is returned
-    /// when all of them have ended. What they end with is dropped; their panics are still in [`RuntimeHandle::panics`].
+    /// A member has failed, panicked, or was dropped. The first such error aborts the other
+    /// members, and is returned when all of them have ended. Their results are dropped; their
+    /// panics are still in [`RuntimeHandle::panics`].
     pub async fn try_join_all(&mut self) -> Result<Vec<T>, GroupError<E>> {
         let mut values = Vec::with_capacity(self.len());
         while let Some((number, result)) = self.next().await {
@@ -292,24 +303,25 @@ impl<T: Send + 'static> Drop for TaskGroup<T> {
     fn drop(&mut self) {
         for member in self.members.drain() {
             match member.state {
-                State::Spawned(handle, _waker) => internal::abort_and_detach(handle),
-                // As one that nobody takes: of two that panic in one `drop`, the second would end the process.
-                State::Ended(untaken) => contain(|| drop(untaken)),
-                State::Taken => {}
+                MemberState::Spawned(handle, _waker) => internal::abort_and_detach(handle),
+                // One by one: if two of them panicked in one `drop`, the second would abort the
+                // process.
+                MemberState::Ended(untaken) => contain(|| drop(untaken)),
+                MemberState::Taken => {}
             }
         }
-        // Members that still run have the list; whoever waited need not be kept by it.
+        // Members that still run hold the list; the waiting task need not be kept alive by it.
         let waiter = self.ready.lock().waiter.take();
         drop(waiter);
     }
 }
 
-/// Why a group has no values. See [`TaskGroup::try_join_all`].
+/// Why a group returned no values. See [`TaskGroup::try_join_all`].
 #[derive(Debug)]
 pub enum GroupError<E> {
-    /// A member has returned this.
+    /// A member returned this error.
     Failed(E),
-    /// A member has ended without returning anything.
+    /// A member ended without returning a value.
     Ended(JoinError),
 }
 

@@ -1,4 +1,4 @@
-//! The end of a runtime that other threads hold.
+//! The handle through which other threads use a runtime.
 
 use super::blocking::{self, BlockingThreads};
 use super::group::TaskGroup;
@@ -8,7 +8,7 @@ use heist::{ExecutorHandle, JoinHandle, MetricsSnapshot, SpawnError, TaskPanic};
 use std::convert::Infallible;
 use std::future::Future;
 
-/// Spawns futures from any thread. Cheap to clone; outlives its runtime without harm.
+/// Spawns futures from any thread. Cheap to clone. A handle may outlive its runtime.
 #[derive(Clone, Debug)]
 pub struct RuntimeHandle {
     executor: ExecutorHandle<Infallible>,
@@ -23,12 +23,13 @@ impl RuntimeHandle {
         Self { executor, blocking }
     }
 
-    /// Which pool this is.
+    /// Returns the id of the pool.
     pub(super) fn pool(&self) -> PoolId {
         internal::pool_of(&self.executor)
     }
 
-    /// Spawns a future. Refused by a runtime that is shut down, it is dropped, and the handle says so.
+    /// Spawns a future. If the runtime is shut down, it drops the future, and awaiting the handle
+    /// returns that error.
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -40,7 +41,7 @@ impl RuntimeHandle {
         Self::joined(self.executor.spawn_future(future))
     }
 
-    /// [`RuntimeHandle::spawn`] for a large one.
+    /// [`RuntimeHandle::spawn`] for a large future.
     pub(super) fn spawn_boxed<F>(&self, future: Box<F>) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -52,7 +53,7 @@ impl RuntimeHandle {
     /// Spawns a future.
     ///
     /// # Errors
-    /// The runtime takes no more; the error says why and gives the future back.
+    /// The runtime accepts nothing more. The error says why and returns the future.
     pub fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, SpawnError<F>>
     where
         F: Future + Send + 'static,
@@ -64,7 +65,7 @@ impl RuntimeHandle {
         self.executor.spawn_future(future)
     }
 
-    /// [`RuntimeHandle::try_spawn`] for a large one.
+    /// [`RuntimeHandle::try_spawn`] for a large future.
     pub(super) fn try_spawn_boxed<F>(
         &self,
         future: Box<F>,
@@ -86,16 +87,18 @@ impl RuntimeHandle {
         spawned.unwrap_or_else(|refused| internal::refused_handle(refused.kind()))
     }
 
-    /// Makes a call that blocks, on a thread for such calls: reading files, resolving names, computing for long. A
-    /// worker would be held up by it.
+    /// Makes a blocking call on a thread for such calls: reading files, resolving names, long
+    /// computations. On a worker it would block other futures.
     ///
-    /// An idle thread is woken for it; without one, a new thread is started, unless there are
-    /// [`max_blocking_threads`](super::RuntimeBuilder::max_blocking_threads) already. Then it waits its turn.
+    /// The runtime wakes an idle thread, or starts one unless there are
+    /// [`max_blocking_threads`](super::RuntimeBuilder::max_blocking_threads) already. Then the call
+    /// waits.
     ///
-    /// The call counts as one of the runtime's futures: [`Runtime::join`](super::Runtime::join) waits for it, and its
-    /// panic goes to the handle. [`JoinHandle::abort`] drops it if it has not begun; one that has begun goes on to its
-    /// end, and its result is dropped. A runtime that is shut down drops those that wait. If the system refuses a
-    /// thread and there is none, the handle says so ([`heist::JoinError::NoThread`]).
+    /// The call counts as one of the runtime's futures: [`Runtime::join`](super::Runtime::join)
+    /// waits for it, and its panic goes to the handle. [`JoinHandle::abort`] drops it if it has not
+    /// begun; a call that has begun runs to its end, and its result is dropped. Shutting the
+    /// runtime down drops the calls that wait. If the system refuses a thread and there is none
+    /// yet, awaiting the handle returns [`heist::JoinError::NoThread`].
     ///
     /// ```
     /// let runtime = heist_runtime::Runtime::new()?;
@@ -111,8 +114,9 @@ impl RuntimeHandle {
         blocking::spawn(&self.executor, &self.blocking, self, call)
     }
 
-    /// [`RuntimeHandle::spawn_blocking`] for many calls: all of them or none are taken, under one lock, and no more
-    /// threads are woken than are idle. At most one is started here; that one starts the next, as long as calls wait.
+    /// [`RuntimeHandle::spawn_blocking`] for many calls. The runtime accepts all of them or none,
+    /// under one lock, and wakes no more threads than are idle. It starts at most one thread here,
+    /// which starts the next while calls wait.
     ///
     /// ```
     /// let runtime = heist_runtime::Runtime::new()?;
@@ -136,37 +140,40 @@ impl RuntimeHandle {
         blocking::spawn_all(&self.executor, &self.blocking, self, calls)
     }
 
-    /// A group of futures that belong together. See [`TaskGroup`].
+    /// Creates a group of futures. See [`TaskGroup`].
     pub fn group<T: Send + 'static>(&self) -> TaskGroup<T> {
         TaskGroup::new(self.clone())
     }
 
-    /// Whether futures are still taken. The answer may be out of date by the time it is read.
+    /// Returns `true` if the runtime accepts futures. The answer may be out of date when the caller
+    /// reads it.
     pub fn is_accepting(&self) -> bool {
         self.executor.is_accepting()
     }
 
-    /// Takes no more futures and drops those that live, and the blocking calls that have not begun. Does not wait.
+    /// Shuts the runtime down: drops its futures, and the blocking calls that have not begun. Does
+    /// not wait.
     pub fn shutdown(&self) {
         self.executor.shutdown();
     }
 
-    /// Returns how many futures and blocking calls were accepted or spawned and have not ended: those that are queued,
-    /// wait for something, or run.
+    /// Returns how many futures and blocking calls were accepted and have not ended: they are
+    /// queued, wait for something, or run.
     ///
-    /// It is a snapshot of a changing number: exact while nothing begins or ends, otherwise off by no more than what
-    /// begins or ends during the call. A call that has just told the caller of its result may still be counted. To wait
-    /// for the end, use [`Runtime::join`](super::Runtime::join).
+    /// This is a snapshot of a changing number: exact while nothing begins or ends, otherwise off
+    /// by at most what begins or ends during the call. A call whose result has just arrived may
+    /// still be counted. To wait for the end, use [`Runtime::join`](super::Runtime::join).
     pub fn in_flight(&self) -> u64 {
         self.executor.in_flight()
     }
 
-    /// The runtime's metrics so far.
+    /// Returns the runtime's metrics so far.
     pub fn metrics(&self) -> MetricsSnapshot {
         self.executor.metrics()
     }
 
-    /// The panics of futures and blocking calls so far: all are counted in the metrics, the first 1,000 kept here.
+    /// Returns the panics of futures and blocking calls so far. The metrics count all of them; this
+    /// list keeps the first 1,000.
     pub fn panics(&self) -> Vec<TaskPanic> {
         self.executor.panics()
     }

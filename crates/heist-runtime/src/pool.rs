@@ -14,11 +14,12 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::time::Duration;
 
-/// A pool of worker threads that poll futures, and of threads for blocking calls.
+/// A pool of worker threads that poll futures, with threads for blocking calls.
 ///
-/// Dropping it shuts it down: futures that live and calls that wait are dropped, and it waits for the polls and calls
-/// that are under way. (On one of its own threads it only shuts down.) To have everything run to the end,
-/// [`Runtime::join`] it; to wait no longer than so long, [`Runtime::shutdown_timeout`] or [`Runtime::join_timeout`].
+/// Dropping a runtime shuts it down: it drops its futures and the calls that wait, and waits for
+/// running polls and calls to return. (On one of its own threads it does not wait.)
+/// [`Runtime::join`] runs everything to the end instead. To wait for a limited time, use
+/// [`Runtime::shutdown_timeout`] or [`Runtime::join_timeout`].
 ///
 /// ```
 /// let runtime = heist_runtime::Runtime::new()?;
@@ -35,14 +36,15 @@ use std::time::Duration;
 /// ```
 #[derive(Debug)]
 pub struct Runtime {
-    // Dropped in this order: blocking calls end before the workers do, their threads after that.
+    // The order of dropping: blocking calls end before the workers, their threads after the
+    // workers.
     executor: Executor<Infallible>,
     blocking: BlockingOwner,
     handle: RuntimeHandle,
 }
 
 impl Runtime {
-    /// Starts a runtime with a worker for each CPU that this process may use.
+    /// Starts a runtime with one worker for each CPU that this process may use.
     ///
     /// # Errors
     /// The system refuses a thread, or what timers and sockets need; see [`RuntimeBuilder::build`].
@@ -50,7 +52,7 @@ impl Runtime {
         Self::builder().build()
     }
 
-    /// A builder, to set up more than that.
+    /// Returns a builder with the default settings.
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder::new()
     }
@@ -63,7 +65,7 @@ impl Runtime {
         let attached = Box::new(AttachedThreads(Arc::clone(&threads)));
         let of_workers = Arc::clone(&threads);
         let executor = internal::build_for_futures(executor, attached, move |executor| {
-            // The workers' scratch: what tells the code on them where it is.
+            // The scratch of a worker makes this the current runtime of its thread.
             current::enter(RuntimeHandle::new(executor.clone(), Arc::clone(&of_workers)))
         })?;
         let handle = RuntimeHandle::new(executor.handle(), Arc::clone(&threads));
@@ -83,7 +85,7 @@ impl Runtime {
         self.handle.spawn(future)
     }
 
-    /// Makes a call that blocks, on a thread for such calls. See [`RuntimeHandle::spawn_blocking`].
+    /// Makes a blocking call on a thread for such calls. See [`RuntimeHandle::spawn_blocking`].
     pub fn spawn_blocking<F, R>(&self, call: F) -> JoinHandle<R>
     where
         F: FnOnce() -> R + Send + 'static,
@@ -92,7 +94,8 @@ impl Runtime {
         self.handle.spawn_blocking(call)
     }
 
-    /// Makes many calls that block, for the price of one hand-over. See [`RuntimeHandle::spawn_blocking_batch`].
+    /// Makes many blocking calls for the cost of one hand-over. See
+    /// [`RuntimeHandle::spawn_blocking_batch`].
     pub fn spawn_blocking_batch<F, R>(
         &self,
         calls: impl IntoIterator<Item = F>,
@@ -104,11 +107,12 @@ impl Runtime {
         self.handle.spawn_blocking_batch(calls)
     }
 
-    /// Polls a future on the calling thread until it completes. What it spawns by [`super::spawn`] goes to the workers.
+    /// Polls a future on the calling thread until it completes. Futures that it spawns with
+    /// [`super::spawn`] run on the workers.
     ///
     /// # Panics
-    /// On one of this runtime's own workers: there it would hold up the very worker that may have to complete what the
-    /// future waits for. Await the future instead, or spawn it.
+    /// The caller is one of this runtime's own workers. The call would block that worker, which may
+    /// have to complete what the future waits for. Await the future, or spawn it.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         assert!(
@@ -124,7 +128,7 @@ impl Runtime {
         }
     }
 
-    /// A handle for other threads.
+    /// Returns a handle for other threads.
     pub fn handle(&self) -> RuntimeHandle {
         self.handle.clone()
     }
@@ -134,21 +138,22 @@ impl Runtime {
         self.handle.in_flight()
     }
 
-    /// The runtime's metrics so far.
+    /// Returns the runtime's metrics so far.
     pub fn metrics(&self) -> MetricsSnapshot {
         self.handle.metrics()
     }
 
-    /// The panics of futures and blocking calls so far. See [`RuntimeHandle::panics`].
+    /// Returns the panics of futures and blocking calls so far. See [`RuntimeHandle::panics`].
     pub fn panics(&self) -> Vec<TaskPanic> {
         self.handle.panics()
     }
 
-    /// Takes no more futures and calls, waits until every one has ended and every thread is gone, and returns the final
-    /// metrics. (A future that waits for something that never comes is waited for, too.)
+    /// Closes the runtime, waits until every future and call has ended and every thread is gone,
+    /// and returns the final metrics. (It also waits for a future that waits for an event that
+    /// never happens.)
     ///
-    /// Called on one of the runtime's own threads it cannot wait for itself: it then closes the runtime, lets it run
-    /// out on its own, and returns the metrics so far.
+    /// One of the runtime's own threads cannot wait for itself: called there, this closes the
+    /// runtime, lets it finish by itself, and returns the metrics so far.
     pub fn join(self) -> MetricsSnapshot {
         let Self { executor, blocking, handle } = self;
         executor.join();
@@ -159,8 +164,8 @@ impl Runtime {
     /// [`Runtime::join`], for at most `timeout`.
     ///
     /// # Errors
-    /// Something did not end in time. The error gives the runtime back; it takes no more. On one of the runtime's own
-    /// threads, which cannot wait for itself, that is at once.
+    /// Something did not end in time. The error returns the runtime, which accepts nothing more. On
+    /// one of the runtime's own threads, which cannot wait for itself, this happens at once.
     pub fn join_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, RuntimeJoinTimeout> {
         internal::close(&self.executor);
         if self.wait_timeout(timeout) {
@@ -170,8 +175,8 @@ impl Runtime {
         }
     }
 
-    /// Takes no more futures and calls, drops those that wait, and waits at most `timeout` for what is running: polls
-    /// that are under way, and blocking calls.
+    /// Shuts the runtime down: drops the futures and calls that wait, and waits at most `timeout`
+    /// for running polls and blocking calls.
     ///
     /// ```
     /// use std::time::Duration;
@@ -189,9 +194,9 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// Something still runs: nothing can interrupt it. The error says how much, and its threads are left behind; they
-    /// end when it does, if the process lives so long. On one of the runtime's own threads, which cannot wait for
-    /// itself, that is at once.
+    /// Something still runs, and nothing can interrupt it. The error says how much. Its threads are
+    /// left behind and end when it returns, if the process lives that long. On one of the runtime's
+    /// own threads, which cannot wait for itself, this happens at once.
     pub fn shutdown_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, ShutdownTimeout> {
         self.executor.shutdown();
         if self.wait_timeout(timeout) {
@@ -204,8 +209,8 @@ impl Runtime {
         Err(ShutdownTimeout::new(calls, metrics.futures_live().saturating_sub(calls)))
     }
 
-    /// Waits for the threads for at most `timeout`; says whether they have ended. One of the runtime's own does not
-    /// wait.
+    /// Waits for the threads for at most `timeout`, and returns whether they have ended. One of the
+    /// runtime's own threads does not wait.
     fn wait_timeout(&self, timeout: Duration) -> bool {
         let clock = Clock::start();
         let began_ns = clock.now_ns();

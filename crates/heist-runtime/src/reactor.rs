@@ -1,12 +1,14 @@
-//! The reactor of async-io, which timers and sockets need, started where a failure can be told.
+//! Starts the reactor of async-io, which timers and sockets need, and reports failures as errors.
 //!
-//! async-io starts it when the process first uses it: a thread, and three descriptors on Linux. If a descriptor is
-//! missing then, the caller panics, and the reactor's thread with it. A later attempt may find descriptors and succeed,
-//! but no thread waits for timers any more, and none of them ever fires. So heist tries out the thread and the
-//! descriptors before it lets async-io start, and tells what is missing as an error.
+//! async-io starts its reactor at first use: a thread and, on Linux, three descriptors. If a
+//! descriptor is missing, the caller panics, and so does the reactor's thread. A later attempt may
+//! succeed, but no thread waits for timers any more, and none of them fires. So heist tries to get
+//! the thread and the descriptors before it lets async-io start, and reports what is missing as an
+//! error.
 //!
-//! Not guaranteed: that nothing else in the process takes the last descriptor between the trial and the start, or used
-//! async-io directly before and ended its thread. [`start_and_check`] notices both and says so, but cannot mend it.
+//! Not guaranteed: that no other code of the process takes the last descriptor between the trial
+//! and the start, or has ended the thread by using async-io directly. [`start_and_check`] detects
+//! and reports both, but cannot repair them.
 
 use async_io::Timer;
 use polling::Poller;
@@ -23,13 +25,13 @@ use heist::__internal::sync::{Mutex, Parker, Unparker, thread};
 /// Set once the reactor was started.
 static STARTED: OnceLock<()> = OnceLock::new();
 
-/// One start at a time: a thread that tries out descriptors has those that another one needs.
+/// One start at a time: the trial of one thread takes descriptors that another needs.
 static STARTING: OnceLock<Mutex<()>> = OnceLock::new();
 
-/// How long the reactor may take to fire its first timer, on a machine that is very busy.
+/// How long the reactor may take to fire its first timer on a very busy machine.
 const FIRST_TIMER_MAX: Duration = Duration::from_secs(5);
 
-/// Starts the reactor, unless it runs.
+/// Starts the reactor, unless it is running.
 ///
 /// # Errors
 /// The system refuses a descriptor or the thread. A later call tries again.
@@ -48,7 +50,7 @@ fn start_now() -> io::Result<()> {
         return Ok(());
     }
     try_out()?;
-    // It panics only if something else took what was there a moment ago.
+    // It panics only if other code took a descriptor a moment ago.
     catch_unwind(touch).map_err(|_panic| {
         io::Error::other("what it needs was taken by another thread while it started")
     })?;
@@ -56,25 +58,25 @@ fn start_now() -> io::Result<()> {
     Ok(())
 }
 
-/// Gets, and gives back, what the reactor needs.
+/// Acquires and returns what the reactor needs.
 fn try_out() -> io::Result<()> {
     drop(Poller::new()?);
     let name = "heist-reactor-trial".to_owned();
-    // It does nothing, so there is nothing that its end could say.
+    // The thread does nothing, so its result says nothing.
     let _ended = thread::Builder::new().name(name).spawn(|| ())?.join();
     Ok(())
 }
 
-/// Registers a timer, which starts the reactor, and takes it back.
+/// Registers a timer, which starts the reactor, and drops it.
 fn touch() {
     let timer = pin!(Timer::after(Duration::from_secs(3600)));
     let _pending = timer.poll(&mut Context::from_waker(Waker::noop()));
 }
 
-/// [`start`], and waits until the reactor has fired a timer: for those who may wait for it.
+/// [`start`], and waits until the reactor has fired a timer: for callers that may block.
 ///
 /// # Errors
-/// Those of [`start`]; or the reactor's thread has ended, so that no timer of this process will fire.
+/// As [`start`]; or the reactor's thread has ended, so no timer of this process will fire.
 pub(crate) fn start_and_check() -> io::Result<()> {
     static CHECKED: OnceLock<()> = OnceLock::new();
     start()?;
@@ -104,7 +106,8 @@ fn fires() -> bool {
     let mut cx = Context::from_waker(&waker);
     loop {
         let mut timer = pin!(Timer::after(Duration::from_micros(100)));
-        // Ready already if this thread was kept from running: then the reactor was not asked.
+        // Ready at once if this thread did not get to run for long: then the reactor was not
+        // involved.
         if timer.as_mut().poll(&mut cx).is_pending() {
             return parker.park_timeout(FIRST_TIMER_MAX);
         }

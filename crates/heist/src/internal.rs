@@ -134,7 +134,7 @@ pub mod queue {
 
 /// The gate's flags.
 pub mod signal {
-    pub use crate::signal::flags::GateFlags;
+    pub use crate::signal::flags::{GateFlags, Scheduled};
 }
 
 /// How an executor finds that everything is done.

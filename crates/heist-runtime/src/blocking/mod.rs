@@ -1,24 +1,26 @@
-//! Threads for calls that block: files, name resolution, a database driver, a long computation.
+//! Threads for blocking calls: files, name resolution, a database driver, a long computation.
 //!
-//! Such a call would hold its worker, and everything that is queued there. So it is made on a thread of its own kind.
-//! There is none before the first call; a new one is started when a call comes and none is idle, up to a limit; one
-//! that had nothing to do for a while leaves. In between they sleep, without a look at anything.
+//! On a worker such a call would block every future that is queued there, so it runs on a separate
+//! kind of thread. The runtime has none before the first call. It starts one when a call arrives
+//! and no thread is idle, up to a limit. A thread that had no call for a while ends. Between calls
+//! the threads sleep without polling anything.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `state` | who is idle, what is queued, who is being started: under one lock |
-//! | `threads` | handing calls over; the threads' coming and going |
+//! | `state` | which threads are idle or starting, and which calls are queued: under one lock |
+//! | `threads` | how calls reach the threads, and how threads start and end |
 //!
-//! A call is one of the pool's futures that is polled once, elsewhere: it is counted from its spawn to its end, so that
-//! `join` waits for it; its panic goes to its handle; aborted before it began, it is dropped. What it spawns itself is
-//! never refused, as from any other code on the pool.
+//! A call is one of the pool's futures, polled once, on another thread. It counts from its spawn to
+//! its end, so `join` waits for it. Its panic goes to its handle. A call that is aborted before it
+//! began is dropped. Like any other code on the pool, a call may always spawn.
 //!
-//! **One lock, held for nanoseconds.** Threads are woken and started without it. A thread is woken only for a call that
-//! nobody else is on his way to; so calls that come faster than threads wake up are taken by those that are awake.
+//! **One lock, held for nanoseconds.** Threads are woken and started without it. A thread is woken
+//! only for a call that no other thread is about to take, so calls that arrive faster than threads
+//! wake up are taken by the threads that are awake.
 //!
-//! Not guaranteed: that a call begins at once. With all threads busy, and as many as there may be, it waits its turn,
-//! and calls that wait for each other can wait for ever. Nor that a call that has begun can be ended: nothing
-//! interrupts it.
+//! Not guaranteed: that a call begins at once. If the limit is reached and all threads are busy, a
+//! call waits, and calls that wait for each other can wait forever. Nor can a call that has begun
+//! be interrupted.
 
 mod state;
 mod threads;
@@ -36,11 +38,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 heist::__internal::sync::per_thread! {
-    /// Set while calls are refused on this thread: what the system said when it refused a thread for them.
+    /// Set while this thread refuses calls: the error with which the system refused a thread.
     static REFUSING: Refusal;
 }
 
-/// What the system said, as far as it can be said again for each call. (Errors cannot be cloned.)
+/// A system error that can be repeated for each call. (`io::Error` cannot be cloned.)
 #[derive(Clone, Copy, Debug)]
 struct Refusal {
     kind: io::ErrorKind,
@@ -53,11 +55,11 @@ impl Refusal {
     }
 }
 
-/// Ends a call without making it, because there is no thread for it and none to be had.
+/// Ends a call without making it, because there is no thread for it and the system refuses one.
 fn refuse(call: Runnable, source: &io::Error) {
     let refusal = Refusal { kind: source.kind(), code: source.raw_os_error() };
     REFUSING.with(|refusing| refusing.set(Some(refusal)));
-    // It is polled here, and only says why it is not made.
+    // This poll only returns the refusal.
     contain(|| {
         call.run();
     });
@@ -67,7 +69,7 @@ fn refuse(call: Runnable, source: &io::Error) {
 /// A call as a future: it completes in its first poll.
 struct Call<F>(Option<F>);
 
-// Nothing in it is ever pinned.
+// No field is structurally pinned.
 impl<F> Unpin for Call<F> {}
 
 impl<F: FnOnce() -> R, R> Future for Call<F> {
@@ -78,7 +80,7 @@ impl<F: FnOnce() -> R, R> Future for Call<F> {
             return Poll::Ready(Err(error));
         }
         let call = self.0.take().expect("it is polled once");
-        // Until it returns, and no longer: then its end is counted.
+        // Only until the call returns: then its end is counted.
         let _in_call = worker_id::begin_call();
         Poll::Ready(Ok(call()))
     }

@@ -1,16 +1,19 @@
-//! What the threads for blocking calls share under one lock: who waits for whom.
+//! The state that the threads for blocking calls share under one lock.
 //!
-//! A call waits in the queue, and whoever is free first takes it. So that somebody comes, a sleeping thread is woken or
-//! a new one started: by whoever queues a call, unless two are on their way already; and by each of those, when it
-//! takes its first call and leaves others behind. So there soon are as many threads as calls, and each caller pays for
-//! one or two of them at most. But calls that are shorter than it takes to wake somebody need few: those that are awake
-//! take them.
+//! A call waits in the queue, and the first free thread takes it. To bring a thread to the queue, a
+//! sleeping one is woken or a new one is started: by the thread that queues a call, unless two
+//! threads are on their way already; and by each of those two, when it takes its first call and
+//! leaves others behind. So there are soon as many threads as calls, and each caller pays for one
+//! or two of them at most. Calls shorter than a wake-up need few threads: those that are awake take
+//! them.
 //!
 //! Invariants, whenever the lock is free:
-//! - while a call is queued, and a thread sleeps or one more may be started, somebody is on his way to the queue
-//!   (unless the system refuses threads);
-//! - a thread that is listed as idle sleeps, or is about to, and whoever takes it off the list wakes it;
-//! - a thread leaves only when the queue is empty. So a call that is queued while a thread lives will be taken.
+//! - while a call is queued, and a thread sleeps or one more may be started, some thread is on its
+//!   way to the queue (unless the system refuses threads);
+//! - a thread that is listed as idle sleeps, or is about to, and the thread that takes it off the
+//!   list wakes it;
+//! - a thread ends only when the queue is empty. So a call that is queued while a thread lives will
+//!   be taken.
 
 use heist::__internal::Runnable;
 use heist::__internal::sync::Unparker;
@@ -19,16 +22,16 @@ use heist::__internal::sync::thread::JoinHandle;
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 
-/// One thread, as far as others know.
+/// One thread, as seen by the others.
 #[derive(Debug)]
 pub(super) enum Thread {
     /// It is being started; the system may still refuse it.
     Starting,
-    /// It runs, but whoever started it has not yet said so.
+    /// It runs, but the thread that started it has not recorded its handle yet.
     Unclaimed,
     /// It runs.
     Running(JoinHandle<()>),
-    /// It has left before whoever started it could say that it runs.
+    /// It ended before the thread that started it recorded its handle.
     Left,
 }
 
@@ -39,38 +42,40 @@ struct Idle {
     unparker: Unparker,
 }
 
-/// See the module.
+/// The shared state. See the module.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct ThreadsState {
     queue: VecDeque<Runnable>,
-    /// The one that was busy last is the first to be busy again: its stack is warm, and the others may retire.
+    /// Used as a stack: the thread that was busy last is used first, because its stack is warm, and
+    /// the others may retire.
     idle: Vec<Idle>,
     threads: BTreeMap<u64, Thread>,
     /// How many of them are [`Thread::Left`].
     left: usize,
     next_thread: u64,
-    /// Threads on their way to the queue: they were woken or are being started, and have not looked yet.
+    /// Threads on their way to the queue: woken or being started, and yet to look at it.
     to_look: usize,
-    /// The last thread that retired. The next one waits for it, so that at most one is past its last look at all this.
+    /// The last thread that retired. The next one waits for it, so at most one thread has left this
+    /// state but not ended yet.
     retired: Option<JoinHandle<()>>,
     stopped: bool,
-    /// Every thread holds one until its last line. `None` when the pool is done.
+    /// Every thread holds a clone until its last line. `None` when the pool is done.
     running: Option<Sender<Infallible>>,
 }
 
-/// One that helps and sees to two more: after five times as long as waking somebody takes, there are 31.
+/// Each helper brings two more: after five times the duration of a wake-up there are 31.
 const HELPERS: usize = 2;
 
-/// What is to be done without the lock.
+/// An action to take after the lock is released.
 #[derive(Debug)]
 pub(super) enum Help {
     /// Wake this thread.
     Wake(Unparker),
-    /// Start a thread with this number, which holds the sender until its last line.
+    /// Start a thread with this number. It holds the sender until its last line.
     Start(u64, Sender<Infallible>),
 }
 
-impl State {
+impl ThreadsState {
     pub(super) fn new(running: Sender<Infallible>) -> Self {
         Self {
             queue: VecDeque::new(),
@@ -85,12 +90,12 @@ impl State {
         }
     }
 
-    /// Whether calls are dropped instead of made.
+    /// Returns `true` if calls are dropped instead of made.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped || self.is_done()
     }
 
-    /// Whether nothing will come any more.
+    /// Returns `true` if no more calls will come.
     pub(super) fn is_done(&self) -> bool {
         self.running.is_none()
     }
@@ -99,7 +104,7 @@ impl State {
         self.queue.len()
     }
 
-    /// How many threads there are, and how many of them are idle.
+    /// Returns how many threads there are, and how many of them are idle.
     pub(super) fn threads(&self) -> (usize, usize) {
         (self.threads.len() - self.left, self.idle.len())
     }
@@ -124,7 +129,7 @@ impl State {
         Some(idle.unparker)
     }
 
-    /// Counts one more thread as on its way, if there is a call that nobody comes for.
+    /// Counts one more thread as on its way, if there is a call that no thread is on its way to.
     fn get_one(&mut self, limit: usize) -> Option<Help> {
         if self.queue.len() <= self.to_look {
             return None;
@@ -132,8 +137,9 @@ impl State {
         if let Some(unparker) = self.wake_one() {
             return Some(Help::Wake(unparker));
         }
-        // Those that have left take nobody's place, although whoever started them has yet to hear of it: he looks at
-        // no queue then, so a call that waited for the place would wait for ever.
+        // Threads that have ended do not count towards the limit, even if the thread that started
+        // them does not know yet: it will not look at the queue again, so a call that waited for
+        // that place would wait forever.
         if self.threads.len() - self.left >= limit {
             return None;
         }
@@ -145,24 +151,24 @@ impl State {
         Some(Help::Start(id, running))
     }
 
-    /// What whoever has queued calls must do.
+    /// Returns what the thread that has queued calls must do.
     pub(super) fn help_for_queued(&mut self, limit: usize) -> [Option<Help>; HELPERS] {
         if self.to_look >= HELPERS { [const { None }; HELPERS] } else { self.help_for_rest(limit) }
     }
 
-    /// What a thread must do that was on its way and has taken a call.
+    /// Returns what a thread must do that was on its way and has taken a call.
     pub(super) fn help_for_rest(&mut self, limit: usize) -> [Option<Help>; HELPERS] {
         [(); HELPERS].map(|()| self.get_one(limit))
     }
 
-    /// The system has let thread `id` be. Returns a handle that nobody need wait for.
+    /// Records that the system has started thread `id`. Returns a handle that need not be joined.
     pub(super) fn started(&mut self, id: u64, handle: JoinHandle<()>) -> Option<JoinHandle<()>> {
         match self.threads.get_mut(&id) {
             Some(thread @ (Thread::Starting | Thread::Unclaimed)) => {
                 *thread = Thread::Running(handle);
                 None
             }
-            // It has left; or the handles were taken meanwhile.
+            // It has ended, or the handles were taken in the meantime.
             _gone => {
                 self.left -= usize::from(self.threads.remove(&id).is_some());
                 self.retired.replace(handle)
@@ -170,8 +176,9 @@ impl State {
         }
     }
 
-    /// The system has refused thread `id`. If there is no other, what is queued waits for nobody, and is returned. Else
-    /// those that are there take it when they have time; one that has may have to be woken.
+    /// Records that the system has refused thread `id`. If there is no other thread, this returns
+    /// the queued calls, which none will take. Otherwise the other threads take them when they are
+    /// free; one of them may have to be woken.
     pub(super) fn refused(&mut self, id: u64) -> (VecDeque<Runnable>, Option<Unparker>) {
         self.threads.remove(&id);
         self.to_look -= 1;
@@ -182,7 +189,7 @@ impl State {
         (VecDeque::new(), if is_lacking { self.wake_one() } else { None })
     }
 
-    /// Thread `id`, which was on its way, looks now.
+    /// Records that thread `id`, which was on its way, looks at the queue now.
     pub(super) fn looks(&mut self, id: u64) {
         self.to_look -= 1;
         if let Some(thread @ Thread::Starting) = self.threads.get_mut(&id) {
@@ -190,18 +197,19 @@ impl State {
         }
     }
 
-    /// Thread `id` has found nothing to do.
+    /// Records that thread `id` found nothing to do.
     pub(super) fn go_idle(&mut self, id: u64, unparker: Unparker) {
         self.idle.push(Idle { thread: id, unparker });
     }
 
-    /// Takes thread `id` off the list of those that are idle; says whether it was there.
+    /// Takes thread `id` off the list of idle threads, and returns whether it was there.
     pub(super) fn leave_idle(&mut self, id: u64) -> bool {
         let place = self.idle.iter().position(|idle| idle.thread == id);
         place.map(|place| self.idle.remove(place)).is_some()
     }
 
-    /// Thread `id` leaves. Returns the handle of the one that left before it, to be waited for.
+    /// Records that thread `id` ends. Returns the handle of the thread that ended before it, to be
+    /// joined.
     pub(super) fn leave(&mut self, id: u64) -> Option<JoinHandle<()>> {
         match self.threads.remove(&id) {
             Some(Thread::Running(handle)) => self.retired.replace(handle),
@@ -213,20 +221,21 @@ impl State {
         }
     }
 
-    /// From now on calls are dropped. Returns those that wait.
+    /// Makes the threads drop calls from now on. Returns the calls that wait.
     pub(super) fn stop(&mut self) -> VecDeque<Runnable> {
         self.stopped = true;
         std::mem::take(&mut self.queue)
     }
 
-    /// From now on threads leave instead of waiting. Returns those that wait, to be woken.
+    /// Makes the threads end instead of waiting from now on. Returns the sleeping ones, to be
+    /// woken.
     pub(super) fn end(&mut self) -> Vec<Unparker> {
         self.running = None;
         self.to_look += self.idle.len();
         self.idle.drain(..).map(|idle| idle.unparker).collect()
     }
 
-    /// The handles of all threads that have one.
+    /// Takes the handles of all threads that have one.
     pub(super) fn take_handles(&mut self) -> Vec<JoinHandle<()>> {
         let handle = |thread| match thread {
             Thread::Running(handle) => Some(handle),
@@ -250,11 +259,12 @@ mod tests {
         runnable
     }
 
-    /// Whoever started the thread is held up before he can say so; meanwhile the thread is done and has left.
+    /// The starting thread is delayed before it records the handle; meanwhile the new thread has
+    /// ended.
     #[test]
-    fn a_thread_that_left_early_takes_nobodys_place() {
+    fn a_thread_that_ended_early_does_not_count_towards_the_limit() {
         let (running, _all_ended) = channel();
-        let mut state = State::new(running);
+        let mut state = ThreadsState::new(running);
         state.queue(call());
         let [Some(Help::Start(first, _running)), None] = state.help_for_queued(1) else {
             panic!("the only thread is started")
@@ -272,7 +282,7 @@ mod tests {
         });
         assert!(
             second.is_some_and(|second| second != first),
-            "nobody comes for the call: {help:?}"
+            "no thread is on its way to the call: {help:?}"
         );
         assert_eq!(state.threads(), (1, 0));
 

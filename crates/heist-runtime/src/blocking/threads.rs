@@ -1,7 +1,7 @@
-//! The threads: how calls come to them, how they come and go.
+//! How calls reach the threads, and how threads start and end.
 
 use super::refuse;
-use super::state::{Help, State};
+use super::state::{Help, ThreadsState};
 use crate::{RuntimeHandle, current};
 use heist::__internal::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use heist::__internal::sync::{Arc, Mutex, MutexGuard, Parker, thread};
@@ -10,12 +10,12 @@ use heist::MetricsSnapshot;
 use std::convert::Infallible;
 use std::time::Duration;
 
-/// What is set.
+/// The settings.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockingConfig {
-    /// No more threads than this at a time.
+    /// The maximum number of threads.
     pub(crate) max_threads: usize,
-    /// How long a thread waits for its next call before it leaves.
+    /// How long a thread waits for its next call before it ends.
     pub(crate) keep_alive: Duration,
     pub(crate) thread_name: String,
     pub(crate) stack_size: Option<usize>,
@@ -24,18 +24,19 @@ pub(crate) struct BlockingConfig {
 /// The threads for blocking calls of one runtime.
 #[derive(Debug)]
 pub(crate) struct BlockingThreads {
-    state: Mutex<State>,
+    state: Mutex<ThreadsState>,
     config: BlockingConfig,
 }
 
 impl BlockingThreads {
-    /// No thread yet; and what disconnects when the last one has ended.
+    /// Starts without threads. Also returns a receiver that disconnects when the last thread has
+    /// ended.
     pub(crate) fn new(config: BlockingConfig) -> (Arc<Self>, Receiver<Infallible>) {
         let (running, all_ended) = channel();
-        (Arc::new(Self { state: Mutex::new(State::new(running)), config }), all_ended)
+        (Arc::new(Self { state: Mutex::new(ThreadsState::new(running)), config }), all_ended)
     }
 
-    /// Has a call made. After a stop it is dropped instead.
+    /// Queues a call. After a stop it is dropped instead.
     pub(crate) fn push(this: &Arc<Self>, call: Runnable, runtime: &RuntimeHandle) {
         let mut state = this.state.lock();
         if state.is_stopped() {
@@ -46,7 +47,7 @@ impl BlockingThreads {
         Self::unlock_and_help(this, state, runtime);
     }
 
-    /// Has calls made, under one lock.
+    /// Queues calls under one lock.
     pub(crate) fn push_all(this: &Arc<Self>, calls: Vec<Runnable>, runtime: &RuntimeHandle) {
         let mut state = this.state.lock();
         if state.is_stopped() {
@@ -59,11 +60,11 @@ impl BlockingThreads {
 
     fn unlock_and_help(
         this: &Arc<Self>,
-        mut state: MutexGuard<'_, State>,
+        mut state: MutexGuard<'_, ThreadsState>,
         runtime: &RuntimeHandle,
     ) {
         let help = state.help_for_queued(this.config.max_threads);
-        // Without the lock: the thread would run into it, and waking it takes microseconds.
+        // Without the lock, which the woken thread needs: waking it takes microseconds.
         drop(state);
         Self::give(this, help, runtime);
     }
@@ -96,7 +97,8 @@ impl BlockingThreads {
             let before = Self::work(&threads, id, &runtime);
             drop((current, threads, runtime));
             if let Some(before) = before {
-                // It was past its last look when we had ours. The threads contain every panic.
+                // That thread had left the shared state before this one did. Threads contain every
+                // panic.
                 let _ = before.join();
             }
             drop(running);
@@ -104,7 +106,7 @@ impl BlockingThreads {
         match started {
             Ok(handle) => {
                 let before = this.state.lock().started(id, handle);
-                // Let go of, not waited for: this may be a worker.
+                // Dropped, not joined: this may be a worker.
                 drop(before);
             }
             Err(source) => {
@@ -121,7 +123,7 @@ impl BlockingThreads {
         }
     }
 
-    /// What a thread does. Returns the handle of the thread that left before this one.
+    /// The loop of a thread. Returns the handle of the thread that ended before this one.
     fn work(this: &Arc<Self>, id: u64, runtime: &RuntimeHandle) -> Option<thread::JoinHandle<()>> {
         let parker = Parker::new();
         let mut was_on_its_way = true;
@@ -151,27 +153,28 @@ impl BlockingThreads {
                 let mut state = this.state.lock();
                 if state.leave_idle(id) {
                     if state.queued() > 0 {
-                        // Somebody else is on his way to it; but we are here.
+                        // Another thread is on its way to the call, but this one is here.
                         continue;
                     }
                     return state.leave(id);
                 }
                 drop(state);
-                // Somebody has taken us off the list: the token is on its way.
+                // Another thread has taken this one off the list: its token is on its way.
                 parker.park();
             }
             was_on_its_way = true;
         }
     }
 
-    /// Waits until every thread has ended, for at most `timeout`; says whether they have. The pool must be done.
+    /// Waits until every thread has ended, for at most `timeout`, and returns whether they have.
+    /// The pool must be done.
     pub(super) fn wait(&self, all_ended: &Receiver<Infallible>, timeout: Duration) -> bool {
         match all_ended.recv_timeout(timeout) {
             Ok(never) => match never {},
             Err(RecvTimeoutError::Timeout) => return false,
             Err(RecvTimeoutError::Disconnected) => {}
         }
-        // Past their last line; what is left of them is the system's.
+        // The threads are past their last line; only the system has to clean them up.
         let handles = self.state.lock().take_handles();
         let myself = thread::current().id();
         for handle in handles.into_iter().filter(|handle| handle.thread().id() != myself) {
@@ -183,20 +186,22 @@ impl BlockingThreads {
 
 /// Makes a call, or drops it if it was aborted.
 fn make(call: Runnable) {
-    // The call's own panic is contained further in, and so is that of its output's drop. (A waker's ends the process.)
+    // The task contains the call's panic, and that of dropping its output. (A waker's panic aborts
+    // the process.)
     contain(|| {
         call.run();
     });
 }
 
-/// What the pool knows of its threads for blocking calls.
+/// What the pool knows about its threads for blocking calls.
 #[derive(Debug)]
 pub(crate) struct AttachedThreads(pub(crate) Arc<BlockingThreads>);
 
 impl Attached for AttachedThreads {
     fn pool_stopped(&self) {
         let dropped = self.0.state.lock().stop();
-        // One by one: of two that panic in one `drop` of the vector, the second would end the process.
+        // One by one: if two calls panicked in one `drop` of the vector, the second would abort the
+        // process.
         for call in dropped {
             contain(|| drop(call));
         }
@@ -218,7 +223,7 @@ impl Attached for AttachedThreads {
     }
 }
 
-/// The owner's end of the threads: dropped, it waits for them.
+/// The owner of the threads. Dropping it waits for them.
 #[derive(Debug)]
 pub(crate) struct BlockingOwner {
     threads: Arc<BlockingThreads>,
@@ -236,12 +241,13 @@ impl BlockingOwner {
         Self { threads, all_ended: Mutex::new(all_ended), pool, waits: true }
     }
 
-    /// Waits for the threads for at most `timeout`; says whether they have ended. The pool must be done.
+    /// Waits for the threads for at most `timeout`, and returns whether they have ended. The pool
+    /// must be done.
     pub(crate) fn wait_timeout(&self, timeout: Duration) -> bool {
         self.threads.wait(&self.all_ended.lock(), timeout)
     }
 
-    /// Leaves the threads to themselves: they end when their calls do.
+    /// Does not wait for the threads: they end when their calls do.
     pub(crate) fn leave_behind(mut self) {
         self.waits = false;
     }
@@ -249,7 +255,8 @@ impl BlockingOwner {
 
 impl Drop for BlockingOwner {
     fn drop(&mut self) {
-        // One of the pool's own threads does not wait for itself: they end when the pool is done.
+        // One of the pool's own threads must not wait for itself: the threads end when the pool is
+        // done.
         if self.waits && !worker_id::is_thread_of(self.pool) {
             self.wait_timeout(Duration::MAX);
         }

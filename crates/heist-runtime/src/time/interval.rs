@@ -1,11 +1,12 @@
-//! Ticking: something to do every so often.
+//! Ticking: a timer that fires again and again.
 //!
 //! Invariants:
-//! - the first tick is at the start, and without a delay of the one who waits the n-th is at `start + n * period`: what
-//!   is late does not shift what follows, unless [`MissedTickBehavior::Delay`] says so;
-//! - `tick` loses nothing when it is dropped half-way: the tick is there for the next call.
+//! - the first tick is at the start, and the n-th is due at `start + n * period`: a late tick does
+//!   not shift the following ones, unless [`MissedTickBehavior::Delay`] is set;
+//! - dropping the future of `tick` loses nothing: the next call returns that tick.
 //!
-//! Not guaranteed: that ticks are a period apart as seen by the one who waits. They are due so; his thread may be late.
+//! Not guaranteed: that the waiting task sees ticks exactly a period apart. They are due so; the
+//! task's thread may be late.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
@@ -18,7 +19,8 @@ const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
 /// Ticks every `period`, for the first time at once.
 ///
-/// A period of zero ticks whenever it is asked. See [`MissedTickBehavior`] for what happens when nobody asks in time.
+/// With a period of zero, every call of `tick` returns at once. [`MissedTickBehavior`] says what
+/// happens to ticks that the task does not take in time.
 ///
 /// ```
 /// # heist_runtime::block_on(async {
@@ -45,9 +47,9 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     }
 }
 
-/// What an [`Interval`] does about ticks that were due while nobody waited for them.
+/// What an [`Interval`] does with ticks that were due before the task waited for them.
 ///
-/// With a period of 100 ms, when the tick of 200 ms is only asked for at 450 ms:
+/// With a period of 100 ms, if the task asks for the tick of 200 ms only at 450 ms:
 ///
 /// | behaviour | the late tick, and those after it |
 /// |---|---|
@@ -57,18 +59,18 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissedTickBehavior {
-    /// Makes up for every missed tick, as fast as it is asked: the number of ticks is right.
+    /// Makes up for every missed tick, as fast as the task asks: the number of ticks is right.
     #[default]
     Burst,
-    /// The next tick comes a period after the late one was taken. (Late by a period or more, that is: one that is late
-    /// by less was not missed, and the next is due as it always was.)
+    /// The next tick is due a period after the late one was taken. (This applies if that one was
+    /// late by a period or more; otherwise no tick was missed, and the next is due on schedule.)
     Delay,
-    /// Leaves the missed ones out: ticks stay on multiples of the period since the start.
+    /// Skips the missed ticks: ticks stay on multiples of the period since the start.
     Skip,
 }
 
 impl MissedTickBehavior {
-    /// When the tick after the one that was due at `due` is due, if that one was taken at `now`.
+    /// Returns when the next tick is due, after the one due at `due` was taken at `now`.
     fn next_after(self, due: Instant, now: Instant, period: Duration) -> Option<Instant> {
         let late = now.saturating_duration_since(due);
         if late < period || self == Self::Burst {
@@ -87,7 +89,7 @@ impl MissedTickBehavior {
     }
 }
 
-/// Made by [`interval`] and [`interval_at`].
+/// A timer that ticks. Created by [`interval`] and [`interval_at`].
 #[derive(Debug)]
 pub struct Interval {
     next: Sleep,
@@ -96,16 +98,16 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Waits for the next tick, and says when it was due.
+    /// Waits for the next tick, and returns when it was due.
     ///
     /// Dropping the future loses no tick.
     pub async fn tick(&mut self) -> Instant {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
 
-    /// [`Self::tick`], for futures that are written by hand.
+    /// [`Self::tick`] for hand-written futures.
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
-        // A burst, or a period of zero, would hold its worker for ever.
+        // A burst, or a period of zero, would otherwise occupy its worker forever.
         ready!(coop::poll_counted(cx, |cx| self.next.poll_elapsed(cx)));
         let now = Instant::now();
         let due = self.next.deadline().unwrap_or(now);
@@ -113,32 +115,32 @@ impl Interval {
         Poll::Ready(due)
     }
 
-    /// The time between two ticks.
+    /// Returns the time between two ticks.
     pub fn period(&self) -> Duration {
         self.period
     }
 
-    /// What happens to ticks that nobody waited for.
+    /// Returns what happens to missed ticks.
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed_tick_behavior
     }
 
-    /// Decides what happens to ticks that nobody waits for.
+    /// Sets what happens to missed ticks.
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.missed_tick_behavior = behavior;
     }
 
-    /// Starts anew: the next tick comes a period from now.
+    /// Restarts the interval: the next tick is due a period from now.
     pub fn reset(&mut self) {
         self.next.set(Instant::now().checked_add(self.period));
     }
 
-    /// Starts anew: the next tick comes at once.
+    /// Restarts the interval: the next tick is due at once.
     pub fn reset_immediately(&mut self) {
         self.next.set(Some(Instant::now()));
     }
 
-    /// Starts anew: the next tick comes at `start`.
+    /// Restarts the interval: the next tick is due at `start`.
     pub fn reset_at(&mut self, start: Instant) {
         self.next.set(Some(start));
     }

@@ -1,11 +1,11 @@
-//! Waiting for a point in time: the one timer that the others are made of.
+//! Waiting for a point in time: the timer that the others are built from.
 //!
 //! Invariants:
-//! - a deadline that cannot be expressed is `None`, and never comes;
-//! - once elapsed, a sleep stays so until it is reset: it may be polled again, and is ready again.
+//! - a deadline that the clock cannot express is `None`, and never arrives;
+//! - once elapsed, a sleep stays elapsed until it is reset: polled again, it is ready again.
 //!
-//! Not guaranteed: a waker registered by an earlier poll is not called any more after a reset until the sleep is polled
-//! again. Who holds a `&mut Sleep` to reset it is the one who polls it.
+//! Not guaranteed: after a reset, the waker of an earlier poll is not called until the sleep is
+//! polled again. The task that holds the `&mut Sleep` to reset it is the one that polls it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use async_io::Timer;
 use crate::reactor;
 use heist::__internal::coop;
 
-/// Waits for this long, counted from now (not from the first poll).
+/// Waits for `duration`, counted from now (not from the first poll).
 ///
 /// ```
 /// # heist_runtime::block_on(async {
@@ -32,7 +32,7 @@ pub fn sleep(duration: Duration) -> Sleep {
     Sleep::until(Instant::now().checked_add(duration))
 }
 
-/// Waits until this instant. One that has passed is no wait at all.
+/// Waits until this instant. If it has passed, there is no wait.
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::until(Some(deadline))
 }
@@ -41,9 +41,9 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Sleep {
-    /// `None` never comes.
+    /// `None` never arrives.
     deadline: Option<Instant>,
-    /// Made by the first poll that has to wait.
+    /// Created by the first poll that has to wait.
     timer: Option<Timer>,
 }
 
@@ -52,29 +52,29 @@ impl Sleep {
         Self { deadline, timer: None }
     }
 
-    /// When it ends. `None` if that is beyond what the clock can express: then it does not end.
+    /// Returns the deadline; `None` if the clock cannot express it, so that the sleep never ends.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Whether the deadline has passed.
+    /// Returns `true` if the deadline has passed.
     pub fn is_elapsed(&self) -> bool {
         self.deadline.is_some_and(|deadline| deadline <= Instant::now())
     }
 
-    /// Sets another deadline, whether the old one has passed or not.
+    /// Sets another deadline, whether or not the old one has passed.
     pub fn reset(&mut self, deadline: Instant) {
         self.set(Some(deadline));
     }
 
     pub(super) fn set(&mut self, deadline: Option<Instant>) {
         self.deadline = deadline;
-        // The next poll registers a new one. Setting the old one anew would be a system call now, although it may
-        // never be polled again.
+        // The next poll registers a new timer. Changing the old one would make a system call now,
+        // although it may never be polled again.
         self.timer = None;
     }
 
-    /// Without counting as an operation of its task: for those who have counted.
+    /// Polls without counting an operation of the task: for callers that have counted it.
     pub(super) fn poll_elapsed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(deadline) = self.deadline else { return Poll::Pending };
         if deadline <= Instant::now() {
@@ -101,7 +101,7 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // A sleep of no length in a loop would hold its worker for ever.
+        // A loop of sleeps of zero length would otherwise occupy its worker forever.
         coop::poll_counted(cx, |cx| self.get_mut().poll_elapsed(cx))
     }
 }

@@ -1,11 +1,12 @@
-//! A future that gets no more than a certain time.
+//! A future with a time limit.
 //!
 //! Invariants:
-//! - a future that is ready in the same poll in which its time is over has made it;
-//! - the future is not dropped when its time is over, but with the [`Timeout`]: `.await` does both at once.
+//! - a future that is ready in the very poll in which its time runs out counts as in time;
+//! - the future is not dropped when its time runs out, but with the [`Timeout`]: `.await` does both
+//!   at once.
 //!
-//! Not guaranteed: that a future which does not return from `poll` is stopped. Only at its next `.await` the time is
-//! looked at.
+//! Not guaranteed: that a future which does not return from `poll` is stopped. The time is checked
+//! only when it returns.
 
 use std::error::Error;
 use std::future::Future;
@@ -19,7 +20,8 @@ use pin_project_lite::pin_project;
 use super::sleep::{Sleep, sleep, sleep_until};
 use heist::__internal::coop;
 
-/// Gives a future this long, from now on. What is not ready by then is dropped, and that is an [`Elapsed`].
+/// Limits a future to `duration`, from now on. A future that is not ready by then is dropped, and
+/// the result is [`Elapsed`].
 ///
 /// ```
 /// # heist_runtime::block_on(async {
@@ -35,7 +37,7 @@ pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
     Timeout { future, sleep: sleep(duration), has_waited: false }
 }
 
-/// Gives a future time until this instant.
+/// Limits a future to the time until this instant.
 pub fn timeout_at<F: Future>(deadline: Instant, future: F) -> Timeout<F> {
     Timeout { future, sleep: sleep_until(deadline), has_waited: false }
 }
@@ -53,12 +55,12 @@ pin_project! {
 }
 
 impl<F> Timeout<F> {
-    /// The future that is given time.
+    /// Returns the inner future.
     pub fn get_ref(&self) -> &F {
         &self.future
     }
 
-    /// Takes the future out, with no limit any more.
+    /// Returns the inner future, without a limit.
     pub fn into_inner(self) -> F {
         self.future
     }
@@ -69,12 +71,13 @@ impl<F: Future> Future for Timeout<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        // First: what is ready needs no timer, and what is ready late is still better than an error.
+        // First: a future that is ready needs no timer, and a late result is better than an error.
         if let Poll::Ready(output) = this.future.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        // Refused for want of budget the first time only. Limits that are always over, one after the other, must give
-        // way; but one that has waited must run out although something else in its task uses up each poll's budget.
+        // The budget may defer only the first poll. Limits that are always over, one after the
+        // other, must give way; but a limit that has waited must run out even if other code in its
+        // task uses up the budget of each poll.
         let elapsed = if std::mem::replace(this.has_waited, true) {
             this.sleep.poll_elapsed(cx).map(|()| coop::count_operation())
         } else {
@@ -84,7 +87,7 @@ impl<F: Future> Future for Timeout<F> {
     }
 }
 
-/// The time was over before the future was ready.
+/// The time ran out before the future was ready.
 ///
 /// It turns into an [`io::Error`] of the kind [`TimedOut`](io::ErrorKind::TimedOut) with `?`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! costs an add and shares nothing. Anyone with a handle may read them at any time; such a snapshot is a sum
 //! of counters that were read one after the other, exact only when the pool is idle or joined.
 //!
-//! These are the standard library's atomics, not those of [`crate::sync`]: no decision depends on them.
+//! These are the standard library's atomics, not those of `sync`: no decision depends on them.
 
 mod histogram;
 pub(crate) mod snapshot;
