@@ -55,12 +55,14 @@ crate::sync::per_thread! {
 /// ```
 /// assert_eq!(heist::current_worker_id(), None);
 /// ```
+#[inline]
 #[must_use]
 pub fn current_worker_id() -> Option<usize> {
     CURRENT.with(|current| current.get().map(|place| place.worker))
 }
 
 /// Which worker of `pool` the calling thread is.
+#[inline]
 pub(crate) fn worker_of(pool: PoolId) -> Option<usize> {
     CURRENT
         .with(|current| current.get().filter(|place| place.pool == pool).map(|place| place.worker))
@@ -88,6 +90,7 @@ pub(crate) fn is_busy_worker_of(pool: PoolId) -> bool {
 }
 
 /// Whether the calling thread is a worker of `pool`.
+#[inline]
 pub fn is_worker_of(pool: PoolId) -> bool {
     worker_of(pool).is_some()
 }
@@ -143,12 +146,14 @@ pub(crate) fn is_in_call_of(pool: PoolId) -> bool {
 }
 
 /// Notes that a counted call runs on this thread until the guard is dropped. Nothing, on a thread that is not for that.
+#[inline]
 #[must_use = "the call is over when the guard is dropped"]
 pub fn begin_call() -> InCall {
     set_in_call(true);
     InCall { _this_thread_only: PhantomData }
 }
 
+#[inline]
 fn set_in_call(in_call: bool) {
     HELPS.with(|helps| {
         if let Some(helper) = helps.get() {
@@ -164,6 +169,7 @@ pub struct InCall {
 }
 
 impl Drop for InCall {
+    #[inline]
     fn drop(&mut self) {
         set_in_call(false);
     }

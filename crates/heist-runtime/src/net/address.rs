@@ -1,7 +1,7 @@
-//! What an address may be given as, and its way to socket addresses.
+//! The forms of an address, and how they become socket addresses.
 //!
-//! The standard library's trait of the same name blocks while it looks a name up. This one keeps apart what is an
-//! address already, which needs no thread and no waiting, and what is a name.
+//! The standard library's trait of the same name blocks while it looks up a name. This one
+//! separates addresses, which need no thread and no waiting, from names.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,10 +16,11 @@ use crate::operation;
 /// An address: `"localhost:80"`, `("localhost", 80)`, `"127.0.0.1:80"`, `(Ipv4Addr::LOCALHOST, 80)`, a [`SocketAddr`],
 /// or several of those in a slice.
 ///
-/// Only names are looked up, and that on another thread: one of those for blocking calls of the runtime that runs this
-/// code or, where there is none, one for this purpose.
+/// Only names are looked up, on another thread: one of the runtime's threads for blocking calls or,
+/// without a runtime, a thread for this purpose.
 ///
-/// This trait is implemented for what the standard library's trait of this name is, and by nobody else.
+/// This trait is sealed. It is implemented for the types that implement the standard library's
+/// trait of the same name.
 pub trait ToSocketAddrs: sealed::Given {}
 
 pub(super) mod sealed {
@@ -29,7 +30,7 @@ pub(super) mod sealed {
     pub trait Given {
         /// # Errors
         ///
-        /// When it cannot be an address or a name with a port.
+        /// The value is neither an address nor a name with a port.
         fn given(&self) -> io::Result<Address<'_>>;
     }
 }
@@ -39,7 +40,7 @@ pub(super) mod sealed {
 pub enum Address<'a> {
     /// Nothing to look up.
     Known(SocketAddr),
-    /// Nothing to look up, either.
+    /// Several addresses; nothing to look up.
     Several(Cow<'a, [SocketAddr]>),
     /// A name, and the port.
     Name(&'a str, u16),
@@ -55,7 +56,7 @@ impl fmt::Display for Address<'_> {
     }
 }
 
-/// The socket addresses of an address: one, or those that a name has.
+/// Returns the socket addresses of an address: one, or those of a name.
 ///
 /// ```
 /// # heist_runtime::block_on(async {
@@ -67,7 +68,7 @@ impl fmt::Display for Address<'_> {
 ///
 /// # Errors
 ///
-/// When the text is no address, or the name is not known.
+/// The text is not an address, or the name is unknown.
 pub async fn resolve(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
     operation::counted(addresses_of(address)).await
 }
@@ -83,9 +84,10 @@ async fn addresses_of(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>
     }
 }
 
-/// Tries all socket addresses of an address in turn, until one will do; else the error of the last.
+/// Tries all socket addresses of an address in turn, until one works; otherwise returns the error
+/// of the last.
 ///
-/// `action` is what is tried, for the error.
+/// `action` names the attempt in the error.
 pub(super) async fn first_that<T, F: Future<Output = io::Result<T>>>(
     action: &str,
     address: impl ToSocketAddrs,

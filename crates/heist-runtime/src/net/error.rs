@@ -1,13 +1,13 @@
-//! Errors that say which address they are about.
+//! Errors that name the address they are about.
 //!
-//! Invariant: the kind of the error is the kind of its source, so that code which looks at kinds cannot tell the
-//! difference.
+//! Invariant: the error has the kind of its source, so code that checks kinds works as with the
+//! plain error.
 
 use std::error::Error;
 use std::fmt::{self, Display};
 use std::io;
 
-/// What was tried, and what the system said.
+/// The attempt, and the system's error.
 #[derive(Debug)]
 struct Failed {
     /// `could not connect to 127.0.0.1:9`

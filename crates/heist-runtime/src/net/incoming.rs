@@ -1,7 +1,8 @@
 //! The connections of a listener, one after the other, as a stream.
 //!
-//! Not guaranteed: that it is worth going on after an error. A connection that was ended before it was accepted is one;
-//! a process that may open no more files gets the same error for every connection, at once, until it closes some.
+//! Not guaranteed: that continuing after an error helps. A connection that ended before it was
+//! accepted is a harmless error; a process that may not open more files gets the same error at once
+//! for every connection, until it closes some.
 
 use std::future::Future;
 use std::io;

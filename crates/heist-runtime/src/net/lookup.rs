@@ -1,12 +1,12 @@
-//! Looking a name up: the system's call blocks, so it is made on a thread that may.
+//! Looks up names. The system's call blocks, so it runs on a thread that may block.
 //!
-//! That is one of the runtime's threads for blocking calls, where there is a runtime. Elsewhere (on another executor,
+//! That is one of the runtime's threads for blocking calls. Without a runtime (on another executor,
 //! or in a plain `block_on`) it is a thread for this call alone.
 //!
-//! Invariant: a lookup that nobody waits for any more is not begun. One that has begun goes on to its end, which the
-//! system may put off for seconds; a runtime that is joined waits for it.
+//! Invariant: a lookup whose future was dropped does not begin. A lookup that has begun runs to its
+//! end, which may take seconds; a runtime that is joined waits for it.
 //!
-//! Not guaranteed: a bound on the threads outside of any runtime.
+//! Not guaranteed: a bound on the threads outside of a runtime.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -17,7 +17,7 @@ use std::task::{Context, Poll, Waker};
 use heist::__internal::sync::{Arc, Mutex, thread};
 use heist::{JoinError, JoinHandle};
 
-/// The addresses of a name.
+/// Returns the addresses of a name.
 pub(super) async fn lookup(name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let call = || {
         let name = name.to_owned();
@@ -26,7 +26,8 @@ pub(super) async fn lookup(name: &str, port: u16) -> io::Result<Vec<SocketAddr>>
     if let Some(runtime) = crate::current() {
         match Awaited(runtime.spawn_blocking(call())).await {
             Ok(found) => return found,
-            // In the `block_on` of a runtime that was shut down meanwhile: it is no business of the runtime's.
+            // In the `block_on` of a runtime that was shut down in the meantime: use a thread of
+            // our own.
             Err(JoinError::Refused(_)) => {}
             Err(JoinError::NoThread(refused)) => return Err(refused),
             Err(stopped) => return Err(io::Error::other(stopped)),
@@ -35,7 +36,7 @@ pub(super) async fn lookup(name: &str, port: u16) -> io::Result<Vec<SocketAddr>>
     on_a_thread(call())?.await
 }
 
-/// A blocking call that is aborted, if it has not begun, when nobody waits for it any more.
+/// A blocking call that is aborted, if it has not begun, when this future is dropped.
 struct Awaited<R: Send + 'static>(JoinHandle<R>);
 
 impl<R: Send + 'static> Future for Awaited<R> {
@@ -52,17 +53,17 @@ impl<R: Send + 'static> Drop for Awaited<R> {
     }
 }
 
-/// What a thread leaves for the task that waits for it.
+/// The result that a thread leaves for the task that waits.
 struct Answer<R> {
     result: Option<R>,
     waiting: Option<Waker>,
 }
 
-/// Calls `body` on a thread of its own, whose end is the future's.
+/// Calls `body` on a new thread. The future completes when `body` returns.
 ///
 /// # Errors
 ///
-/// When the system refuses the thread.
+/// The system refuses the thread.
 fn on_a_thread<R: Send + 'static>(
     body: impl FnOnce() -> io::Result<R> + Send + 'static,
 ) -> io::Result<impl Future<Output = io::Result<R>>> {

@@ -1,4 +1,4 @@
-//! Sockets: TCP, UDP and, on Unix, the local ones. Needs the feature `io`.
+//! Sockets: TCP, UDP and, on Unix, local sockets. Needs the feature `io`.
 //!
 //! An echo server and its client:
 //!
@@ -23,7 +23,7 @@
 //!
 //!     let mut stream = TcpStream::connect(address).await?;
 //!     stream.write_all(b"hello").await?;
-//!     stream.close().await?; // no more from us: the server reaches the end, and closes too
+//!     stream.close().await?; // end of our data: the server closes its side as well
 //!     let mut echo = Vec::new();
 //!     stream.read_to_end(&mut echo).await?;
 //!     assert_eq!(echo, b"hello");
@@ -32,34 +32,38 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Reading and writing are the traits [`AsyncRead`](futures_io::AsyncRead) and [`AsyncWrite`](futures_io::AsyncWrite)
-//! of futures-io; the methods to go with them come from `futures-lite` or `futures-util`. With the adapter of
-//! `smol-hyper` the streams carry hyper's HTTP, with `async-compat` whatever wants tokio's traits.
+//! Streams implement the traits [`AsyncRead`](futures_io::AsyncRead) and
+//! [`AsyncWrite`](futures_io::AsyncWrite) of futures-io; `futures-lite` and `futures-util` have the
+//! methods for them. The adapter of `smol-hyper` connects the streams to hyper, and `async-compat`
+//! to code that needs tokio's traits.
 //!
 //! # What is guaranteed
 //!
-//! - **No call blocks its thread.** Names are looked up on another one.
-//! - **Silence.** A socket that waits costs no CPU; one thread of the process sleeps for all of them.
-//! - **Fairness.** Every operation counts against the budget of its task ([`coop`](heist::coop)): a socket that is
-//!   always ready does not keep its worker from the others.
-//! - **Dropping cancels, and loses nothing.** An operation that did not return has not read, written or accepted. (Only
-//!   what is put together of several, such as `read_exact` and `write_all`, may have come half of the way.)
-//! - **Several tasks may wait on one socket**, each by its own clone or its own call, and all of them are woken.
-//! - **No runtime is needed.** They work on any executor, also on a plain `block_on`.
+//! - **No call blocks its thread.** Names are looked up on another thread.
+//! - **Silence.** A waiting socket uses no CPU; one thread of the process sleeps for all of them.
+//! - **Fairness.** Every operation counts against the budget of its task ([`coop`](heist::coop)),
+//!   so a socket that is always ready does not monopolise its worker.
+//! - **Dropping cancels, and loses nothing.** An operation that has not returned has not read,
+//!   written or accepted anything. (Only combinations of several operations, such as `read_exact`
+//!   and `write_all`, may be half done.)
+//! - **Several tasks may wait on one socket**, each with its own clone or its own call, and all of
+//!   them are woken.
+//! - **No runtime is needed.** Sockets work on any executor, and on a plain `block_on`.
 //!
 //! # Errors
 //!
-//! Errors of binding, connecting, accepting, sending to an address and looking one up name it: `could not connect to
-//! 127.0.0.1:9: Connection refused (os error 111)`. Their [kind](std::io::Error::kind) is the one of the system's
-//! error, which is their [source](std::error::Error::source) and has the code. Errors of reading and writing are passed
-//! on as they are.
+//! Errors of binding, connecting, accepting, sending to an address and looking up a name contain
+//! the address: `could not connect to 127.0.0.1:9: Connection refused (os error 111)`. Their
+//! [kind](std::io::Error::kind) is that of the system's error, which is their
+//! [source](std::error::Error::source) and has the code. Errors of reading and writing are returned
+//! unchanged.
 //!
 //! # What is not here
 //!
-//! Racing of addresses ("happy eyeballs"): a name's addresses are tried one after the other. A limit on the number of
-//! connections, for which there is [`CountBudget`](heist::CountBudget); one on their time, for which there is
-//! [`timeout`](crate::time::timeout()). Files: they are always "ready", so their calls block; use
-//! [`spawn_blocking`](crate::spawn_blocking()).
+//! Racing of addresses ("happy eyeballs"): the addresses of a name are tried one after the other. A
+//! limit on the number of connections: use a [`CountBudget`](heist::CountBudget). A limit on their
+//! time: use [`timeout`](crate::time::timeout()). Files: they are always "ready", so their calls
+//! block; use [`spawn_blocking`](crate::spawn_blocking()).
 
 mod address;
 mod duplex;

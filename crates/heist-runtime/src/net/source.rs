@@ -1,14 +1,15 @@
-//! A socket as the reactor knows it: an operation that would block waits for readiness, and every operation counts.
+//! A socket that is registered with the reactor: an operation that would block waits for readiness,
+//! and every operation counts.
 //!
 //! Invariants:
-//! - the operation is tried first: the reactor is asked only if it would block;
-//! - an operation that was interrupted by a signal is tried again at once;
-//! - what waits is registered per call, not per socket, so several tasks may wait for the same socket.
+//! - the operation is tried first; the reactor is used only if it would block;
+//! - an operation that a signal interrupted is tried again at once;
+//! - waiting is registered per call, not per socket, so several tasks may wait for the same socket.
 //!
 //! Not guaranteed: anything if the socket is set to block through [`AsRef`].
 
 use std::io;
-// Not `crate::sync`'s: async-io's futures hold this one.
+// Not heist's `Arc`: async-io's futures hold this one.
 use std::sync::Arc;
 
 use async_io::Async;
@@ -60,7 +61,7 @@ impl<T> Source<T> {
         operation::counted(self.0.writable()).await
     }
 
-    /// The bare socket: this one if nobody else has it, else a duplicate of it.
+    /// Returns the bare socket: this one if it has no clones, else a duplicate.
     pub(super) fn into_std(self, duplicate: impl FnOnce(&T) -> io::Result<T>) -> io::Result<T> {
         match Arc::try_unwrap(self.0) {
             Ok(socket) => socket.into_inner(),
@@ -69,7 +70,7 @@ impl<T> Source<T> {
     }
 }
 
-/// Tries again what a signal has interrupted.
+/// Repeats an operation that a signal interrupted.
 pub(super) fn uninterrupted<R>(mut operation: impl FnMut() -> io::Result<R>) -> io::Result<R> {
     loop {
         match operation() {
@@ -79,44 +80,45 @@ pub(super) fn uninterrupted<R>(mut operation: impl FnMut() -> io::Result<R>) -> 
     }
 }
 
-/// What every kind of socket has, whatever it is for. `$source` is the way to its [`Source`].
+/// The methods of every kind of socket. `$source` is the path to its [`Source`].
 macro_rules! every_socket {
     ($socket:ident, $std:ty, $($source:ident).+) => {
         impl $socket {
-            /// The standard library's socket, for what has no method here.
+            /// Returns the standard library's socket, for everything that has no method here.
             ///
-            /// Do not set it to block: every task that uses it would block its worker.
+            /// Do not set it to blocking: every task that uses it would block its worker.
             pub fn as_std(&self) -> &$std {
                 self.$($source).+.get()
             }
 
-            /// Gives the standard library's socket back, which is still set not to block.
+            /// Returns the standard library's socket, which is still non-blocking.
             ///
-            /// If it has clones, they keep the socket, and this is a duplicate of it.
+            /// If the socket has clones, they keep it, and this returns a duplicate.
             ///
             /// # Errors
             ///
-            /// Those of deregistering or duplicating it.
+            /// Deregistering or duplicating the socket fails.
             pub fn into_std(self) -> io::Result<$std> {
                 self.into_source().into_std(<$std>::try_clone)
             }
 
-            /// Waits until there may be something to take: bytes, a datagram, a connection, the end, or an error.
+            /// Waits until the socket may be readable: bytes, a datagram, a connection, the end, or
+            /// an error.
             ///
-            /// Others may take it first, so the operation that follows may find nothing.
+            /// Another task may be faster, so the operation that follows may find nothing.
             ///
             /// # Errors
             ///
-            /// When the reactor cannot watch the socket.
+            /// The reactor cannot watch the socket.
             pub async fn readable(&self) -> io::Result<()> {
                 self.$($source).+.readable().await
             }
 
-            /// Waits until there may be room to write, or an error to be told.
+            /// Waits until the socket may be writable, or has an error.
             ///
             /// # Errors
             ///
-            /// When the reactor cannot watch the socket.
+            /// The reactor cannot watch the socket.
             pub async fn writable(&self) -> io::Result<()> {
                 self.$($source).+.writable().await
             }
@@ -125,7 +127,7 @@ macro_rules! every_socket {
         impl TryFrom<$std> for $socket {
             type Error = io::Error;
 
-            /// Sets it not to block, and registers it.
+            /// Sets the socket to non-blocking and registers it.
             fn try_from(socket: $std) -> io::Result<Self> {
                 crate::reactor::start()?;
                 Ok(crate::net::source::Source::from(async_io::Async::new(socket)?).into())

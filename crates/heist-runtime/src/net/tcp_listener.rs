@@ -12,7 +12,7 @@ use super::incoming::Incoming;
 use super::source::{Source, every_socket};
 use crate::operation;
 
-/// A socket that TCP connections are made to. Clones are the same socket.
+/// A socket that accepts TCP connections. Clones are the same socket.
 ///
 /// ```
 /// # heist_runtime::block_on(async {
@@ -34,18 +34,21 @@ pub struct TcpListener {
 every_socket!(TcpListener, net::TcpListener, source);
 
 impl TcpListener {
-    /// Listens on an address; on the first that will do if it is several. Port 0 is any that is free.
+    /// Listens on an address; if there are several, on the first that works. Port 0 selects any
+    /// free port.
     ///
-    /// On Unix a port whose last connections are only just gone can be had at once (`SO_REUSEADDR`).
+    /// On Unix, a port whose last connections have just ended is available at once
+    /// (`SO_REUSEADDR`).
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address: it is in use, it is not this machine's, it is not allowed.
+    /// The system's errors, with the address: it is in use, it does not belong to this machine, it
+    /// is not allowed.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         let bound = first_that("listen on", address, |address| async move {
             let listener = net::TcpListener::bind(address)?;
-            // The standard library lets 128 connections wait to be accepted. Beyond that the system drops them, and
-            // their clients try again a second later: too long for a burst.
+            // The standard library lets 128 connections wait to be accepted. The system drops
+            // further ones, and their clients retry a second later: too long for a burst.
             #[cfg(target_os = "linux")]
             rustix::net::listen(&listener, AS_MANY_AS_THE_SYSTEM_ALLOWS)?;
             Self::try_from(listener)
@@ -53,17 +56,17 @@ impl TcpListener {
         operation::counted(bound).await
     }
 
-    /// Waits for a connection. With several who wait, one of them gets it.
+    /// Waits for a connection. If several tasks wait, one of them gets it.
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address. Most concern the one connection, and it is worth going on; when the
-    /// process may open no more files, it is not before some are closed.
+    /// The system's errors, with the address. Most concern a single connection, and the caller
+    /// should continue. If the process may not open more files, it must close some first.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         self.source.read(accept).await.map_err(|error| self.named(error))
     }
 
-    /// The connections, one after the other: [`Self::accept`] as a stream that never ends.
+    /// Returns the connections, one after the other: [`Self::accept`] as a stream that never ends.
     pub fn incoming(&self) -> impl Stream<Item = io::Result<TcpStream>> + Send + Unpin + '_ {
         Incoming::new(&self.source, move |listener: &net::TcpListener| match accept(listener) {
             Ok((stream, _peer)) => Ok(stream),
@@ -72,11 +75,11 @@ impl TcpListener {
         })
     }
 
-    /// The address, with the port that was chosen.
+    /// Returns the address, with the port that was chosen.
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().local_addr()
     }
@@ -93,7 +96,7 @@ impl TcpListener {
     }
 }
 
-/// The system takes what it allows: `net.core.somaxconn`.
+/// The system reduces this to its own limit: `net.core.somaxconn`.
 #[cfg(target_os = "linux")]
 const AS_MANY_AS_THE_SYSTEM_ALLOWS: i32 = i32::MAX;
 

@@ -13,10 +13,11 @@ use super::source::{Source, every_socket};
 use crate::operation;
 use crate::reactor;
 
-/// A TCP connection: read from it and write to it by the traits of futures-io.
+/// A TCP connection. Read from it and write to it with the traits of futures-io.
 ///
-/// A clone is the same connection. One task may read from one clone while another writes to the other; with two that
-/// read at the same time, each byte goes to one of them. The connection is closed when the last clone is dropped.
+/// A clone is the same connection. One task may read from one clone while another task writes to
+/// another; if two tasks read at the same time, each byte goes to one of them. Dropping the last
+/// clone closes the connection.
 ///
 /// ```no_run
 /// # heist_runtime::block_on(async {
@@ -38,14 +39,15 @@ every_socket!(TcpStream, net::TcpStream, duplex.source);
 stream_of_bytes!(TcpStream, net::TcpStream);
 
 impl TcpStream {
-    /// Connects to an address; to the first that answers if it is several.
+    /// Connects to an address; if there are several, to the first that answers.
     ///
-    /// How long the system tries is its own choice, and may be minutes: see [`timeout`](crate::time::timeout()).
+    /// The system decides how long it tries, which may be minutes: see
+    /// [`timeout`](crate::time::timeout()).
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address (the last one that was tried): nobody listens there, it cannot be reached,
-    /// the name is not known.
+    /// The system's errors, with the address (the last one tried): no process listens there, it
+    /// cannot be reached, the name is unknown.
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         first_that("connect to", address, |address| async move {
             reactor::start()?;
@@ -55,11 +57,11 @@ impl TcpStream {
         .await
     }
 
-    /// Waits for bytes and copies them, without taking them: the next read has them again.
+    /// Waits for bytes and copies them without consuming them: the next read returns them again.
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.duplex.source.read(|stream| stream.peek(buffer)).await
     }
@@ -68,34 +70,34 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// Those of the system: `NotConnected` if the other side has ended it.
+    /// The system's errors: `NotConnected` if the other side has ended it.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.as_std().shutdown(how)
     }
 
-    /// This side's address.
+    /// Returns the address of this side.
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().local_addr()
     }
 
-    /// The other side's address.
+    /// Returns the address of the other side.
     ///
     /// # Errors
     ///
-    /// Those of the system: `NotConnected` if the other side has ended it.
+    /// The system's errors: `NotConnected` if the other side has ended it.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().peer_addr()
     }
 
-    /// Whether small writes are sent at once, without waiting for more (`TCP_NODELAY`).
+    /// Returns `true` if small writes are sent at once, without waiting for more (`TCP_NODELAY`).
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn nodelay(&self) -> io::Result<bool> {
         self.as_std().nodelay()
     }
@@ -104,16 +106,16 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.as_std().set_nodelay(nodelay)
     }
 
-    /// How many hops a packet may take.
+    /// Returns how many hops a packet may take.
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn ttl(&self) -> io::Result<u32> {
         self.as_std().ttl()
     }
@@ -122,7 +124,7 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn set_ttl(&self, hops: u32) -> io::Result<()> {
         self.as_std().set_ttl(hops)
     }

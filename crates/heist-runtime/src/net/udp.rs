@@ -74,7 +74,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.source.read(|socket| socket.recv_from(buffer)).await
     }
@@ -83,7 +83,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub async fn peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.source.read(|socket| socket.peek_from(buffer)).await
     }
@@ -92,7 +92,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// Those of the system: not connected, or an earlier datagram came back (`ConnectionRefused`).
+    /// The system's errors: not connected, or an earlier datagram came back (`ConnectionRefused`).
     pub async fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         self.source.write(|socket| socket.send(bytes)).await
     }
@@ -101,7 +101,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub async fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.source.read(|socket| socket.recv(buffer)).await
     }
@@ -110,7 +110,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.source.read(|socket| socket.peek(buffer)).await
     }
@@ -119,7 +119,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().local_addr()
     }
@@ -128,7 +128,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// Those of the system: `NotConnected` if it is not.
+    /// The system's errors: `NotConnected` if it is not.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().peer_addr()
     }
@@ -137,7 +137,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn set_broadcast(&self, broadcast: bool) -> io::Result<()> {
         self.as_std().set_broadcast(broadcast)
     }
@@ -146,7 +146,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn join_multicast_v4(&self, group: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
         self.as_std().join_multicast_v4(&group, &interface)
     }
@@ -155,7 +155,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn join_multicast_v6(&self, group: Ipv6Addr, interface: u32) -> io::Result<()> {
         self.as_std().join_multicast_v6(&group, interface)
     }

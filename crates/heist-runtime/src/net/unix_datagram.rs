@@ -46,7 +46,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn unbound() -> io::Result<Self> {
         net::UnixDatagram::unbound()?.try_into()
     }
@@ -55,7 +55,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn pair() -> io::Result<(Self, Self)> {
         let (one, other) = net::UnixDatagram::pair()?;
         Ok((one.try_into()?, other.try_into()?))
@@ -87,7 +87,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.source.read(|socket| socket.recv_from(buffer)).await
     }
@@ -96,7 +96,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// Those of the system: not connected, or the other one is gone.
+    /// The system's errors: not connected, or the other one is gone.
     pub async fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         self.source.write(|socket| socket.send(bytes)).await
     }
@@ -105,7 +105,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub async fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.source.read(|socket| socket.recv(buffer)).await
     }
@@ -114,7 +114,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.as_std().shutdown(how)
     }
@@ -123,7 +123,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().local_addr()
     }
@@ -132,7 +132,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// Those of the system: `NotConnected` if it is not.
+    /// The system's errors: `NotConnected` if it is not.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().peer_addr()
     }

@@ -56,7 +56,7 @@ impl UnixListener {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().local_addr()
     }

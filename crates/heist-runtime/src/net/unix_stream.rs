@@ -63,7 +63,7 @@ impl UnixStream {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn pair() -> io::Result<(Self, Self)> {
         let (one, other) = net::UnixStream::pair()?;
         Ok((one.try_into()?, other.try_into()?))
@@ -73,7 +73,7 @@ impl UnixStream {
     ///
     /// # Errors
     ///
-    /// Those of the system: `NotConnected` if the other side has ended it.
+    /// The system's errors: `NotConnected` if the other side has ended it.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.as_std().shutdown(how)
     }
@@ -82,7 +82,7 @@ impl UnixStream {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().local_addr()
     }
@@ -91,7 +91,7 @@ impl UnixStream {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// The system's errors.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().peer_addr()
     }
