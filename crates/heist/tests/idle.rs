@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use support::silence::check_silent_for;
 use support::sync::Mutex;
-use support::{check_all_run, threads_named, wait_until, watched, workers};
+use support::{check_all_run, wait_until, watched, workers};
 
 #[track_caller]
 fn check_silent(thread_name: &str, workers_wanted: usize) {

@@ -9,9 +9,7 @@ use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
-use support::{
-    Gate, job, occupy_worker, silence_panics, silent, start_jobs, wait_until, watched, workers,
-};
+use support::{job, occupy_worker, silent, start_jobs, wait_until, watched, workers};
 
 #[test]
 fn what_was_accepted_and_has_not_ended_is_in_flight() {
