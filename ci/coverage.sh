@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Which lines of crates/heist/src the unit and behaviour tests reach: a table by module, and the total. Two minutes,
+# Which lines of heist, heist-device and heist-runtime the unit and behaviour tests reach: a table by module, and the total. Two minutes,
 # most of them building. Unit tests stand in the files that they test, so their own lines count too; documentation
 # examples, loom and shuttle do not count.
 #
@@ -39,11 +39,12 @@ if ! find_tools; then
     }
 fi
 
-cargo test -p heist --lib --tests --no-run --message-format=json 2>/dev/null |
+packages=(-p heist -p heist-device -p heist-runtime)
+cargo test "${packages[@]}" --lib --tests --no-run --message-format=json 2>/dev/null |
     grep -o '"executable":"[^"]*"' | cut -d'"' -f4 | sort -u >target-coverage/programs
 # What build scripts have left.
 rm -rf target-coverage/profile
-cargo test -p heist --lib --tests --quiet >target-coverage/tests.log 2>&1 || {
+cargo test "${packages[@]}" --lib --tests --quiet >target-coverage/tests.log 2>&1 || {
     cat target-coverage/tests.log >&2
     exit 1
 }
@@ -51,15 +52,17 @@ cargo test -p heist --lib --tests --quiet >target-coverage/tests.log 2>&1 || {
 
 objects=()
 while read -r program; do objects+=(--object "$program"); done <target-coverage/programs
-"$cov" report "${objects[@]}" --instr-profile target-coverage/all.profdata --sources "$PWD/crates/heist/src" \
+"$cov" report "${objects[@]}" --instr-profile target-coverage/all.profdata \
+    --sources "$PWD"/crates/heist{,-device,-runtime}/src \
     >target-coverage/report
 
 # Columns of the report: file; regions, missed, cover; functions, missed, executed; lines, missed, cover; branches.
 LC_ALL=C sort target-coverage/report | awk -v by_file="${1:-}" '
     /\.rs / {
         module = $1
-        # The report cuts off what all names have in common; what is left is below src.
-        sub(/^.*crates\/heist\/src\//, "", module)
+        # The report cuts off what all names have in common; what is left is the crate and its file.
+        sub(/^.*crates\//, "", module)
+        sub(/\/src\//, ": ", module)
         if (by_file != "--files") { sub(/\/.*/, "", module); sub(/\.rs$/, "", module) }
         if (!(module in lines)) { order[++modules] = module }
         regions[module] += $2; regions_missed[module] += $3
@@ -71,7 +74,7 @@ LC_ALL=C sort target-coverage/report | awk -v by_file="${1:-}" '
             l, lm, 100 * (l - lm) / l, f, fm, 100 * (f - fm) / f, r, rm, 100 * (r - rm) / r
     }
     END {
-        printf "%-32s %6s %6s %8s   %5s %6s %8s   %6s %6s %8s\n", "module of crates/heist/src",
+        printf "%-32s %6s %6s %8s   %5s %6s %8s   %6s %6s %8s\n", "module",
             "lines", "missed", "cover", "funcs", "missed", "cover", "regions", "missed", "cover"
         for (i = 1; i <= modules; i++) {
             m = order[i]

@@ -3,7 +3,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RUSTDOCFLAGS="-D warnings" cargo doc -p heist --no-deps --quiet
-RUSTDOCFLAGS="-D warnings" cargo doc -p heist --no-deps --features io --quiet
+RUSTDOCFLAGS="-D warnings" cargo doc -p heist-device --no-deps --quiet
+RUSTDOCFLAGS="-D warnings" cargo doc -p heist-runtime --no-deps --quiet
+RUSTDOCFLAGS="-D warnings" cargo doc -p heist-runtime --no-deps --features io --quiet
 RUSTDOCFLAGS="-D warnings" cargo doc -p heist-walk --no-deps --quiet
 RUSTDOCFLAGS="-D warnings" cargo doc -p heist-scan --no-deps --quiet
 flags="--cfg heist_sim --cfg heist_plant"

@@ -22,9 +22,12 @@ echo "== properties, 20,000 cases each"
 PROPTEST_CASES=20000 cargo test -p heist --release --quiet --test properties --test properties_values
 
 echo "== the test suite, $rounds times"
-cargo test -p heist --release --no-run
+cargo test -p heist -p heist-device -p heist-runtime --release --no-run
 for round in $(seq "$rounds"); do
-    cargo test -p heist --release --quiet >/dev/null || { echo "round $round failed"; exit 1; }
+    cargo test -p heist -p heist-device -p heist-runtime --release --quiet >/dev/null || {
+        echo "round $round failed"
+        exit 1
+    }
 done
 
 echo "== soak"

@@ -5,11 +5,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 CARGO_TARGET_DIR=target-loom RUSTFLAGS="--cfg heist_loom --cfg heist_plant" \
-    cargo test -p heist --release --quiet \
+    cargo test -p heist -p heist-device --release --quiet \
     --test loom_intake --test loom_idle --test loom_termination --test loom_rejected --test loom_executor \
     --test loom_budget --test loom_signal --test loom_queue --test loom_lane \
     --test loom_futures --test loom_slot \
     "$@"
 # The sequential model of budgets and the soak see planted bugs, too.
 CARGO_TARGET_DIR=target-plant RUSTFLAGS="--cfg heist_plant" \
-    cargo test -p heist --release --quiet --test budget_model --test soak_mixed bites
+    cargo test -p heist -p heist-runtime --release --quiet --test budget_model --test soak_mixed bites

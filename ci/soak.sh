@@ -7,10 +7,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export HEIST_SOAK_MINUTES=${1:-4} HEIST_SOAK_SEED=${2:-$(date +%s)000000}
-cargo test -p heist --release --quiet --test soak --test soak_mixed --no-run
+cargo test -p heist -p heist-runtime --release --quiet --test soak --test soak_mixed --no-run
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # The harness has the last word in a test program; here the summaries have.
-cargo test -p heist --release --quiet --test soak --test soak_mixed -- --nocapture 2>&1 | tee "$log"
+cargo test -p heist -p heist-runtime --release --quiet --test soak --test soak_mixed -- --nocapture 2>&1 | tee "$log"
 grep '^soak of tasks: .* none failed$' "$log"
 grep '^soak of everything: .* none failed$' "$log"

@@ -23,7 +23,8 @@ failed=()
 for target in "${targets[@]}"; do
     echo "== $target"
     /usr/bin/cargo check --quiet -Zbuild-std=std,panic_unwind --target "$target" \
-        -p heist -p heist-walk -p heist-scan -p heist-cli --features heist/io || failed+=("$target")
+        -p heist -p heist-device -p heist-runtime -p heist-walk -p heist-scan -p heist-cli \
+        --features heist-runtime/io || failed+=("$target")
 done
 if [ ${#failed[@]} -gt 0 ]; then
     echo "does not compile for: ${failed[*]}"

@@ -8,14 +8,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # Without the sanitizer itself, which clippy has no use for.
 CARGO_TARGET_DIR=target-tsan-lint RUSTFLAGS="--cfg heist_tsan" \
-    cargo clippy -p heist --all-targets --quiet -- -D warnings
+    cargo clippy -p heist -p heist-device -p heist-runtime --all-targets --quiet -- -D warnings
 export CARGO_TARGET_DIR=target-tsan
 export RUSTC_BOOTSTRAP=1 # for -Z on a stable compiler
 export RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer --cfg heist_tsan"
 export TSAN_OPTIONS="suppressions=$PWD/ci/tsan.supp"
 # Everything is ten times slower. Hundreds of rounds are for ci/soak.sh, thousands of cases for ci/full.sh.
 export HEIST_SOAK_ROUNDS=${HEIST_SOAK_ROUNDS:-50} PROPTEST_CASES=${PROPTEST_CASES:-20}
-run() { cargo test -p heist --target x86_64-unknown-linux-gnu --quiet "$@"; }
+packages=(-p heist -p heist-device -p heist-runtime)
+run() { cargo test "${packages[@]}" --target x86_64-unknown-linux-gnu --quiet "$@"; }
 
 run --test tsan_canary --no-run
 for canary in two_threads_race two_tasks_race; do
@@ -35,13 +36,18 @@ done
 # Every behaviour test, but for those that count allocations (ThreadSanitizer makes its own) or read the sources, and
 # those of timers and sockets: async-io's locks are std's.
 tests=(--lib)
-for file in crates/heist/tests/*.rs; do
+programs=3 # the unit tests of each crate
+seen=" "
+for file in crates/heist{,-device,-runtime}/tests/*.rs; do
     name=$(basename "$file" .rs)
     case $name in allocations | future_allocations | leaks | tidy) continue ;; esac
     if grep -q '^#!\[cfg(not(any(heist_loom,' "$file" && ! grep -q 'not(heist_tsan)' "$file"; then
-        tests+=(--test "$name")
+        programs=$((programs + 1))
+        # A name selects the tests of that name in every crate.
+        [[ $seen == *" $name "* ]] || tests+=(--test "$name")
+        seen+="$name "
     fi
 done
 # A process that may start no more threads has no room for ThreadSanitizer's own either.
 run "${tests[@]}" "$@" -- --skip refused_threads
-echo "ThreadSanitizer: no race reported in $(((${#tests[@]} + 1) / 2)) test programs"
+echo "ThreadSanitizer: no race reported in $programs test programs"

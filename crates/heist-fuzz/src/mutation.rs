@@ -2,7 +2,7 @@
 //!
 //! Not guaranteed: coverage. Nothing is learned from what a change does.
 
-use heist::XorShift64;
+use heist::rng::XorShift64;
 
 /// What a changed text is made at most: longer ones take time and find nothing more.
 const LENGTH_MAX: usize = 8 * 1024;

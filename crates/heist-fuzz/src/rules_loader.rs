@@ -5,7 +5,7 @@
 //! means the same when it is translated once more.
 
 use crate::cuts::matches_with_cuts;
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use heist_scan::rules::{Sampler, check_rule, syntax};
 use heist_scan::{
     Allowlist, DetectorOptions, Pattern, PrefilterKind, Rule, RuleSet, SecretDetector,

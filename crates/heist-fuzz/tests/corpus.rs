@@ -2,7 +2,7 @@
 //!
 //! `HEIST_FUZZ_SECONDS` says for how long changes are tried, if not for a second.
 
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use heist_fuzz::corpus::{self, Seed};
 use heist_fuzz::mutation::mutate;
 use heist_fuzz::{TARGETS, Target, run, seeds};

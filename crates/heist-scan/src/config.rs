@@ -100,7 +100,7 @@ impl ScanConfig {
     ///
     /// A read counts from its beginning until the worker has all of the object in memory, or has scanned its part of
     /// an object that does not fit. So fewer reads than [workers](Self::workers) leave some workers without work. The
-    /// bound does not apply to a source that maps its files ([`IoModel::MmapImplicit`](heist::IoModel::MmapImplicit)),
+    /// bound does not apply to a source that maps its files ([`MmapImplicit`](heist_device::IoModel::MmapImplicit)),
     /// which takes slots of its devices instead, nor to trees, where the workers of the walk read one file each.
     pub fn max_reads(mut self, max_reads: usize) -> Self {
         self.max_reads = max_reads.max(1);

@@ -1,7 +1,6 @@
 //! [`ScanReport`]: what a scan came to. Every object has an [`Outcome`], and what could not be scanned is listed.
 
-use heist::StartError;
-use heist::metrics::MetricsSnapshot;
+use heist::{MetricsSnapshot, StartError};
 use heist_walk::{FileKind, WalkError};
 use std::fmt;
 use std::io;

@@ -1,6 +1,6 @@
 //! [`Source`]: where objects come from that are not found by walking a tree.
 
-use heist::{DeviceId, IoModel};
+use heist_device::{DeviceId, IoModel};
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //!
 //! Regular expressions are run over whole texts here, without any detector; so a failure is the rule's own.
 
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use heist_scan::rules::{REMEDY_DEFAULT, Sampler, check_examples, check_rules, syntax};
 use heist_scan::{Confidence, Pattern, Rule, RuleSet};
 use regex_automata::meta::Regex;

@@ -5,7 +5,7 @@ mod support;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use heist_scan::{
     DetectorOptions, Encoding, ReaderSource, RuleSet, ScanConfig, ScanProgress, SecretDetector,
     Sink, scan_local_with_progress,

@@ -3,8 +3,8 @@
 
 mod support;
 
-use heist::device::DeviceSlotsConfig;
-use heist::{DeviceId, DeviceSlots, Executor, IoModel};
+use heist::Executor;
+use heist_device::{DeviceId, DeviceSlots, DeviceSlotsConfig, IoModel};
 use heist_scan::{
     Chunk, Detector, Finding, Match, Object, ObjectOutcome, Overlap, RuleIndex, RuleInfo,
     ScanConfig, ScanProgress, ScanReport, Sink, Source, SourceError, scan_local,

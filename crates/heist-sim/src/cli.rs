@@ -1,7 +1,7 @@
 //! What the simulator can be asked to do.
 
 use clap::{Args, Parser, Subcommand};
-use heist::sync::plant::{self, Plant};
+use heist::__internal::sync::plant::{self, Plant};
 use heist_sim::explore::{Campaign, Found, explore};
 use heist_sim::machine::Outcome;
 use heist_sim::minimise::minimise;

@@ -6,7 +6,7 @@ use crate::machine::Outcome;
 use crate::plan::Plan;
 use crate::play::play;
 use crate::scenario::Scenario;
-use heist::sync::plant::{self, Plant};
+use heist::__internal::sync::plant::{self, Plant};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;

@@ -2,9 +2,9 @@
 //!
 //! A real [`heist::Executor`] with its real worker loop, policy, idle protocol, intake and termination runs on
 //! simulated threads, with real gated queues, budgets, device slots and lanes around it; and raw gates with threads of
-//! their own. Nothing of it is written a second time: `heist::sync` is the one door to atomics, locks, parking,
+//! their own. Nothing of it is written a second time: heist's `sync` is the one door to atomics, locks, parking,
 //! threads and time, and behind that door stands a [`machine`]. Only two things are modelled: that machine, and
-//! crossbeam's deque (`heist::queue`), which does not go through the door.
+//! crossbeam's deque (heist's `queue`), which does not go through the door.
 //!
 //! A [`scenario`] is data: a pool, what its tasks do, and who uses it from outside. A [`driver`] decides who makes the
 //! next operation. The [`world`] knows what should be true, and [`failure::Kind`] is the list of promises it watches.
@@ -15,7 +15,7 @@
 //!
 //! What may happen, at any step:
 //!
-//! - **Any interleaving** of the operations on `heist::sync` of all threads.
+//! - **Any interleaving** of the operations on heist's `sync` of all threads.
 //! - **Stores arrive late**: they wait in a buffer, first in, first out, until a read-modify-write, a `SeqCst` fence,
 //!   a lock or a sleep of the same thread; until nobody does anything; or until it pleases the driver.
 //! - **A thread stalls** for as long as anybody else can do anything: a worker in the middle of a search, a waker
@@ -53,7 +53,7 @@
 //!
 //! # Adding to it
 //!
-//! A new part of the scheduler that goes through `heist::sync` is simulated as it is. It needs: steps or acts in
+//! A new part of the scheduler that goes through heist's `sync` is simulated as it is. It needs: steps or acts in
 //! [`scenario::Step`] and [`scenario::Act`] that use it, played in `play`; scenarios in the library; what should be
 //! true of it in [`world`]; and at least one planted bug for each new promise, with its line in [`plants`].
 

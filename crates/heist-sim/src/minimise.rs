@@ -11,7 +11,7 @@ use crate::plan::{DriverKind, Plan};
 use crate::play::{afresh, play};
 use crate::scenario::{Act, Scenario, Step, shrink};
 use crate::schedule::{Schedule, plant_by_name};
-use heist::sync::plant;
+use heist::__internal::sync::plant;
 use std::rc::Rc;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use crate::driver::{Adversary, Driver, Faulty, Pct, Random};
 use crate::scenario::{self, Scenario};
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use std::fmt;
 use std::rc::Rc;
 use std::str::FromStr;

@@ -1,7 +1,7 @@
 //! The planted bugs, and what the simulator says to each.
 
 use crate::failure::Kind;
-use heist::sync::plant::Plant;
+use heist::__internal::sync::plant::Plant;
 
 /// What the simulator must say.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use crate::machine::Outcome;
 use crate::plan::Plan;
 use crate::play::{afresh, play};
 use crate::scenario::Scenario;
-use heist::sync::plant::{self, Plant};
+use heist::__internal::sync::plant::{self, Plant};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::rc::Rc;

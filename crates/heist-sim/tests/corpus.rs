@@ -5,7 +5,7 @@
 //! Then a search of the same scenario must still find the bug; `heist-sim corpus` writes the schedules anew.
 #![cfg(heist_sim)]
 
-use heist::sync::plant;
+use heist::__internal::sync::plant;
 use heist_sim::failure::Kind;
 use heist_sim::plan::{DriverKind, Plan};
 use heist_sim::play::play;

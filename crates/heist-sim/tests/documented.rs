@@ -3,7 +3,7 @@
 //! With `HEIST_UPDATE_DOCS=1` the table is written into the document.
 #![cfg(heist_sim)]
 
-use heist::sync::plant::Plant;
+use heist::__internal::sync::plant::Plant;
 use heist_sim::explore::{SMALL, SMALL_WITH_FUTURES};
 use heist_sim::failure::Kind;
 use heist_sim::plants::{SOUND_SCHEDULES, Verdict, verdict};

@@ -1,7 +1,7 @@
 //! Every schedule of the small scenarios, up to a number of deviations that ends within seconds.
 #![cfg(heist_sim)]
 
-use heist::sync::plant::{self, Plant};
+use heist::__internal::sync::plant::{self, Plant};
 use heist_sim::explore::{SMALL, SMALL_WITH_FUTURES, explore};
 use heist_sim::scenario::by_name;
 use std::rc::Rc;

@@ -2,8 +2,8 @@
 //! last time.
 #![cfg(heist_sim)]
 
-use heist::sync::machine::Machine;
-use heist::sync::{Arc, AtomicU64, Mutex, Ordering, fence};
+use heist::__internal::sync::machine::Machine;
+use heist::__internal::sync::{Arc, AtomicU64, Mutex, Ordering, fence};
 use heist_sim::driver::{Driver, Exhaustive, Frontier, Replay};
 use heist_sim::failure::{Failure, Kind};
 use heist_sim::machine::{Setup, machine};

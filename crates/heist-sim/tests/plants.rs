@@ -1,7 +1,7 @@
 //! Every planted bug is found, within a stated number of schedules; and what is no bug is not.
 #![cfg(heist_sim)]
 
-use heist::sync::plant::Plant;
+use heist::__internal::sync::plant::Plant;
 use heist_sim::explore::{Campaign, Tally};
 use heist_sim::failure::Kind;
 use heist_sim::plants::{SOUND_SCHEDULES, Verdict, verdict};

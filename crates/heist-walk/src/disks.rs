@@ -4,8 +4,9 @@
 //! the same disk.
 
 use crate::metadata::FileIdentity;
-use heist::device::{Detector, DeviceKind, DeviceMap, DeviceNumber, DeviceSlotsConfig};
-use heist::{DeviceId, DeviceSlots};
+use heist_device::{
+    Detector, DeviceId, DeviceKind, DeviceMap, DeviceNumber, DeviceSlots, DeviceSlotsConfig,
+};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -87,7 +88,7 @@ impl Disks {
 
     /// Whether anything is mounted below a root. If not, a walk need not ask which file system a directory is on.
     pub(crate) fn has_mounts_below(roots: &[PathBuf]) -> bool {
-        let Ok(mounts) = heist::device::MountTable::system() else { return true };
+        let Ok(mounts) = heist_device::MountTable::system() else { return true };
         let is_below = |root: &Path, mount: &Path| mount != root && mount.starts_with(root);
         roots
             .iter()

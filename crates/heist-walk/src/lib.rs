@@ -35,7 +35,7 @@
 //! A walk begins with as many threads as there are cores. If it turns out that they wait for the disk (the cache is
 //! cold), the reserve is called: up to 32 for a disk that serves many requests at once. A disk with a moving head
 //! gets 2. Several disks in one walk do not wait for each other: each has its own share of the threads, because a
-//! thread holds a slot of the disk that it works on ([`heist::DeviceSlots`]).
+//! thread holds a slot of the disk that it works on ([`heist_device::DeviceSlots`]).
 //!
 //! # What is guaranteed
 //!

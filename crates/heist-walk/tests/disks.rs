@@ -3,7 +3,7 @@
 
 mod support;
 
-use heist::DeviceId;
+use heist_device::DeviceId;
 use heist_walk::{Enter, Entry, Flow, Visitor, Walk, WalkError};
 use std::path::Path;
 use std::sync::Arc;

@@ -3,8 +3,7 @@
 
 mod support;
 
-use heist::device::{Detector, DeviceKind, DeviceMap, PhysicalDevice};
-use heist::{DeviceId, DeviceSlots};
+use heist_device::{Detector, DeviceId, DeviceKind, DeviceMap, DeviceSlots, PhysicalDevice};
 use heist_walk::Walk;
 use std::path::Path;
 

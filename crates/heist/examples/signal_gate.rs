@@ -8,7 +8,7 @@
 //! cargo run --release --example signal_gate
 //! ```
 
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use heist::signal::{SignalGate, SignalIndexError, SignalWaker};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -113,7 +113,7 @@ fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
 /// Some 20 MB in which short words are frequent and long ones are rare.
 fn generated_text() -> String {
     const SYLLABLES: [&str; 8] = ["to", "be", "or", "not", "that", "is", "the", "quest"];
-    let mut rng = heist::XorShift64::new(42);
+    let mut rng = heist::rng::XorShift64::new(42);
     let mut text = String::new();
     while text.len() < 20_000_000 {
         text.push_str(SYLLABLES[rng.below_usize(SYLLABLES.len())]);

@@ -21,14 +21,16 @@
 //! # Ok::<(), heist::RunError>(())
 //! ```
 //!
-//! # Three ways in
+//! # Two ways in, and two crates beside them
 //!
 //! - [`run`] does one run over **borrowed** data and hands every worker's scratch back.
 //! - [`Executor`] is a pool that stays: producers spawn through an [`ExecutorHandle`] from any thread, tasks
 //!   spawn through their [`WorkerCtx`], and [`Executor::join`] runs everything to the end.
-//! - [`Runtime`] is a pool for futures alone: [`spawn`], [`Runtime::block_on`] and what else users of an async runtime
-//!   expect. An [`Executor`] takes futures as well, beside its tasks and on the same threads
-//!   ([`ExecutorHandle::spawn_future`]).
+//!   It also takes futures, beside its tasks and on the same threads ([`ExecutorHandle::spawn_future`]).
+//!
+//! The crate `heist-runtime` builds an async runtime on this engine: a pool for futures alone, with
+//! task groups, blocking calls, timers and sockets. The crate `heist-device` tells which disk a file is
+//! on, and limits how many jobs use each disk at a time.
 //!
 //! # When not to use it
 //!
@@ -37,18 +39,15 @@
 //! - For a task that must wait for the *result* of another one: tasks have no results, they leave what they found in
 //!   the scratch, or send it. (So a worker never runs an unrelated task while one of its own waits, and a lock held
 //!   across a wait cannot deadlock by stealing.) A future can wait; a task that blocks holds its worker.
-//! - For a server that does nothing but move bytes between sockets: sockets and timers here are async-io's, whose
-//!   thread wakes our workers. A runtime whose workers poll the sockets themselves saves that step.
-//! - When most of your libraries insist on tokio. One of them is no problem (`docs/TOKIO.md`).
 //! - For tasks of microseconds started one by one on an otherwise idle pool: waking a sleeping thread costs more
 //!   than such a task.
 //!
 //! # The scheduling loop
 //!
-//! Each worker, over and over (the code is [`policy::worker_step`]):
+//! Each worker, over and over:
 //!
 //! 1. takes the **newest** task of its own queue: what it touched last is still in the cache. (Futures: below.) About
-//!    once a millisecond, by [`policy::InjectorInterval`], it takes one task from the injector first, so that those
+//!    once a millisecond it takes one task from the injector first, so that those
 //!    from outside are not starved by a worker that never runs dry;
 //! 2. else takes a **batch from the injector**: its share of what waits, from 4 up to 64 tasks. The rest of the
 //!    batch goes to its own queue, where others can steal it;
@@ -109,7 +108,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Queues, budgets, disks
+//! # Queues and budgets
 //!
 //! A task that blocks holds its worker, so what a task waits for must come to it as a task:
 //!
@@ -119,9 +118,8 @@
 //! - A [`CountBudget`], a [`ByteBudget`] or, for reads, [`ReadTokens`] hands out what there is not enough of: open
 //!   files, memory, connections. Permits are owned values that live inside of tasks and items; who comes first is
 //!   granted first. A task tries, or is spawned when it is granted ([`CountBudget::acquire_then`]).
-//! - [`DeviceLanes`] run jobs as the [`DeviceSlots`] of their disks allow. A slow disk's jobs hold up no other disk's;
-//!   see the example `device_lanes`. Which disk a file is on: [`DeviceId::from_path`] tells for one path, a
-//!   [`DeviceMap`](device::DeviceMap) for many, with a system call for each and the rest once per file system.
+//! - The lanes of the crate `heist-device` run jobs as fast as the disks allow. The jobs of a slow disk
+//!   do not hold up those of another.
 //!
 //! Tasks, items and jobs that wait count for the executor: `join` waits for them, and a stopped executor lets go of
 //! them. Threads that are no workers may also block (`push`, `acquire`), and futures on any runtime may wait
@@ -220,22 +218,12 @@
 //! | `stack_size` | the platform's | deep recursion inside a task |
 //! | `cancel` | a token of its own | to stop several pools at once, or with the rest of the program |
 //!
-//! And of queues and disks:
+//! And of queues:
 //!
 //! | knob | default | what moves it |
 //! |---|---|---|
 //! | `QueueConfig::capacity` | none | a bound when producers may be faster than the consumer for long |
 //! | `QueueConfig::batch` | 64 | larger when items are tiny; smaller when they are long and others should come in between |
-//! | `DeviceSlotsConfig::default_slots` | 4 | for devices of which nothing else is known or said |
-//! | `DeviceSlotsConfig::slots_by_kind` | 2 rotational, 4 SSD, 8 NVMe, 8 network, 8 memory, 4 unknown | what your disks can take, by measuring |
-//! | `DeviceSlotsConfig::device_overrides` | none | a disk that is not like the others of its kind |
-//!
-//! And of a runtime, besides those of its executor:
-//!
-//! | knob | default | what moves it |
-//! |---|---|---|
-//! | `RuntimeBuilder::max_blocking_threads` | 512 | fewer to spare memory; more when hundreds of calls block for long |
-//! | `RuntimeBuilder::blocking_keep_alive` | 10 s | longer when calls come in bursts that are further apart |
 //!
 //! # What it costs
 //!
@@ -259,92 +247,65 @@
 #![forbid(unsafe_code)]
 
 pub mod affinity;
+pub mod budget;
 mod cancel;
-pub mod device;
-mod histogram;
+mod executor;
+mod future;
+mod idle;
+mod intake;
 pub mod metrics;
-pub mod policy;
-mod rng;
-pub mod runtime;
+mod policy;
+mod queue;
+pub mod rng;
 pub mod signal;
+mod sync;
+mod termination;
 pub mod trace;
 mod worker_id;
 pub mod yielding;
 
-// The protocols. Public for the model checkers, which run this very code; no promise of stability is made for
-// them.
 #[doc(hidden)]
-pub mod budget;
-#[doc(hidden)]
-pub mod executor;
-#[doc(hidden)]
-pub mod future;
-#[doc(hidden)]
-pub mod idle;
-#[doc(hidden)]
-pub mod intake;
-#[doc(hidden)]
-pub mod queue;
-#[doc(hidden)]
-pub mod sync;
-#[doc(hidden)]
-pub mod termination;
+#[path = "internal.rs"]
+pub mod __internal;
 
-// async-io is real threads and real sockets, of which the checkers' schedulers know nothing, with locks that
-// ThreadSanitizer does not see wait.
-#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
-pub mod net;
-#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
-mod reactor;
-#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
-pub mod time;
+/// Giving way: how many operations a future may do in one poll, and how it asks for one more.
+///
+/// A future whose socket always has data would never return `Pending`, and everything else on its
+/// worker would wait forever. So each poll has a budget of [`OPERATIONS_PER_POLL`](coop::OPERATIONS_PER_POLL)
+/// operations. Heist's own futures ask for each operation; a leaf future of yours asks with
+/// [`poll_proceed`](coop::poll_proceed), and a loop awaits [`consume_budget`](coop::consume_budget).
+pub mod coop {
+    pub use crate::future::coop::{
+        OPERATIONS_PER_POLL, consume_budget, has_budget_remaining, poll_proceed,
+    };
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct ReadmeExamples;
 
-// Its example needs what only the tests depend on.
-#[cfg(all(doctest, feature = "io"))]
-#[doc = include_str!("../../../docs/TOKIO.md")]
-struct TokioExamples;
-
-// Inlined: the front page then shows each with its summary, wherever it is defined.
+// Inlined: the front page then shows each with its summary. Each name has this one public path.
 #[doc(inline)]
-pub use budget::{
-    Acquire, AcquireError, BudgetError, BudgetUnit, ByteBudget, BytePermit, CountBudget,
-    CountPermit, PermitRef, ReadAmount, ReadPermit, ReadTokens,
-};
+pub use budget::counted::{ByteBudget, BytePermit, CountBudget, CountPermit};
+#[doc(inline)]
+pub use budget::error::AcquireError;
+#[doc(inline)]
+pub use budget::read_tokens::{ReadPermit, ReadTokens};
 #[doc(inline)]
 pub use cancel::CancelToken;
 #[doc(inline)]
-pub use device::{
-    DeviceId, DeviceKind, DeviceLanes, DeviceSlotPermit, DeviceSlots, DeviceSlotsConfig,
-    DeviceSlotsError, DeviceTurn, IoModel, PhysicalDevice,
-};
-#[doc(inline)]
 pub use executor::{
-    ConfigError, ExecutorConfig, OnPanic, RunError, SpawnError, SpawnErrorKind, Spawner,
-    StartError, TaskPanic, WorkerCtx,
+    ConfigError, Executor, ExecutorBuilder, ExecutorConfig, ExecutorHandle, JoinTimeout, OnPanic,
+    RunError, RunOutput, SpawnError, SpawnErrorKind, Spawner, StartError, TaskPanic, WorkerCtx,
+    run,
 };
 #[doc(inline)]
-pub use executor::{Executor, ExecutorBuilder, ExecutorHandle, JoinTimeout, RunOutput, run};
+pub use future::{JoinError, JoinHandle, PanicPayload, yield_now};
 #[doc(inline)]
-pub use future::{JoinError, JoinHandle, PanicPayload, coop, yield_now};
+pub use metrics::snapshot::MetricsSnapshot;
 #[doc(inline)]
-pub use histogram::Histogram;
-#[doc(inline)]
-pub use metrics::MetricsSnapshot;
-#[doc(inline)]
-pub use rng::XorShift64;
-#[doc(inline)]
-pub use runtime::{
-    GroupError, Runtime, RuntimeBuilder, RuntimeHandle, RuntimeJoinTimeout, ShutdownTimeout,
-    TaskGroup, block_on, spawn, spawn_blocking,
-};
-#[doc(inline)]
-pub use signal::{
-    GateGuard, GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats,
-    QueueTurn, Signal, SignalGate, SignalIndexError, SignalIndexKind, SignalPermit, SignalWaker,
+pub use signal::queue::{
+    GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats, QueueTurn,
 };
 #[doc(inline)]
 pub use worker_id::current_worker_id;

@@ -27,7 +27,7 @@ const STATE_FOR_ZERO: u64 = GOLDEN;
 /// A small, fast, seedable generator (xorshift64*). Not for secrets.
 ///
 /// ```
-/// use heist::XorShift64;
+/// use heist::rng::XorShift64;
 ///
 /// let mut rng = XorShift64::new(7);
 /// let mut replay = XorShift64::new(7);

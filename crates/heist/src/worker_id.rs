@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Names one pool, among all pools that this process has ever had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct PoolId(u64);
+pub struct PoolId(u64);
 
 impl PoolId {
     /// An id that no other pool of this process has or had: 64 bits do not run out (at a pool per
@@ -55,12 +55,14 @@ crate::sync::per_thread! {
 /// ```
 /// assert_eq!(heist::current_worker_id(), None);
 /// ```
+#[inline]
 #[must_use]
 pub fn current_worker_id() -> Option<usize> {
     CURRENT.with(|current| current.get().map(|place| place.worker))
 }
 
 /// Which worker of `pool` the calling thread is.
+#[inline]
 pub(crate) fn worker_of(pool: PoolId) -> Option<usize> {
     CURRENT
         .with(|current| current.get().filter(|place| place.pool == pool).map(|place| place.worker))
@@ -88,7 +90,8 @@ pub(crate) fn is_busy_worker_of(pool: PoolId) -> bool {
 }
 
 /// Whether the calling thread is a worker of `pool`.
-pub(crate) fn is_worker_of(pool: PoolId) -> bool {
+#[inline]
+pub fn is_worker_of(pool: PoolId) -> bool {
     worker_of(pool).is_some()
 }
 
@@ -105,7 +108,7 @@ crate::sync::per_thread! {
 }
 
 /// Makes the calling thread one that does blocking calls for `pool`, for as long as it lives.
-pub(crate) fn help(pool: PoolId) {
+pub fn help(pool: PoolId) {
     HELPS.with(|helps| helps.set(Some(Helper { pool, in_call: false })));
 }
 
@@ -116,7 +119,7 @@ crate::sync::per_thread! {
 
 /// Drops, or ends, calls that `pool` has counted, on whatever thread this is. The pool cannot end before they are gone:
 /// if one of them holds the pool's owner, that must not wait here.
-pub(crate) fn drop_for<R>(pool: PoolId, act: impl FnOnce() -> R) -> R {
+pub fn drop_for<R>(pool: PoolId, act: impl FnOnce() -> R) -> R {
     /// Restores also after a panic.
     struct Restore(Option<PoolId>);
     impl Drop for Restore {
@@ -130,7 +133,7 @@ pub(crate) fn drop_for<R>(pool: PoolId, act: impl FnOnce() -> R) -> R {
 
 /// Whether the calling thread is one of the pool's: a worker, one that does blocking calls for it, or one that is just
 /// dropping such calls. Such a thread cannot wait for the pool's end.
-pub(crate) fn is_thread_of(pool: PoolId) -> bool {
+pub fn is_thread_of(pool: PoolId) -> bool {
     is_worker_of(pool)
         || HELPS.with(|helps| helps.get().is_some_and(|helper| helper.pool == pool))
         || DROPS.with(|drops| drops.get() == Some(pool))
@@ -143,12 +146,14 @@ pub(crate) fn is_in_call_of(pool: PoolId) -> bool {
 }
 
 /// Notes that a counted call runs on this thread until the guard is dropped. Nothing, on a thread that is not for that.
+#[inline]
 #[must_use = "the call is over when the guard is dropped"]
-pub(crate) fn begin_call() -> InCall {
+pub fn begin_call() -> InCall {
     set_in_call(true);
     InCall { _this_thread_only: PhantomData }
 }
 
+#[inline]
 fn set_in_call(in_call: bool) {
     HELPS.with(|helps| {
         if let Some(helper) = helps.get() {
@@ -159,11 +164,12 @@ fn set_in_call(in_call: bool) {
 
 /// See [`begin_call`].
 #[derive(Debug)]
-pub(crate) struct InCall {
+pub struct InCall {
     _this_thread_only: PhantomData<*const ()>,
 }
 
 impl Drop for InCall {
+    #[inline]
     fn drop(&mut self) {
         set_in_call(false);
     }

@@ -4,9 +4,10 @@
 
 mod support;
 
+use heist::budget::{Acquire, BudgetError, BudgetUnit, ReadAmount};
+use heist::rng::XorShift64;
 use heist::{
-    Acquire, AcquireError, BudgetError, BudgetUnit, ByteBudget, BytePermit, CountBudget,
-    CountPermit, ReadAmount, ReadPermit, ReadTokens, XorShift64,
+    AcquireError, ByteBudget, BytePermit, CountBudget, CountPermit, ReadPermit, ReadTokens,
 };
 use std::future::Future;
 use std::panic::resume_unwind;

@@ -9,10 +9,10 @@
 mod model;
 mod support;
 
-use heist::budget::amount::{Amount, Layout};
-use heist::budget::core::Core;
-use heist::budget::permit::Permit;
-use heist::{Acquire, AcquireError, BudgetUnit, XorShift64};
+use heist::__internal::budget::{Amount, Core, Layout, Permit, acquire};
+use heist::AcquireError;
+use heist::budget::{Acquire, BudgetUnit};
+use heist::rng::XorShift64;
 use model::{Answer, Asker, Figures, Habit, Model, Pair, Request, add, covers, subtract};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -63,7 +63,7 @@ fn kind_of(outcome: &Result<Permit, AcquireError>) -> Answer {
 struct Play {
     layout: Layout,
     rng: XorShift64,
-    core: heist::sync::Arc<Core>,
+    core: heist::__internal::sync::Arc<Core>,
     model: Model,
     ears: Ears,
     permits: Vec<Permit>,
@@ -183,7 +183,7 @@ impl Play {
     fn ask_by_future(&mut self) -> &'static str {
         let (request, wanted) = (self.request(), self.random_wanted());
         let waker = self.waker(request);
-        let mut future = Acquire::new(&self.core, Ok(pack(self.layout, wanted)), |permit| permit);
+        let mut future = acquire(&self.core, pack(self.layout, wanted));
         let outcome = poll(&mut future, &waker);
         let expected = self.model.acquire(request, wanted, Asker::Future);
         match outcome {
@@ -417,7 +417,7 @@ fn reads_behave_as_the_model_does() {
 #[cfg(heist_plant)]
 #[test]
 fn bites_every_planted_bug_of_budgets() {
-    use heist::sync::plant::{self, Plant};
+    use heist::__internal::sync::plant::{self, Plant};
     use std::thread;
 
     let bugs = [

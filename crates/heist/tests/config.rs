@@ -5,8 +5,7 @@
 mod support;
 
 use heist::{
-    DeviceKind, DeviceSlotsConfig, Executor, ExecutorBuilder, ExecutorConfig, QueueConfig,
-    RunError, Runtime, RuntimeBuilder, StartError, WorkerCtx,
+    Executor, ExecutorBuilder, ExecutorConfig, QueueConfig, RunError, StartError, WorkerCtx,
 };
 use std::time::Duration;
 use support::{check_all_run, watched, workers};
@@ -242,119 +241,16 @@ fn the_documented_defaults_are_the_real_ones() {
     }
 }
 
-/// The same for queues and disks.
+/// The same for queues.
 #[test]
-fn the_documented_defaults_of_queues_and_disks_are_the_real_ones() {
+fn the_documented_defaults_of_queues_are_the_real_ones() {
     let documented = documented_knobs();
     // No `..`: a new field must be added here, and so to the guide.
     let QueueConfig { capacity, batch } = QueueConfig::default();
     assert_eq!(capacity, None);
-    let slots = DeviceSlotsConfig::default();
-    assert!(slots.device_overrides.is_empty());
-    let of = |kind| slots.slots_by_kind[&kind];
-    let by_kind = format!(
-        "{} rotational, {} SSD, {} NVMe, {} network, {} memory, {} unknown",
-        of(DeviceKind::Rotational),
-        of(DeviceKind::Ssd),
-        of(DeviceKind::Nvme),
-        of(DeviceKind::Network),
-        of(DeviceKind::Memory),
-        of(DeviceKind::Unknown),
-    );
-    assert_eq!(slots.slots_by_kind.len(), 6, "a new kind must be added here, and so to the guide");
-    let expected = [
-        ("QueueConfig::capacity", "none".to_owned()),
-        ("QueueConfig::batch", batch.to_string()),
-        ("DeviceSlotsConfig::default_slots", slots.default_slots.to_string()),
-        ("DeviceSlotsConfig::slots_by_kind", by_kind),
-        ("DeviceSlotsConfig::device_overrides", "none".to_owned()),
-    ];
+    let expected =
+        [("QueueConfig::capacity", "none".to_owned()), ("QueueConfig::batch", batch.to_string())];
     for (knob, default) in expected {
         assert!(documented.contains(&(knob, default.as_str())), "{knob}: {default}");
     }
-}
-
-/// The same for runtimes. They have no public fields, but show them.
-#[test]
-fn the_documented_defaults_of_runtimes_are_the_real_ones() {
-    let documented = documented_knobs();
-    let shown = format!("{:?}", Runtime::builder());
-    for (knob, default) in [("max_blocking_threads", "512"), ("blocking_keep_alive", "10 s")] {
-        assert!(documented.contains(&(&format!("RuntimeBuilder::{knob}"), default)), "{knob}");
-        let field = format!("{knob}: {}", default.replace(' ', ""));
-        assert!(shown.contains(&field), "{field} in {shown}");
-    }
-}
-
-#[test]
-fn a_runtimes_builder_sets_every_field() {
-    let builder = Runtime::builder()
-        .workers(1)
-        .seed(2)
-        .steal_tries(3)
-        .spin_iters(4)
-        .pin_threads(true)
-        .stealing(false)
-        .steal_batch(5)
-        .injector_batch(6)
-        .lifo_slot(false)
-        .lifo_stealing(false)
-        .injector_interval(Some(61))
-        .stack_size(Some(800_000))
-        .thread_name("nine")
-        .max_blocking_threads(10)
-        .blocking_keep_alive(Duration::from_secs(11));
-    let shown = format!("{builder:?}");
-    for field in [
-        "workers: 1",
-        "seed: 2",
-        "steal_tries: 3",
-        "spin_iters: 4",
-        "pin_threads: true",
-        "stealing: false",
-        "steal_batch: 5",
-        "injector_batch: 6",
-        "lifo_slot: false",
-        "lifo_stealing: false",
-        "injector_interval: Some(61)",
-        "stack_size: Some(800000)",
-        "thread_name: \"nine\"",
-        "max_blocking_threads: 10",
-        "blocking_keep_alive: 11s",
-    ] {
-        assert!(shown.contains(field), "{field} in {shown}");
-    }
-}
-
-#[test]
-fn each_bad_value_of_a_runtime_is_an_error_that_names_its_field() {
-    type Change = fn(RuntimeBuilder) -> RuntimeBuilder;
-    let cases: [(&str, Change); 6] = [
-        ("workers", |builder| builder.workers(0)),
-        ("steal_tries", |builder| builder.steal_tries(0)),
-        ("injector_interval", |builder| builder.injector_interval(Some(0))),
-        ("stack_size", |builder| builder.stack_size(Some(1))),
-        ("max_blocking_threads", |builder| builder.max_blocking_threads(0)),
-        ("max_blocking_threads", |builder| builder.max_blocking_threads(32_769)),
-    ];
-    for (field, change) in cases {
-        let error = change(Runtime::builder()).build().unwrap_err();
-        check_names_field(&error, field);
-        assert!(error.to_string().starts_with("runtime configuration: "), "{error}");
-    }
-}
-
-#[test]
-fn extreme_values_of_a_runtime_that_make_sense_work() {
-    watched(|| {
-        for keep_alive in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
-            for threads in [1, 32_768] {
-                let builder = Runtime::builder().workers(1).max_blocking_threads(threads);
-                let runtime = builder.blocking_keep_alive(keep_alive).build().unwrap();
-                let calls = runtime.spawn_blocking_batch((0..10).map(|call| move || call));
-                let made = calls.into_iter().map(|call| runtime.block_on(call).unwrap());
-                assert_eq!(made.collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
-            }
-        }
-    });
 }

@@ -3,8 +3,7 @@
 
 mod support;
 
-use heist::policy::Source;
-use heist::trace::{ChromeTrace, TraceHooks, Tracer};
+use heist::trace::{ChromeTrace, Source, TraceHooks, Tracer};
 use heist::{Executor, ExecutorConfig, OnPanic, RunError};
 use std::cell::RefCell;
 use std::io;

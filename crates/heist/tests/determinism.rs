@@ -95,7 +95,7 @@ fn workers_of_one_pool_have_different_random_numbers() {
         let output = heist::run(
             workers(8),
             std::iter::empty::<u32>(),
-            |worker| heist::XorShift64::for_worker(7, worker).next_u64(),
+            |worker| heist::rng::XorShift64::for_worker(7, worker).next_u64(),
             |_, _| {},
         )
         .unwrap();

@@ -2,13 +2,13 @@
 //! none is left out.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
+use heist::budget::BudgetError;
+use heist::signal::SignalIndexError;
 use heist::{
-    AcquireError, BudgetError, ConfigError, DeviceSlotsError, ExecutorConfig, GroupError,
-    JoinError, JoinTimeout, PushError, PushErrorKind, RunError, RuntimeJoinTimeout,
-    ShutdownTimeout, SignalIndexError, SpawnError, SpawnErrorKind, StartError, TaskPanic,
+    AcquireError, ConfigError, ExecutorConfig, JoinError, JoinTimeout, PushError, PushErrorKind,
+    RunError, SpawnError, SpawnErrorKind, StartError, TaskPanic,
 };
 use std::error::Error;
-use std::io;
 
 /// Can be sent, and is not `Sync`: what a task often is.
 type Closure = Box<dyn FnOnce() + Send>;
@@ -20,23 +20,17 @@ fn every_error_can_be_shared() {
     assert_shared::<AcquireError>();
     assert_shared::<BudgetError>();
     assert_shared::<ConfigError>();
-    assert_shared::<DeviceSlotsError>();
-    assert_shared::<GroupError<io::Error>>();
     assert_shared::<JoinError>();
     assert_shared::<JoinTimeout<Closure>>();
     assert_shared::<PushError<Closure>>();
     assert_shared::<PushErrorKind>();
     assert_shared::<RunError>();
-    assert_shared::<RuntimeJoinTimeout>();
-    assert_shared::<ShutdownTimeout>();
     assert_shared::<SignalIndexError>();
     assert_shared::<SpawnError<Closure>>();
     assert_shared::<SpawnError<Vec<Closure>>>();
     assert_shared::<SpawnErrorKind>();
     assert_shared::<StartError>();
     assert_shared::<TaskPanic>();
-    #[cfg(all(feature = "io", not(heist_tsan)))]
-    assert_shared::<heist::time::Elapsed>();
 }
 
 /// As a program does that has one kind of error for everything.

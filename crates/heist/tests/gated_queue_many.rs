@@ -4,7 +4,8 @@
 
 mod support;
 
-use heist::{Executor, GatedQueue, QueueConfig, QueueTurn, WorkerCtx, XorShift64};
+use heist::rng::XorShift64;
+use heist::{Executor, GatedQueue, QueueConfig, QueueTurn, WorkerCtx};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;

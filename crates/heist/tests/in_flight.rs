@@ -4,14 +4,12 @@
 
 mod support;
 
-use heist::{CountBudget, Executor, Runtime};
+use heist::{CountBudget, Executor};
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
-use support::{
-    Gate, job, occupy_worker, silence_panics, silent, start_jobs, wait_until, watched, workers,
-};
+use support::{job, occupy_worker, silent, start_jobs, wait_until, watched, workers};
 
 #[test]
 fn what_was_accepted_and_has_not_ended_is_in_flight() {
@@ -74,27 +72,6 @@ fn what_panics_or_is_dropped_is_no_longer_in_flight() {
         wait_until("everything was run or dropped", || handle.in_flight() == 0);
         assert_eq!(handle.metrics().tasks_ended(), 100);
         drop(executor);
-    });
-}
-
-#[test]
-fn a_runtime_counts_futures_and_blocking_calls() {
-    silence_panics();
-    watched(|| {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
-        let gate = Gate::default();
-        let waits = gate.clone();
-        let call = runtime.spawn_blocking(move || waits.wait());
-        let panics = runtime.spawn(async { assert_eq!(1, 2, "on purpose") });
-        assert!(runtime.block_on(panics).unwrap_err().is_panic());
-        runtime.spawn(pending::<()>()).detach();
-        assert_eq!((runtime.in_flight(), runtime.handle().in_flight()), (2, 2));
-        gate.open();
-        runtime.block_on(call).unwrap();
-        assert_eq!(runtime.in_flight(), 1, "a call that was awaited has ended");
-        let handle = runtime.handle();
-        drop(runtime);
-        assert_eq!(handle.in_flight(), 0);
     });
 }
 

@@ -5,10 +5,9 @@
 
 mod loom_support;
 
-use heist::executor::task::TaskRunner;
-use heist::executor::worker::Worker;
-use heist::sync::Arc;
-use heist::sync::plant::Plant;
+use heist::__internal::executor::{TaskRunner, Worker, handle_of};
+use heist::__internal::sync::Arc;
+use heist::__internal::sync::plant::Plant;
 use heist::trace::NoTrace;
 use heist::{
     AcquireError, CountBudget, CountPermit, ExecutorConfig, ExecutorHandle, OnPanic,
@@ -227,7 +226,7 @@ impl Drop for Payload {
 fn start_tasks<T: Send + 'static>(
     config: &ExecutorConfig,
     runner: fn(T, &mut WorkerCtx<'_, T, ()>),
-) -> (heist::sync::Arc<heist::executor::shared::Shared<T>>, loom_support::Threads) {
+) -> (heist::__internal::sync::Arc<heist::__internal::executor::Shared<T>>, loom_support::Threads) {
     let config = ExecutorConfig { on_panic: OnPanic::Abort, ..config.clone() };
     start_with(&config, move |worker| {
         let scratch_init = |_worker| ();
@@ -263,7 +262,7 @@ fn a_permit_kept_between_tasks(gives_back: bool) {
         })
     };
     shared.spawn(None).unwrap();
-    let handle = ExecutorHandle::new(Arc::clone(&shared));
+    let handle = handle_of(Arc::clone(&shared));
     budget.acquire_then(1, &handle, |granted| Some(Kept::new(granted))).unwrap();
     shared.close();
     threads.join();

@@ -5,12 +5,12 @@
 
 mod loom_support;
 
-use heist::executor::shared::Shared;
-use heist::future::raw::{self, Runnable};
-use heist::sync::plant::Plant;
-use heist::sync::{Arc, AtomicBool, Ordering};
-use heist::{CancelToken, ExecutorConfig, ExecutorHandle, JoinError, block_on};
-use loom_support::futures::{DropTally, Event, start_futures};
+use heist::__internal::executor::Shared;
+use heist::__internal::raw::{self, Runnable};
+use heist::__internal::sync::plant::Plant;
+use heist::__internal::sync::{Arc, AtomicBool, Ordering};
+use heist::{CancelToken, ExecutorConfig, ExecutorHandle, JoinError};
+use loom_support::futures::{DropTally, Event, block_on, start_futures};
 use loom_support::{DEADLOCK, Size, Tally, check, config, must_fail, start_prepared};
 use std::future::{pending, poll_fn};
 use std::sync::Mutex;

@@ -6,10 +6,10 @@
 
 mod loom_support;
 
-use heist::idle::Idle;
-use heist::queue::{LocalQueue, Steal, Stealer};
-use heist::sync::plant::Plant;
-use heist::sync::{Arc, Parker};
+use heist::__internal::idle::Idle;
+use heist::__internal::queue::{LocalQueue, Steal, Stealer};
+use heist::__internal::sync::plant::Plant;
+use heist::__internal::sync::{Arc, Parker};
 use loom_support::{DEADLOCK, Size, check, must_fail};
 
 struct Pool {

@@ -3,10 +3,10 @@
 
 mod loom_support;
 
-use heist::intake::{Intake, IntakeState};
-use heist::sync::Arc;
-use heist::sync::plant::Plant;
-use heist::termination::Termination;
+use heist::__internal::intake::{Intake, IntakeState};
+use heist::__internal::sync::Arc;
+use heist::__internal::sync::plant::Plant;
+use heist::__internal::termination::Termination;
 use loom_support::{Size, Tally, check, must_fail};
 
 const ACCEPTED_AFTER_CLOSE: &str = "accepted after the intake was closed";

@@ -6,7 +6,7 @@
 
 mod loom_support;
 
-use heist::sync::plant::Plant;
+use heist::__internal::sync::plant::Plant;
 use heist::{
     ExecutorConfig, ExecutorHandle, GatedQueue, OnPanic, PushErrorKind, QueueConfig, QueueTurn,
 };

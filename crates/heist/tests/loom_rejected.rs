@@ -7,8 +7,8 @@
 
 mod loom_support;
 
-use heist::queue::{LocalQueue, Steal, Stealer};
-use heist::sync::{Arc, AtomicUsize, Ordering};
+use heist::__internal::queue::{LocalQueue, Steal, Stealer};
+use heist::__internal::sync::{Arc, AtomicUsize, Ordering};
 use loom::sync::atomic::AtomicI64;
 use loom_support::{Tally, fails};
 

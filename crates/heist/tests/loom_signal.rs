@@ -7,9 +7,9 @@
 
 mod loom_support;
 
+use heist::__internal::sync::plant::Plant;
+use heist::__internal::sync::{Arc, AtomicU8, Ordering};
 use heist::signal::{SignalGate, SignalWaker};
-use heist::sync::plant::Plant;
-use heist::sync::{Arc, AtomicU8, Ordering};
 use loom_support::{DEADLOCK, Size, check, must_fail};
 
 /// What a model that loses an item says.

@@ -5,9 +5,9 @@
 
 mod loom_support;
 
-use heist::queue::LifoSlot;
-use heist::sync::plant::Plant;
-use heist::sync::{Arc, AtomicUsize, Ordering};
+use heist::__internal::queue::LifoSlot;
+use heist::__internal::sync::plant::Plant;
+use heist::__internal::sync::{Arc, AtomicUsize, Ordering};
 use heist::{ExecutorConfig, ExecutorHandle, yield_now};
 use loom_support::futures::{Event, run_with_late_worker};
 use loom_support::{DEADLOCK, Rendezvous, Size, Tally, check, config, must_fail};

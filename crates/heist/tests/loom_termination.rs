@@ -3,11 +3,11 @@
 
 mod loom_support;
 
-use heist::intake::Intake;
-use heist::queue::{LocalQueue, Steal, Stealer};
-use heist::sync::plant::Plant;
-use heist::sync::{Arc, AtomicUsize, Ordering};
-use heist::termination::{Ledger, Termination};
+use heist::__internal::intake::Intake;
+use heist::__internal::queue::{LocalQueue, Steal, Stealer};
+use heist::__internal::sync::plant::Plant;
+use heist::__internal::sync::{Arc, AtomicUsize, Ordering};
+use heist::__internal::termination::{Ledger, Termination};
 use loom_support::{Size, Tally, check, explore, must_fail};
 
 const EARLY: &str = "done before every task had ended";

@@ -7,9 +7,10 @@
 
 mod support;
 
+use heist::rng::XorShift64;
 use heist::{
     CountBudget, Executor, ExecutorConfig, ExecutorHandle, GatedQueue, JoinHandle, MetricsSnapshot,
-    PushError, QueueConfig, QueueStats, QueueTurn, WorkerCtx, XorShift64,
+    PushError, QueueConfig, QueueStats, QueueTurn, WorkerCtx,
 };
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

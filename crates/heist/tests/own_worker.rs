@@ -4,11 +4,9 @@
 
 mod support;
 
-use heist::{Executor, Runtime, RuntimeHandle, WorkerCtx};
+use heist::{Executor, WorkerCtx};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use support::event::Event;
 use support::sync::Mutex;
 use support::{
     Gate, Job, check_all_run, check_finished, job, start_jobs, wait_until, watched, workers,
@@ -107,70 +105,5 @@ fn an_executor_that_its_own_runner_owns_ends_in_silence() {
         handle.shutdown();
         wait_until("the state is gone", || Arc::strong_count(&panicked) == 1);
         assert!(!panicked.load(Ordering::Acquire), "the worker tried to wait for itself");
-    });
-}
-
-/// Runs `end` in a future on one of the runtime's own workers, with another future that waits.
-fn end_runtime_on_own_worker(end: impl FnOnce(Runtime) + Send + 'static) -> RuntimeHandle {
-    let runtime = Runtime::builder().workers(2).build().unwrap();
-    let handle = runtime.handle();
-    let slot: Arc<Mutex<Option<Runtime>>> = Arc::default();
-    let (found, placed) = (Arc::clone(&slot), Event::default());
-    let may_begin = placed.clone();
-    let ending = runtime.spawn(async move {
-        may_begin.wait().await;
-        let runtime = found.lock().unwrap().take().expect("the test has placed it");
-        end(runtime);
-    });
-    *slot.lock().unwrap() = Some(runtime);
-    placed.set();
-    heist::block_on(ending).expect("it did not wait for itself");
-    handle
-}
-
-#[test]
-fn a_runtime_that_is_ended_on_its_own_worker_does_not_wait_for_itself() {
-    watched(|| {
-        let ends: [fn(Runtime); 4] = [
-            drop,
-            |runtime| {
-                let waits = runtime.spawn(std::future::pending::<()>());
-                let timeout = runtime.shutdown_timeout(Duration::from_secs(50)).unwrap_err();
-                assert_eq!(timeout.blocking_calls(), 0);
-                assert!(timeout.futures() >= 1, "the future itself");
-                drop(waits);
-            },
-            |runtime| {
-                let so_far = runtime.join();
-                assert_eq!(so_far.futures_live(), 1, "the joining future itself");
-            },
-            |runtime| {
-                let timeout = runtime.join_timeout(Duration::from_secs(50)).unwrap_err();
-                drop(timeout.into_runtime());
-            },
-        ];
-        for end in ends {
-            let began = Instant::now();
-            let handle = end_runtime_on_own_worker(end);
-            wait_until("nothing lives", || handle.metrics().futures_live() == 0);
-            assert!(!handle.is_accepting());
-            assert!(began.elapsed() < Duration::from_secs(25), "at once");
-        }
-    });
-}
-
-/// A worker may block on another runtime: it holds itself up, but that other one goes on.
-#[test]
-fn a_worker_may_block_on_another_runtime() {
-    watched(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
-        let sum = runtime.spawn(async {
-            let inner = Runtime::builder().workers(1).build().unwrap();
-            let sum = inner.block_on(async { heist::spawn(async { 1 }).await.unwrap() + 1 });
-            assert_eq!(inner.join().futures_ended, 1);
-            // And is back where it was.
-            sum + heist::spawn(async { 1 }).await.unwrap()
-        });
-        assert_eq!(runtime.block_on(sum).unwrap(), 3);
     });
 }

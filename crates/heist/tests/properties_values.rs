@@ -4,8 +4,9 @@
 
 mod support;
 
-use heist::policy::InjectorInterval;
-use heist::{CancelToken, Histogram};
+use heist::__internal::policy::InjectorInterval;
+use heist::CancelToken;
+use heist::metrics::Histogram;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use support::cases;

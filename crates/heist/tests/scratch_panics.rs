@@ -4,8 +4,7 @@
 
 mod support;
 
-use heist::policy::Source;
-use heist::trace::{TraceHooks, Tracer};
+use heist::trace::{Source, TraceHooks, Tracer};
 use heist::{Executor, ExecutorBuilder, ExecutorConfig, OnPanic, SpawnErrorKind, WorkerCtx};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

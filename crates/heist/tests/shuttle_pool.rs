@@ -7,8 +7,8 @@
 
 mod shuttle_support;
 
-use heist::sync::plant::{self, Plant};
-use heist::sync::thread;
+use heist::__internal::sync::plant::{self, Plant};
+use heist::__internal::sync::thread;
 use heist::{
     CancelToken, Executor, ExecutorConfig, ExecutorHandle, OnPanic, SpawnErrorKind, WorkerCtx,
 };

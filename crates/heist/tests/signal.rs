@@ -3,13 +3,14 @@
 
 mod support;
 
-use heist::budget::AcquireError;
+use heist::__internal::sync::Arc;
+use heist::AcquireError;
+use heist::rng::XorShift64;
 use heist::signal::{
     AcquiredBit, GateGuard, QUEUES_MAX, SetBit, SignalGate, SignalIndexError, SignalIndexKind,
     SignalPermit, SignalWaker,
 };
-use heist::sync::Arc;
-use heist::{Executor, ExecutorConfig, XorShift64};
+use heist::{Executor, ExecutorConfig};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

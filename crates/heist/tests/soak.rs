@@ -5,7 +5,8 @@
 
 mod support;
 
-use heist::{CancelToken, Executor, ExecutorConfig, OnPanic, WorkerCtx, XorShift64};
+use heist::rng::XorShift64;
+use heist::{CancelToken, Executor, ExecutorConfig, OnPanic, WorkerCtx};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
-use support::{check_all_run, watched, workers};
+use support::{check_all_run, wait_until, watched, workers};
 
 fn text<'e>(event: &'e Value, field: &str) -> &'e str {
     event[field].as_str().unwrap_or_else(|| panic!("no text `{field}` in {event}"))
@@ -149,7 +149,8 @@ fn a_task_and_a_poll_can_be_named() {
             heist::trace::name_slice("first poll");
             heist::yield_now().await;
         });
-        heist::block_on(future.unwrap()).unwrap();
+        let future = future.unwrap();
+        wait_until("the future has ended", || future.is_finished());
         check_all_run(&executor.join(), 4);
 
         let events = parse(&trace.finish().unwrap());

@@ -4,7 +4,8 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use ::heist::{CountBudget, DeviceId, DeviceSlots};
+use ::heist::CountBudget;
+use heist_device::{DeviceId, DeviceSlots};
 
 use super::BudgetPeer;
 

@@ -57,7 +57,7 @@ pub(crate) fn contenders(load: Load) -> Vec<Contender> {
 }
 
 fn heist(load: Load) -> Contender {
-    let runtime = ::heist::Runtime::builder()
+    let runtime = heist_runtime::Runtime::builder()
         .workers(WORKERS)
         .max_blocking_threads(load.threads)
         .build()

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ::heist::signal::flags::GateFlags;
+use ::heist::__internal::signal::GateFlags;
 
 use crate::contender::{Contender, Sampling, measure};
 use crate::ratio::Unit;

@@ -11,10 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use ::heist::{
-    DeviceId, DeviceLanes, DeviceSlotPermit, DeviceSlots, DeviceTurn, Executor, ExecutorHandle,
-    WorkerCtx,
-};
+use ::heist::{Executor, ExecutorHandle, WorkerCtx};
+use heist_device::{DeviceId, DeviceLanes, DeviceSlotPermit, DeviceSlots, DeviceTurn};
 use rustix::thread::gettid;
 
 use crate::clock::other_threads_cpu_time;

@@ -1,6 +1,7 @@
-//! heist's runtime: `Runtime::spawn` from outside, `heist::spawn` from inside.
+//! heist's runtime: `Runtime::spawn` from outside, `heist_runtime::spawn` from inside.
 
-use ::heist::{JoinHandle, Runtime, RuntimeBuilder};
+use ::heist::JoinHandle;
+use heist_runtime::{Runtime, RuntimeBuilder};
 
 use super::{FutureRuntime, Spawn};
 
@@ -93,7 +94,7 @@ impl Spawn for OnHeist {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        ::heist::spawn(future)
+        heist_runtime::spawn(future)
     }
 
     #[inline]
@@ -102,7 +103,7 @@ impl Spawn for OnHeist {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        drop(::heist::spawn(future));
+        drop(heist_runtime::spawn(future));
     }
 
     #[inline]

@@ -7,7 +7,7 @@ mod encode;
 mod rule_files;
 
 use encode::{base64, hex, json_escaped, url_escaped, utf16, wrapped};
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use heist_scan::rules::Sampler;
 use heist_scan::{HandKind, Pattern, Rule, RuleSet};
 

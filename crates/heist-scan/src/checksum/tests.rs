@@ -3,7 +3,7 @@
 //! Whole secrets are put together from parts, so that no scanner takes this file for a leak.
 
 use super::{Checksum, marvin};
-use heist::XorShift64;
+use heist::rng::XorShift64;
 
 /// Text of the form of a kind of secret: literals and random characters of an alphabet.
 enum Part {

@@ -357,7 +357,7 @@ proptest! {
     fn it_makes_no_difference_where_a_window_begins(
         seed in any::<u64>(), width in 60..80_usize, from in 0..3_000_usize,
     ) {
-        let mut rng = heist::XorShift64::new(seed);
+        let mut rng = heist::rng::XorShift64::new(seed);
         let plain: String = (0..6_000).map(|_| char::from(b"the quick fox\n"[rng.below_usize(14)])).collect();
         let digits = STANDARD.encode(&plain).into_bytes();
         let wrapped: Vec<u8> = digits.chunks(width).flat_map(|line| [line, b"\n"].concat()).collect();

@@ -32,7 +32,7 @@ pub(crate) fn is_in_text(bytes: &[u8], at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heist::XorShift64;
+    use heist::rng::XorShift64;
 
     fn has(bytes: &[u8]) -> bool {
         has_text(bytes.len(), |at| bytes[at])

@@ -3,7 +3,7 @@
 
 use super::{HandKind, Hit, Trigger, Window};
 use crate::noise::Noise;
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use std::cell::RefCell;
 
 thread_local! {

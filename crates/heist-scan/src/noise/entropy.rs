@@ -89,7 +89,7 @@ pub(super) fn least_by_chance(shape: &Shape) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heist::XorShift64;
+    use heist::rng::XorShift64;
 
     #[test]
     fn entropy_is_shannons() {

@@ -1,7 +1,7 @@
 //! The filter as a whole: what is kept, what is not, and the figures.
 
 use super::*;
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use proptest::prelude::*;
 
 fn judge(secret: &str, key: &str) -> Verdict {

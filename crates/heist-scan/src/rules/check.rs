@@ -8,7 +8,7 @@
 use super::model::{Pattern, Rule, RuleSet};
 use super::sample::{Expanded, Sampler};
 use super::syntax;
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;

@@ -9,7 +9,7 @@
 //! may: the flights end on the scan's own executor, whose workers never wait for the calling thread.
 
 use crate::source::Object;
-use heist::DeviceId;
+use heist_device::DeviceId;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 

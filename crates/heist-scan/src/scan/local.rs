@@ -17,11 +17,11 @@ use crate::detector::Detector;
 use crate::report::{Outcome, ScanError, ScanReport};
 use crate::sink::Sink;
 use crate::source::{Contents, Object, Source};
-use heist::device::DeviceSlotsConfig;
 use heist::{
-    AcquireError, DeviceId, DeviceLanes, DeviceSlots, DeviceTurn, Executor, ExecutorConfig,
-    ExecutorHandle, IoModel, OnPanic, ReadPermit, ReadTokens, Spawner,
+    AcquireError, Executor, ExecutorConfig, ExecutorHandle, OnPanic, ReadPermit, ReadTokens,
+    Spawner,
 };
+use heist_device::{DeviceId, DeviceLanes, DeviceSlots, DeviceSlotsConfig, DeviceTurn, IoModel};
 use heist_walk::FileKind;
 use std::fs::File;
 use std::io;

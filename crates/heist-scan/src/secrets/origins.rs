@@ -233,7 +233,7 @@ fn padded(bytes: &[u8]) -> [u8; KEY_BYTES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heist::XorShift64;
+    use heist::rng::XorShift64;
 
     /// Prose in lines of up to `width` characters.
     fn prose(len: usize, width: usize, seed: u64) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use heist_scan::rules::Sampler;
 use heist_scan::{Rule, SecretDetector};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Every rule's examples are found, its counter-examples are not, and a thousand random secrets of each are found.
 
 use super::all_matches;
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use heist_scan::rules::{Sampler, check_examples, check_rules};
 use heist_scan::{DetectorOptions, Pattern, RuleSet, SecretDetector};
 use std::ops::Range;

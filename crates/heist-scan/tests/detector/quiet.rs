@@ -1,7 +1,7 @@
 //! Where there is no secret, none is found: random bytes, and English.
 
 use super::all_matches;
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use heist_scan::{Confidence, DetectorOptions, Match, RuleSet, SecretDetector};
 
 /// In a debug build a hundredth of it, to be quick.

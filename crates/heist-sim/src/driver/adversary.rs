@@ -5,7 +5,7 @@
 
 use super::{Action, Driver, View};
 use crate::machine::{EventKind, Status, ThreadId};
-use heist::XorShift64;
+use heist::rng::XorShift64;
 
 /// Nobody is delayed for more than this many steps at a stretch: in the end everybody gets somewhere.
 const PATIENCE_MAX: usize = 400;

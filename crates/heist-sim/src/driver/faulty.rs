@@ -1,7 +1,7 @@
 //! Lets waits end for no reason, or before their time, whoever decides otherwise.
 
 use super::{Action, Driver, View};
-use heist::XorShift64;
+use heist::rng::XorShift64;
 
 /// Faults are rare, or nothing else would happen.
 const ODDS: u32 = 64;

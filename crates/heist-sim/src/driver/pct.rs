@@ -6,7 +6,7 @@
 
 use super::{Action, Driver, View};
 use crate::machine::{EventKind, ThreadId};
-use heist::XorShift64;
+use heist::rng::XorShift64;
 
 /// The most changes of priority in a schedule.
 const CHANGES_MAX: usize = 5;

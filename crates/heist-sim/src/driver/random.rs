@@ -2,7 +2,7 @@
 
 use super::{Action, Driver, View};
 use crate::machine::Status;
-use heist::XorShift64;
+use heist::rng::XorShift64;
 
 /// Random decisions, with a temper that is drawn anew for each schedule: a driver that always switches misses the
 /// bugs which need one thread to run for long, and the other way round.

@@ -98,7 +98,7 @@ impl Driver for Timed {
 mod tests {
     use super::*;
     use crate::machine::{CostModel, Setup, machine};
-    use heist::sync::machine::Machine;
+    use heist::__internal::sync::machine::Machine;
     use std::cell::RefCell;
     use std::rc::Rc;
 
@@ -153,7 +153,7 @@ mod tests {
                 "is woken",
                 Box::new(|| {
                     // The first word that the other one makes.
-                    let word = heist::sync::machine::Address(1);
+                    let word = heist::__internal::sync::machine::Address(1);
                     assert!(!machine().wait(word, Some(90_000)), "somebody was faster");
                 }),
             ),

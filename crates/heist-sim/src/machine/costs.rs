@@ -17,7 +17,7 @@
 //! every thread has a core of its own.
 
 use super::{SimMachine, ThreadId};
-use heist::sync::machine::{Machine, Site};
+use heist::__internal::sync::machine::{Machine, Site};
 use std::collections::VecDeque;
 
 /// A line that one has.
@@ -389,7 +389,7 @@ impl std::ops::Sub for Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heist::sync::machine::Address;
+    use heist::__internal::sync::machine::Address;
     use std::panic::Location;
 
     #[track_caller]

@@ -1,6 +1,6 @@
 //! The simulated machine: threads that run one at a time, memory behind store buffers, and a clock.
 //!
-//! Every operation of the code under test on `heist::sync` arrives here. Before it takes effect the driver is
+//! Every operation of the code under test on heist's `sync` arrives here. Before it takes effect the driver is
 //! asked who goes next, so any interleaving of operations can be had, and any can be had again.
 //!
 //! **Memory** is what x86 promises: each thread sees its own stores at once, others see them later, in order.
@@ -26,7 +26,7 @@ pub use trace::{Event, EventKind};
 use crate::driver::{Action, Driver};
 use crate::failure::Failure;
 use corosensei::Yielder;
-use heist::sync::machine::Machine;
+use heist::__internal::sync::machine::Machine;
 use state::State;
 use std::cell::{Cell, RefCell};
 use thread::Stacks;
@@ -83,7 +83,7 @@ thread_local! {
             yielder: Cell::new(std::ptr::null()),
             threads_before: Cell::new(0),
         }));
-        heist::sync::machine::install(machine);
+        heist::__internal::sync::machine::install(machine);
         machine
     };
 }

@@ -4,7 +4,7 @@ use super::costs::{Access, FENCE_NS, PAUSE_NS};
 use super::state::STEP_NS;
 use super::{EventKind, SimMachine, Status, Thread};
 use crate::failure::{Failure, Kind};
-use heist::sync::machine::{Address, Change, Machine, Site};
+use heist::__internal::sync::machine::{Address, Change, Machine, Site};
 use std::panic::Location;
 
 impl SimMachine {

@@ -5,7 +5,7 @@ use super::memory::Memory;
 use super::{Event, EventKind, Status, Thread, ThreadId};
 use crate::driver::{Action, Driver, View};
 use crate::failure::{Failure, Kind};
-use heist::sync::machine::Site;
+use heist::__internal::sync::machine::Site;
 use std::panic::Location;
 
 /// What a step costs on the simulated clock, where no cost model says otherwise.

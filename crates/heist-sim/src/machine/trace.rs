@@ -1,7 +1,7 @@
 //! A readable record of a schedule.
 
 use super::ThreadId;
-use heist::sync::machine::Change;
+use heist::__internal::sync::machine::Change;
 use std::panic::Location;
 
 /// What happened.

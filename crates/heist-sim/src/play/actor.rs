@@ -6,8 +6,8 @@ use super::{futures, gates, handles, items, permits, signals, stop};
 use crate::machine::machine;
 use crate::scenario::{Act, To};
 use crate::world::{Of, Place, Producer, Refusable, World, world};
-use heist::sync::machine::Machine;
-use heist::sync::{Ordering, fence};
+use heist::__internal::sync::machine::Machine;
+use heist::__internal::sync::{Ordering, fence};
 use heist::{CancelToken, ExecutorHandle, SpawnError};
 use std::collections::VecDeque;
 

@@ -9,10 +9,8 @@ use super::task::{Job, Task};
 use super::{gates, handles};
 use crate::scenario::{Scenario, To};
 use crate::world::{Of, World, world};
-use heist::{
-    CountBudget, DeviceId, DeviceLanes, DeviceSlots, DeviceSlotsConfig, ExecutorHandle, GatedQueue,
-    QueueConfig,
-};
+use heist::{CountBudget, ExecutorHandle, GatedQueue, QueueConfig};
+use heist_device::{DeviceId, DeviceLanes, DeviceSlots, DeviceSlotsConfig};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -54,7 +52,7 @@ fn make(
         config = config.with_device(device_id(index), device.slots);
     }
     let slots = DeviceSlots::new(config)?;
-    let make_turn = |turn: heist::DeviceTurn<Item>| {
+    let make_turn = |turn: heist_device::DeviceTurn<Item>| {
         let device = turn.device().raw() as usize;
         Job::Lane(Task::of_turn(To::Lane(device)), turn)
     };

@@ -7,8 +7,9 @@ use super::{PLANNED, equipment, gates, handles, items, permits};
 use crate::machine::machine;
 use crate::scenario::{FutureStep, Handle, Push};
 use crate::world::{Place, Producer, Refusable, World, world};
+use heist::__internal::executor::spawn_future_elsewhere;
+use heist::__internal::raw::Runnable;
 use heist::coop::poll_proceed;
-use heist::future::raw::Runnable;
 use heist::{ExecutorHandle, JoinHandle, SpawnError, current_worker_id};
 use std::future::{Future, poll_fn};
 use std::panic::resume_unwind;
@@ -71,7 +72,7 @@ pub(super) fn run_here(program: usize, kept: Handle, handle: &ExecutorHandle<Job
     let schedule = move |runnable, _woken_while_running| {
         scheduled.lock().unwrap_or_else(PoisonError::into_inner).push(runnable);
     };
-    offer_future(program, kept, true, |future| handle.spawn_future_elsewhere(future, schedule));
+    offer_future(program, kept, true, |future| spawn_future_elsewhere(handle, future, schedule));
     while let Some(runnable) = take_one(&queue) {
         if world(|world| world.is_stopped()) {
             drop(runnable);

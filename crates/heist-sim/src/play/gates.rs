@@ -3,7 +3,7 @@
 use crate::machine::machine;
 use crate::scenario::GATES_MAX;
 use crate::world::{World, world};
-use heist::sync::machine::Machine;
+use heist::__internal::sync::machine::Machine;
 use std::cell::RefCell;
 use std::task::{Context, Poll, Waker};
 

@@ -75,7 +75,7 @@ impl Awaited {
         let Kept { future, handle, .. } = self.0;
         machine().say(|| format!("waits for future {future}"));
         world(|world| world.awaits(None, future));
-        let answer = answer(&heist::block_on(handle));
+        let answer = answer(&heist_runtime::block_on(handle));
         world(|world| world.answered(None, future, answer));
     }
 

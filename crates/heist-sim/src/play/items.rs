@@ -7,7 +7,8 @@ use super::task::{Job, Task, run_program};
 use crate::machine::machine;
 use crate::scenario::{Push, To};
 use crate::world::{Place, Producer, Refusable, world};
-use heist::{DeviceTurn, ExecutorHandle, PushError, QueueTurn, WorkerCtx};
+use heist::{ExecutorHandle, PushError, QueueTurn, WorkerCtx};
+use heist_device::DeviceTurn;
 
 /// An item: its number in the world.
 #[derive(Debug)]

@@ -29,10 +29,9 @@ use crate::machine::{Outcome, Setup, machine};
 use crate::scenario::{End, Lifo, Scenario};
 use crate::world::{World, begin_world, fail, world};
 use actor::act;
-use heist::policy::Source;
-use heist::sync::machine::Machine;
-use heist::sync::plant::{self, Plant};
-use heist::trace::{TraceHooks, Tracer};
+use heist::__internal::sync::machine::Machine;
+use heist::__internal::sync::plant::{self, Plant};
+use heist::trace::{Source, TraceHooks, Tracer};
 use heist::{
     CancelToken, Executor, ExecutorBuilder, ExecutorConfig, ExecutorHandle, MetricsSnapshot,
     OnPanic,

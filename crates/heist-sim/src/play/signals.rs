@@ -8,8 +8,8 @@ use crate::failure::Kind;
 use crate::machine::machine;
 use crate::scenario::{Act, Scenario};
 use crate::world::{World, fail, world};
+use heist::__internal::sync::{Arc, AtomicU64, Ordering};
 use heist::signal::{SignalGate, SignalIndexError, SignalWaker};
-use heist::sync::{Arc, AtomicU64, Ordering};
 
 /// The items of one actor in one queue. It has room for all of them.
 struct Ring {

@@ -8,7 +8,8 @@ use crate::failure::Kind;
 use crate::machine::machine;
 use crate::scenario::{How, Step, To};
 use crate::world::{Place, Producer, World, fail, world};
-use heist::{DeviceTurn, QueueTurn, WorkerCtx};
+use heist::{QueueTurn, WorkerCtx};
+use heist_device::DeviceTurn;
 use std::panic::resume_unwind;
 
 /// What the simulated pool runs.

@@ -1,6 +1,6 @@
 //! The protocols that are compared.
 
-use heist::sync::plant::Plant;
+use heist::__internal::sync::plant::Plant;
 use serde::{Deserialize, Serialize};
 
 /// What a pool runs on.

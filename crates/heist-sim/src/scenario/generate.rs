@@ -4,7 +4,7 @@
 use super::generate_futures::add_futures;
 use super::generate_gated::add_gated;
 use super::{Act, End, FutureStep, Handle, How, Pool, Push, Scenario, Step};
-use heist::XorShift64;
+use heist::rng::XorShift64;
 
 /// A random scenario that every correct pool brings to its end.
 pub fn generate(seed: u64) -> Scenario {

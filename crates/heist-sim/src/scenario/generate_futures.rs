@@ -4,7 +4,7 @@
 //! nothing else, futures await later ones only, and a future that holds something waits for nobody after that.
 
 use super::{Act, FutureStep, Handle, Lifo, Scenario, Step, To, Use};
-use heist::XorShift64;
+use heist::rng::XorShift64;
 
 /// The gates that futures wait at: not those of the tasks.
 const GATES: std::ops::Range<usize> = 1..4;

@@ -4,7 +4,7 @@
 //! that may wait for them, and gives it back; and what items and granted tasks do waits for nobody.
 
 use super::{Act, Device, End, Push, Queue, Scenario, Step, To};
-use heist::XorShift64;
+use heist::rng::XorShift64;
 
 /// Adds some of everything.
 pub(super) fn add_gated(scenario: &mut Scenario, rng: &mut XorShift64) {

@@ -8,7 +8,7 @@
 use crate::filter::DirRules;
 use crate::metadata::FileIdentity;
 use crate::sys::{Dir, Name, os_str};
-use heist::DeviceId;
+use heist_device::DeviceId;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -46,7 +46,7 @@ use crate::counters::Totals;
 use crate::error::WalkError;
 use crate::walk::{Symlinks, Walk, WalkStartError, Walked};
 use build::build;
-use heist::metrics::MetricsSnapshot;
+use heist::MetricsSnapshot;
 use heist::trace::{NoTrace, Tracer};
 use inodes::SharedInodes;
 use overlap::Overlap;

@@ -10,9 +10,8 @@ use crate::engine::{Descriptors, Engine, RESERVE};
 use crate::filter::Filter;
 use crate::sys;
 use crate::visitor::Visitor;
-use heist::metrics::MetricsSnapshot;
 use heist::trace::{NoTrace, Tracer};
-use heist::{CancelToken, CountBudget, ExecutorConfig, OnPanic, StartError};
+use heist::{CancelToken, CountBudget, ExecutorConfig, MetricsSnapshot, OnPanic, StartError};
 use std::path::PathBuf;
 
 /// Which symbolic links a walk follows.

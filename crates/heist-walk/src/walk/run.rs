@@ -1,7 +1,7 @@
 //! A walk under way: the executor that runs the engine's tasks, its workers, and whose disk is whose.
 //!
-//! A worker holds a slot of the disk that its tasks are on ([`heist::DeviceSlots`]), so that a disk which does not
-//! answer has no more than its share of the workers. The slot covers everything that a task calls: looking up names,
+//! A worker holds a slot of the disk that its tasks are on ([`heist_device::DeviceSlots`]), so that a disk which does
+//! not answer has no more than its share of the workers. The slot covers everything that a task calls: looking up names,
 //! listing, metadata, and the files that a visitor opens and reads. It belongs to the worker and not to the task: the
 //! next task on the same disk finds it there.
 //!
@@ -15,7 +15,8 @@ use crate::engine::{Engine, Hands, Spawn, WalkTask};
 use crate::reserve::Reserve;
 use crate::visitor::Visitor;
 use heist::trace::{Tracer, name_slice};
-use heist::{CancelToken, DeviceLanes, DeviceSlotPermit, DeviceTurn, Executor, ExecutorBuilder};
+use heist::{CancelToken, Executor, ExecutorBuilder};
+use heist_device::{DeviceLanes, DeviceSlotPermit, DeviceTurn};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 impl Walk {

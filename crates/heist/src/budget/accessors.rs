@@ -55,12 +55,6 @@ macro_rules! budget_accessors {
             pub fn forgotten(&self) -> $value {
                 $of(self.core.forgotten())
             }
-
-            /// The budget without its unit.
-            #[doc(hidden)]
-            pub fn core(&self) -> &Arc<Core> {
-                &self.core
-            }
         }
 
         impl fmt::Debug for $budget {
@@ -94,18 +88,10 @@ macro_rules! permit_methods {
             }
 
             /// A permit of a budget of this unit.
-            #[doc(hidden)]
             #[inline]
-            pub fn from_core(permit: Permit) -> Self {
+            pub(crate) fn from_core(permit: Permit) -> Self {
                 debug_assert_eq!(permit.core().layout(), $layout);
                 Self(permit)
-            }
-
-            /// The permit without its unit.
-            #[doc(hidden)]
-            #[inline]
-            pub fn into_core(self) -> Permit {
-                self.0
             }
         }
 

@@ -48,8 +48,7 @@ struct Waiting {
 
 impl<P> Acquire<P> {
     /// A future for `wanted` of `core`, or for the error; `as_permit` gives the permit its type.
-    #[doc(hidden)]
-    pub fn new(
+    pub(crate) fn new(
         core: &Arc<Core>,
         wanted: Result<Amount, AcquireError>,
         as_permit: fn(Permit) -> P,

@@ -42,9 +42,8 @@ macro_rules! budget_of_one_unit {
             ///
             /// # Errors
             /// [`AcquireError::TooLarge`]: it is above any total.
-            #[doc(hidden)]
             #[inline]
-            pub fn amount(&self, wanted: u64) -> Result<Amount, AcquireError> {
+            pub(crate) fn amount(&self, wanted: u64) -> Result<Amount, AcquireError> {
                 Layout::$layout.wanted(&[wanted], || self.core.total())
             }
 
@@ -229,6 +228,12 @@ impl CountBudget {
         }
     }
 
+    /// The budget without its unit.
+    #[inline]
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
     /// Whether anybody else has this budget, or a permit of it.
     pub(crate) fn is_shared(&self) -> bool {
         Arc::strong_count(&self.core) > 1
@@ -236,6 +241,12 @@ impl CountBudget {
 }
 
 impl CountPermit {
+    /// The permit without its unit.
+    #[inline]
+    pub(crate) fn into_core(self) -> Permit {
+        self.0
+    }
+
     /// The permit is taken apart: what it held is an item's from now on, and comes back with
     /// [`CountBudget::give_back`].
     pub(crate) fn into_item(self) {

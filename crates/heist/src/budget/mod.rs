@@ -27,29 +27,29 @@
 //! See `PROTOCOL.md` beside this file.
 
 mod accessors;
-pub mod acquire;
+mod acquire;
 mod acquire_then;
-pub mod amount;
-pub mod core;
-mod counted;
-mod error;
+pub(crate) mod amount;
+pub(crate) mod core;
+pub(crate) mod counted;
+pub(crate) mod error;
 mod held;
-pub mod permit;
+pub(crate) mod permit;
 mod permit_ref;
-mod read_tokens;
+pub(crate) mod read_tokens;
 mod wait;
 mod waiter;
 
 pub use acquire::Acquire;
 pub use amount::BudgetUnit;
-pub use counted::{ByteBudget, BytePermit, CountBudget, CountPermit};
-pub use error::{AcquireError, BudgetError};
+pub use error::BudgetError;
 pub use permit_ref::PermitRef;
-pub use read_tokens::{ReadAmount, ReadPermit, ReadTokens};
-pub use waiter::Then;
+pub use read_tokens::ReadAmount;
 
 pub(crate) use self::core::Core;
 pub(crate) use amount::Amount;
+pub(crate) use counted::{CountBudget, CountPermit};
+pub(crate) use error::AcquireError;
 pub(crate) use permit::Permit;
 pub(crate) use waiter::Ticket;
 

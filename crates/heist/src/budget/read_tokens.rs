@@ -39,7 +39,8 @@ impl ReadAmount {
 /// deadlock. Requests are granted in the order in which they come; see [`crate::CountBudget`].
 ///
 /// ```
-/// use heist::{AcquireError, ReadAmount, ReadTokens};
+/// use heist::{AcquireError, ReadTokens};
+/// use heist::budget::ReadAmount;
 ///
 /// let reads = ReadTokens::new(8, 1 << 20)?;
 /// let permit = reads.try_acquire(1 << 20)?;

@@ -3,8 +3,10 @@
 use super::amount::{Amount, Layout};
 use super::core::Core;
 use super::permit::Permit;
-use super::{AcquireError, BudgetError, BudgetUnit, CountBudget, ReadAmount, ReadTokens, Then};
-use crate::XorShift64;
+use super::read_tokens::ReadTokens;
+use super::waiter::Then;
+use super::{AcquireError, BudgetError, BudgetUnit, CountBudget, ReadAmount};
+use crate::rng::XorShift64;
 use crate::sync::{Arc, Mutex};
 
 const LAYOUTS: [Layout; 3] = [Layout::Count, Layout::Bytes, Layout::CountAndBytes];

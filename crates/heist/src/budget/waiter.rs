@@ -13,7 +13,7 @@ use crate::sync::{Arc, AtomicU8, AtomicU64, Ordering, Unparker};
 use std::task::Waker;
 
 /// What is done with the answer, once.
-pub type Then = Box<dyn FnOnce(Result<Permit, AcquireError>) + Send>;
+pub(super) type Then = Box<dyn FnOnce(Result<Permit, AcquireError>) + Send>;
 
 /// A place in the queue. Numbers grow and are never used again: at a billion a second they last 584 years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,7 +4,7 @@
 use crate::metrics::MetricsSnapshot;
 
 /// Something that lives and ends with a pool.
-pub(crate) trait Attached: Send + Sync {
+pub trait Attached: Send + Sync {
     /// The pool was stopped: what waits is to be dropped, and what is still to come. Called once, with no lock held, on
     /// whatever thread stops the pool.
     fn pool_stopped(&self);

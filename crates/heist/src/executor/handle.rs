@@ -34,8 +34,7 @@ impl<T> std::fmt::Debug for ExecutorHandle<T> {
 
 impl<T> ExecutorHandle<T> {
     /// A handle to a pool whose threads somebody else has started: a model.
-    #[doc(hidden)]
-    pub fn new(shared: Arc<Shared<T>>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared<T>>) -> Self {
         Self { shared }
     }
 
@@ -118,8 +117,7 @@ impl<T> ExecutorHandle<T> {
     }
 
     /// Spawns a future that counts as this pool's, but is polled where `schedule` says: for models of such places.
-    #[doc(hidden)]
-    pub fn spawn_future_elsewhere<F>(
+    pub(crate) fn spawn_future_elsewhere<F>(
         &self,
         future: F,
         schedule: impl Fn(Runnable, bool) + Send + Sync + 'static,

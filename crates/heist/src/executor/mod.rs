@@ -27,12 +27,12 @@ mod pace;
 mod polling;
 mod pool;
 mod run;
-pub mod shared;
+pub(crate) mod shared;
 mod spin;
-pub mod task;
+pub(crate) mod task;
 mod thread;
 mod waiting;
-pub mod worker;
+pub(crate) mod worker;
 #[cfg(all(test, not(any(heist_loom, heist_shuttle, heist_sim))))]
 mod worker_tests;
 

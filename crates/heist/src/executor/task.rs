@@ -117,7 +117,7 @@ pub(super) fn drop_task<T>(worker: &Worker<T>, task: T) {
 
 /// Does something that may panic and whose panic nobody is left to be told of: the panic hook has spoken. The
 /// payload is leaked, because its own `drop` may panic in turn.
-pub(crate) fn contain(action: impl FnOnce()) {
+pub fn contain(action: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(action)) {
         std::mem::forget(payload);
     }

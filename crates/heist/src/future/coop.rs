@@ -34,7 +34,7 @@ pub(crate) fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
 
 /// Runs something without end to its budget, also inside of a poll: for whoever polls on his own account. With the
 /// outer poll's budget used up, he would be told to give way again and again, and nobody would ever fill it up.
-pub(crate) fn without_budget<R>(act: impl FnOnce() -> R) -> R {
+pub fn without_budget<R>(act: impl FnOnce() -> R) -> R {
     /// Restores also after a panic.
     struct Restore(Option<u32>);
     impl Drop for Restore {
@@ -84,7 +84,7 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
 /// Polls one operation of a leaf future, and counts it if it is ready. With the budget used up, the operation is not
 /// polled: it keeps what it has, its place in a queue or what it was granted there, until the task's next poll.
 #[inline]
-pub(crate) fn poll_counted<R>(
+pub fn poll_counted<R>(
     cx: &mut Context<'_>,
     operation: impl FnOnce(&mut Context<'_>) -> Poll<R>,
 ) -> Poll<R> {
@@ -100,7 +100,8 @@ pub(crate) fn poll_counted<R>(
 }
 
 /// Takes one operation from the budget of the running poll, if it has any left.
-pub(crate) fn count_operation() {
+#[inline]
+pub fn count_operation() {
     LEFT.with(|budget| budget.set(budget.get().map(|left| left.saturating_sub(1))));
 }
 
@@ -123,8 +124,8 @@ pub async fn consume_budget() {
 /// the injector.
 ///
 /// ```
-/// let runtime = heist::Runtime::new()?;
-/// let sum = runtime.spawn(async {
+/// let executor = heist::Executor::builder().build(|_worker| (), |_task: (), _ctx| ())?;
+/// let sum = executor.handle().spawn_future(async {
 ///     let mut sum = 0_u64;
 ///     for number in 0..100_000 {
 ///         sum += number;
@@ -133,8 +134,8 @@ pub async fn consume_budget() {
 ///         }
 ///     }
 ///     sum
-/// });
-/// assert_eq!(runtime.block_on(sum)?, 4_999_950_000);
+/// })?;
+/// assert_eq!(futures_lite::future::block_on(sum)?, 4_999_950_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub async fn yield_now() {
@@ -154,38 +155,5 @@ impl Future for YieldNow {
         }
         cx.waker().wake_by_ref();
         Poll::Pending
-    }
-}
-
-#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
-pub(crate) use operation::counted;
-
-#[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
-mod operation {
-    use super::poll_counted;
-    use pin_project_lite::pin_project;
-    use std::future::Future;
-    use std::pin::Pin;
-    use std::task::{Context, Poll};
-
-    pin_project! {
-        // Not an `async fn`: that would hold its argument twice.
-        pub(crate) struct Operation<F> {
-            #[pin]
-            future: F,
-        }
-    }
-
-    /// One operation that is a future of its own, polled by [`poll_counted`].
-    pub(crate) fn counted<F: Future>(future: F) -> Operation<F> {
-        Operation { future }
-    }
-
-    impl<F: Future> Future for Operation<F> {
-        type Output = F::Output;
-
-        fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-            poll_counted(cx, |cx| self.project().future.poll(cx))
-        }
     }
 }

@@ -22,13 +22,15 @@ use std::{fmt, io};
 /// asks a fused future instead.
 ///
 /// ```
-/// let runtime = heist::Runtime::new()?;
-/// let answer = runtime.spawn(async { 6 * 7 });
-/// assert_eq!(runtime.block_on(answer)?, 42);
+/// use futures_lite::future::block_on; // or that of any runtime
 ///
-/// let mut endless = runtime.spawn(std::future::pending::<()>());
+/// let executor = heist::Executor::builder().build(|_worker| (), |_task: (), _ctx| ())?;
+/// let answer = executor.handle().spawn_future(async { 6 * 7 })?;
+/// assert_eq!(block_on(answer)?, 42);
+///
+/// let mut endless = executor.handle().spawn_future(std::future::pending::<()>())?;
 /// endless.abort();
-/// assert!(matches!(runtime.block_on(endless), Err(heist::JoinError::Aborted)));
+/// assert!(matches!(block_on(endless), Err(heist::JoinError::Aborted)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct JoinHandle<T: Send + 'static> {

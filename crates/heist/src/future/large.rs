@@ -9,6 +9,6 @@ const LARGE: usize = 2048;
 
 /// Returns `true` if a future of this type is to be boxed before it is passed on. To be asked in a `const` block: then
 /// the branch that is not taken is not compiled, also without optimisation, and has no copy of the future in the frame.
-pub(crate) const fn is_large<F>() -> bool {
+pub const fn is_large<F>() -> bool {
     size_of::<F>() >= LARGE
 }

@@ -17,16 +17,17 @@
 //!
 //! Not guaranteed: that a future that nobody will ever wake ends. It lives until the pool is stopped.
 
-pub mod coop;
+pub(crate) mod coop;
 pub(crate) mod counted;
 mod join;
 pub(crate) mod large;
 pub(crate) mod live;
 pub(crate) mod queues;
-pub mod raw;
+pub(crate) mod raw;
 // The model is tested against the real one.
 #[cfg(all(test, not(any(heist_loom, heist_shuttle, heist_sim))))]
-pub mod raw_model;
+#[allow(unreachable_pub, reason = "in the checkers' builds it is what `raw` exports")]
+mod raw_model;
 #[cfg(all(test, not(any(heist_loom, heist_shuttle, heist_sim))))]
 mod raw_model_tests;
 pub(crate) mod seat;

@@ -12,7 +12,7 @@ mod parked_set;
 #[cfg(heist_plant)]
 pub(crate) mod rejected;
 
-pub use parked_set::ParkedSet;
+pub(crate) use parked_set::ParkedSet;
 
 use crate::metrics::SharedCounter;
 use crate::sync::plant::{Plant, planted};

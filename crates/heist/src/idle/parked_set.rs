@@ -18,33 +18,33 @@ impl BitPosition {
 
 /// A concurrent set of worker ids.
 #[derive(Debug)]
-pub struct ParkedSet {
+pub(crate) struct ParkedSet {
     // Not padded word by word: a pusher reads them all, and 512 workers fit one cache line.
     words: Box<[AtomicU64]>,
 }
 
 impl ParkedSet {
     /// An empty set with room for `workers`.
-    pub fn new(workers: usize) -> Self {
+    pub(crate) fn new(workers: usize) -> Self {
         let words = workers.div_ceil(u64::BITS as usize);
         Self { words: (0..words).map(|_| AtomicU64::new(0)).collect() }
     }
 
     /// Adds a worker.
-    pub fn insert(&self, worker: usize) {
+    pub(crate) fn insert(&self, worker: usize) {
         let bit = BitPosition::of(worker);
         self.words[bit.word].fetch_or(bit.mask, Ordering::AcqRel);
     }
 
     /// Removes a worker; says whether it was there.
-    pub fn remove(&self, worker: usize) -> bool {
+    pub(crate) fn remove(&self, worker: usize) -> bool {
         let bit = BitPosition::of(worker);
         self.words[bit.word].fetch_and(!bit.mask, Ordering::AcqRel) & bit.mask != 0
     }
 
     /// Removes the worker with the lowest id: one trailing-zeros instruction a word. The low ones are the
     /// warm ones, because they are always taken first.
-    pub fn take_lowest(&self) -> Option<usize> {
+    pub(crate) fn take_lowest(&self) -> Option<usize> {
         for (index, word) in self.words.iter().enumerate() {
             let mut seen = word.load(Ordering::Relaxed);
             while seen != 0 {
@@ -60,7 +60,7 @@ impl ParkedSet {
     }
 
     /// Some worker that looks parked. It may be gone before the caller acts on it.
-    pub fn peek(&self) -> Option<usize> {
+    pub(crate) fn peek(&self) -> Option<usize> {
         self.words.iter().enumerate().find_map(|(index, word)| {
             let seen = word.load(Ordering::Relaxed);
             (seen != 0).then(|| index * u64::BITS as usize + seen.trailing_zeros() as usize)
@@ -69,7 +69,7 @@ impl ParkedSet {
 
     /// Whether nobody looks parked.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.words.iter().all(|word| word.load(Ordering::Relaxed) == 0)
     }
 }

@@ -4,14 +4,16 @@
 //! costs an add and shares nothing. Anyone with a handle may read them at any time; such a snapshot is a sum
 //! of counters that were read one after the other, exact only when the pool is idle or joined.
 //!
-//! These are the standard library's atomics, not those of [`crate::sync`]: no decision depends on them.
+//! These are the standard library's atomics, not those of `sync`: no decision depends on them.
 
-mod snapshot;
+mod histogram;
+pub(crate) mod snapshot;
 
-pub use snapshot::MetricsSnapshot;
+pub use histogram::Histogram;
 
-use crate::histogram::AtomicHistogram;
 use crossbeam_utils::CachePadded;
+use histogram::AtomicHistogram;
+pub(crate) use snapshot::MetricsSnapshot;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A counter with a single writer.

@@ -1,6 +1,6 @@
 //! What users see of the counters.
 
-use crate::histogram::Histogram;
+use super::Histogram;
 use std::fmt;
 
 /// A pool's counters, added up over its workers.
@@ -51,7 +51,7 @@ pub struct MetricsSnapshot {
     pub injector_depth: u64,
     /// Tasks that waited for a permit at the time of the snapshot, a device's lane with jobs in it being one.
     pub tasks_waiting: u64,
-    /// Threads for blocking calls at the time of the snapshot, in a [`crate::Runtime`].
+    /// Threads for blocking calls at the time of the snapshot, in a runtime (`heist-runtime`).
     pub blocking_threads: u64,
     /// Those of them that had nothing to do.
     pub blocking_threads_idle: u64,

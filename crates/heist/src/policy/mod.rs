@@ -21,9 +21,11 @@ mod tests;
 mod turn;
 
 pub use interval::InjectorInterval;
-pub use pop::{Popped, Source, Work, pop_task};
-pub use step::{IdleAction, IdleHooks, RunTask, StepResult, end_panicked_task, worker_step};
-pub use turn::Turn;
+pub use pop::Source;
+pub(crate) use pop::{Popped, Work, pop_task};
+pub use step::{IdleAction, IdleHooks, RunTask};
+pub(crate) use step::{StepResult, end_panicked_task, worker_step};
+pub(crate) use turn::Turn;
 
 use crate::queue::{Order, Steal};
 

@@ -17,7 +17,7 @@ pub enum Source {
 
 /// What a worker can do next.
 #[derive(Debug)]
-pub enum Work<T, F> {
+pub(crate) enum Work<T, F> {
     /// A typed task to run.
     Task(T),
     /// A future to poll.
@@ -26,7 +26,7 @@ pub enum Work<T, F> {
 
 /// A piece of work and where it was found.
 #[derive(Debug)]
-pub struct Popped<T, F> {
+pub(crate) struct Popped<T, F> {
     /// The work.
     pub work: Work<T, F>,
     /// Where it was found.
@@ -55,7 +55,7 @@ impl<T, F> Popped<T, F> {
 /// Continuations rather than a return value: a task that comes from the own queue, as nearly all do, then
 /// stays in registers on its way to the runner, which makes running a small task twice as fast.
 #[inline(always)]
-pub fn pop_task<C: Context, S, R>(
+pub(crate) fn pop_task<C: Context, S, R>(
     ctx: &mut C,
     state: S,
     found_task: impl FnOnce(&mut C, S, C::Task) -> R,

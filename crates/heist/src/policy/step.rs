@@ -77,7 +77,7 @@ pub enum StepResult {
 
 /// Runs one step: takes a task and runs it, or says what to do instead.
 #[inline(always)]
-pub fn worker_step<C, I, H>(
+pub(crate) fn worker_step<C, I, H>(
     ctx: &mut C,
     idle: &mut I,
     trace: &mut H,
@@ -162,7 +162,7 @@ fn poll_future<C: Context>(
 }
 
 /// Does what is left of a step that a panicking task has cut short.
-pub fn end_panicked_task<C: Context>(
+pub(crate) fn end_panicked_task<C: Context>(
     ctx: &mut C,
     trace: &mut impl TraceHooks,
     runner: &mut impl RunTask<C>,

@@ -6,7 +6,7 @@ const RUN: u32 = 16;
 /// Typed tasks and futures take turns, so that neither starves the other. Where only one kind waits, it goes whosever
 /// turn it is.
 #[derive(Clone, Debug)]
-pub struct Turn {
+pub(crate) struct Turn {
     futures: bool,
     left: u32,
 }
@@ -20,7 +20,7 @@ impl Default for Turn {
 impl Turn {
     /// Whether it is the futures' turn; counts it as taken.
     #[inline]
-    pub fn is_futures(&mut self) -> bool {
+    pub(crate) fn is_futures(&mut self) -> bool {
         if self.left == 0 {
             self.futures = !self.futures;
             self.left = RUN;

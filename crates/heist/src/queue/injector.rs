@@ -110,7 +110,7 @@ impl<T> Lanes<T> {
 
 /// The shared queue.
 #[derive(Debug)]
-pub struct Injector<T> {
+pub(crate) struct Injector<T> {
     len: CachePadded<AtomicUsize>,
     yielded_len: CachePadded<AtomicUsize>,
     lanes: CachePadded<Mutex<Lanes<T>>>,
@@ -124,7 +124,7 @@ impl<T> Default for Injector<T> {
 
 impl<T> Injector<T> {
     /// An empty queue.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let lanes = Lanes {
             fresh: VecDeque::new(),
             yielded: VecDeque::new(),
@@ -141,23 +141,23 @@ impl<T> Injector<T> {
     /// How many tasks wait. Published before the pusher's light fence, so that a worker's last look before
     /// it parks cannot miss them.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len.load(Ordering::Acquire)
     }
 
     /// Whether none waits.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Whether a yielded task waits.
-    pub fn has_yielded(&self) -> bool {
+    pub(crate) fn has_yielded(&self) -> bool {
         self.yielded_len.load(Ordering::Relaxed) > 0
     }
 
     /// Adds one task at the back.
-    pub fn push(&self, task: T, now_ns: impl FnOnce() -> u64) {
+    pub(crate) fn push(&self, task: T, now_ns: impl FnOnce() -> u64) {
         let mut lanes = self.lanes.lock();
         lanes.sample_push(1, now_ns);
         lanes.fresh.push_back(task);
@@ -166,7 +166,7 @@ impl<T> Injector<T> {
     }
 
     /// Adds tasks at the back, all in one step.
-    pub fn push_batch(&self, tasks: &mut Vec<T>, now_ns: impl FnOnce() -> u64) {
+    pub(crate) fn push_batch(&self, tasks: &mut Vec<T>, now_ns: impl FnOnce() -> u64) {
         let count = tasks.len() as u64;
         if count == 0 {
             return;
@@ -183,7 +183,7 @@ impl<T> Injector<T> {
     }
 
     /// Adds a task that has yielded: behind everything that is queued here now.
-    pub fn push_yielded(&self, task: T) {
+    pub(crate) fn push_yielded(&self, task: T) {
         let mut lanes = self.lanes.lock();
         let ticket = lanes.fresh_pushed;
         lanes.yielded.push_back(Yielded { ticket, task });
@@ -193,7 +193,7 @@ impl<T> Injector<T> {
 
     /// Moves the oldest tasks to the end of `batch`, oldest first: as many as `batch_size` makes of the
     /// number that wait. Returns when a sampled task of the batch was pushed, if there is one.
-    pub fn take(
+    pub(crate) fn take(
         &self,
         order: Order,
         batch_size: impl FnOnce(usize) -> usize,
@@ -216,7 +216,7 @@ impl<T> Injector<T> {
     }
 
     /// Takes the oldest task, of those that never yielded.
-    pub fn take_one(&self) -> Option<T> {
+    pub(crate) fn take_one(&self) -> Option<T> {
         if self.is_empty() {
             return None;
         }
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn any_mixture_of_pushes_and_takes_keeps_the_order() {
         let injector = Injector::new();
-        let mut rng = crate::XorShift64::new(7);
+        let mut rng = crate::rng::XorShift64::new(7);
         let (mut pushed, mut taken) = (0, Vec::new());
         let mut batch = Vec::new();
         while pushed < 20_000 {

@@ -9,6 +9,6 @@ mod injector;
 mod local;
 mod slot;
 
-pub use injector::{Injector, Order};
+pub(crate) use injector::{Injector, Order};
 pub use local::{LocalQueue, Steal, Stealer};
 pub use slot::LifoSlot;

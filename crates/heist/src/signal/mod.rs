@@ -49,11 +49,10 @@
 //!
 //! States, pairings, the argument for the above, and the mistakes to avoid are in `PROTOCOL.md` beside this file.
 //!
-//! Raw gates bring no queue: any that many may push to will do. A [`GatedQueue`] is queue and gate in one, and its
-//! consumer is a task of an executor; for most programs it is the better choice.
+//! Raw gates bring no queue: any that many may push to will do. A [`GatedQueue`](crate::GatedQueue) is queue and gate in
+//! one, and its consumer is a task of an executor; for most programs it is the better choice.
 
-#[doc(hidden)]
-pub mod flags;
+pub(crate) mod flags;
 mod gate;
 mod index;
 mod permit;
@@ -66,9 +65,6 @@ mod word;
 pub use gate::{GateGuard, SignalGate};
 pub use index::{QUEUES_MAX, SignalIndexError, SignalIndexKind};
 pub use permit::SignalPermit;
-pub use queue::{
-    GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueStats, QueueTurn,
-};
 pub use waker::SignalWaker;
 pub use word::{AcquiredBit, SetBit, Signal};
 

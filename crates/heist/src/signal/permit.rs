@@ -8,7 +8,7 @@
 use super::index::{Position, SignalIndexError, signal_index};
 use super::waker::{Nearest, SignalWaker};
 use super::word::AcquiredBit;
-use crate::budget::acquire::Acquire;
+use crate::budget::Acquire;
 use crate::budget::amount::{Amount, BudgetUnit};
 use crate::budget::core::Core;
 use crate::budget::permit::Permit;

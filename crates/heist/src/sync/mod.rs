@@ -49,14 +49,16 @@ pub use backend::{
     Arc, AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Clock, Mutex, MutexGuard, Ordering, Parker,
     Unparker, Weak, fence, mpsc, spin_loop, thread,
 };
-pub use crossbeam_utils::CachePadded;
+pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use unshared::Unshared;
 
 use plant::{Plant, planted};
 
 /// Declares a value that each thread has of its own, or has not: a `Cell<Option<_>>` behind `with`. Where threads are
 /// modelled or simulated it is theirs, since there many share one real thread.
-macro_rules! per_thread {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __per_thread {
     ($(#[$doc:meta])* static $name:ident: $type:ty;) => {
         #[cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
         std::thread_local! {
@@ -64,36 +66,41 @@ macro_rules! per_thread {
             static $name: std::cell::Cell<Option<$type>> = const { std::cell::Cell::new(None) };
         }
         #[cfg(heist_loom)]
-        loom::thread_local! {
+        $crate::__internal::sync::loom::thread_local! {
             $(#[$doc])*
             static $name: std::cell::Cell<Option<$type>> = std::cell::Cell::new(None);
         }
         #[cfg(heist_shuttle)]
-        shuttle::thread_local! {
+        $crate::__internal::sync::shuttle::thread_local! {
             $(#[$doc])*
             static $name: std::cell::Cell<Option<$type>> = std::cell::Cell::new(None);
         }
         #[cfg(heist_sim)]
         std::thread_local! {
             $(#[$doc])*
-            static $name: crate::sync::PerThread<$type> = const { crate::sync::PerThread::new() };
+            static $name: $crate::__internal::sync::PerThread<$type> =
+                const { $crate::__internal::sync::PerThread::new() };
         }
     };
 }
-pub(crate) use per_thread;
+pub use __per_thread as per_thread;
+#[cfg(heist_loom)]
+pub use loom;
+#[cfg(heist_shuttle)]
+pub use shuttle;
 
 /// What a waker of ours does after its last use of what it holds, and when it is dropped. Wakers are made of std's
 /// `Arc`, which ends in a fence that ThreadSanitizer does not know; here is one that it does. Nothing, in any other
 /// build.
 #[inline(always)]
-pub(crate) fn show_to_sanitizer() {
+pub fn show_to_sanitizer() {
     #[cfg(heist_tsan)]
     fence(Ordering::SeqCst);
 }
 
 /// The pusher's fence: between publishing a task and looking for sleepers. Pairs with [`heavy_fence`].
 #[inline]
-pub fn light_fence() {
+pub(crate) fn light_fence() {
     if !planted(Plant::NoLightFence) {
         fence(Ordering::SeqCst);
     }
@@ -102,7 +109,7 @@ pub fn light_fence() {
 /// The sleeper's fence: between declaring oneself asleep (or no longer searching) and the last look at the
 /// queues. Pairs with [`light_fence`].
 #[inline]
-pub fn heavy_fence() {
+pub(crate) fn heavy_fence() {
     if !planted(Plant::NoHeavyFence) {
         fence(Ordering::SeqCst);
     }

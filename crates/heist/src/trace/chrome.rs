@@ -24,7 +24,8 @@ const HAND_OVER_BYTES: usize = 64 * 1024;
 /// so the trace of a process that died can still be read.)
 ///
 /// ```
-/// use heist::{Executor, trace::ChromeTrace};
+/// use heist::Executor;
+/// use heist::trace::ChromeTrace;
 ///
 /// let trace = ChromeTrace::new(Vec::new());
 /// let executor = Executor::builder()

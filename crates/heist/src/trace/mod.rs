@@ -11,7 +11,7 @@ mod name;
 pub use chrome::ChromeTrace;
 pub use name::name_slice;
 
-use crate::policy::Source;
+pub use crate::policy::Source;
 
 /// What happens in one worker. Every method has an empty default.
 ///

@@ -1,12 +1,12 @@
 //! What models of futures are made of.
 
 use super::{Tally, Threads, start_prepared, work};
-use heist::executor::shared::Shared;
-use heist::executor::worker::Worker;
-use heist::sync::{Arc, AtomicBool, Ordering, fence};
+use heist::__internal::executor::{Shared, Worker, handle_of};
+use heist::__internal::sync::{Arc, AtomicBool, Ordering, Parker, Unparker, fence};
 use heist::{ExecutorConfig, ExecutorHandle};
-use std::future::poll_fn;
-use std::task::{Poll, Waker};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll, Wake, Waker};
 
 /// A pool that has no typed tasks, with something done before its workers start.
 pub fn start_futures<P>(
@@ -58,12 +58,33 @@ pub fn run_with_late_worker(
     let (shared, mut workers) = Shared::new(config);
     let late = workers.pop().expect("two workers");
     let late = LateWorker(Arc::new(std::sync::Mutex::new(Late::Waiting(Box::new(late)))));
-    prepare(&ExecutorHandle::new(Arc::clone(&shared)), late.clone());
+    prepare(&handle_of(Arc::clone(&shared)), late.clone());
     shared.close();
     let first = start_worker(workers.pop().expect("two workers"));
     first.join().unwrap();
     late.join();
     shared
+}
+
+struct Unpark(Unparker);
+
+impl Wake for Unpark {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Polls the future on this thread of the model until it is ready: at first, and then whenever it was woken.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let parker = Parker::new();
+    let waker = Waker::from(std::sync::Arc::new(Unpark(parker.unparker())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => parker.park(),
+        }
+    }
 }
 
 /// Something that a future waits for.

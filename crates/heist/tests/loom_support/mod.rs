@@ -3,12 +3,10 @@
 
 pub mod futures;
 
-use heist::executor::shared::Shared;
-use heist::executor::task::TaskRunner;
-use heist::executor::worker::Worker;
-use heist::policy::{IdleAction, IdleHooks, RunTask};
-use heist::sync::plant::{self, Plant};
-use heist::sync::{Arc, Mutex};
+use heist::__internal::executor::{Shared, TaskRunner, Worker, handle_of};
+use heist::__internal::policy::{IdleAction, IdleHooks, RunTask};
+use heist::__internal::sync::plant::{self, Plant};
+use heist::__internal::sync::{Arc, Mutex};
 use heist::trace::NoTrace;
 use heist::{ExecutorConfig, ExecutorHandle, WorkerCtx};
 use std::any::Any;
@@ -206,7 +204,7 @@ pub fn start_prepared<T: Send + 'static, P>(
     run: impl Fn(T) + Clone + Send + 'static,
 ) -> (Arc<Shared<T>>, P, Threads) {
     let (shared, workers) = Shared::new(config);
-    let prepared = prepare(&ExecutorHandle::new(Arc::clone(&shared)));
+    let prepared = prepare(&handle_of(Arc::clone(&shared)));
     let threads = start_workers(workers, move |worker| {
         let run = run.clone();
         let runner = move |task, _: &mut WorkerCtx<'_, T, ()>| run(task);

@@ -4,8 +4,8 @@
 //! the number that a failure prints, repeats it.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
 
+use heist::__internal::sync::plant::{self, Plant};
 use heist::ExecutorConfig;
-use heist::sync::plant::{self, Plant};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};

@@ -5,7 +5,7 @@
 
 pub(crate) mod counting;
 pub(crate) mod event;
-pub(crate) mod fairness;
+pub(crate) mod leaks;
 pub(crate) mod limited;
 pub(crate) mod queued;
 pub(crate) mod rounds;

@@ -3,7 +3,7 @@
 
 use super::sync::Mutex;
 use super::{Job, Runs, check_all_run, check_finished, job};
-use heist::{DeviceSlotPermit, DeviceTurn, MetricsSnapshot, QueueTurn};
+use heist::{MetricsSnapshot, QueueTurn};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,19 +19,6 @@ pub(crate) fn consumed_by<T: Send + 'static>(
         let each = Arc::clone(&each);
         job(move |_ctx| {
             turn.run(|item| each(item));
-        })
-    }
-}
-
-/// Makes the job that runs one job of a lane.
-pub(crate) fn run_by<T: Send + 'static>(
-    each: impl Fn(T, DeviceSlotPermit) + Send + Sync + 'static,
-) -> impl Fn(DeviceTurn<T>) -> Job + Send + Sync + 'static {
-    let each = Arc::new(each);
-    move |turn| {
-        let each = Arc::clone(&each);
-        job(move |_ctx| {
-            turn.run(|item, slot| each(item, slot));
         })
     }
 }

@@ -16,7 +16,7 @@ use super::model::{HandKind, Pattern, RegexTarget, Rule};
 use super::syntax;
 use crate::checksum::Checksum;
 use crate::noise::shannon_entropy;
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 use regex_syntax::hir::{Hir, Look};
@@ -38,7 +38,7 @@ const WRONG: &str = "{wrong}";
 /// use heist_scan::rules::{Pattern, Rule, sample};
 ///
 /// let rule = Rule::new("house-token", Pattern::Regex("house_[a-z0-9]{32}".to_owned()));
-/// let secret = sample(&rule, &mut heist::XorShift64::new(1)).expect("it can be made");
+/// let secret = sample(&rule, &mut heist::rng::XorShift64::new(1)).expect("it can be made");
 /// assert!(secret.starts_with("house_") && secret.len() == 38);
 /// ```
 #[must_use]

@@ -2,7 +2,7 @@
 //!
 //! Look-arounds are passed over: whoever asks has to try whether the text is a match, and ask again.
 
-use heist::XorShift64;
+use heist::rng::XorShift64;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// How many more than it has to, an unbounded repetition repeats at most.

@@ -13,6 +13,7 @@
 pub(crate) mod core;
 mod error;
 mod hand;
+pub(crate) mod on_permit;
 mod schedule;
 mod stats;
 mod turn;

@@ -69,18 +69,18 @@ impl Listening {
     }
 
     fn on_heist(workers: usize) -> io::Result<Self> {
-        use heist::net::TcpListener;
+        use heist_runtime::net::TcpListener;
         use smol_hyper::rt::FuturesIo;
 
         let runtime =
-            heist::Runtime::builder().workers(workers).build().map_err(io::Error::other)?;
+            heist_runtime::Runtime::builder().workers(workers).build().map_err(io::Error::other)?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let address = listener.local_addr()?;
         let accepting = async move {
             while let Ok((stream, _client)) = listener.accept().await {
                 let connection = http1::Builder::new()
                     .serve_connection(FuturesIo::new(stream), service_fn(answer));
-                heist::spawn(connection).detach();
+                heist_runtime::spawn(connection).detach();
             }
         };
         runtime.spawn(accepting).detach();

@@ -1,0 +1,180 @@
+//! A make-believe system for the device tests: a sysfs in a temporary folder, with the links that the real one has, and
+//! a mount table. Nothing here looks at the real system.
+
+#![allow(dead_code, reason = "every test file uses its own part of this")]
+
+use heist_device::{Detector, DeviceId, DeviceNumber, MountTable, PhysicalDevice};
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder that is gone when this is.
+pub(crate) struct TemporaryFolder(PathBuf);
+
+impl TemporaryFolder {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("heist-device-{}-{count}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).expect("a temporary folder");
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// `8:1` as a number.
+pub(crate) fn number(text: &str) -> DeviceNumber {
+    let (major, minor) = text.split_once(':').expect("major:minor");
+    DeviceNumber::new(major.parse().expect("major"), minor.parse().expect("minor"))
+}
+
+/// `8:1` as the id of a device.
+pub(crate) fn id(text: &str) -> DeviceId {
+    number(text).into()
+}
+
+/// Built step by step; every step takes the kernel's names.
+pub(crate) struct FakeSystem {
+    sysfs: TemporaryFolder,
+    mounts: String,
+}
+
+impl FakeSystem {
+    pub(crate) fn new() -> Self {
+        Self { sysfs: TemporaryFolder::new(), mounts: String::new() }
+    }
+
+    pub(crate) fn sysfs(&self) -> &Path {
+        self.sysfs.path()
+    }
+
+    /// The folder of a block device.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        let link = self.sysfs().join("class/block").join(name);
+        link.canonicalize().expect("a device that was made before")
+    }
+
+    /// Writes a file of sysfs, which ends in a newline there.
+    pub(crate) fn write(&self, name: &str, file: &str, text: &str) -> &Self {
+        let path = self.folder(name).join(file);
+        fs::create_dir_all(path.parent().expect("it has one")).expect("a folder");
+        fs::write(path, format!("{text}\n")).expect("a file of the fake sysfs");
+        self
+    }
+
+    /// A disk on a bus (`pci0000:00/ata1`), with what its driver says of it.
+    pub(crate) fn disk(&self, bus: &str, name: &str, number: &str, rotational: &str) -> &Self {
+        self.device(&format!("devices/{bus}/block/{name}"), name, number);
+        fs::create_dir_all(self.folder(name).join("slaves")).expect("a folder");
+        self.write(name, "queue/rotational", rotational)
+    }
+
+    /// A SATA disk that rotates.
+    pub(crate) fn sata(&self, name: &str, number: &str) -> &Self {
+        self.disk(&format!("pci0000:00/ata-{name}/host0"), name, number, "1")
+            .write(name, "device/vendor", "ATA     ")
+            .write(name, "device/model", "WDC WD40EFRX-68N")
+    }
+
+    /// An NVMe disk.
+    pub(crate) fn nvme(&self, name: &str, number: &str) -> &Self {
+        self.disk("pci0000:00/0000:01:00.0/nvme/nvme0", name, number, "0").write(
+            name,
+            "device/model",
+            "Samsung SSD 990 PRO 2TB",
+        )
+    }
+
+    /// A partition: a folder within the disk's, without a queue.
+    pub(crate) fn partition(&self, disk: &str, name: &str, number: &str) -> &Self {
+        let folder = self.folder(disk).join(name);
+        let root = self.sysfs().canonicalize().expect("the root");
+        let below = folder.strip_prefix(&root).expect("it is below").to_owned();
+        self.device(below.to_str().expect("UTF-8"), name, number);
+        self.write(name, "partition", "1")
+    }
+
+    /// A virtual device on members: device-mapper, md, bcache.
+    pub(crate) fn stack(&self, name: &str, number: &str, members: &[&str]) -> &Self {
+        self.disk("virtual", name, number, "1");
+        for member in members {
+            self.member(name, member);
+        }
+        self
+    }
+
+    /// One more member of a stack.
+    pub(crate) fn member(&self, stack: &str, member: &str) -> &Self {
+        self.link_to_device(&self.folder(stack).join("slaves").join(member), member);
+        self
+    }
+
+    /// A file system in `fs/btrfs`.
+    pub(crate) fn btrfs(&self, uuid: &str, members: &[&str]) -> &Self {
+        // The real one has this folder beside those of file systems.
+        let features = self.sysfs().join("fs/btrfs/features");
+        fs::create_dir_all(features).expect("a folder");
+        let devices = self.sysfs().join("fs/btrfs").join(uuid).join("devices");
+        fs::create_dir_all(&devices).expect("a folder");
+        for member in members {
+            self.link_to_device(&devices.join(member), member);
+        }
+        self
+    }
+
+    /// A line of the mount table.
+    pub(crate) fn mount(&mut self, line: &str) -> &mut Self {
+        writeln!(self.mounts, "{line}").expect("a String");
+        self
+    }
+
+    pub(crate) fn detector(&self) -> Detector {
+        let mounts = MountTable::parse(self.mounts.as_bytes());
+        assert_eq!(mounts.skipped_lines(), 0, "a test's table is well formed: {}", self.mounts);
+        Detector::new(self.sysfs().to_owned(), mounts)
+    }
+
+    /// The device of the files with this number, which is a block device's.
+    pub(crate) fn detect(&self, number_of_files: &str) -> PhysicalDevice {
+        self.detector().detect_at(number(number_of_files), None)
+    }
+
+    /// The device of the files with this number in this mount.
+    pub(crate) fn detect_in(&self, number_of_files: &str, mount_id: u64) -> PhysicalDevice {
+        self.detector().detect_at(number(number_of_files), Some(mount_id))
+    }
+
+    /// A device's folder, and the links to it by number and by name.
+    fn device(&self, folder: &str, name: &str, number: &str) {
+        fs::create_dir_all(self.sysfs().join(folder)).expect("a folder");
+        fs::write(self.sysfs().join(folder).join("dev"), format!("{number}\n")).expect("a file");
+        for link in [format!("dev/block/{number}"), format!("class/block/{name}")] {
+            let link = self.sysfs().join(link);
+            fs::create_dir_all(link.parent().expect("it has one")).expect("a folder");
+            symlink(Path::new("../..").join(folder), link).expect("a link");
+        }
+    }
+
+    /// A link from anywhere below the root to a device's folder: relative, as in the real sysfs.
+    fn link_to_device(&self, link: &Path, device: &str) {
+        let root = self.sysfs().canonicalize().expect("the root");
+        let folder = link.parent().expect("it has one").canonicalize().expect("it exists");
+        let depth = folder.strip_prefix(&root).expect("it is below").components().count();
+        let target = self.folder(device);
+        let target = target.strip_prefix(&root).expect("it is below");
+        let up: PathBuf = std::iter::repeat_n("..", depth).collect();
+        symlink(up.join(target), link).expect("a link");
+    }
+}

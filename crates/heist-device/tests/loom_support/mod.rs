@@ -1,0 +1,6 @@
+//! How the loom tests explore: as those of heist do.
+
+#[path = "../../../heist/tests/loom_support/mod.rs"]
+mod shared;
+
+pub use shared::*;

@@ -1,0 +1,137 @@
+//! What is searched: files, made up or the caller's, and remote objects, made up, with keys hidden in them. The same
+//! seed makes the same.
+
+use crate::search::{KEY_BYTES, KEY_PREFIX};
+use heist::rng::XorShift64;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{env, fs, io, process};
+
+const SEED: u64 = 5;
+
+/// A few long ones, which are searched in slices, and some that are not.
+const LONG_FILES: usize = 4;
+const LONG_FILE_BYTES: usize = 4 << 20;
+const SHORT_FILES: usize = 20;
+const SHORT_FILE_BYTES: usize = 256 << 10;
+const KEYS_PER_FILE: usize = 3;
+
+const OBJECTS: usize = 400;
+/// An object has from half of this to one and a half.
+const OBJECT_BYTES: usize = 32 << 10;
+const LATENCY_MAX_US: u32 = 60_000;
+
+/// A remote object.
+pub(crate) struct Object {
+    pub(crate) body: Vec<u8>,
+    /// How long the server takes to answer.
+    pub(crate) latency: Duration,
+}
+
+pub(crate) struct Material {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) objects: Arc<[Object]>,
+    /// All keys that there are to be found, if that is known.
+    pub(crate) keys: Option<BTreeSet<String>>,
+    _folder: Option<Folder>,
+}
+
+impl Material {
+    /// Objects, and files in a folder of their own, which is gone when this is dropped.
+    pub(crate) fn make() -> Result<Self, String> {
+        let mut maker = Maker { random: XorShift64::new(SEED), keys: BTreeSet::new() };
+        let objects = maker.objects();
+        let folder = Folder::make().map_err(|error| format!("cannot make a folder: {error}"))?;
+        let long = [LONG_FILE_BYTES; LONG_FILES];
+        let short = [SHORT_FILE_BYTES; SHORT_FILES];
+        let mut files = Vec::new();
+        for (number, bytes) in long.into_iter().chain(short).enumerate() {
+            let path = folder.0.join(format!("{number}.log"));
+            fs::write(&path, maker.text(bytes, KEYS_PER_FILE))
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            files.push(path);
+        }
+        Ok(Self { files, objects, keys: Some(maker.keys), _folder: Some(folder) })
+    }
+
+    /// The same objects, and every file below these paths.
+    pub(crate) fn with_files_of(paths: &[PathBuf]) -> Result<Self, String> {
+        let mut maker = Maker { random: XorShift64::new(SEED), keys: BTreeSet::new() };
+        let mut files = Vec::new();
+        let mut folders = paths.to_vec();
+        while let Some(path) = folders.pop() {
+            let cannot_look = |error| format!("cannot look at {}: {error}", path.display());
+            let metadata = fs::symlink_metadata(&path).map_err(cannot_look)?;
+            if metadata.is_dir() {
+                let entries = fs::read_dir(&path).map_err(cannot_look)?;
+                folders.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+            } else if metadata.is_file() {
+                files.push(path);
+            }
+        }
+        Ok(Self { files, objects: maker.objects(), keys: None, _folder: None })
+    }
+}
+
+/// Makes text in which keys are hidden. Nothing else in it looks like a key: it has no capitals.
+struct Maker {
+    random: XorShift64,
+    keys: BTreeSet<String>,
+}
+
+impl Maker {
+    fn objects(&mut self) -> Arc<[Object]> {
+        let object = |_| {
+            let bytes = OBJECT_BYTES / 2 + self.random.below_usize(OBJECT_BYTES);
+            let body = {
+                let keys = self.random.below_usize(2);
+                self.text(bytes, keys)
+            };
+            let latency_us = 1_000 + self.random.below(LATENCY_MAX_US - 1_000);
+            Object { body, latency: Duration::from_micros(latency_us.into()) }
+        };
+        (0..OBJECTS).map(object).collect()
+    }
+
+    fn text(&mut self, bytes: usize, keys: usize) -> Vec<u8> {
+        const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz =:./\n";
+        let mut text: Vec<u8> =
+            (0..bytes).map(|_| LETTERS[self.random.below_usize(LETTERS.len())]).collect();
+        // Each key in a part of its own: two that overlap would be none.
+        for part in 0..keys {
+            let part_bytes = bytes / keys;
+            let place = part * part_bytes + self.random.below_usize(part_bytes - KEY_BYTES);
+            let key = self.key();
+            text[place..][..KEY_BYTES].copy_from_slice(key.as_bytes());
+            self.keys.insert(key);
+        }
+        text
+    }
+
+    fn key(&mut self) -> String {
+        const CAPITALS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+        let rest = (KEY_PREFIX.len()..KEY_BYTES)
+            .map(|_| CAPITALS[self.random.below_usize(CAPITALS.len())]);
+        KEY_PREFIX.iter().copied().chain(rest).map(char::from).collect()
+    }
+}
+
+/// A folder among the system's temporary files. Its drop removes it, with what is in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn make() -> io::Result<Self> {
+        let path = env::temp_dir().join(format!("heist-one-pool-{}", process::id()));
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Nothing can be done about a folder that stays.
+        let _ = fs::remove_dir_all(Path::new(&self.0));
+    }
+}

@@ -1,0 +1,278 @@
+//! The forms of an address, and how they become socket addresses.
+//!
+//! The standard library's trait of the same name blocks while it looks up a name. This one
+//! separates addresses, which need no thread and no waiting, from names.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+
+use super::error::could_not;
+use super::lookup::lookup;
+use crate::operation;
+
+/// An address: `"localhost:80"`, `("localhost", 80)`, `"127.0.0.1:80"`, `(Ipv4Addr::LOCALHOST, 80)`, a [`SocketAddr`],
+/// or several of those in a slice.
+///
+/// Only names are looked up, on another thread: one of the runtime's threads for blocking calls or,
+/// without a runtime, a thread for this purpose.
+///
+/// This trait is sealed. It is implemented for the types that implement the standard library's
+/// trait of the same name.
+pub trait ToSocketAddrs: sealed::Given {}
+
+pub(super) mod sealed {
+    use super::{Address, io};
+
+    /// What the caller has given.
+    pub trait Given {
+        /// # Errors
+        ///
+        /// The value is neither an address nor a name with a port.
+        fn given(&self) -> io::Result<Address<'_>>;
+    }
+}
+
+/// An address as it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address<'a> {
+    /// Nothing to look up.
+    Known(SocketAddr),
+    /// Several addresses; nothing to look up.
+    Several(Cow<'a, [SocketAddr]>),
+    /// A name, and the port.
+    Name(&'a str, u16),
+}
+
+impl fmt::Display for Address<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(address) => address.fmt(f),
+            Self::Several(addresses) => f.debug_list().entries(addresses.iter()).finish(),
+            Self::Name(name, port) => write!(f, "{name}:{port}"),
+        }
+    }
+}
+
+/// Returns the socket addresses of an address: one, or those of a name.
+///
+/// ```
+/// # heist_runtime::block_on(async {
+/// let addresses = heist_runtime::net::resolve("127.0.0.1:80").await?;
+/// assert_eq!(addresses, [std::net::SocketAddr::from(([127, 0, 0, 1], 80))]);
+/// # std::io::Result::Ok(())
+/// # }).unwrap();
+/// ```
+///
+/// # Errors
+///
+/// The text is not an address, or the name is unknown.
+pub async fn resolve(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
+    operation::counted(addresses_of(address)).await
+}
+
+/// [`resolve`] as a part of an operation that counts by itself.
+async fn addresses_of(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
+    match address.given()? {
+        Address::Known(address) => Ok(vec![address]),
+        Address::Several(addresses) => Ok(addresses.into_owned()),
+        Address::Name(name, port) => lookup(name, port)
+            .await
+            .map_err(|error| could_not("look up", format_args!("{name}:{port}"), error)),
+    }
+}
+
+/// Tries all socket addresses of an address in turn, until one works; otherwise returns the error
+/// of the last.
+///
+/// `action` names the attempt in the error.
+pub(super) async fn first_that<T, F: Future<Output = io::Result<T>>>(
+    action: &str,
+    address: impl ToSocketAddrs,
+    // Not an `AsyncFnMut`: its future would be `Send` for some lifetimes only, as far as the compiler can see.
+    mut attempt: impl FnMut(SocketAddr) -> F,
+) -> io::Result<T> {
+    let given = address.given()?;
+    if let Address::Known(address) = given {
+        return attempt(address).await.map_err(|error| could_not(action, address, error));
+    }
+    let mut last_error = None;
+    for address in addresses_of(&address).await? {
+        match attempt(address).await {
+            Ok(done) => return Ok(done),
+            Err(error) => last_error = Some((address, error)),
+        }
+    }
+    Err(match (last_error, &given) {
+        (Some((address, error)), Address::Name(..)) => {
+            could_not(action, format_args!("{given} ({address})"), error)
+        }
+        (Some((address, error)), _) => could_not(action, address, error),
+        (None, _) => {
+            let none = io::Error::new(io::ErrorKind::InvalidInput, "no address to try");
+            could_not(action, given, none)
+        }
+    })
+}
+
+/// `name:port`.
+fn parse(text: &str) -> io::Result<Address<'_>> {
+    if let Ok(address) = text.parse() {
+        return Ok(Address::Known(address));
+    }
+    let invalid = |problem: &str| {
+        let problem = format!("`{text}` is no address: {problem}");
+        io::Error::new(io::ErrorKind::InvalidInput, problem)
+    };
+    let (name, port) = text.rsplit_once(':').ok_or_else(|| invalid("it has no `:port`"))?;
+    let port = port.parse().map_err(|_| invalid("its port is no number up to 65535"))?;
+    if name.is_empty() {
+        return Err(invalid("it has no host before the port"));
+    }
+    Ok(Address::Name(name, port))
+}
+
+fn parse_host(name: &str, port: u16) -> Address<'_> {
+    match name.parse::<IpAddr>() {
+        Ok(address) => Address::Known((address, port).into()),
+        Err(_) => Address::Name(name, port),
+    }
+}
+
+macro_rules! given {
+    ($($type:ty: |$this:ident| $given:expr;)*) => {$(
+        impl sealed::Given for $type {
+            fn given(&self) -> io::Result<Address<'_>> {
+                let $this = self;
+                $given
+            }
+        }
+        impl ToSocketAddrs for $type {}
+    )*};
+}
+
+given! {
+    SocketAddr: |this| Ok(Address::Known(*this));
+    SocketAddrV4: |this| Ok(Address::Known((*this).into()));
+    SocketAddrV6: |this| Ok(Address::Known((*this).into()));
+    (IpAddr, u16): |this| Ok(Address::Known((*this).into()));
+    (Ipv4Addr, u16): |this| Ok(Address::Known((*this).into()));
+    (Ipv6Addr, u16): |this| Ok(Address::Known((*this).into()));
+    [SocketAddr]: |this| Ok(Address::Several(Cow::Borrowed(this)));
+    Vec<SocketAddr>: |this| Ok(Address::Several(Cow::Borrowed(this)));
+    str: |this| parse(this);
+    String: |this| parse(this);
+    (&str, u16): |this| Ok(parse_host(this.0, this.1));
+    (String, u16): |this| Ok(parse_host(&this.0, this.1));
+}
+
+impl<const N: usize> sealed::Given for [SocketAddr; N] {
+    fn given(&self) -> io::Result<Address<'_>> {
+        Ok(Address::Several(Cow::Borrowed(self)))
+    }
+}
+impl<const N: usize> ToSocketAddrs for [SocketAddr; N] {}
+
+impl<A: ToSocketAddrs + ?Sized> sealed::Given for &A {
+    fn given(&self) -> io::Result<Address<'_>> {
+        (**self).given()
+    }
+}
+impl<A: ToSocketAddrs + ?Sized> ToSocketAddrs for &A {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use async_io::block_on;
+    use std::future::ready;
+
+    const HOME: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
+    const HOME_6: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 80);
+
+    #[track_caller]
+    fn check_given(address: impl ToSocketAddrs, expected: &Address<'_>) {
+        assert_eq!(address.given().expect("an address"), *expected);
+    }
+
+    #[test]
+    fn addresses_need_no_lookup_however_they_are_given() {
+        let SocketAddr::V4(v4) = HOME else { unreachable!("it is") };
+        let SocketAddr::V6(v6) = HOME_6 else { unreachable!("it is") };
+        check_given(HOME, &Address::Known(HOME));
+        check_given(v4, &Address::Known(HOME));
+        check_given(v6, &Address::Known(HOME_6));
+        check_given((HOME.ip(), 80), &Address::Known(HOME));
+        check_given((Ipv4Addr::LOCALHOST, 80), &Address::Known(HOME));
+        check_given((Ipv6Addr::LOCALHOST, 80), &Address::Known(HOME_6));
+        check_given("127.0.0.1:80", &Address::Known(HOME));
+        check_given("[::1]:80".to_owned(), &Address::Known(HOME_6));
+        check_given(("127.0.0.1", 80), &Address::Known(HOME));
+        check_given(("::1".to_owned(), 80), &Address::Known(HOME_6));
+        let both = [HOME, HOME_6];
+        check_given(both, &Address::Several(both[..].into()));
+        check_given(&both[..], &Address::Several(both[..].into()));
+        check_given(both.to_vec(), &Address::Several(both[..].into()));
+    }
+
+    #[test]
+    fn the_rest_is_a_name() {
+        check_given("localhost:80", &Address::Name("localhost", 80));
+        check_given(("localhost", 80), &Address::Name("localhost", 80));
+        check_given((String::from("localhost"), 80), &Address::Name("localhost", 80));
+        check_given("[::1:80", &Address::Name("[::1", 80));
+    }
+
+    #[test]
+    fn what_cannot_be_an_address_is_said_to_be_none() {
+        for (text, why) in [
+            ("localhost", "it has no `:port`"),
+            ("localhost:http", "its port is no number up to 65535"),
+            ("localhost:65536", "its port is no number up to 65535"),
+            (":80", "it has no host before the port"),
+            ("", "it has no `:port`"),
+        ] {
+            let error = block_on(resolve(text)).expect_err(text);
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+            assert_eq!(error.to_string(), format!("`{text}` is no address: {why}"));
+        }
+    }
+
+    #[test]
+    fn a_name_is_looked_up() {
+        let addresses = block_on(resolve("localhost:80")).expect("every machine has it");
+        assert!(!addresses.is_empty());
+        assert!(addresses.iter().all(|address| address.ip().is_loopback() && address.port() == 80));
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_is_named() {
+        // Reserved for this purpose: no name ends so.
+        let error = block_on(resolve("nobody.invalid:80")).expect_err("nobody has it");
+        assert!(error.to_string().starts_with("could not look up nobody.invalid:80: "), "{error}");
+    }
+
+    #[test]
+    fn addresses_are_tried_in_turn_and_the_last_error_is_told() {
+        block_on(async {
+            let fail_but_for = |port| {
+                move |address: SocketAddr| {
+                    let error = io::ErrorKind::AddrNotAvailable;
+                    ready(if address.port() == port { Ok(address) } else { Err(error.into()) })
+                }
+            };
+            let two = [SocketAddr::new(HOME.ip(), 1), SocketAddr::new(HOME.ip(), 2)];
+            assert_eq!(first_that("use", two, fail_but_for(2)).await.expect("the second"), two[1]);
+            let error = first_that("use", two, fail_but_for(3)).await.expect_err("none");
+            assert_eq!(error.kind(), io::ErrorKind::AddrNotAvailable);
+            assert!(error.to_string().starts_with("could not use 127.0.0.1:2: "), "{error}");
+            let error = first_that("use", ("localhost", 1), fail_but_for(3)).await;
+            let error = error.expect_err("none").to_string();
+            assert!(error.starts_with("could not use localhost:1 ("), "{error}");
+            let error = first_that("use", Vec::new(), fail_but_for(3)).await.expect_err("none");
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+            assert_eq!(error.to_string(), "could not use []: no address to try");
+        });
+    }
+}

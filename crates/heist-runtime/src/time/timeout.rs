@@ -1,0 +1,175 @@
+//! A future with a time limit.
+//!
+//! Invariants:
+//! - a future that is ready in the very poll in which its time runs out counts as in time;
+//! - the future is not dropped when its time runs out, but with the [`Timeout`]: `.await` does both
+//!   at once.
+//!
+//! Not guaranteed: that a future which does not return from `poll` is stopped. The time is checked
+//! only when it returns.
+
+use std::error::Error;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+
+use pin_project_lite::pin_project;
+
+use super::sleep::{Sleep, sleep, sleep_until};
+use heist::__internal::coop;
+
+/// Limits a future to `duration`, from now on. A future that is not ready by then is dropped, and
+/// the result is [`Elapsed`].
+///
+/// ```
+/// # heist_runtime::block_on(async {
+/// use heist_runtime::time::timeout;
+/// use std::future::{pending, ready};
+/// use std::time::Duration;
+///
+/// assert_eq!(timeout(Duration::from_secs(1), ready(5)).await, Ok(5));
+/// assert!(timeout(Duration::from_millis(1), pending::<()>()).await.is_err());
+/// # });
+/// ```
+pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
+    Timeout { future, sleep: sleep(duration), has_waited: false }
+}
+
+/// Limits a future to the time until this instant.
+pub fn timeout_at<F: Future>(deadline: Instant, future: F) -> Timeout<F> {
+    Timeout { future, sleep: sleep_until(deadline), has_waited: false }
+}
+
+pin_project! {
+    /// The future of [`timeout`] and [`timeout_at`].
+    #[derive(Debug)]
+    #[must_use = "a future does nothing unless it is awaited"]
+    pub struct Timeout<F> {
+        #[pin]
+        future: F,
+        sleep: Sleep,
+        has_waited: bool,
+    }
+}
+
+impl<F> Timeout<F> {
+    /// Returns the inner future.
+    pub fn get_ref(&self) -> &F {
+        &self.future
+    }
+
+    /// Returns the inner future, without a limit.
+    pub fn into_inner(self) -> F {
+        self.future
+    }
+}
+
+impl<F: Future> Future for Timeout<F> {
+    type Output = Result<F::Output, Elapsed>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        // First: a future that is ready needs no timer, and a late result is better than an error.
+        if let Poll::Ready(output) = this.future.poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        // The budget may defer only the first poll. Limits that are always over, one after the
+        // other, must give way; but a limit that has waited must run out even if other code in its
+        // task uses up the budget of each poll.
+        let elapsed = if std::mem::replace(this.has_waited, true) {
+            this.sleep.poll_elapsed(cx).map(|()| coop::count_operation())
+        } else {
+            coop::poll_counted(cx, |cx| this.sleep.poll_elapsed(cx))
+        };
+        elapsed.map(|()| Err(Elapsed(())))
+    }
+}
+
+/// The time ran out before the future was ready.
+///
+/// It turns into an [`io::Error`] of the kind [`TimedOut`](io::ErrorKind::TimedOut) with `?`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elapsed(());
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the time given was over before the future was ready")
+    }
+}
+
+impl Error for Elapsed {}
+
+impl From<Elapsed> for io::Error {
+    fn from(elapsed: Elapsed) -> Self {
+        Self::new(io::ErrorKind::TimedOut, elapsed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use async_io::block_on;
+    use futures_lite::future;
+    use std::rc::Rc;
+
+    #[test]
+    fn what_is_ready_at_once_makes_it_even_with_no_time() {
+        block_on(async {
+            assert_eq!(timeout(Duration::ZERO, future::ready(1)).await, Ok(1));
+            assert_eq!(timeout_at(Instant::now(), future::ready(2)).await, Ok(2));
+            assert_eq!(timeout(Duration::MAX, future::ready(3)).await, Ok(3));
+        });
+    }
+
+    #[test]
+    fn what_is_late_is_dropped_after_its_time_and_not_before() {
+        block_on(async {
+            let held = Rc::new(());
+            let future = {
+                let held = Rc::clone(&held);
+                async move {
+                    let _held = held;
+                    future::pending::<()>().await;
+                }
+            };
+            let began = Instant::now();
+            assert!(timeout(Duration::from_millis(20), future).await.is_err());
+            assert!(began.elapsed() >= Duration::from_millis(20));
+            assert_eq!(Rc::strong_count(&held), 1);
+        });
+    }
+
+    #[test]
+    fn the_future_can_be_had_back() {
+        block_on(async {
+            let mut limited = timeout(Duration::ZERO, sleep(Duration::from_millis(2)));
+            assert_eq!(
+                future::poll_once(&mut limited).await.map(|ended| ended.is_err()),
+                Some(true)
+            );
+            assert!(!limited.get_ref().is_elapsed());
+            limited.into_inner().await;
+        });
+    }
+
+    #[test]
+    fn an_elapsed_time_is_an_io_error_that_says_so() {
+        let error = io::Error::from(Elapsed(()));
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(error.to_string(), "the time given was over before the future was ready");
+    }
+
+    #[test]
+    fn a_limit_does_not_double_the_future() {
+        let future = async {
+            let room = [0_u8; 4096];
+            future::yield_now().await;
+            assert_eq!(room[future::ready(5).await], 0);
+        };
+        let bare = size_of_val(&future);
+        let limited = timeout(Duration::MAX, timeout(Duration::MAX, future));
+        assert!(size_of_val(&limited) < bare + 512, "{} of {bare}", size_of_val(&limited));
+    }
+}

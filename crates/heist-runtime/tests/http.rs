@@ -1,0 +1,245 @@
+//! HTTP/1.1 with hyper, server and clients on one runtime, a thousand connections open at the same time.
+//!
+//! Every byte of every request and every answer is checked. The server counts the connections that it has; no client
+//! goes on to its second request before all have had an answer to their first, so all of them are open at that moment.
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(all(feature = "io", not(heist_tsan)))]
+#![cfg(unix)]
+
+mod support;
+
+use futures_lite::future::{poll_fn, yield_now};
+use heist_runtime::net::{TcpListener, TcpStream};
+use heist_runtime::time::timeout;
+use heist_runtime::{Runtime, RuntimeHandle};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::SendRequest;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use smol_hyper::rt::FuturesIo;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+use support::sync::Mutex;
+use support::watched;
+
+type AnyError = Box<dyn Error + Send + Sync>;
+
+const CONNECTIONS: usize = 1_000;
+const REQUESTS_PER_CONNECTION: usize = 4;
+
+/// Less than the watchdog of all tests has, so that the error says where it was stuck.
+const DEADLINE: Duration = Duration::from_secs(50);
+
+/// How many connections there are, and the most there ever were.
+#[derive(Default)]
+struct Connections {
+    open: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Connections {
+    fn opened(self: &Arc<Self>) -> OpenConnection {
+        let open = self.open.fetch_add(1, Ordering::AcqRel) + 1;
+        self.most.fetch_max(open, Ordering::AcqRel);
+        OpenConnection(Arc::clone(self))
+    }
+}
+
+/// One of [`Connections`], until it is dropped.
+struct OpenConnection(Arc<Connections>);
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Where tasks wait until a number of them have come.
+struct Meeting {
+    missing: Mutex<(usize, Vec<Waker>)>,
+}
+
+impl Meeting {
+    fn of(tasks: usize) -> Self {
+        Self { missing: Mutex::new((tasks, Vec::new())) }
+    }
+
+    async fn wait(&self) {
+        self.missing.lock().unwrap().0 -= 1;
+        poll_fn(|cx| {
+            let mut missing = self.missing.lock().unwrap();
+            if missing.0 > 0 {
+                missing.1.push(cx.waker().clone());
+                return Poll::Pending;
+            }
+            let waiting = std::mem::take(&mut missing.1);
+            drop(missing);
+            waiting.into_iter().for_each(Waker::wake);
+            Poll::Ready(())
+        })
+        .await;
+    }
+}
+
+/// The body of a request: its length and its bytes differ from every other's.
+fn body_of(client: usize, request: usize) -> Vec<u8> {
+    let length = (client * 7 + request * 4_001) % 9_000;
+    (0..length).map(|place| (place * 31 + place / 251 + client * 101 + request) as u8).collect()
+}
+
+/// What the server makes of a body: backwards, every bit turned.
+fn answer_to(body: &[u8]) -> Vec<u8> {
+    body.iter().rev().map(|byte| !byte).collect()
+}
+
+async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper::Error> {
+    if request.method() != Method::POST {
+        let status = StatusCode::METHOD_NOT_ALLOWED;
+        return Ok(Response::builder().status(status).body(Full::default()).expect("it is valid"));
+    }
+    let path = request.uri().path().to_owned();
+    let body = request.into_body().collect().await?.to_bytes();
+    let answer = Full::new(Bytes::from(answer_to(&body)));
+    Ok(Response::builder().header("x-path", path).body(answer).expect("it is valid"))
+}
+
+async fn serve(runtime: RuntimeHandle, listener: TcpListener, connections: Arc<Connections>) {
+    loop {
+        let (stream, _peer) = listener.accept().await.expect("the listener works");
+        let open = connections.opened();
+        let connection = hyper::server::conn::http1::Builder::new()
+            .serve_connection(FuturesIo::new(stream), service_fn(answer));
+        runtime
+            .spawn(async move {
+                let _open = open;
+                connection.await.expect("no connection fails");
+            })
+            .detach();
+    }
+}
+
+async fn connect(
+    runtime: &RuntimeHandle,
+    address: SocketAddr,
+) -> Result<SendRequest<Full<Bytes>>, AnyError> {
+    let stream = TcpStream::connect(address).await?;
+    let (sender, connection) =
+        hyper::client::conn::http1::handshake(FuturesIo::new(stream)).await?;
+    // Reads and writes until the sender is dropped.
+    runtime.spawn(async move { connection.await.expect("no connection fails") }).detach();
+    Ok(sender)
+}
+
+async fn ask(
+    sender: &mut SendRequest<Full<Bytes>>,
+    client: usize,
+    number: usize,
+) -> Result<(), AnyError> {
+    let body = body_of(client, number);
+    let path = format!("/{client}/{number}");
+    let request = Request::post(&path)
+        .header("host", "localhost")
+        .body(Full::new(Bytes::from(body.clone())))?;
+    sender.ready().await?;
+    let response = sender.send_request(request).await?;
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(response.headers()["x-path"], path);
+    let answer = response.into_body().collect().await?.to_bytes();
+    assert!(answer == answer_to(&body), "{path}: {} bytes of {}", answer.len(), body.len());
+    Ok(())
+}
+
+/// Two descriptors for each connection, and some for the rest.
+fn allow_open_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let wanted = 2 * CONNECTIONS as u64 + 100;
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < wanted) {
+        assert!(limit.maximum.is_none_or(|most| most >= wanted), "this needs {wanted} open files");
+        limit.current = Some(wanted);
+        setrlimit(Resource::Nofile, limit).expect("up to the maximum it is allowed");
+    }
+}
+
+#[test]
+fn a_thousand_connections_at_the_same_time() {
+    watched(|| {
+        allow_open_files();
+        let runtime = Runtime::builder().workers(2).build().expect("the runtime starts");
+        let handle = runtime.handle();
+        let connections = Arc::new(Connections::default());
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("it is free");
+        let address = listener.local_addr().expect("it is bound");
+        let mut server = runtime.spawn(serve(handle.clone(), listener, Arc::clone(&connections)));
+
+        let everybody = Arc::new(Meeting::of(CONNECTIONS));
+        let answered = Arc::new(AtomicUsize::new(0));
+        let clients: Vec<_> = (0..CONNECTIONS)
+            .map(|client| {
+                let (everybody, answered) = (Arc::clone(&everybody), Arc::clone(&answered));
+                let (handle, connections) = (handle.clone(), Arc::clone(&connections));
+                runtime.spawn(async move {
+                    let mut sender = connect(&handle, address).await?;
+                    for number in 0..REQUESTS_PER_CONNECTION {
+                        ask(&mut sender, client, number).await?;
+                        answered.fetch_add(1, Ordering::Relaxed);
+                        if number == 0 {
+                            everybody.wait().await;
+                            // Nobody has left yet who did not do so after this moment.
+                            assert!(connections.most.load(Ordering::Acquire) == CONNECTIONS);
+                        }
+                    }
+                    Ok::<_, AnyError>(())
+                })
+            })
+            .collect();
+        let all = timeout(DEADLINE, async {
+            for (number, client) in clients.into_iter().enumerate() {
+                let ended = client.await.unwrap_or_else(|error| panic!("client {number}: {error}"));
+                ended.unwrap_or_else(|error| panic!("client {number}: {error}"));
+            }
+            // The server notices that they are gone.
+            while connections.open.load(Ordering::Acquire) > 0 {
+                yield_now().await;
+            }
+        });
+        if runtime.block_on(all).is_err() {
+            let answered = answered.load(Ordering::Relaxed);
+            let most = connections.most.load(Ordering::Acquire);
+            panic!("not done after {DEADLINE:?}: {answered} requests answered, {most} connections");
+        }
+        assert_eq!(answered.load(Ordering::Relaxed), CONNECTIONS * REQUESTS_PER_CONNECTION);
+        assert_eq!(connections.most.load(Ordering::Acquire), CONNECTIONS);
+
+        server.abort();
+        let metrics = runtime.join();
+        assert_eq!(metrics.backstop_rescues, 0, "lost wake-ups: {metrics}");
+    });
+}
+
+#[test]
+fn a_method_that_is_not_served_is_refused_and_the_connection_goes_on() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).build().expect("the runtime starts");
+        let handle = runtime.handle();
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("it is free");
+            let address = listener.local_addr().expect("it is bound");
+            let mut server =
+                runtime.spawn(serve(handle.clone(), listener, Arc::new(Connections::default())));
+            let mut sender = connect(&handle, address).await.expect("it listens");
+            let request = Request::get("/").header("host", "localhost").body(Full::default());
+            let response = sender.send_request(request.expect("it is valid")).await;
+            let response = response.expect("an answer");
+            assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+            response.into_body().collect().await.expect("an empty body");
+            ask(&mut sender, 1, 1).await.expect("the next one is answered");
+            server.abort();
+        });
+    });
+}

@@ -1,0 +1,52 @@
+//! Proves that an idle runtime makes no system calls: neither its workers nor its threads for
+//! blocking calls.
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use heist_runtime::Runtime;
+use std::time::Duration;
+use support::event::Event;
+use support::silence::check_silent_for;
+use support::{threads_named, wait_until, watched};
+
+#[track_caller]
+fn check_silent(thread_name: &str, threads_wanted: usize) {
+    check_silent_for(thread_name, threads_wanted, Duration::from_secs(1));
+}
+
+/// Futures that wait, and threads for blocking calls that wait for the next one, cost nothing.
+#[test]
+fn a_runtime_whose_futures_wait_is_silent_and_they_wake_again() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(2).thread_name("waiting").build().unwrap();
+        let event = Event::default();
+        let futures: Vec<_> = (0..1_000)
+            .map(|_| {
+                let event = event.clone();
+                runtime.spawn(async move { event.wait().await })
+            })
+            .collect();
+        runtime.block_on(runtime.spawn_blocking(|| ())).unwrap();
+        wait_until("they wait", || event.waiting() == 1_000);
+        check_silent("waiting", 2 + 1);
+        event.set();
+        futures.into_iter().for_each(|future| runtime.block_on(future).unwrap());
+        check_silent("waiting", 2 + 1);
+    });
+}
+
+#[test]
+fn a_runtime_whose_threads_for_blocking_calls_have_left_is_silent() {
+    watched(|| {
+        let builder = Runtime::builder().workers(2).thread_name("left");
+        let runtime = builder.blocking_keep_alive(Duration::from_millis(50)).build().unwrap();
+        for call in runtime.spawn_blocking_batch([(); 10].map(|()| || ())) {
+            runtime.block_on(call).unwrap();
+        }
+        wait_until("they have left", || threads_named("left-").len() == 2);
+        check_silent("left", 2);
+        assert_eq!(runtime.metrics().blocking_threads, 0);
+    });
+}

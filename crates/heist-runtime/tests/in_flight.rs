@@ -1,0 +1,29 @@
+//! Proves that `in_flight` counts the futures and blocking calls that have not ended.
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+
+mod support;
+
+use heist_runtime::Runtime;
+use std::future::pending;
+use support::{Gate, silence_panics, watched};
+
+#[test]
+fn a_runtime_counts_futures_and_blocking_calls() {
+    silence_panics();
+    watched(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let gate = Gate::default();
+        let waits = gate.clone();
+        let call = runtime.spawn_blocking(move || waits.wait());
+        let panics = runtime.spawn(async { assert_eq!(1, 2, "on purpose") });
+        assert!(runtime.block_on(panics).unwrap_err().is_panic());
+        runtime.spawn(pending::<()>()).detach();
+        assert_eq!((runtime.in_flight(), runtime.handle().in_flight()), (2, 2));
+        gate.open();
+        runtime.block_on(call).unwrap();
+        assert_eq!(runtime.in_flight(), 1, "a call that was awaited has ended");
+        let handle = runtime.handle();
+        drop(runtime);
+        assert_eq!(handle.in_flight(), 0);
+    });
+}

@@ -1,0 +1,90 @@
+//! A socket that is always ready leaves its worker to the others: at most 128 operations in a poll.
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(all(feature = "io", not(heist_tsan)))]
+
+mod support;
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt};
+use heist_runtime::net::{TcpListener, TcpStream, UdpSocket};
+use support::fairness::{check_fair, count_operation};
+use support::watched;
+
+/// More than may be accepted in one poll and, except on Linux, no more than the system lets wait.
+const WAITING: u64 = if cfg!(target_os = "linux") { 300 } else { 128 };
+
+#[test]
+fn reading_what_is_there() {
+    watched(|| {
+        check_fair(10_000, async {
+            let listener = TcpListener::bind("127.0.0.1:0").await?;
+            let mut client = TcpStream::connect(listener.local_addr()?).await?;
+            let (mut server, _peer) = listener.accept().await?;
+            client.write_all(&[0; 10_000]).await?;
+            for _ in 0..10_000 {
+                // Byte by byte: the next one is always there.
+                server.read_exact(&mut [0]).await?;
+                count_operation();
+            }
+            Ok(())
+        });
+    });
+}
+
+#[test]
+fn peeking_again_and_again() {
+    watched(|| {
+        check_fair(10_000, async {
+            let listener = TcpListener::bind("127.0.0.1:0").await?;
+            let mut client = TcpStream::connect(listener.local_addr()?).await?;
+            let (server, _peer) = listener.accept().await?;
+            client.write_all(&[0]).await?;
+            for _ in 0..10_000 {
+                server.peek(&mut [0]).await?;
+                count_operation();
+            }
+            Ok(())
+        });
+    });
+}
+
+#[test]
+fn sending_to_somebody_who_does_not_listen() {
+    watched(|| {
+        check_fair(10_000, async {
+            let receiver = UdpSocket::bind("127.0.0.1:0").await?;
+            let address = receiver.local_addr()?;
+            let sender = UdpSocket::bind("127.0.0.1:0").await?;
+            for _ in 0..10_000 {
+                // What does not fit is lost; there is always room.
+                sender.send_to(&[0; 8], address).await?;
+                count_operation();
+            }
+            Ok(())
+        });
+    });
+}
+
+#[test]
+fn accepting_those_who_are_there() {
+    watched(|| {
+        check_fair(2 * WAITING, async {
+            let listener = TcpListener::bind("127.0.0.1:0").await?;
+            for as_stream in [false, true] {
+                let mut clients = Vec::new();
+                for _ in 0..WAITING {
+                    clients.push(TcpStream::connect(listener.local_addr()?).await?);
+                }
+                let mut incoming = listener.incoming();
+                for _ in 0..WAITING {
+                    if as_stream {
+                        incoming.next().await.expect("it never ends")?;
+                    } else {
+                        listener.accept().await?;
+                    }
+                    count_operation();
+                }
+            }
+            Ok(())
+        });
+    });
+}

@@ -1,0 +1,138 @@
+//! Unix sockets on a runtime: every byte arrives, and errors name their path.
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(all(feature = "io", not(heist_tsan)))]
+#![cfg(unix)]
+
+mod support;
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt};
+use heist_runtime::Runtime;
+use heist_runtime::net::{UnixListener, UnixStream};
+use std::io;
+use std::net::Shutdown;
+use std::path::PathBuf;
+use support::watched;
+
+fn on_a_runtime<F: Future<Output = io::Result<()>> + Send + 'static>(body: F) {
+    watched(|| {
+        let runtime = Runtime::builder().workers(2).build().expect("the runtime starts");
+        let ended = runtime.spawn(body);
+        runtime.block_on(ended).expect("it does not panic").expect("no error");
+        runtime.join();
+    });
+}
+
+/// The path of a socket, gone at the end.
+struct SocketPath(PathBuf);
+
+impl SocketPath {
+    fn new(name: &str) -> Self {
+        let file = format!("heist-{name}-{}", std::process::id());
+        Self(std::env::temp_dir().join(file))
+    }
+}
+
+impl Drop for SocketPath {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn bytes_go_there_and_back_by_name() {
+    on_a_runtime(async {
+        let path = SocketPath::new("echo");
+        let listener = UnixListener::bind(&path.0)?;
+        assert_eq!(listener.local_addr()?.as_pathname(), Some(&*path.0));
+        let server = heist_runtime::spawn(async move {
+            let mut incoming = listener.incoming().take(5);
+            while let Some(stream) = incoming.next().await {
+                let stream = stream?;
+                futures_lite::io::copy(stream.clone(), stream).await?;
+            }
+            io::Result::Ok(())
+        });
+        for number in 0..5_u8 {
+            let mut stream = UnixStream::connect(&path.0).await?;
+            assert_eq!(stream.peer_addr()?.as_pathname(), Some(&*path.0));
+            assert!(stream.local_addr()?.is_unnamed());
+            let sent = vec![number; 500_000];
+            let mut writer = stream.clone();
+            let to_send = sent.clone();
+            let writing = heist_runtime::spawn(async move {
+                writer.write_all(&to_send).await?;
+                writer.close().await
+            });
+            let mut received = Vec::new();
+            stream.read_to_end(&mut received).await?;
+            assert!(received == sent, "{} bytes", received.len());
+            writing.await.expect("it does not panic")?;
+        }
+        server.await.expect("it does not panic")
+    });
+}
+
+#[test]
+fn a_pair_is_connected() {
+    on_a_runtime(async {
+        let (mut one, mut other) = UnixStream::pair()?;
+        one.write_all(b"hello").await?;
+        one.shutdown(Shutdown::Write)?;
+        let mut heard = String::new();
+        other.read_to_string(&mut heard).await?;
+        assert_eq!(heard, "hello");
+        let bare = other.into_std()?;
+        UnixStream::try_from(bare)?.write_all(b"and back").await?;
+        let mut answer = String::new();
+        one.read_to_string(&mut answer).await?;
+        assert_eq!(answer, "and back");
+        Ok(())
+    });
+}
+
+#[test]
+fn errors_name_the_path_and_keep_their_kind() {
+    on_a_runtime(async {
+        let path = SocketPath::new("errors");
+        let error = UnixStream::connect(&path.0).await.expect_err("not there");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let named = format!("could not connect to {}: ", path.0.display());
+        assert!(error.to_string().starts_with(&named), "{error}");
+
+        let listener = UnixListener::bind(&path.0)?;
+        let error = UnixListener::bind(&path.0).expect_err("it is taken");
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        let named = format!("could not listen on {}: ", path.0.display());
+        assert!(error.to_string().starts_with(&named), "{error}");
+
+        drop(listener);
+        let error = UnixStream::connect(&path.0).await.expect_err("nobody listens");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        Ok(())
+    });
+}
+
+/// The system does not say when there is room; waiting for it would block, or spin.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_listener_that_is_full_refuses_at_once_and_says_why() {
+    on_a_runtime(async {
+        let path = SocketPath::new("full");
+        let listener = UnixListener::bind(&path.0)?;
+        // One more than this may wait.
+        rustix::net::listen(&listener, 2)?;
+        let mut waiting = Vec::new();
+        let error = loop {
+            match UnixStream::connect(&path.0).await {
+                Ok(stream) => waiting.push(stream),
+                Err(error) => break error,
+            }
+            assert!(waiting.len() < 10, "it is never full");
+        };
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        assert!(error.to_string().contains("too many connections wait"), "{error}");
+        listener.accept().await?;
+        UnixStream::connect(&path.0).await?;
+        Ok(())
+    });
+}

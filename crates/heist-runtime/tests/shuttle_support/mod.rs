@@ -1,0 +1,6 @@
+//! How the shuttle tests explore: as those of heist do.
+
+#[path = "../../../heist/tests/shuttle_support/mod.rs"]
+mod shared;
+
+pub use shared::*;

@@ -1,0 +1,295 @@
+//! Timers on a runtime: never early, in order, cancelled by dropping, and not in the way of others.
+#![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
+#![cfg(all(feature = "io", not(heist_tsan)))]
+
+mod support;
+
+use futures_lite::future;
+use heist_runtime::Runtime;
+use heist_runtime::time::{MissedTickBehavior, interval, sleep, sleep_until, timeout};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Wake, Waker};
+use std::time::{Duration, Instant};
+use support::sync::Mutex;
+use support::{wait_until, watched};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn runtime(workers: usize) -> Runtime {
+    Runtime::builder().workers(workers).build().expect("the runtime starts")
+}
+
+/// Remembers the order in which it and its like are woken.
+struct InOrder {
+    number: u32,
+    order: Arc<Mutex<Vec<u32>>>,
+}
+
+impl Wake for InOrder {
+    fn wake(self: Arc<Self>) {
+        self.order.lock().unwrap().push(self.number);
+    }
+}
+
+/// By their wakers: once woken, the tasks of several that were due may run in any order.
+#[test]
+fn sleeps_fire_in_the_order_of_their_times() {
+    watched(|| {
+        let order = Arc::new(Mutex::new(Vec::new()));
+        // Far enough away that all of them wait before the first one fires, also on a busy machine.
+        let start = Instant::now() + Duration::from_millis(300);
+        // In an order that has nothing to do with it: 7 and 20 have no common divisor.
+        let sleeps: Vec<_> = (0..20)
+            .map(|i| i * 7 % 20)
+            .map(|number| {
+                let mut sleep = sleep_until(start + number * Duration::from_millis(1));
+                let waker = Waker::from(Arc::new(InOrder { number, order: Arc::clone(&order) }));
+                let polled = pin!(&mut sleep).poll(&mut Context::from_waker(&waker));
+                assert!(polled.is_pending());
+                sleep
+            })
+            .collect();
+        wait_until("all have fired", || order.lock().unwrap().len() == 20);
+        assert_eq!(*order.lock().unwrap(), (0..20).collect::<Vec<_>>());
+        drop(sleeps);
+    });
+}
+
+#[test]
+fn ten_thousand_sleeps_all_end_and_none_is_early() {
+    watched(|| {
+        let runtime = runtime(2);
+        let sleeps: Vec<_> = (0..10_000_u64)
+            .map(|number| {
+                runtime.spawn(async move {
+                    let due = Instant::now() + Duration::from_micros(number * 7919 % 200_000);
+                    sleep_until(due).await;
+                    Instant::now() >= due
+                })
+            })
+            .collect();
+        runtime.block_on(async {
+            for sleep in sleeps {
+                assert!(sleep.await.expect("nothing stops it"), "early");
+            }
+        });
+        assert_eq!(runtime.join().tasks_dropped, 0);
+    });
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+}
+
+#[test]
+fn a_sleep_that_is_dropped_wakes_nobody() {
+    watched(|| {
+        let (kept, dropped) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
+        let poll = |sleep: &mut heist_runtime::time::Sleep, woken: &Arc<Woken>| {
+            let waker = Waker::from(Arc::clone(woken));
+            let polled = pin!(sleep).poll(&mut Context::from_waker(&waker));
+            assert!(polled.is_pending());
+        };
+        let due = Instant::now() + Duration::from_millis(30);
+        let mut one = sleep_until(due);
+        poll(&mut one, &dropped);
+        drop(one);
+        let mut another = sleep_until(due);
+        poll(&mut another, &kept);
+        wait_until("the one that is kept fires", || kept.0.load(Ordering::Acquire) == 1);
+        assert_eq!(dropped.0.load(Ordering::Acquire), 0);
+    });
+}
+
+#[test]
+fn what_takes_too_long_is_dropped_and_the_rest_goes_on() {
+    watched(|| {
+        let runtime = runtime(2);
+        let held = Arc::new(());
+        let outcomes: Vec<_> = (0..100)
+            .map(|number| {
+                let held = Arc::clone(&held);
+                // Every other one is stuck.
+                let (short, long) = (Duration::from_millis(10), HOUR);
+                let (given, needed) = if number % 2 == 0 { (long, short) } else { (short, long) };
+                runtime.spawn(timeout(given, async move {
+                    let _held = held;
+                    sleep(needed).await;
+                    number
+                }))
+            })
+            .collect();
+        runtime.block_on(async {
+            for (number, outcome) in outcomes.into_iter().enumerate() {
+                let outcome = outcome.await.expect("nothing stops it");
+                assert_eq!(outcome.ok(), (number % 2 == 0).then_some(number));
+            }
+        });
+        assert_eq!(Arc::strong_count(&held), 1, "what was too late is dropped");
+    });
+}
+
+#[test]
+fn a_runtime_waits_for_sleeping_tasks() {
+    watched(|| {
+        let runtime = runtime(2);
+        let ended = Arc::new(AtomicUsize::new(0));
+        for _ in 0..50 {
+            let ended = Arc::clone(&ended);
+            runtime
+                .spawn(async move {
+                    sleep(Duration::from_millis(30)).await;
+                    ended.fetch_add(1, Ordering::Release);
+                })
+                .detach();
+        }
+        runtime.join();
+        assert_eq!(ended.load(Ordering::Acquire), 50);
+    });
+}
+
+#[test]
+fn a_runtime_that_is_dropped_does_not_wait_for_timers() {
+    watched(|| {
+        let runtime = runtime(2);
+        let held = Arc::new(());
+        let polled = Arc::new(AtomicUsize::new(0));
+        for _ in 0..1_000 {
+            let (held, polled) = (Arc::clone(&held), Arc::clone(&polled));
+            runtime
+                .spawn(async move {
+                    let _held = held;
+                    polled.fetch_add(1, Ordering::Release);
+                    sleep(HOUR).await;
+                })
+                .detach();
+        }
+        wait_until("all sleep", || polled.load(Ordering::Acquire) == 1_000);
+        drop(runtime);
+        assert_eq!(Arc::strong_count(&held), 1, "every sleeping task is gone");
+    });
+}
+
+#[test]
+fn a_sleeping_task_can_be_aborted() {
+    watched(|| {
+        let runtime = runtime(1);
+        let mut sleeping = runtime.spawn(sleep(HOUR));
+        runtime.block_on(async {
+            sleep(Duration::from_millis(5)).await;
+            sleeping.abort();
+            assert!(sleeping.await.is_err());
+        });
+    });
+}
+
+#[test]
+fn ticks_keep_their_rhythm_while_work_is_short() {
+    watched(|| {
+        let runtime = runtime(2);
+        let due = runtime.block_on(async {
+            let mut ticks = interval(Duration::from_millis(5));
+            let mut due = Vec::new();
+            for _ in 0..10 {
+                let tick = ticks.tick().await;
+                assert!(Instant::now() >= tick, "early");
+                due.push(tick);
+            }
+            due
+        });
+        for (number, tick) in (0..).zip(&due) {
+            assert_eq!(*tick, due[0] + number * Duration::from_millis(5));
+        }
+    });
+}
+
+#[test]
+fn ticks_that_are_missed_are_skipped_if_so_wished() {
+    watched(|| {
+        runtime(1).block_on(async {
+            let period = Duration::from_millis(10);
+            let mut ticks = interval(period);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+            let first = ticks.tick().await;
+            sleep(Duration::from_millis(45)).await;
+            assert_eq!(ticks.tick().await, first + period, "the late one");
+            let next = ticks.tick().await;
+            assert!(next >= first + 5 * period, "{:?} after the first", next - first);
+            let periods = (next - first).as_nanos() / period.as_nanos();
+            assert_eq!(next, first + u32::try_from(periods).unwrap() * period, "in the old rhythm");
+        });
+    });
+}
+
+/// With one worker, whoever is always ready must let the other come.
+#[test]
+fn timers_that_are_always_ready_starve_nobody() {
+    watched(|| {
+        let runtime = runtime(1);
+        let enough = Arc::new(AtomicBool::new(false));
+        let until_enough = |enough: &Arc<AtomicBool>| {
+            let enough = Arc::clone(enough);
+            move || enough.load(Ordering::Acquire)
+        };
+        let (sleeps, ticks) = (until_enough(&enough), until_enough(&enough));
+        let sleeper = runtime.spawn(async move {
+            while !sleeps() {
+                sleep(Duration::ZERO).await;
+            }
+        });
+        let ticker = runtime.spawn(async move {
+            let mut always = interval(Duration::ZERO);
+            while !ticks() {
+                always.tick().await;
+            }
+        });
+        let stopper = runtime.spawn(async move {
+            enough.store(true, Ordering::Release);
+        });
+        runtime.block_on(async {
+            stopper.await.unwrap();
+            sleeper.await.unwrap();
+            ticker.await.unwrap();
+        });
+    });
+}
+
+#[test]
+fn no_runtime_is_needed() {
+    watched(|| {
+        future::block_on(async {
+            let began = Instant::now();
+            sleep(Duration::from_millis(5)).await;
+            assert!(timeout(Duration::from_millis(5), future::pending::<()>()).await.is_err());
+            assert!(began.elapsed() >= Duration::from_millis(10));
+        });
+    });
+}
+
+/// A limit runs out although something else in its task uses up the operations of each poll before it is asked.
+#[test]
+fn a_timeout_fires_beside_a_future_that_uses_up_the_budget() {
+    watched(|| {
+        let runtime = heist_runtime::Runtime::builder().workers(1).build().unwrap();
+        let raced = runtime.spawn(async {
+            let mut limited = std::pin::pin!(heist_runtime::time::timeout(
+                Duration::from_millis(5),
+                std::future::pending::<()>()
+            ));
+            std::future::poll_fn(|cx| {
+                while heist::coop::poll_proceed(cx).is_ready() {}
+                limited.as_mut().poll(cx)
+            })
+            .await
+        });
+        assert!(runtime.block_on(raced).unwrap().is_err());
+    });
+}
