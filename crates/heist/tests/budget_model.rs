@@ -10,7 +10,7 @@ mod model;
 mod support;
 
 use heist::budget::amount::{Amount, Layout};
-use heist::budget::core::Core;
+use heist::budget::core::BudgetCore;
 use heist::budget::permit::Permit;
 use heist::{Acquire, AcquireError, BudgetUnit, XorShift64};
 use model::{Answer, Asker, Figures, Habit, Model, Pair, Request, add, covers, subtract};
@@ -63,7 +63,7 @@ fn kind_of(outcome: &Result<Permit, AcquireError>) -> Answer {
 struct Play {
     layout: Layout,
     rng: XorShift64,
-    core: heist::sync::Arc<Core>,
+    core: heist::sync::Arc<BudgetCore>,
     model: Model,
     ears: Ears,
     permits: Vec<Permit>,
@@ -79,7 +79,7 @@ impl Play {
         Self {
             layout,
             rng,
-            core: Core::new(layout, pack(layout, total)),
+            core: BudgetCore::new(layout, pack(layout, total)),
             model: Model::new(total),
             ears: Ears::default(),
             permits: Vec::new(),
@@ -152,7 +152,7 @@ impl Play {
 
     fn try_acquire(&mut self) -> &'static str {
         let wanted = self.random_wanted();
-        let outcome = Core::try_acquire(&self.core, pack(self.layout, wanted));
+        let outcome = BudgetCore::try_acquire(&self.core, pack(self.layout, wanted));
         let expected = self.model.try_acquire(wanted);
         match outcome {
             Err(AcquireError::NotNow) => assert_eq!(expected, None, "try_acquire"),
@@ -168,7 +168,7 @@ impl Play {
     fn ask_without_patience(&mut self) -> &'static str {
         let wanted = self.random_wanted();
         let wanted_packed = pack(self.layout, wanted);
-        let outcome = Core::acquire_blocking(&self.core, wanted_packed, Some(Duration::ZERO));
+        let outcome = BudgetCore::acquire_blocking(&self.core, wanted_packed, Some(Duration::ZERO));
         let expected = self.model.try_acquire(wanted);
         match outcome {
             Err(AcquireError::TimedOut) => assert_eq!(expected, None, "acquire_timeout"),
@@ -216,7 +216,7 @@ impl Play {
                 resume_unwind(Box::new("a callback's panic"));
             }
         });
-        Core::acquire_with(&self.core, pack(self.layout, wanted), then);
+        BudgetCore::acquire_with(&self.core, pack(self.layout, wanted), then);
         self.model.acquire(request, wanted, Asker::Callback(habit));
         "acquire_with"
     }

@@ -7,7 +7,7 @@
 mod loom_support;
 
 use heist::budget::amount::Amount;
-use heist::budget::core::Core;
+use heist::budget::core::BudgetCore as Core;
 use heist::sync::plant::Plant;
 use heist::sync::{Arc, AtomicU64, Mutex, Ordering, Parker, Unparker};
 use heist::{Acquire, AcquireError, CountBudget, CountPermit, ReadAmount, ReadTokens};

@@ -10,7 +10,7 @@
 
 use super::DeviceId;
 use super::slots::{DeviceSlotPermit, DeviceSlots};
-use crate::budget::{AcquireError, Amount, Core, CountBudget, CountPermit, Permit};
+use crate::budget::{AcquireError, Amount, BudgetCore as Core, CountBudget, CountPermit, Permit};
 use crate::executor::any::AnyExecutor;
 use crate::executor::shared::Shared;
 use crate::executor::{ConfigError, ExecutorHandle, SpawnError};

@@ -11,7 +11,7 @@
 
 use super::shared::Shared;
 use super::task::contain;
-use crate::budget::{AcquireError, Amount, Core, Permit, Ticket};
+use crate::budget::{AcquireError, Amount, BudgetCore as Core, Permit, Ticket};
 use crate::cancel::Watcher;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Mutex, Weak};

@@ -11,7 +11,7 @@ use super::waker::{Nearest, SignalWaker};
 use super::word::AcquiredBit;
 use crate::budget::acquire::Acquire;
 use crate::budget::amount::{Amount, BudgetUnit};
-use crate::budget::core::Core;
+use crate::budget::core::BudgetCore;
 use crate::budget::permit::Permit;
 use crate::budget::{AcquireError, BudgetError};
 use crate::sync::Arc;
@@ -31,14 +31,14 @@ const AVAILABLE_MAX: u64 = 1 << 32;
 /// permit up.
 #[derive(Debug)]
 pub(super) struct Permits {
-    budget: Arc<Core>,
+    budget: Arc<BudgetCore>,
 }
 
 impl Permits {
     const ONE: Amount = Amount::counted(1);
 
     pub(super) fn new() -> Self {
-        let budget: Result<_, BudgetError> = Core::with_nothing_available(AVAILABLE_MAX);
+        let budget: Result<_, BudgetError> = BudgetCore::with_nothing_available(AVAILABLE_MAX);
         Self { budget: budget.expect("a count of 32 bits fits") }
     }
 
@@ -87,7 +87,7 @@ impl SignalWaker {
         &self,
         timeout: Option<Duration>,
     ) -> Result<SignalPermit<'_>, AcquireError> {
-        let granted = Core::acquire_blocking(&self.permits.budget, Permits::ONE, timeout)?;
+        let granted = BudgetCore::acquire_blocking(&self.permits.budget, Permits::ONE, timeout)?;
         Ok(self.permit(granted))
     }
 
