@@ -237,7 +237,7 @@ fn a_trace_writer_that_panics_is_an_error_of_the_trace_alone() {
             .unwrap();
         executor.spawn_external_batch((0..5_000).collect()).unwrap();
         check_all_run(&executor.join(), 5_000);
-        assert_eq!(trace.finish().unwrap_err().to_string(), "the writer panicked");
+        assert_eq!(trace.finish().unwrap_err().to_string(), "the trace's writer panicked");
     });
 }
 

@@ -205,7 +205,7 @@ fn a_full_queue_gives_the_item_back() {
         queue.try_push(2).unwrap();
         let refused = queue.try_push(3).unwrap_err();
         assert_eq!(refused.kind(), PushErrorKind::Full);
-        assert_eq!(refused.to_string(), "item refused: the queue is full");
+        assert_eq!(refused.to_string(), "the item was not pushed: the queue is full");
         assert_eq!(refused.into_inner(), 3);
         gate.open();
         wait_until("both are consumed", || queue.stats().consumed == 2);

@@ -189,7 +189,7 @@ fn a_trace_can_be_finished_once() {
         parse(&early);
         executor.spawn_external_batch((0..100).collect()).unwrap();
         check_all_run(&executor.join(), 101);
-        assert_eq!(trace.finish().unwrap_err().to_string(), "the trace was finished before");
+        assert_eq!(trace.finish().unwrap_err().to_string(), "the trace is already finished");
     });
 }
 
