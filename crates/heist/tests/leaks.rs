@@ -1,5 +1,5 @@
-//! Proves that pools leave nothing behind: after a thousand of them, started and ended in every way there is, the
-//! process has no thread and no memory more than before.
+//! Proves that pools leave nothing behind: after a thousand of them, started and ended in every
+//! possible way, the process has neither more threads nor more memory than before.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -16,14 +16,14 @@ use support::{
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// Garbage that the queues' memory reclamation holds back, and what the test harness allocates. A leak of 64
-/// bytes per pool would be beyond it.
+/// Covers garbage that the queues' memory reclamation holds back, and allocations of the test
+/// harness. A leak of 64 bytes per pool would exceed it.
 const GROWTH_BYTES_MAX: isize = 60_000;
 
-/// The allocator counts for the whole process, so one test at a time.
+/// The allocator counts for the whole process, so only one test runs at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// A task with memory of its own.
+/// A task that owns memory.
 type Task = Vec<u64>;
 
 fn start(config: ExecutorConfig) -> Executor<Task> {
@@ -31,7 +31,7 @@ fn start(config: ExecutorConfig) -> Executor<Task> {
 }
 
 fn run_task(mut task: Task, ctx: &mut WorkerCtx<'_, Task, Vec<u64>>) {
-    assert_ne!(task, [13], "unlucky");
+    assert_ne!(task, [13], "deliberate panic");
     ctx.scratch.extend(&task);
     if task.len() > 1 {
         let right = task.split_off(task.len() / 2);
@@ -40,10 +40,10 @@ fn run_task(mut task: Task, ctx: &mut WorkerCtx<'_, Task, Vec<u64>>) {
     }
 }
 
-/// Tasks from one root of 20 numbers: each is halved until it is one.
+/// The number of tasks from one root of 20 numbers, which is halved down to single numbers.
 const TASKS: u64 = 2 * 20 - 1;
 
-/// Goes through `cycle` a hundred times to warm up and a thousand times more, and compares.
+/// Runs `cycle` a hundred times to warm up and a thousand times more, and compares.
 fn check_no_leak(cycle: impl Fn() + Send + 'static) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     watched(move || compare(cycle));
@@ -53,7 +53,8 @@ fn compare(cycle: impl Fn()) {
     (0..100).for_each(|_| cycle());
     let before = ALLOCATOR.live_bytes();
     (0..1_000).for_each(|_| cycle());
-    // A thread is joined a moment before the system has forgotten it, and it frees its last bytes then.
+    // A thread can be joined a moment before the system has removed it, and it frees its last bytes
+    // then.
     #[cfg(target_os = "linux")]
     for thread_name in ["ended-", SILENT] {
         wait_until("no thread of the pools is left", || {
@@ -61,7 +62,7 @@ fn compare(cycle: impl Fn()) {
         });
     }
     let growth = || ALLOCATOR.live_bytes() - before;
-    println!("{} bytes more after 1,000 pools", growth());
+    println!("{} more bytes after 1,000 pools", growth());
     wait_until("the memory is back to what it was", || growth() < GROWTH_BYTES_MAX);
 }
 
@@ -70,7 +71,7 @@ fn pool() -> ExecutorConfig {
 }
 
 #[test]
-fn pools_that_are_joined_leak_nothing() {
+fn joined_pools_leak_nothing() {
     check_no_leak(|| {
         let executor = start(pool());
         executor.spawn_external((20..40).collect()).unwrap();
@@ -79,7 +80,7 @@ fn pools_that_are_joined_leak_nothing() {
 }
 
 #[test]
-fn pools_that_are_dropped_with_work_left_leak_nothing() {
+fn pools_dropped_with_work_left_leak_nothing() {
     check_no_leak(|| {
         let executor = start(pool());
         let handle = executor.handle();
@@ -100,16 +101,16 @@ fn runs_leak_nothing() {
 }
 
 #[test]
-fn pools_that_a_panic_ends_leak_nothing() {
+fn pools_ended_by_a_panic_leak_nothing() {
     let config = silent(pool());
     check_no_leak(move || {
         let executor = start(config.clone());
         executor.spawn_external((5..25).collect()).unwrap();
-        catch_unwind(AssertUnwindSafe(|| executor.join())).expect_err("13 is unlucky");
+        catch_unwind(AssertUnwindSafe(|| executor.join())).expect_err("task 13 panics");
     });
 }
 
-/// A runtime that is used in every way that there is, with one of each that lives on, waits, panics, is aborted.
+/// Uses a runtime in every way: with futures that outlive it, wait, panic, and are aborted.
 fn used_runtime() -> Runtime {
     let builder = Runtime::builder().workers(2).max_blocking_threads(2);
     let runtime = builder.thread_name(SILENT).build().unwrap();
@@ -136,17 +137,17 @@ fn used_runtime() -> Runtime {
         sum
     });
     assert_eq!(sum, 285 + 10 + 3);
-    let panicked = runtime.block_on(runtime.spawn(async { panic!("unlucky") }));
+    let panicked = runtime.block_on(runtime.spawn(async { panic!("deliberate panic") }));
     assert!(panicked.map(|(): ()| ()).unwrap_err().is_panic());
     let mut aborted = runtime.spawn(std::future::pending::<Vec<u64>>());
     aborted.abort();
-    // And a group that is dropped with its members.
+    // A group that is dropped together with its members.
     group.spawn(std::future::pending());
     runtime
 }
 
 #[test]
-fn runtimes_that_are_joined_leak_nothing() {
+fn joined_runtimes_leak_nothing() {
     silence_panics();
     check_no_leak(|| {
         let metrics = used_runtime().join();
@@ -155,7 +156,7 @@ fn runtimes_that_are_joined_leak_nothing() {
 }
 
 #[test]
-fn runtimes_that_are_dropped_with_futures_that_wait_leak_nothing() {
+fn runtimes_dropped_with_waiting_futures_leak_nothing() {
     silence_panics();
     check_no_leak(|| {
         let runtime = used_runtime();
@@ -167,7 +168,7 @@ fn runtimes_that_are_dropped_with_futures_that_wait_leak_nothing() {
                 drop(data);
             });
         }
-        // One that is never polled, perhaps, and one whose output nobody takes.
+        // A future that may never be polled, and one whose output is never taken.
         let untaken = runtime.spawn(async { vec![1_u64; 10] });
         let metrics = runtime.shutdown_timeout(Duration::from_secs(30)).unwrap();
         assert_eq!(metrics.futures_live(), 0);

@@ -1,5 +1,5 @@
-//! Proves that a pool that is ended on one of its own workers never waits for itself: dropped there, joined
-//! there, or dropped with the runner that owns it.
+//! Proves that a pool that is ended on one of its own workers never waits for itself: when it is
+//! dropped there, joined there, or dropped together with the runner that owns it.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -11,28 +11,28 @@ use std::time::{Duration, Instant};
 use support::event::Event;
 use support::sync::Mutex;
 use support::{
-    Gate, Job, check_all_run, check_finished, job, start_jobs, wait_until, watched, workers,
+    Job, Latch, check_all_run, check_finished, job, start_jobs, wait_until, watched, workers,
 };
 
-/// Where a test leaves an executor for one of its own tasks to find.
-type Slot = Arc<Mutex<Option<Executor<Job>>>>;
+/// Where a test leaves an executor for one of the executor's own tasks.
+type ExecutorCell = Arc<Mutex<Option<Executor<Job>>>>;
 
 /// Runs `end` on one of the executor's own workers, with 10 tasks queued behind it.
 fn end_on_own_worker(end: impl FnOnce(Executor<Job>) + Send + 'static) -> heist::MetricsSnapshot {
     let executor = start_jobs(workers(1));
     let handle = executor.handle();
-    let slot = Slot::default();
-    let (found, placed, ended) = (Arc::clone(&slot), Gate::default(), Gate::default());
+    let cell = ExecutorCell::default();
+    let (found, placed, ended) = (Arc::clone(&cell), Latch::default(), Latch::default());
     let (may_begin, has_ended) = (placed.clone(), ended.clone());
     let ending = job(move |_| {
         may_begin.wait();
-        let executor = found.lock().unwrap().take().expect("the test has placed it");
+        let executor = found.lock().unwrap().take().expect("the test has stored the executor");
         end(executor);
         has_ended.open();
     });
     let queued = (0..10).map(|_| job(|_| {}));
     executor.spawn_external_batch(std::iter::once(ending).chain(queued).collect()).unwrap();
-    *slot.lock().unwrap() = Some(executor);
+    *cell.lock().unwrap() = Some(executor);
     placed.open();
     ended.wait();
     wait_until("every task has ended", || handle.metrics().tasks_ended() == 11);
@@ -49,7 +49,7 @@ fn an_executor_dropped_on_its_own_worker_shuts_down_without_waiting() {
 }
 
 #[test]
-fn an_executor_joined_on_its_own_worker_runs_out_without_being_waited_for() {
+fn an_executor_joined_on_its_own_worker_finishes_its_tasks_without_waiting() {
     watched(|| {
         let metrics = end_on_own_worker(|executor| {
             let so_far = executor.join();
@@ -75,15 +75,15 @@ fn a_worker_may_wait_for_another_pool() {
     });
 }
 
-/// A pool whose runner holds the state that holds the pool: when the last worker lets go of the runner, it
-/// drops the executor too, on its own thread.
+/// The pool's runner holds the state that holds the pool. When the last worker drops the runner, it
+/// also drops the executor, on its own thread.
 #[test]
-fn an_executor_that_its_own_runner_owns_ends_in_silence() {
+fn an_executor_owned_by_its_own_runner_ends_without_a_panic() {
     struct State {
         executor: Mutex<Option<Executor<u32>>>,
         panicked: Arc<AtomicBool>,
     }
-    /// Notices if the thread that drops it is unwinding, or starts to.
+    /// Records whether the thread that drops it is unwinding, or starts to.
     impl Drop for State {
         fn drop(&mut self) {
             let executor = self.executor.get_mut().unwrap().take();
@@ -105,31 +105,31 @@ fn an_executor_that_its_own_runner_owns_ends_in_silence() {
         wait_until("the task has run", || handle.metrics().tasks_run() == 1);
         drop(state);
         handle.shutdown();
-        wait_until("the state is gone", || Arc::strong_count(&panicked) == 1);
+        wait_until("the state is dropped", || Arc::strong_count(&panicked) == 1);
         assert!(!panicked.load(Ordering::Acquire), "the worker tried to wait for itself");
     });
 }
 
-/// Runs `end` in a future on one of the runtime's own workers, with another future that waits.
+/// Runs `end` in a future on one of the runtime's own workers, while another future waits.
 fn end_runtime_on_own_worker(end: impl FnOnce(Runtime) + Send + 'static) -> RuntimeHandle {
     let runtime = Runtime::builder().workers(2).build().unwrap();
     let handle = runtime.handle();
-    let slot: Arc<Mutex<Option<Runtime>>> = Arc::default();
-    let (found, placed) = (Arc::clone(&slot), Event::default());
+    let cell: Arc<Mutex<Option<Runtime>>> = Arc::default();
+    let (found, placed) = (Arc::clone(&cell), Event::default());
     let may_begin = placed.clone();
     let ending = runtime.spawn(async move {
         may_begin.wait().await;
-        let runtime = found.lock().unwrap().take().expect("the test has placed it");
+        let runtime = found.lock().unwrap().take().expect("the test has stored the runtime");
         end(runtime);
     });
-    *slot.lock().unwrap() = Some(runtime);
+    *cell.lock().unwrap() = Some(runtime);
     placed.set();
     heist::block_on(ending).expect("it did not wait for itself");
     handle
 }
 
 #[test]
-fn a_runtime_that_is_ended_on_its_own_worker_does_not_wait_for_itself() {
+fn a_runtime_ended_on_its_own_worker_does_not_wait_for_itself() {
     watched(|| {
         let ends: [fn(Runtime); 4] = [
             drop,
@@ -152,14 +152,14 @@ fn a_runtime_that_is_ended_on_its_own_worker_does_not_wait_for_itself() {
         for end in ends {
             let began = Instant::now();
             let handle = end_runtime_on_own_worker(end);
-            wait_until("nothing lives", || handle.metrics().futures_live() == 0);
+            wait_until("no future is alive", || handle.metrics().futures_live() == 0);
             assert!(!handle.is_accepting());
-            assert!(began.elapsed() < Duration::from_secs(25), "at once");
+            assert!(began.elapsed() < Duration::from_secs(25), "it did not wait");
         }
     });
 }
 
-/// A worker may block on another runtime: it holds itself up, but that other one goes on.
+/// A worker may block on another runtime: it holds itself up, but the other runtime continues.
 #[test]
 fn a_worker_may_block_on_another_runtime() {
     watched(|| {
@@ -168,7 +168,7 @@ fn a_worker_may_block_on_another_runtime() {
             let inner = Runtime::builder().workers(1).build().unwrap();
             let sum = inner.block_on(async { heist::spawn(async { 1 }).await.unwrap() + 1 });
             assert_eq!(inner.join().futures_ended, 1);
-            // And is back where it was.
+            // The worker belongs to its own runtime again.
             sum + heist::spawn(async { 1 }).await.unwrap()
         });
         assert_eq!(runtime.block_on(sum).unwrap(), 3);

@@ -1,5 +1,5 @@
-//! Whether a future that always could go on lets others come: at most 128 operations in a poll, and a turn for
-//! everybody in between.
+//! Checks that a future that is always ready lets other tasks run: at most 128 operations in a
+//! poll, and the other tasks run in between.
 
 use heist::Runtime;
 use heist::coop::OPERATIONS_PER_POLL;
@@ -11,18 +11,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
-    /// Operations of the future under test in this poll.
+    /// Operations that the future under test has done in this poll.
     static OPERATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The future under test has done one.
+/// Counts an operation of the future under test.
 pub(crate) fn count_operation() {
     OPERATIONS.set(OPERATIONS.get() + 1);
 }
 
-/// Runs `busy`, which does so many operations, on a runtime with one worker, beside a task that only counts how often
-/// it gets its turn. Requires that no poll of `busy` does more operations than allowed, and that the other one comes in
-/// between.
+/// Runs `busy`, which does the given number of operations, on a runtime with one worker, beside a
+/// task that only counts how often it runs. Requires that no poll of `busy` does more operations
+/// than allowed, and that the other task runs in between.
 #[track_caller]
 pub(crate) fn check_fair(
     operations: u64,
@@ -47,19 +47,20 @@ pub(crate) fn check_fair(
             let polled = busy.as_mut().poll(cx);
             most = most.max(OPERATIONS.get());
             if OPERATIONS.get() > 0 {
-                // Only from the first operation on: the other one has the worker for itself while this one connects.
+                // Counts from the first operation on: while `busy` connects, the other task has the
+                // worker for itself.
                 turns_before.get_or_insert_with(|| turns.load(Ordering::Relaxed));
             }
             polled
         })
         .await?;
-        let turns = turns.load(Ordering::Relaxed) - turns_before.expect("it did something");
+        let turns = turns.load(Ordering::Relaxed) - turns_before.expect("it did an operation");
         io::Result::Ok((most, turns))
     });
     let (most, turns) = runtime.block_on(busy).expect("it does not panic").expect("no error");
     other.abort();
     assert!(most <= allowed, "{most} operations in one poll");
-    assert!(most > allowed / 2, "{most}: it was not always ready, and proves nothing");
+    assert!(most > allowed / 2, "{most}: the future was not always ready, so this proves nothing");
     let turns_min = operations / allowed - 1;
-    assert!(turns >= turns_min, "the other task had {turns} turns; {turns_min} are fair");
+    assert!(turns >= turns_min, "the other task ran {turns} times; {turns_min} would be fair");
 }

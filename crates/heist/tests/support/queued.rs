@@ -1,5 +1,5 @@
-//! What the tests of gated queues, budgets and lanes share: consumers over a pool of jobs, items that say when they
-//! end, a log, and a hand-made waker.
+//! What the tests of gated queues, budgets and lanes share: consumers on a pool of jobs, items that
+//! count their end, a log, and a waker that counts.
 
 use super::sync::Mutex;
 use super::{Job, Runs, check_all_run, check_finished, job};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Makes the job that consumes a queue: `each` gets every item of a turn.
+/// Returns a function that makes the job that consumes a queue. `each` gets every item of a turn.
 pub(crate) fn consumed_by<T: Send + 'static>(
     each: impl Fn(T) + Send + Sync + 'static,
 ) -> impl Fn(QueueTurn<T>) -> Job + Send + Sync + 'static {
@@ -23,7 +23,7 @@ pub(crate) fn consumed_by<T: Send + 'static>(
     }
 }
 
-/// Makes the job that runs one job of a lane.
+/// Returns a function that makes the job that runs one job of a lane.
 pub(crate) fn run_by<T: Send + 'static>(
     each: impl Fn(T, DeviceSlotPermit) + Send + Sync + 'static,
 ) -> impl Fn(DeviceTurn<T>) -> Job + Send + Sync + 'static {
@@ -36,8 +36,9 @@ pub(crate) fn run_by<T: Send + 'static>(
     }
 }
 
-/// [`check_finished`], for a pool that ended `others` tasks besides those that consumed. (A task takes one turn after
-/// the other while nothing else waits for its worker, so there may be fewer tasks than turns.)
+/// Like [`check_finished`], for a pool that ended `others` tasks besides its consumers. (A task
+/// takes several turns while no other work waits for its worker, so there may be fewer tasks than
+/// turns.)
 #[track_caller]
 pub(crate) fn check_finished_with_turns(metrics: &MetricsSnapshot, others: u64, turns: u64) {
     let ended = metrics.tasks_ended();
@@ -46,7 +47,7 @@ pub(crate) fn check_finished_with_turns(metrics: &MetricsSnapshot, others: u64, 
     check_finished(metrics, ended);
 }
 
-/// [`check_finished_with_turns`], for a pool in which every task was run and none panicked.
+/// Like [`check_finished_with_turns`], for a pool in which every task was run and none panicked.
 #[track_caller]
 pub(crate) fn check_all_run_with_turns(metrics: &MetricsSnapshot, others: u64, turns: u64) {
     check_finished_with_turns(metrics, others, turns);
@@ -71,7 +72,7 @@ impl Drop for Tracked {
     }
 }
 
-/// What happened, in order. Clones are the same log.
+/// A log of what happened, in order. Clones share the log.
 pub(crate) struct Log<T>(Arc<Mutex<Vec<T>>>);
 
 impl<T> Clone for Log<T> {
