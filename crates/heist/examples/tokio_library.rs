@@ -58,9 +58,9 @@ fn main() -> Result<(), AnyError> {
     Ok(())
 }
 
-fn report(who: &str, requests: u32, elapsed: Duration) {
+fn report(client: &str, requests: u32, elapsed: Duration) {
     println!(
-        "{who}: {requests} requests one after the other, {:?} each",
+        "{client}: {requests} requests one after the other, {:?} each",
         elapsed / requests.max(1)
     );
 }

@@ -204,10 +204,10 @@ fn a_request_that_can_never_be_granted_is_a_task_with_an_error() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let handle = executor.handle();
-        let told = Log::default();
+        let errors = Log::default();
         let note = |budget: &CountBudget, wanted: u64| {
-            let told = told.clone();
-            let make = move |granted: Granted| job(move |_| told.add(granted.unwrap_err()));
+            let errors = errors.clone();
+            let make = move |granted: Granted| job(move |_| errors.add(granted.unwrap_err()));
             assert!(budget.acquire_then(wanted, &handle, make).is_ok());
         };
         let budget = CountBudget::new(3).unwrap();
@@ -220,10 +220,10 @@ fn a_request_that_can_never_be_granted_is_a_task_with_an_error() {
         budget.close();
         note(&budget, 1);
         check_all_run(&executor.join(), 5);
-        let told = told.entries();
+        let errors = errors.entries();
         let too_large = |error: &AcquireError| matches!(error, AcquireError::TooLarge { .. });
-        assert!(told[..3].iter().all(too_large), "{told:?}");
-        assert_eq!(told[3..], [AcquireError::Closed; 2]);
+        assert!(errors[..3].iter().all(too_large), "{errors:?}");
+        assert_eq!(errors[3..], [AcquireError::Closed; 2]);
         drop(held);
     });
 }
@@ -310,11 +310,11 @@ fn ends_at_once(end: End) {
     let budget = CountBudget::new(1).unwrap();
     let held = budget.acquire(1).unwrap();
     let ends = Runs::of(WAITING);
-    let told = Log::default();
+    let errors = Log::default();
     for number in 0..WAITING {
-        let (item, told) = (Tracked::new(number, &ends), told.clone());
+        let (item, errors) = (Tracked::new(number, &ends), errors.clone());
         let make = move |granted: Granted| {
-            told.add(granted.err());
+            errors.add(granted.err());
             job(move |_| panic!("task {} ran", item.number))
         };
         assert!(budget.acquire_then(1, &handle, make).is_ok());
@@ -357,7 +357,7 @@ fn ends_at_once(end: End) {
     check_finished(&metrics, WAITING as u64 + run);
     assert_eq!((metrics.tasks_dropped, metrics.tasks_waiting), (WAITING as u64, 0), "{end:?}");
     ends.check_each_once();
-    assert_eq!(told.entries(), vec![Some(AcquireError::Stopped); WAITING]);
+    assert_eq!(errors.entries(), vec![Some(AcquireError::Stopped); WAITING]);
     assert_eq!((budget.waiting(), budget.available()), (0, 0), "the requests left the queue");
     drop(held);
     assert_eq!(budget.available(), 1);

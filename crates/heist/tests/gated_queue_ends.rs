@@ -123,14 +123,14 @@ fn waiting_producers(end: fn(&Executor<Job>, &GatedQueue<u32>)) -> Vec<(PushErro
     let queue = GatedQueue::bounded(&handle, 1, consumed_by(|_: u32| {})).unwrap();
     let latch = occupy_worker(&executor);
     queue.push(0).unwrap();
-    let told = Log::default();
+    let errors = Log::default();
     let note = |log: &Log<_>, pushed: Result<(), heist::PushError<u32>>| {
         let refused = pushed.expect_err("nothing makes room");
         log.add((refused.kind(), refused.into_inner()));
     };
     let blocked = {
-        let (queue, told) = (queue.clone(), told.clone());
-        thread::spawn(move || note(&told, queue.push(1)))
+        let (queue, errors) = (queue.clone(), errors.clone());
+        thread::spawn(move || note(&errors, queue.push(1)))
     };
     // Nothing shows that a thread waits. If it starts to wait later than this, it is refused as
     // well.
@@ -138,7 +138,7 @@ fn waiting_producers(end: fn(&Executor<Job>, &GatedQueue<u32>)) -> Vec<(PushErro
     let wakes = Arc::new(Wakes::default());
     let mut future = pin!(queue.push_async(2));
     assert!(wakes.poll(future.as_mut()).is_pending());
-    let log = told.clone();
+    let log = errors.clone();
     let then = move |pushed| {
         note(&log, pushed);
         job(|_| {})
@@ -150,20 +150,20 @@ fn waiting_producers(end: fn(&Executor<Job>, &GatedQueue<u32>)) -> Vec<(PushErro
     blocked.join().unwrap();
     wait_until("the future is woken", || wakes.get() > 0);
     match wakes.poll(future) {
-        Poll::Ready(pushed) => note(&told, pushed),
+        Poll::Ready(pushed) => note(&errors, pushed),
         Poll::Pending => panic!("it was woken"),
     }
     executor.join();
-    let mut told = told.entries();
-    told.sort_by_key(|(_, item)| *item);
-    told
+    let mut errors = errors.entries();
+    errors.sort_by_key(|(_, item)| *item);
+    errors
 }
 
 #[test]
 fn closing_refuses_producers_that_wait_for_room() {
     watched(|| {
-        let told = waiting_producers(|_, queue| queue.close());
-        assert_eq!(told, [1, 2, 3].map(|item| (PushErrorKind::Closed, item)));
+        let errors = waiting_producers(|_, queue| queue.close());
+        assert_eq!(errors, [1, 2, 3].map(|item| (PushErrorKind::Closed, item)));
     });
 }
 
@@ -171,8 +171,8 @@ fn closing_refuses_producers_that_wait_for_room() {
 fn a_shutdown_refuses_producers_that_wait_for_room() {
     watched(|| {
         let shut_down = PushErrorKind::Executor(SpawnErrorKind::ShutDown);
-        let told = waiting_producers(|executor, _| executor.shutdown());
-        assert_eq!(told, [(shut_down, 1), (shut_down, 2), (PushErrorKind::Stopped, 3)]);
+        let errors = waiting_producers(|executor, _| executor.shutdown());
+        assert_eq!(errors, [(shut_down, 1), (shut_down, 2), (PushErrorKind::Stopped, 3)]);
     });
 }
 

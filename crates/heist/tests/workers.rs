@@ -98,7 +98,7 @@ impl Meeting {
         self.barrier.wait();
     }
 
-    fn everybody_came(&self) -> HashSet<usize> {
+    fn take_seen(&self) -> HashSet<usize> {
         std::mem::take(&mut *self.seen.lock().unwrap())
     }
 }
@@ -135,15 +135,15 @@ fn as_many_tasks_from_outside_as_workers_use_every_worker() {
             for (name, change) in SETTINGS {
                 println!("{size} workers, {name}");
                 let (executor, meeting) = start_meetings(configured(size, change));
-                let everybody: HashSet<_> = (0..size).collect();
+                let all_workers: HashSet<_> = (0..size).collect();
                 executor.spawn_external_batch(vec![Call::Meet; size]).unwrap();
                 rest(&executor, size);
-                assert_eq!(meeting.everybody_came(), everybody);
+                assert_eq!(meeting.take_seen(), all_workers);
                 for _ in 0..size {
                     executor.spawn_external(Call::Meet).unwrap();
                 }
                 check_all_run(&executor.join(), 2 * size as u64);
-                assert_eq!(meeting.everybody_came(), everybody);
+                assert_eq!(meeting.take_seen(), all_workers);
             }
         }
     });
@@ -159,7 +159,7 @@ fn children_of_one_task_are_stolen_until_every_worker_has_one() {
                 for round in 1..=3 {
                     executor.spawn_external(Call::Gather(size - 1)).unwrap();
                     rest(&executor, round * size);
-                    assert_eq!(meeting.everybody_came().len(), size);
+                    assert_eq!(meeting.take_seen().len(), size);
                 }
                 check_all_run(&executor.join(), 3 * size as u64);
             }

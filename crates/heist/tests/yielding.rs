@@ -24,7 +24,7 @@ enum Task {
     Injected(u32),
     /// Runs after a yield, and yields again until nothing is left.
     Yielded {
-        who: char,
+        name: char,
         left: u32,
     },
 }
@@ -39,10 +39,10 @@ fn run_task(task: Task, ctx: &mut Ctx<'_>) {
             for number in 0..injected {
                 ctx.spawn_global(Task::Injected(number));
             }
-            ctx.spawn_yielded(Task::Yielded { who: 'a', left: 0 });
+            ctx.spawn_yielded(Task::Yielded { name: 'a', left: 0 });
         }
-        Task::Yielded { who, left } if left > 0 => {
-            ctx.spawn_yielded(Task::Yielded { who, left: left - 1 });
+        Task::Yielded { name, left } if left > 0 => {
+            ctx.spawn_yielded(Task::Yielded { name, left: left - 1 });
         }
         Task::Local(_) | Task::Injected(_) | Task::Yielded { .. } => {}
     }
@@ -88,16 +88,16 @@ fn tasks_from_outside_that_came_before_the_yield_run_first() {
 #[test]
 fn yielding_tasks_alternate() {
     watched(|| {
-        let roots = ['a', 'b', 'c'].map(|who| Task::Yielded { who, left: 300 });
+        let roots = ['a', 'b', 'c'].map(|name| Task::Yielded { name, left: 300 });
         let order = order(roots);
-        let turns: String = order
+        let names: String = order
             .iter()
             .map(|task| match task {
-                Task::Yielded { who, .. } => *who,
+                Task::Yielded { name, .. } => *name,
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(turns, "abc".repeat(301));
+        assert_eq!(names, "abc".repeat(301));
     });
 }
 

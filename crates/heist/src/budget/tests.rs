@@ -179,7 +179,7 @@ fn callbacks_are_called_at_once_or_when_they_are_granted() {
     let second = calls.take();
     assert_eq!(second.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1]);
     drop(second);
-    assert_eq!(calls.numbers(), [2, 4], "a request for nothing waits in the queue, too");
+    assert_eq!(calls.numbers(), [2, 4], "even a request for nothing waits in the queue");
     budget.close();
     BudgetCore::acquire_with(budget.core(), Amount::counted(0), calls.then(5));
     assert_eq!(calls.take().pop().unwrap().1.unwrap_err(), AcquireError::Closed);

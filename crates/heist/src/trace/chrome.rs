@@ -47,11 +47,11 @@ pub struct ChromeTrace<W> {
 #[derive(Debug)]
 struct SharedTrace<W> {
     started: Instant,
-    out: Mutex<Output<W>>,
+    out: Mutex<TraceOutput<W>>,
 }
 
 #[derive(Debug)]
-struct Output<W> {
+struct TraceOutput<W> {
     /// `None` once the trace is finished. Later events are dropped.
     writer: Option<W>,
     any_event: bool,
@@ -65,7 +65,7 @@ impl<W> Clone for ChromeTrace<W> {
 }
 
 impl<W> SharedTrace<W> {
-    fn lock(&self) -> MutexGuard<'_, Output<W>> {
+    fn lock(&self) -> MutexGuard<'_, TraceOutput<W>> {
         self.out.lock()
     }
 }
@@ -74,7 +74,7 @@ impl<W: Write + Send + 'static> ChromeTrace<W> {
     /// Creates a trace that is written to `writer` in pieces of about 64 KiB. The timestamps of its
     /// events count from now.
     pub fn new(writer: W) -> Self {
-        let output = Output { writer: Some(writer), any_event: false, error: None };
+        let output = TraceOutput { writer: Some(writer), any_event: false, error: None };
         Self { shared: Arc::new(SharedTrace { started: Instant::now(), out: Mutex::new(output) }) }
     }
 
@@ -96,7 +96,7 @@ impl<W: Write + Send + 'static> ChromeTrace<W> {
     }
 }
 
-impl<W: Write> Output<W> {
+impl<W: Write> TraceOutput<W> {
     fn append(&mut self, events: &str) {
         let Some(writer) = &mut self.writer else { return };
         if self.error.is_some() || events.is_empty() {

@@ -92,7 +92,7 @@ fn adaptive_slices_last_about_the_target() {
 
 #[test]
 fn adaptive_follows_a_change_by_a_hundred_both_ways() {
-    let (cheap, dear) = (Duration::from_micros(10), Duration::from_millis(1));
+    let (cheap, costly) = (Duration::from_micros(10), Duration::from_millis(1));
     let mut policy = Adaptive::default();
 
     settle(&mut policy, cheap);
@@ -101,10 +101,10 @@ fn adaptive_follows_a_change_by_a_hundred_both_ways() {
 
     // Up: the very first expensive unit ends the slice, although 100 units were forecast.
     policy.should_yield(cheap);
-    assert!(policy.should_yield(dear));
-    settle(&mut policy, dear);
+    assert!(policy.should_yield(costly));
+    settle(&mut policy, costly);
     assert_eq!(policy.interval(), 1);
-    assert_eq!(slice_len(&mut policy, dear, 1), 1);
+    assert_eq!(slice_len(&mut policy, costly, 1), 1);
 
     // Down: within a factor of two after the promised 35 units, and finally back where it was.
     for _ in 0..35 {

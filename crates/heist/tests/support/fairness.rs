@@ -29,9 +29,9 @@ pub(crate) fn check_fair(
     busy: impl Future<Output = io::Result<()>> + Send + 'static,
 ) {
     let allowed = u64::from(OPERATIONS_PER_POLL);
-    let turns = Arc::new(AtomicU64::new(0));
+    let runs = Arc::new(AtomicU64::new(0));
     let runtime = Runtime::builder().workers(1).build().expect("the runtime starts");
-    let counting = Arc::clone(&turns);
+    let counting = Arc::clone(&runs);
     let mut other = runtime.spawn(async move {
         loop {
             counting.fetch_add(1, Ordering::Relaxed);
@@ -41,7 +41,7 @@ pub(crate) fn check_fair(
     let busy = runtime.spawn(async move {
         let mut busy = pin!(busy);
         let mut most = 0;
-        let mut turns_before = None;
+        let mut runs_before = None;
         poll_fn(|cx| {
             OPERATIONS.set(0);
             let polled = busy.as_mut().poll(cx);
@@ -49,18 +49,18 @@ pub(crate) fn check_fair(
             if OPERATIONS.get() > 0 {
                 // Counts from the first operation on: while `busy` connects, the other task has the
                 // worker for itself.
-                turns_before.get_or_insert_with(|| turns.load(Ordering::Relaxed));
+                runs_before.get_or_insert_with(|| runs.load(Ordering::Relaxed));
             }
             polled
         })
         .await?;
-        let turns = turns.load(Ordering::Relaxed) - turns_before.expect("it did an operation");
-        io::Result::Ok((most, turns))
+        let runs = runs.load(Ordering::Relaxed) - runs_before.expect("it did an operation");
+        io::Result::Ok((most, runs))
     });
-    let (most, turns) = runtime.block_on(busy).expect("it does not panic").expect("no error");
+    let (most, runs) = runtime.block_on(busy).expect("it does not panic").expect("no error");
     other.abort();
     assert!(most <= allowed, "{most} operations in one poll");
     assert!(most > allowed / 2, "{most}: the future was not always ready, so this proves nothing");
-    let turns_min = operations / allowed - 1;
-    assert!(turns >= turns_min, "the other task ran {turns} times; {turns_min} would be fair");
+    let runs_min = operations / allowed - 1;
+    assert!(runs >= runs_min, "the other task ran {runs} times; {runs_min} would be fair");
 }
