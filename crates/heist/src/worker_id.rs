@@ -102,12 +102,12 @@ struct BlockingThread {
 }
 
 crate::sync::per_thread! {
-    static HELPS: BlockingThread;
+    static BLOCKING_THREAD: BlockingThread;
 }
 
 /// Makes the calling thread one that runs blocking calls for `pool`, until it ends.
 pub(crate) fn help(pool: PoolId) {
-    HELPS.with(|helps| helps.set(Some(BlockingThread { pool, in_call: false })));
+    BLOCKING_THREAD.with(|current| current.set(Some(BlockingThread { pool, in_call: false })));
 }
 
 crate::sync::per_thread! {
@@ -133,7 +133,7 @@ pub(crate) fn drop_for<R>(pool: PoolId, act: impl FnOnce() -> R) -> R {
 /// for the pool, or is dropping such calls. Such a thread cannot wait for the pool to end.
 pub(crate) fn is_thread_of(pool: PoolId) -> bool {
     is_worker_of(pool)
-        || HELPS.with(|helps| helps.get().is_some_and(|helper| helper.pool == pool))
+        || BLOCKING_THREAD.with(|current| current.get().is_some_and(|thread| thread.pool == pool))
         || DROPS.with(|drops| drops.get() == Some(pool))
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn is_thread_of(pool: PoolId) -> bool {
 /// ending.
 pub(crate) fn is_in_call_of(pool: PoolId) -> bool {
     let in_call = |thread: BlockingThread| thread.pool == pool && thread.in_call;
-    HELPS.with(|helps| helps.get().is_some_and(in_call))
+    BLOCKING_THREAD.with(|current| current.get().is_some_and(in_call))
 }
 
 /// Records that a counted call runs on this thread until the guard is dropped. Does nothing on a
@@ -153,9 +153,9 @@ pub(crate) fn begin_call() -> InCall {
 }
 
 fn set_in_call(in_call: bool) {
-    HELPS.with(|helps| {
-        if let Some(thread) = helps.get() {
-            helps.set(Some(BlockingThread { in_call, ..thread }));
+    BLOCKING_THREAD.with(|current| {
+        if let Some(thread) = current.get() {
+            current.set(Some(BlockingThread { in_call, ..thread }));
         }
     });
 }

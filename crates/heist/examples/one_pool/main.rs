@@ -18,10 +18,10 @@
 //!
 //! ```text
 //! cargo run --release --example one_pool
-//! cargo run --release --example one_pool -- --rounds 21 crates docs    # these files, instead of generated ones
-//! cargo run --release --example one_pool -- --slice-us 100             # files yield sooner
+//! cargo run --release --example one_pool -- --rounds 21 crates docs    # searches these files
+//! cargo run --release --example one_pool -- --slice-us 100             # tasks yield sooner
 //! cargo run --release --example one_pool -- --svg docs                 # draws docs/one-pool.svg
-//! cargo run --release --example one_pool -- --trace one-pool.json      # a trace of one pool, for Perfetto
+//! cargo run --release --example one_pool -- --trace one-pool.json      # a trace, for Perfetto
 //! ```
 
 mod material;

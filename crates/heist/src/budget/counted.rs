@@ -55,7 +55,7 @@ macro_rules! budget_of_one_unit {
                 Layout::$layout.get(amount, BudgetUnit::$layout)
             }
 
-            #[doc = concat!("Takes ", $amount, " if enough are available and no request waits.")]
+            #[doc = concat!("Takes `wanted` ", $amount, " if enough are available and no request waits.")]
             ///
             /// # Errors
             /// [`AcquireError::NotNow`], [`AcquireError::TooLarge`] or [`AcquireError::Closed`].
@@ -65,7 +65,7 @@ macro_rules! budget_of_one_unit {
                 BudgetCore::try_acquire(&self.core, wanted).map($permit::from_core)
             }
 
-            #[doc = concat!("Takes ", $amount, " like [`Self::try_acquire`], for as long as the")]
+            #[doc = concat!("Takes `wanted` ", $amount, " like [`Self::try_acquire`], for as long as the")]
             /// budget is borrowed.
             ///
             /// # Errors
@@ -77,7 +77,7 @@ macro_rules! budget_of_one_unit {
                 Ok(PermitRef::new(&self.core, wanted))
             }
 
-            #[doc = concat!("Takes ", $amount, ", and blocks the thread until they are granted.")]
+            #[doc = concat!("Takes `wanted` ", $amount, ", and blocks the thread until they are granted.")]
             ///
             /// # Errors
             /// [`AcquireError::TooLarge`] or [`AcquireError::Closed`], possibly only after waiting;
@@ -87,7 +87,7 @@ macro_rules! budget_of_one_unit {
                 BudgetCore::acquire_blocking(&self.core, wanted, None).map($permit::from_core)
             }
 
-            #[doc = concat!("Takes ", $amount, " like [`Self::acquire`], but blocks no longer than")]
+            #[doc = concat!("Takes `wanted` ", $amount, " like [`Self::acquire`], but blocks no longer than")]
             /// `timeout`.
             ///
             /// # Errors
@@ -98,10 +98,12 @@ macro_rules! budget_of_one_unit {
                 timeout: Duration,
             ) -> Result<$permit, AcquireError> {
                 let wanted = self.amount(wanted)?;
-                BudgetCore::acquire_blocking(&self.core, wanted, Some(timeout)).map($permit::from_core)
+                let granted = BudgetCore::acquire_blocking(&self.core, wanted, Some(timeout));
+                granted.map($permit::from_core)
             }
 
-            #[doc = concat!("Returns a future that takes ", $amount, " as soon as they are granted.")]
+            #[doc = concat!("Returns a future that takes `wanted` ", $amount, " as soon as they are")]
+            /// granted.
             ///
             /// Any runtime can poll the future. It joins the queue when it is first polled, and
             /// leaves the queue when it is dropped.
@@ -125,7 +127,8 @@ macro_rules! budget_of_one_unit {
                 Ok(())
             }
 
-            #[doc = concat!("Spawns a task onto `executor` as soon as ", $amount, " are granted to it.")]
+            #[doc = concat!("Spawns a task onto `executor` as soon as `wanted` ", $amount, " are")]
+            /// granted to it.
             ///
             /// This is how a task waits: it must not block its worker, so it ends and lets another
             /// task continue. The executor counts the new task from now on, so `join` waits for it.
@@ -181,7 +184,7 @@ macro_rules! budget_of_one_unit {
 }
 
 budget_of_one_unit! {
-    Count, "things",
+    Count, "units",
     /// Limits how many things of a kind (open files, connections, device slots) are in use at a
     /// time. Clones share the budget.
     ///
@@ -205,7 +208,7 @@ budget_of_one_unit! {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     CountBudget,
-    /// Things taken from a [`CountBudget`], which the permit gives back when it is dropped. A
+    /// Units taken from a [`CountBudget`], which the permit gives back when it is dropped. A
     /// permit is two words large and meant to live inside tasks.
     CountPermit, count,
 }
@@ -238,7 +241,7 @@ budget_of_one_unit! {
 }
 
 impl CountBudget {
-    /// Gives back the things of permits that were consumed by [`CountPermit::into_item`].
+    /// Gives back the units of permits that were consumed by [`CountPermit::into_item`].
     pub(crate) fn give_back(&self, count: u64) {
         if let Ok(amount) = self.amount(count) {
             self.core.release(amount);

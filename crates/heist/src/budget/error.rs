@@ -61,29 +61,28 @@ impl fmt::Display for AcquireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotNow => f.write_str(
-                "not enough of the budget is available, or other requests wait for it; try again later, \
-                 or wait: in a task with `acquire_then` (for device slots: `DeviceLanes`), on a thread \
-                 that is not a worker with `acquire`",
+                "not enough of the budget is available, or other requests wait for it; \
+                 try again later, or wait: in a task with `acquire_then` (for device slots: \
+                 `DeviceLanes`), on a thread that is not a worker with `acquire`",
             ),
             Self::TooLarge { unit, wanted, total } => write!(
                 f,
-                "a budget with a total of {total} can never grant {wanted} ({unit}); request less, or \
-                 raise the total"
+                "a budget with a total of {total} can never grant {wanted} ({unit}); \
+                 request less, or raise the total"
             ),
-            Self::Closed => {
-                f.write_str("the budget is closed and grants no more requests")
-            }
+            Self::Closed => f.write_str("the budget is closed and grants no more requests"),
             Self::OnWorker => f.write_str(
-                "an executor's worker must not block for a permit; use `try_acquire` or `acquire_then` \
-                 (for device slots: `DeviceLanes`), or acquire the permit before spawning the task",
+                "an executor's worker must not block for a permit; use `try_acquire` or \
+                 `acquire_then` (for device slots: `DeviceLanes`), or acquire the permit before \
+                 spawning the task",
             ),
             Self::TimedOut => f.write_str(
-                "the permit was not granted in time; wait longer, give permits back sooner, or raise \
-                 the total",
+                "the permit was not granted in time; wait longer, give permits back sooner, \
+                 or raise the total",
             ),
             Self::Stopped => f.write_str(
-                "the executor was stopped while a task waited for its permit; use an executor that is \
-                 running",
+                "the executor was stopped while a task waited for its permit; \
+                 use an executor that is running",
             ),
         }
     }

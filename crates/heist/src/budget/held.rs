@@ -5,9 +5,9 @@
 //! calls callbacks. So every change of a budget (a release, a request that gives up, a new total)
 //! has three steps: hold, change, settle. No change can forget the requests that it lets through.
 //!
-//! The thread that grants a request does not call its callback if another thread is already calling
-//! callbacks. A callback may drop its permit at once, which grants the next request; if callbacks
-//! were called from there, 100,000 of them would be 100,000 calls deep.
+//! The thread that grants a request does not call its callback if callbacks are already being
+//! called, on this thread or on another. A callback may drop its permit at once, which grants the
+//! next request; if that called the next callback, 100,000 of them would be 100,000 calls deep.
 //!
 //! Not guaranteed: that a callback is called at once. It waits for the callbacks before it, on
 //! whichever thread they run, and that thread keeps calling as long as other threads grant requests
