@@ -1,16 +1,17 @@
-//! A library that insists on tokio, on heist's workers.
+//! Uses a library that requires tokio on heist's workers.
 //!
-//! ```sh
+//! ```text
 //! cargo run --release --example tokio_library -- [REQUESTS]
 //! ```
 //!
-//! hyper-util's pooled HTTP client opens tokio's sockets, sleeps by tokio's timers and looks names up on tokio's
-//! blocking threads; without a tokio runtime it panics. `async_compat::Compat` around the future lends it one: a single
-//! thread of the process, which only waits for sockets and timers, while the futures are polled by heist's workers.
-//! What the library spawns goes where its executor puts it: here onto heist, too.
+//! hyper-util's pooled HTTP client opens tokio's sockets, sleeps on tokio's timers, and resolves
+//! names on tokio's blocking threads. Without a tokio runtime it panics. Wrapping a future in
+//! `async_compat::Compat` provides one: a single thread for the whole process, which only waits for
+//! sockets and timers, while heist's workers poll the futures. The tasks that the library spawns
+//! run on heist as well, because the example passes it an executor that does that.
 //!
-//! The server, and for comparison a second client, use `heist_runtime::net` and need no tokio. docs/TOKIO.md says what works in
-//! this way, what does not, and what it costs.
+//! The server, and a second client for comparison, use `heist_runtime::net` and need no tokio.
+//! docs/TOKIO.md explains what works this way, what does not, and what it costs.
 
 use async_compat::Compat;
 use heist_runtime::net::{TcpListener, TcpStream};
@@ -43,7 +44,8 @@ fn main() -> Result<(), AnyError> {
     })?;
     let mut server = runtime.spawn(serve(listener));
 
-    // Everything that touches tokio is inside of a `Compat`: polls and drops happen with its runtime at hand.
+    // Everything that uses tokio is inside a `Compat`, so that tokio's runtime is there when it is
+    // polled or dropped.
     let through_tokio = runtime.spawn(Compat::new(ask_through_tokio(handle, address, requests)));
     let elapsed = runtime.block_on(through_tokio)??;
     report("hyper-util's client, over tokio", requests, elapsed);
@@ -56,14 +58,14 @@ fn main() -> Result<(), AnyError> {
     Ok(())
 }
 
-fn report(who: &str, requests: u32, elapsed: Duration) {
+fn report(client: &str, requests: u32, elapsed: Duration) {
     println!(
-        "{who}: {requests} requests one after the other, {:?} each",
+        "{client}: {requests} requests one after the other, {:?} each",
         elapsed / requests.max(1)
     );
 }
 
-/// Answers every request, each connection in a task of its own.
+/// Answers every request. Each connection has its own task.
 async fn serve(listener: TcpListener) -> Result<(), AnyError> {
     loop {
         let (stream, _peer) = listener.accept().await?;
@@ -78,7 +80,7 @@ async fn serve(listener: TcpListener) -> Result<(), AnyError> {
     }
 }
 
-/// Puts what hyper-util spawns (a task for each connection) onto heist, with tokio around it.
+/// Spawns hyper-util's tasks (one for each connection) on heist, wrapped in a `Compat`.
 #[derive(Clone)]
 struct OnHeist(RuntimeHandle);
 
@@ -103,7 +105,7 @@ async fn ask_through_tokio(
         .build_http();
     let began = Instant::now();
     for number in 0..requests {
-        // A name: tokio looks it up on a thread of its own.
+        // `localhost` is a name, which tokio resolves on one of its own threads.
         let uri = format!("http://localhost:{}/{number}", address.port()).parse()?;
         let response = client.get(uri).await?;
         let body = response.into_body().collect().await?.to_bytes();

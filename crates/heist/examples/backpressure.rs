@@ -1,8 +1,9 @@
-//! A producer that is faster than the workers, held back by a budget: at most 8 tasks are in flight, so the memory
-//! for them is bounded however long the input is.
+//! Limits a fast producer with a budget: at most 8 tasks are in flight, so memory stays bounded no
+//! matter how long the input is.
 //!
-//! The permit lives *inside* the task. It comes back when the task has been run, and just as well when it is dropped
-//! unrun: so a pool that was cancelled, or stopped by a panic, never leaves its producer waiting.
+//! This example shows permits that live *inside* tasks. A permit comes back when its task has run,
+//! and also when the task is dropped without being run. So the producer never hangs, even if the
+//! pool is cancelled or stopped by a panic.
 //!
 //! ```text
 //! cargo run --release --example backpressure
@@ -20,20 +21,22 @@ const IN_FLIGHT_MAX: u64 = 8;
 
 struct Task {
     number: usize,
-    /// Nobody reads it. It only has to be here.
+    /// Never read. Dropping the task gives it back.
     _permit: CountPermit,
 }
 
-/// Spawns up to `count` tasks; returns how many were accepted, and why no more if it was told to stop.
+/// Spawns up to `count` tasks. Returns how many were accepted, and the reason if the executor
+/// refused one.
 fn produce(
     count: usize,
     budget: &CountBudget,
     executor: &ExecutorHandle<Task>,
 ) -> Result<(usize, Option<SpawnErrorKind>), AcquireError> {
     for number in 0..count {
-        // Blocks until one of those in flight is done with. Not for workers: a task waits with `acquire_then`.
+        // Blocks until a task in flight ends. Workers must not block: a task would use
+        // `acquire_then`.
         let task = Task { number, _permit: budget.acquire(1)? };
-        // A refused task comes back in the error, and its permit with it.
+        // A refused task comes back in the error, together with its permit.
         if let Err(refused) = executor.spawn(task) {
             return Ok((number, Some(refused.kind())));
         }
@@ -41,14 +44,14 @@ fn produce(
     Ok((count, None))
 }
 
-/// A pool whose tasks take half a millisecond; the one with the number `bad` panics.
+/// Starts a pool whose tasks take half a millisecond. The task with the number `bad` panics.
 fn start(cancel: &CancelToken, bad: Option<usize>) -> Result<Executor<Task>, StartError> {
     Executor::builder().workers(2).cancel(cancel.clone()).build(
         |_worker| (),
         move |task: Task, _ctx| {
             thread::sleep(Duration::from_micros(500));
             if Some(task.number) == bad {
-                panic!("task {} was told to", task.number);
+                panic!("task {} panics on purpose", task.number);
             }
         },
     )
@@ -65,7 +68,7 @@ fn report(
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // To the end.
+    // A complete run.
     let (budget, cancel) = (CountBudget::new(IN_FLIGHT_MAX)?, CancelToken::new());
     let executor = start(&cancel, None)?;
     let produced = produce(2_000, &budget, &executor.handle())?;
@@ -73,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     report("a whole run", &budget, produced);
     println!("{metrics}\n");
 
-    // Cancelled from another thread, as by Ctrl-C or a deadline.
+    // Cancelled from another thread, for example because of Ctrl-C or a deadline.
     let budget = CountBudget::new(IN_FLIGHT_MAX)?;
     let executor = start(&cancel, None)?;
     let deadline = thread::spawn(move || {
@@ -83,11 +86,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let produced = produce(usize::MAX, &budget, &executor.handle())?;
     executor.join();
     report("cancelled", &budget, produced);
-    // It has cancelled, so it has ended.
+    // The thread has cancelled the pool, so it ends.
     let _ = deadline.join();
 
-    // Stopped by a panic, of which the standard library tells on standard error. `join` would rethrow it; dropping the
-    // executor does not.
+    // Stopped by a panic, which the standard library prints to standard error. `join` would rethrow
+    // the panic; dropping the executor does not.
     let budget = CountBudget::new(IN_FLIGHT_MAX)?;
     let executor = start(&CancelToken::new(), Some(300))?;
     let handle = executor.handle();

@@ -1,10 +1,13 @@
-//! Many tasks that find, one at a time that writes: searches files for a word, and prints the lines that have it.
+//! Searches files for a word in parallel, and writes the matching lines from a single consumer.
 //!
-//! The searchers push what they find into a bounded [`GatedQueue`]. Its consumer is a task like theirs, and comes to a
-//! worker when there is something to write: no thread waits for findings, no searcher for the output's lock, and lines
-//! never mix. A searcher that finds the queue full does not block its worker either. It leaves with the finding that
-//! has no room, and comes back as a task when it has (`push_then`): so a slow reader of the output slows the search
-//! down, and the memory stays bounded.
+//! This example shows a bounded [`GatedQueue`]. Many tasks search, and push the lines they find
+//! into the queue. The queue's consumer is a task as well, which the queue puts on a worker when
+//! there is something to write. So no thread waits for lines, no task waits for a lock on the
+//! output, and lines never mix.
+//!
+//! A task that finds the queue full does not block its worker either. It calls `push_then` and
+//! ends; another task continues the search when there is room. So a slow reader of the output slows
+//! the search down, and memory stays bounded.
 //!
 //! ```text
 //! cargo run --release --example gated_queue -- join README.md crates
@@ -22,24 +25,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{env, fs};
 
-/// Small, so that the searchers are held back now and then.
+/// Small, so that the search tasks have to wait from time to time.
 const QUEUE: QueueConfig = QueueConfig { capacity: Some(256), batch: 64 };
 
 enum Task {
-    /// A file to search, or a folder to look into.
+    /// Look at a path: a file to search, or a directory to list.
     Look(PathBuf, GatedQueue<String>),
-    /// A file that is being searched.
+    /// Search a file, or continue a search.
     Search(Search),
-    /// Some findings to write.
+    /// Write some of the lines that were found.
     Write(QueueTurn<String>),
 }
 
-/// A search that can be put down and taken up again.
+/// A search that can stop after any line and continue in another task.
 struct Search {
     word: Arc<str>,
     path: PathBuf,
     text: String,
-    /// The next line: its number, and where it begins.
+    /// The number of the next line, and the offset at which it begins.
     line: usize,
     begins: usize,
     findings: GatedQueue<String>,
@@ -60,20 +63,22 @@ impl Search {
         None
     }
 
-    /// Pushes what it finds, until the queue is full; then goes on as another task when there is room.
+    /// Pushes matching lines until the queue is full, and then continues as another task when there
+    /// is room.
     fn run(mut self, executor: &ExecutorHandle<Task>) {
         while let Some(finding) = self.next_finding() {
             let Err(refused) = self.findings.try_push(finding) else { continue };
             if refused.kind() == PushErrorKind::Full {
                 let findings = self.findings.clone();
                 let go_on = move |pushed: Result<(), PushError<String>>| {
-                    // Not pushed: nobody reads any more, or the pool was stopped. Then there is nothing left to find.
+                    // An error means that the queue is closed or the pool was stopped, so skip the
+                    // rest of the file.
                     if pushed.is_err() {
                         self.begins = self.text.len();
                     }
                     Task::Search(self)
                 };
-                // A running task of this executor is not refused.
+                // A running task of this executor is never refused.
                 let _ = findings.push_then(refused.into_inner(), executor, go_on);
             }
             return;
@@ -81,13 +86,14 @@ impl Search {
     }
 }
 
-/// Looks at a path: its children become tasks, its text a search.
+/// Looks at a path. The entries of a directory become tasks, and the text of a file becomes a
+/// search.
 fn look(path: PathBuf, word: &Arc<str>, findings: GatedQueue<String>) -> io::Result<Vec<Task>> {
     if path.is_dir() {
         let mut children = Vec::new();
         for entry in fs::read_dir(path)? {
             let entry = entry?;
-            // Links may go round in circles.
+            // Symbolic links could lead around in circles.
             if !entry.file_type()?.is_symlink() {
                 children.push(Task::Look(entry.path(), findings.clone()));
             }
@@ -95,7 +101,7 @@ fn look(path: PathBuf, word: &Arc<str>, findings: GatedQueue<String>) -> io::Res
         return Ok(children);
     }
     let text = match fs::read_to_string(&path) {
-        // Not a text.
+        // Not a text file.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(Vec::new()),
         read => read?,
     };
@@ -103,9 +109,9 @@ fn look(path: PathBuf, word: &Arc<str>, findings: GatedQueue<String>) -> io::Res
     Ok(vec![Task::Search(Search { word, path, text, line: 1, begins: 0, findings })])
 }
 
-/// Writes a batch of findings, with one system call where they are short.
+/// Writes a batch of lines, with one system call if they are short.
 fn write_batch(turn: QueueTurn<String>) -> io::Result<()> {
-    // Nobody else writes: a queue has one turn at a time.
+    // A queue has one turn at a time, so no other task writes now.
     let mut out = BufWriter::new(io::stdout().lock());
     let mut result = Ok(());
     turn.run(|finding| {
@@ -140,7 +146,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
             Task::Search(search) => search.run(&ctx.handle()),
             Task::Write(turn) => {
                 if let Err(error) = write_batch(turn) {
-                    // Whoever reads has seen enough, as in `| head`: what is queued is dropped, what waits is let go.
+                    // The reader of the output has closed it, as in `| head`. Cancelling drops the
+                    // queued lines and the waiting tasks.
                     if error.kind() != io::ErrorKind::BrokenPipe {
                         eprintln!("cannot write to standard output: {error}");
                         any_failed.store(true, Ordering::Relaxed);
@@ -156,7 +163,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let metrics = executor.join();
     let stats = findings.stats();
     eprintln!(
-        "{} findings, {} turns of the writer, {} dropped, {} tasks",
+        "{} lines found, {} turns of the writer, {} lines dropped, {} tasks",
         stats.pushed,
         stats.turns,
         stats.dropped,

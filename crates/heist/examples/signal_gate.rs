@@ -1,8 +1,11 @@
-//! A thousand mailboxes, three producers, two consumers: nobody polls a mailbox, and no mailbox has a thread.
+//! A thousand mailboxes, three producers and two consumers, without polling and without a thread
+//! per mailbox.
 //!
-//! Each mailbox is a queue with a gate. A producer pushes a letter and *then* schedules the gate; only the first of
-//! many has anything to do there. A consumer sleeps until some mailbox is ready, takes it, and reads a batch. If the
-//! mailbox is empty then, it finishes; if not, it gives the mailbox back and lets others have their turn first.
+//! This example shows [`SignalGate`] and [`SignalWaker`]. Each mailbox is a queue with a gate. A
+//! producer pushes a letter and *then* schedules the gate; if the mailbox is already scheduled,
+//! that is all. A consumer sleeps until some mailbox is ready, takes it, and reads a batch of
+//! letters. If the mailbox is empty then, the consumer finishes. Otherwise it gives the mailbox
+//! back, so that other mailboxes are read first.
 //!
 //! ```text
 //! cargo run --release --example signal_gate
@@ -20,10 +23,10 @@ const PRODUCERS: u64 = 3;
 const CONSUMERS: u64 = 2;
 const LETTERS_PER_PRODUCER: u64 = 100_000;
 
-/// How many letters are read from one mailbox before others get their turn.
+/// The number of letters to read from one mailbox before looking at others.
 const BATCH: usize = 16;
 
-/// A queue and its gate. Any queue will do that several threads may push to.
+/// A queue and its gate. Any queue works that several threads can push to.
 struct Mailbox {
     gate: SignalGate,
     letters: Mutex<VecDeque<u64>>,
@@ -31,20 +34,20 @@ struct Mailbox {
 
 impl Mailbox {
     fn letters(&self) -> MutexGuard<'_, VecDeque<u64>> {
-        // Whoever panicked with the lock has pushed a letter or has not.
+        // Even after a panic the queue is intact: a letter was pushed or it was not.
         self.letters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[derive(Default)]
 struct Statistics {
-    /// Letters that were read, and their sum: to see that none is missing.
+    /// The letters that were read, and their sum, to check that none is missing.
     read: AtomicU64,
     sum: AtomicU64,
-    /// Letters whose producer had to announce the mailbox: it was idle.
+    /// Letters whose producer had to announce the mailbox because it was idle.
     announced: AtomicU64,
     batches: AtomicU64,
-    /// Batches that left letters behind, for a later turn.
+    /// Batches that left letters behind.
     yielded: AtomicU64,
 }
 
@@ -52,7 +55,8 @@ fn produce(producer: u64, mailboxes: &[Mailbox], statistics: &Statistics) {
     let mut rng = XorShift64::new(producer + 1);
     for letter in 0..LETTERS_PER_PRODUCER {
         let mailbox = &mailboxes[rng.below_usize(mailboxes.len())];
-        // First publish, then schedule. The other way round, a consumer might come, find nothing, and go.
+        // Publish first, then schedule. In the other order, a consumer could come, find nothing,
+        // and go away.
         mailbox.letters().push_back(letter);
         if mailbox.gate.schedule() {
             statistics.announced.fetch_add(1, Ordering::Relaxed);
@@ -61,11 +65,12 @@ fn produce(producer: u64, mailboxes: &[Mailbox], statistics: &Statistics) {
 }
 
 fn consume(waker: &SignalWaker, mailboxes: &[Mailbox], stop: &AtomicBool, statistics: &Statistics) {
-    // Sleeps while nothing is ready. An error would mean that this thread belongs to an executor, which must not be
-    // blocked; ours does not.
+    // Sleeps while no mailbox is ready. An error would mean that this thread is an executor's
+    // worker, which must not block; it is not.
     while let Ok(permit) = waker.acquire() {
-        // The permit says that some mailbox is ready, and this picks one; all that are ready get their turn. Rarely it
-        // was taken before its producer had told everybody; and at the end a permit stands for nothing, to wake us.
+        // The permit means that some mailbox is ready, and this takes one. It rarely returns
+        // `None`: if another consumer took the mailbox before its producer had finished announcing
+        // it, or at the end, when a permit only wakes this thread.
         let Some(queue) = permit.take_ready() else {
             if stop.load(Ordering::Acquire) {
                 return;
@@ -73,8 +78,9 @@ fn consume(waker: &SignalWaker, mailboxes: &[Mailbox], stop: &AtomicBool, statis
             continue;
         };
         let mailbox = &mailboxes[queue];
-        // From here on this mailbox is ours alone, until the guard is finished. If reading panicked, dropping the
-        // guard would give the mailbox back, and another consumer would read the rest.
+        // Until the guard is finished, no other consumer reads this mailbox. If reading panicked,
+        // dropping the guard would announce the mailbox again, and another consumer would read the
+        // rest.
         let Some(guard) = mailbox.gate.begin() else { continue };
         let (batch, is_empty) = {
             let mut letters = mailbox.letters();
@@ -85,8 +91,8 @@ fn consume(waker: &SignalWaker, mailboxes: &[Mailbox], stop: &AtomicBool, statis
         statistics.sum.fetch_add(batch.iter().sum(), Ordering::Relaxed);
         statistics.batches.fetch_add(1, Ordering::Relaxed);
         if is_empty {
-            // A letter that came in since is not lost: its producer found us at work, and this announces the mailbox
-            // again.
+            // A letter that has arrived since is not lost: its producer found this consumer at
+            // work, so `finish` announces the mailbox again.
             guard.finish();
         } else {
             statistics.yielded.fetch_add(1, Ordering::Relaxed);
@@ -94,7 +100,8 @@ fn consume(waker: &SignalWaker, mailboxes: &[Mailbox], stop: &AtomicBool, statis
         }
         let before = statistics.read.fetch_add(batch.len() as u64, Ordering::AcqRel);
         if before + batch.len() as u64 == PRODUCERS * LETTERS_PER_PRODUCER {
-            // That was the last letter. The others may sleep: a permit each wakes them, for nothing but to look.
+            // That was the last letter. The consumers may be asleep, so release a permit for each;
+            // they wake up and see `stop`.
             stop.store(true, Ordering::Release);
             waker.release(CONSUMERS);
         }
@@ -122,12 +129,12 @@ fn main() -> Result<(), SignalIndexError> {
 
     let get = |number: &AtomicU64| number.load(Ordering::Relaxed);
     println!("{} letters through {MAILBOXES} mailboxes:", get(&statistics.read));
-    println!("  {} times a producer announced a mailbox,", get(&statistics.announced));
-    println!("  {} batches were read,", get(&statistics.batches));
-    println!("  {} of them left letters for a later turn.", get(&statistics.yielded));
+    println!("  producers announced a mailbox {} times,", get(&statistics.announced));
+    println!("  consumers read {} batches,", get(&statistics.batches));
+    println!("  {} of which left letters behind for later.", get(&statistics.yielded));
 
     assert!(mailboxes.iter().all(|mailbox| mailbox.letters().is_empty()));
     let expected = PRODUCERS * (0..LETTERS_PER_PRODUCER).sum::<u64>();
-    assert_eq!(get(&statistics.sum), expected, "every letter was read once");
+    assert_eq!(get(&statistics.sum), expected, "every letter was read exactly once");
     Ok(())
 }

@@ -1,4 +1,7 @@
-//! Writes a trace of a run that can be looked at: a row per worker, a slice per task, marks for steals and wake-ups.
+//! Records a trace of a run: a row for each worker, a slice for each task, marks for steals and
+//! wake-ups.
+//!
+//! This example shows [`ChromeTrace`]. Open the file that it writes at <https://ui.perfetto.dev>.
 //!
 //! ```text
 //! cargo run --release --example trace                      # writes heist.trace.json
@@ -15,7 +18,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
-/// A task works for a while and spawns two smaller ones, down to size 0.
+/// Works for a while. Each task then spawns two smaller ones, down to size 0.
 fn work(size: u32) {
     let began = Instant::now();
     while began.elapsed() < Duration::from_micros(20 + 10 * u64::from(size)) {
@@ -38,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs some tasks, and writes the trace of them to `path`.
+/// Runs some tasks and writes their trace to `path`.
 fn record(path: &Path) -> Result<MetricsSnapshot, Box<dyn Error>> {
     let cannot_write = |error: io::Error| format!("cannot write {}: {error}", path.display());
     let file = File::create(path).map_err(cannot_write)?;
@@ -52,13 +55,14 @@ fn record(path: &Path) -> Result<MetricsSnapshot, Box<dyn Error>> {
             }
         },
     )?;
-    // Three waves with rests between them: look for the workers that park, and for who wakes whom.
+    // Three waves of tasks with pauses between them. In the trace, look for workers that park, and
+    // for the wake-ups at the start of a wave.
     for _ in 0..3 {
         executor.spawn_external_batch(vec![6; 4])?;
         thread::sleep(Duration::from_millis(20));
     }
     let metrics = executor.join();
-    // Only now is the file whole; this also reports an error in writing it.
+    // The file is complete only now. `finish` also reports write errors.
     trace.finish().map_err(cannot_write)?;
     Ok(metrics)
 }

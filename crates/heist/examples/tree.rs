@@ -1,10 +1,12 @@
-//! Walks a directory tree in parallel: every directory is a task, and spawns one for each directory in it.
+//! Walks a directory tree in parallel: every directory is a task that spawns a task for each
+//! subdirectory.
 //!
-//! Totals are kept per worker, so nothing is shared while the walk goes on. Errors are soft: a directory that cannot
-//! be read is reported at the end, and the walk goes on.
+//! This example shows tasks that spawn tasks. Each worker keeps its own totals, so the workers
+//! share nothing during the walk. If a directory cannot be read, the walk continues, and the
+//! program reports the error at the end.
 //!
 //! ```text
-//! cargo run --release --example tree              # the current directory
+//! cargo run --release --example tree              # walks the current directory
 //! cargo run --release --example tree -- /usr /etc
 //! ```
 
@@ -16,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// What one worker has seen.
+/// What one worker has counted.
 #[derive(Default)]
 struct Totals {
     directories: u64,
@@ -56,13 +58,13 @@ fn main() -> Result<ExitCode, heist::RunError> {
     let took = began.elapsed();
 
     for (path, error) in output.scratch.iter().flat_map(|totals| &totals.errors) {
-        // `{:?}` quotes the path, so that an empty one is seen.
+        // `{:?}` quotes the path, so that an empty path is visible.
         eprintln!("cannot read {path:?}: {error}");
     }
     Ok(match print(&output, took) {
         Ok(()) if output.scratch.iter().all(|totals| totals.errors.is_empty()) => ExitCode::SUCCESS,
         Ok(()) => ExitCode::FAILURE,
-        // Whoever reads has seen enough, as in `| head`.
+        // The reader of the output has closed it, as in `| head`.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cannot write to standard output: {error}");
@@ -71,7 +73,8 @@ fn main() -> Result<ExitCode, heist::RunError> {
     })
 }
 
-/// Prints what every worker has seen, and the sums. (`println!` would panic where this returns an error.)
+/// Prints the totals of every worker and the sums. (`println!` would panic where this returns an
+/// error.)
 fn print(output: &RunOutput<Totals>, took: Duration) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for (worker, totals) in output.scratch.iter().enumerate() {
@@ -90,11 +93,11 @@ fn print(output: &RunOutput<Totals>, took: Duration) -> io::Result<()> {
     writeln!(out, "{}", output.metrics)
 }
 
-/// Looks at the entries of one directory, and leaves the directories among them to others. Links in it are not
-/// followed, so the walk comes to an end.
+/// Counts the entries of one directory and spawns a task for each subdirectory. It does not follow
+/// symbolic links, so the walk ends.
 fn visit(path: &Path, totals: &mut Totals, spawner: &mut Spawner<'_, PathBuf>) -> io::Result<()> {
     let entries = match fs::read_dir(path) {
-        // A file that was given as an argument.
+        // The path is a file that was given as an argument.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
             totals.add_file(&fs::metadata(path)?);
             return Ok(());
@@ -104,7 +107,7 @@ fn visit(path: &Path, totals: &mut Totals, spawner: &mut Spawner<'_, PathBuf>) -
     totals.directories += 1;
     for entry in entries {
         let entry = entry?;
-        // `DirEntry::metadata` does not follow links either.
+        // `DirEntry::metadata` does not follow symbolic links either.
         match entry.metadata() {
             Ok(metadata) if metadata.is_dir() => spawner.spawn_local(entry.path()),
             Ok(metadata) => totals.add_file(&metadata),

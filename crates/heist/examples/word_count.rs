@@ -1,10 +1,11 @@
-//! Counts words in parallel, over borrowed data: no copy of the text, no lock, no channel.
+//! Counts words in parallel, over borrowed text.
 //!
-//! Every worker counts into a map of its own, whose keys point into the text. The run hands the maps back, and they
-//! are merged once at the end.
+//! This example shows [`heist::run`] and per-worker scratch. Every worker counts into its own map,
+//! whose keys point into the text. `run` returns the maps, and `main` merges them at the end. The
+//! text is never copied, and there is no lock and no channel.
 //!
 //! ```text
-//! cargo run --release --example word_count                # some generated text
+//! cargo run --release --example word_count                # counts generated text
 //! cargo run --release --example word_count -- README.md crates
 //! ```
 
@@ -16,7 +17,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 use std::{env, fs};
 
-/// What a task counts: long enough that spawning it costs nothing beside it, short enough to be shared out evenly.
+/// The size of a task: large enough that the cost of spawning it does not matter, small enough that
+/// the work is shared evenly.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 fn main() -> Result<ExitCode, heist::RunError> {
@@ -54,7 +56,7 @@ fn main() -> Result<ExitCode, heist::RunError> {
     Ok(match print(&counts, &summary) {
         Ok(()) if all_read => ExitCode::SUCCESS,
         Ok(()) => ExitCode::FAILURE,
-        // Whoever reads has seen enough, as in `| head`.
+        // The reader of the output has closed it, as in `| head`.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("cannot write to standard output: {error}");
@@ -63,7 +65,8 @@ fn main() -> Result<ExitCode, heist::RunError> {
     })
 }
 
-/// Prints the ten most frequent words, and the sums. (`println!` would panic where this returns an error.)
+/// Prints the ten most frequent words and the sums. (`println!` would panic where this returns an
+/// error.)
 fn print(counts: &[(&str, u64)], summary: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for (word, count) in counts.iter().take(10) {
@@ -87,8 +90,8 @@ fn chunks(mut text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reads the files, and those in the directories. What cannot be read, or is no text, is named and left out;
-/// the second result is whether there was nothing of that kind.
+/// Reads the given files, and all files in the given directories. Reports files that cannot be read
+/// or are not text, and skips them. The second result is `true` if nothing was skipped.
 fn read_all(mut paths: Vec<PathBuf>) -> (Vec<String>, bool) {
     let (mut texts, mut all_read) = (Vec::new(), true);
     while let Some(path) = paths.pop() {
@@ -98,7 +101,7 @@ fn read_all(mut paths: Vec<PathBuf>) -> (Vec<String>, bool) {
             fs::read_to_string(&path).map(|text| texts.push(text))
         };
         if let Err(error) = read {
-            // `{:?}` quotes the path, so that an empty one is seen.
+            // `{:?}` quotes the path, so that an empty path is visible.
             eprintln!("cannot read {path:?}: {error}");
             all_read = false;
         }
@@ -110,7 +113,7 @@ fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
     fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect()
 }
 
-/// Some 20 MB in which short words are frequent and long ones are rare.
+/// Generates about 20 MB of text in which short words are frequent and long ones are rare.
 fn generated_text() -> String {
     const SYLLABLES: [&str; 8] = ["to", "be", "or", "not", "that", "is", "the", "quest"];
     let mut rng = heist::rng::XorShift64::new(42);

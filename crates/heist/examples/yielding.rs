@@ -1,8 +1,11 @@
-//! A long task that yields, so that short ones get their turn: the same pass over 200 million numbers, once in one
-//! piece and once in slices, with short tasks coming in meanwhile. There is one worker, so nobody else can help.
+//! A long task that yields, so that short tasks need not wait for it.
 //!
-//! A worker is never interrupted. A long task asks a policy after each unit of work, and when told to yield spawns
-//! itself again *with its cursor*; what is queued by then runs first.
+//! A worker is never interrupted. A long task therefore asks a policy after each unit of work. When
+//! the policy says yes, the task spawns itself again *with its cursor*, and the tasks that are
+//! already queued run first.
+//!
+//! This example makes the same pass over 200 million numbers twice, once in one piece and once in
+//! slices, while short tasks keep coming in. There is only one worker, so no other worker can help.
 //!
 //! ```text
 //! cargo run --release --example yielding
@@ -14,18 +17,18 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The numbers of the pass, and of one unit of work: some 50 µs.
+/// The numbers in the whole pass, and in one unit of work (about 50 µs).
 const NUMBERS: u64 = 200_000_000;
 const UNIT: u64 = 100_000;
 
 enum Task {
-    /// A pass that has come as far as `cursor`. All it needs to go on is in here.
+    /// A pass that has reached `cursor`. It contains everything needed to continue.
     Pass { cursor: u64, sum: u64, slices: u32, policy: Box<dyn YieldPolicy + Send> },
-    /// A short task that notes how long it had to wait.
+    /// A short task that records how long it waited.
     Short { spawned: Instant },
 }
 
-/// What came of it.
+/// The results of one measurement.
 #[derive(Default)]
 struct Results {
     sum: u64,
@@ -59,7 +62,7 @@ fn lock(results: &Mutex<Results>) -> std::sync::MutexGuard<'_, Results> {
     results.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Runs the pass with this policy, and a short task every millisecond for as long as it takes.
+/// Runs the pass with this policy, and spawns a short task every millisecond until it ends.
 fn measure(name: &str, policy: Box<dyn YieldPolicy + Send>) -> Result<u64, StartError> {
     let shared = Arc::new(Mutex::new(Results::default()));
     let results = Arc::clone(&shared);
@@ -67,7 +70,7 @@ fn measure(name: &str, policy: Box<dyn YieldPolicy + Send>) -> Result<u64, Start
         .workers(1)
         .build(|_worker| (), move |task, ctx| run_task(task, ctx, &results))?;
     let began = Instant::now();
-    // Nobody has closed the executor, so it takes every task.
+    // The executor has not been closed, so it accepts every task.
     let _ = executor.spawn_external(Task::Pass { cursor: 0, sum: 0, slices: 0, policy });
     while lock(&shared).slices == 0 {
         let _ = executor.spawn_external(Task::Short { spawned: Instant::now() });
@@ -88,7 +91,7 @@ fn measure(name: &str, policy: Box<dyn YieldPolicy + Send>) -> Result<u64, Start
 fn main() -> Result<(), StartError> {
     let in_one_piece = measure("Never", Box::new(Never))?;
     let in_slices = measure("Adaptive", Box::new(Adaptive::default()))?;
-    assert_eq!(in_one_piece, in_slices, "a pass in slices comes to the same result");
-    println!("both passes come to {in_slices:#x}");
+    assert_eq!(in_one_piece, in_slices, "both passes compute the same result");
+    println!("both passes compute {in_slices:#x}");
     Ok(())
 }

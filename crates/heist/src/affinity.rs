@@ -1,59 +1,61 @@
-//! Which CPUs this process may use, and pinning a worker to one of them.
+//! Which CPUs this process may use, and pinning workers to them.
 //!
-//! Two different questions are answered here, and mixing them up oversubscribes containers:
-//! - **how many** workers make sense ([`usable_parallelism`]): limited by the affinity mask *and*
-//!   by CPU quotas;
-//! - **which** CPUs a worker may be pinned to ([`allowed_cpus`]): the affinity mask alone. It may
-//!   be longer than the first answer; under `taskset` or a cpuset it need not start at 0 either,
-//!   which is why [`CoreAssigner`] deals out members of this list and not the numbers `0..workers`.
+//! This module answers two different questions. A program that confuses them oversubscribes its
+//! container:
+//! - **How many** workers make sense ([`usable_parallelism`])? The affinity mask *and* CPU quotas
+//!   limit this.
+//! - **Which** CPUs can a worker be pinned to ([`allowed_cpus`])? Only the affinity mask limits
+//!   this. The list may be longer than the first answer, and under `taskset` or a cpuset it need
+//!   not start at 0. This is why [`CoreAssigner`] deals out members of the list and not the numbers
+//!   `0..workers`.
 //!
-//! Invariant: nothing here panics or makes a run fail. Pinning is a hint; a caller that gets an
-//! error goes on unpinned.
+//! Invariant: nothing here panics or makes a run fail. Pinning is a hint, and a caller that gets an
+//! error continues unpinned.
 //!
-//! Not guaranteed: that a CPU stays allowed (cpusets and hot-plugging change it at any time), any
-//! knowledge of caches, NUMA nodes or sibling threads, and pinning outside Linux.
+//! Not guaranteed: that a CPU stays allowed (cpusets and hot-plugging can change that at any time),
+//! any knowledge of caches, NUMA nodes or sibling threads, and pinning on systems other than Linux.
 
 use std::io;
 
-/// How many workers this process can keep busy: never 0.
+/// Returns the number of workers that this process can keep busy, which is never 0.
 ///
-/// This is [`std::thread::available_parallelism`], which on Linux honours the affinity mask and the
-/// CPU quota of the control group, and 1 where the system cannot tell. It is asked anew at each
-/// call (and reads files for it on Linux), so ask once and keep the answer.
+/// This is [`std::thread::available_parallelism`], which on Linux respects the affinity mask and
+/// the CPU quota of the control group, or 1 where the system cannot tell. Each call asks the system
+/// again (on Linux it reads files), so call this once and keep the answer.
 #[must_use]
 pub fn usable_parallelism() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The CPUs that the calling thread may run on, in ascending order.
+/// Returns the CPUs that the calling thread may run on, in ascending order.
 ///
-/// On Linux this is the thread's affinity mask, which new threads inherit: ask before pinning. If
-/// the mask cannot be read (a kernel configured for more than 1,024 CPUs refuses the mask that
-/// `rustix` offers), and on other systems, the answer is `0..usable_parallelism()`.
+/// On Linux this is the thread's affinity mask. New threads inherit it, so call this before
+/// pinning. On other systems, and if the mask cannot be read, this returns
+/// `0..usable_parallelism()`. (A kernel that is configured for more than 1,024 CPUs refuses the
+/// mask that `rustix` offers.)
 #[must_use]
 pub fn allowed_cpus() -> Vec<usize> {
     affinity_mask().unwrap_or_else(|| (0..usable_parallelism()).collect())
 }
 
-/// The affinity mask of the calling thread; `None` if it cannot be read.
+/// Returns the affinity mask of the calling thread, or `None` if it cannot be read.
 #[cfg(target_os = "linux")]
 fn affinity_mask() -> Option<Vec<usize>> {
     use rustix::thread::CpuSet;
 
     let mask = rustix::thread::sched_getaffinity(None).ok()?;
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect();
-    // The kernel never reports an empty mask, but an empty answer would leave workers without a
-    // CPU.
+    // The kernel never reports an empty mask, but an empty list would leave workers without a CPU.
     (!cpus.is_empty()).then_some(cpus)
 }
 
-/// There is no mask to read here.
+/// Returns `None`: this system has no affinity mask that heist could read.
 #[cfg(not(target_os = "linux"))]
 fn affinity_mask() -> Option<Vec<usize>> {
     None
 }
 
-/// Lets the calling thread run on `cpu` only. Threads that it starts later inherit this.
+/// Restricts the calling thread to `cpu`. Threads that it starts later inherit this.
 ///
 /// # Errors
 ///
@@ -67,7 +69,7 @@ pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     if cpu >= CpuSet::MAX_CPU {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("CPU {cpu} is beyond the {} that a CPU mask can name", CpuSet::MAX_CPU),
+            format!("CPU {cpu} is out of range: a CPU mask has {} CPUs", CpuSet::MAX_CPU),
         ));
     }
     let mut only = CpuSet::new();
@@ -75,21 +77,21 @@ pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     rustix::thread::sched_setaffinity(None, &only).map_err(io::Error::from)
 }
 
-/// Lets the calling thread run on `cpu` only: not available on this system.
+/// Returns an error, because heist cannot pin threads on this system.
 ///
 /// # Errors
 ///
 /// Always [`io::ErrorKind::Unsupported`].
 #[cfg(not(target_os = "linux"))]
 pub fn pin_current_thread(_cpu: usize) -> io::Result<()> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "threads can be pinned to a CPU on Linux only"))
+    Err(io::Error::new(io::ErrorKind::Unsupported, "threads can be pinned to a CPU only on Linux"))
 }
 
 /// Deals out CPUs to workers, round robin within the allowed set.
 ///
-/// With more workers than CPUs the first CPUs get one worker more: no two CPUs differ by more than
-/// one. The answer depends on nothing but the worker's number, so a worker that is rebuilt gets its
-/// CPU back.
+/// With more workers than CPUs, the first CPUs get one worker more; no two CPUs differ by more than
+/// one. The answer depends only on the worker's number, so a worker that is rebuilt gets the same
+/// CPU.
 ///
 /// ```
 /// use heist::affinity::CoreAssigner;
@@ -106,17 +108,17 @@ pub struct CoreAssigner {
 }
 
 impl CoreAssigner {
-    /// An assigner over `allowed`, usually [`allowed_cpus()`]; it is used as given.
+    /// Creates an assigner for the CPUs in `allowed`, which usually come from [`allowed_cpus()`].
     #[must_use]
     pub const fn new(allowed: Vec<usize>) -> Self {
         Self { allowed }
     }
 
-    /// The CPU for `worker`; `None` only if no CPU is allowed.
+    /// Returns the CPU for `worker`, or `None` if no CPU is allowed.
     #[must_use]
     pub fn core_for(&self, worker: usize) -> Option<usize> {
-        let turn = worker.checked_rem(self.allowed.len())?;
-        self.allowed.get(turn).copied()
+        let index = worker.checked_rem(self.allowed.len())?;
+        self.allowed.get(index).copied()
     }
 }
 
@@ -125,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_always_something_to_run_on() {
+    fn there_is_always_a_cpu_to_run_on() {
         assert!(usable_parallelism() >= 1);
         let cpus = allowed_cpus();
         assert!(!cpus.is_empty());
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn cores_go_round_within_the_allowed_set() {
+    fn cores_are_dealt_out_round_robin_within_the_allowed_set() {
         let cores = CoreAssigner::new(vec![3, 5, 9]);
         let dealt: Vec<_> = (0..7).map(|worker| cores.core_for(worker).unwrap()).collect();
         assert_eq!(dealt, [3, 5, 9, 3, 5, 9, 3]);
@@ -141,17 +143,17 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_set_has_no_core() {
+    fn an_empty_set_has_no_core_to_assign() {
         assert_eq!(CoreAssigner::new(Vec::new()).core_for(0), None);
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     #[cfg_attr(miri, ignore = "Miri does not pin threads")]
-    fn a_pinned_thread_runs_where_it_was_told() {
+    fn a_pinned_thread_runs_on_its_cpu() {
         let everything = allowed_cpus();
         for &cpu in &everything {
-            // Own thread: the mask of the test's thread must stay as it is.
+            // In another thread, because the mask of the test's thread must not change.
             let (mask, running_on) = std::thread::spawn(move || {
                 pin_current_thread(cpu).unwrap();
                 (allowed_cpus(), rustix::thread::sched_getcpu())
@@ -161,12 +163,12 @@ mod tests {
             assert_eq!(mask, [cpu]);
             assert_eq!(running_on, cpu);
         }
-        assert_eq!(allowed_cpus(), everything, "pinning one thread leaves the others alone");
+        assert_eq!(allowed_cpus(), everything, "pinning a thread does not affect others");
     }
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn pinning_limits_what_the_thread_counts_as_usable() {
+    fn pinning_reduces_the_usable_parallelism_of_the_thread() {
         let cpu = allowed_cpus()[0];
         let usable = std::thread::spawn(move || {
             pin_current_thread(cpu).unwrap();
@@ -177,10 +179,10 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_cpu_that_cannot_be_had_is_an_error() {
+    fn pinning_to_a_cpu_that_is_not_available_is_an_error() {
         let limit = rustix::thread::CpuSet::MAX_CPU;
         let before = allowed_cpus();
-        // The first two cannot be named. The last can, but hardly any machine has it.
+        // A mask cannot name the first two. It can name the last, but hardly any machine has it.
         let mut hopeless = vec![limit, usize::MAX];
         hopeless.extend((!before.contains(&(limit - 1))).then_some(limit - 1));
         for cpu in hopeless {
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     #[cfg(not(target_os = "linux"))]
-    fn pinning_says_that_it_is_unsupported() {
+    fn pinning_is_unsupported() {
         assert_eq!(pin_current_thread(0).unwrap_err().kind(), io::ErrorKind::Unsupported);
     }
 }

@@ -54,19 +54,19 @@ pub mod coop {
 /// The words of a budget.
 pub mod budget {
     pub use crate::budget::amount::{Amount, Layout};
-    pub use crate::budget::core::Core;
+    pub use crate::budget::core::BudgetCore;
     pub use crate::budget::permit::Permit;
 
     use crate::budget::{Acquire, CountBudget};
     use crate::sync::Arc;
 
     /// Returns the budget without its unit.
-    pub fn core_of(budget: &CountBudget) -> &Arc<Core> {
+    pub fn core_of(budget: &CountBudget) -> &Arc<BudgetCore> {
         budget.core()
     }
 
     /// Returns a future for `wanted` of `core`.
-    pub fn acquire(core: &Arc<Core>, wanted: Amount) -> Acquire<Permit> {
+    pub fn acquire(core: &Arc<BudgetCore>, wanted: Amount) -> Acquire<Permit> {
         Acquire::new(core, Ok(wanted), |permit| permit)
     }
 }

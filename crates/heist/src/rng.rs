@@ -1,30 +1,30 @@
-//! A worker's private source of random numbers.
+//! The private random number generator of a worker.
 //!
-//! Workers draw from it to pick the victim at which a round of stealing starts, so it must be cheap
-//! (a few shifts and one multiplication), private (no shared cache line) and reproducible (the same
-//! seed gives the same sequence on every machine, so a failing schedule can be replayed).
+//! Workers use it to pick the victim at which a round of stealing starts. So it must be cheap (a
+//! few shifts and one multiplication), private (no shared cache line) and reproducible (the same
+//! seed gives the same sequence on every machine, so that a failing schedule can be replayed).
 //!
 //! The generator is xorshift64* (Marsaglia's shifts, Vigna's output multiplication): one word of
 //! state and a period of 2^64 - 1.
 //!
 //! Invariants:
-//! - the state is never zero: zero is the one fixed point of the shifts, and a generator that
-//!   reached it would return zero for ever;
-//! - [`XorShift64::below`] favours no result. See `reduce` for what that takes.
+//! - The state is never zero. Zero is the one fixed point of the shifts, so a generator that
+//!   reached it would return zero forever.
+//! - [`XorShift64::below`] favours no result. `reduce` explains what that takes.
 //!
-//! Not guaranteed: secrecy (the state follows from a few outputs), and the value 0 from
-//! [`XorShift64::next_u64`]: the state is never zero and the output is a bijection of it. One value
-//! out of 2^64 is missing, which is also the whole deviation of every other method.
+//! Not guaranteed: secrecy (a few outputs reveal the state), and the value 0 from
+//! [`XorShift64::next_u64`], because the state is never zero and the output is a bijection of it.
+//! So one value out of 2^64 is missing; that is also the entire deviation of every other method.
 
 /// 2^64 divided by the golden ratio, made odd. Its multiples are spread evenly over the 64-bit
-/// range, and since it is odd, `worker * GOLDEN` differs for every worker.
+/// range, and since it is odd, `worker * GOLDEN` is different for every worker.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// What a zero state is replaced by. Any other value would do; this one has about as many ones as
+/// Replaces a zero state. Any other value would work; this one has about equally many ones and
 /// zeros, so the first outputs are not poor in ones.
 const STATE_FOR_ZERO: u64 = GOLDEN;
 
-/// A small, fast, seedable generator (xorshift64*). Not for secrets.
+/// A small, fast generator with a seed (xorshift64*). Do not use it for secrets.
 ///
 /// ```
 /// use heist::rng::XorShift64;
@@ -41,68 +41,68 @@ pub struct XorShift64 {
 }
 
 impl XorShift64 {
-    /// A generator whose sequence depends on `seed` alone.
+    /// Creates a generator whose sequence depends only on `seed`.
     ///
-    /// Seed 0 stands for a fixed other seed, because a zero state would never leave zero.
+    /// A seed of 0 stands for a fixed other seed, because a zero state would stay zero.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self { state: if seed == 0 { STATE_FOR_ZERO } else { seed } }
     }
 
-    /// The generator of one worker of a pool: workers of one pool get different sequences, and the
+    /// Creates the generator of one worker. The workers of a pool get different sequences, and the
     /// same `(seed, worker)` always gets the same one.
     ///
-    /// Adding a multiple of a constant to the seed, as is often done, gives different states but
-    /// related ones. The shifts are linear over single bits, so how the states of two workers
-    /// differ at any later step follows from how they differed at the start. For the small seeds
-    /// that people type, the first picks of neighbouring workers are then measurably correlated (a
-    /// test shows it), and correlated victims are what random victims are to avoid. So the sum is
-    /// scrambled: the scrambler is not linear, and it is a bijection, so no two workers share a
-    /// state (but for the one state that zero is replaced by).
+    /// It would not be enough to add a multiple of a constant to the seed, as is often done: the
+    /// states would be different but related. The shifts are linear over single bits, so the
+    /// difference between the states of two workers at any later step follows from the difference
+    /// at the start. For the small seeds that people type, the first picks of neighbouring workers
+    /// would be measurably correlated (a test shows it), and random victims exist to avoid that. So
+    /// this scrambles the sum. The scrambler is not linear, and it is a bijection, so no two
+    /// workers share a state (except for the one state that replaces zero).
     #[must_use]
     pub const fn for_worker(seed: u64, worker: usize) -> Self {
         Self::new(scramble(seed.wrapping_add((worker as u64).wrapping_mul(GOLDEN))))
     }
 
-    /// The next 64 bits. Never 0; every other value comes once in a period.
+    /// Returns the next 64 bits. They are never 0; every other value comes once in a period.
     #[inline]
     pub const fn next_u64(&mut self) -> u64 {
         // Vigna's triple for the starred variant; it has the full period of 2^64 - 1.
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
         self.state ^= self.state >> 27;
-        // The bare state fails tests of linearity; the multiplication hides that in all but the
+        // The bare state fails tests of linearity. The multiplication hides that, except in the
         // lowest bits.
         self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// The next 32 bits: the upper half of [`next_u64`](Self::next_u64), since the lowest bits of
-    /// xorshift64* are its weakest.
+    /// Returns the next 32 bits. They are the upper half of [`next_u64`](Self::next_u64), because
+    /// the lowest bits of xorshift64* are its weakest.
     #[inline]
     pub const fn next_u32(&mut self) -> u32 {
         (self.next_u64() >> 32) as u32
     }
 
-    /// A number below `n`, every one equally likely; 0 if `n` is 0.
+    /// Returns a number below `n`, with equal probabilities, or 0 if `n` is 0.
     ///
-    /// An empty range has no member, and a scheduler must not panic over it: a caller with no
-    /// victims gets 0 and has to look at its own length anyway. Nothing is drawn then.
+    /// An empty range has no member, but a scheduler must not panic because of it: a caller without
+    /// victims gets 0, and has to check its own length anyway. Nothing is drawn then.
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         if n == 0 {
             return 0;
         }
-        // This ends: `reduce` accepts more than half of all raw values, and the generator passes
-        // through all its states.
+        // This loop ends: `reduce` accepts more than half of all raw values, and the generator
+        // passes through all its states.
         loop {
             if let Some(result) = reduce::<32>(u64::from(self.next_u32()), u64::from(n)) {
-                // It is below `n`, which was a `u32`.
+                // The result is below `n`, which was a `u32`.
                 return result as u32;
             }
         }
     }
 
-    /// As [`below`](Self::below), for lengths and indices; 0 if `n` is 0.
+    /// Like [`below`](Self::below), for lengths and indices. Returns 0 if `n` is 0.
     #[inline]
     pub fn below_usize(&mut self, n: usize) -> usize {
         match u32::try_from(n) {
@@ -111,9 +111,9 @@ impl XorShift64 {
         }
     }
 
-    /// A number below `n` where `n` needs more than 32 bits: draw as many bits as `n - 1` has, and
-    /// draw again while the result is too large. No index of a pool comes here, so it need not be
-    /// the fastest way.
+    /// Returns a number below an `n` of more than 32 bits: draws as many bits as `n - 1` has, and
+    /// repeats while the result is too large. No index of a pool is this large, so this need not be
+    /// fast.
     #[cold]
     fn below_huge(&mut self, n: u64) -> u64 {
         let surplus_bits = (n - 1).leading_zeros();
@@ -126,15 +126,16 @@ impl XorShift64 {
     }
 }
 
-/// Lemire's reduction of a raw value of `BITS` bits (32 at most) to the range `0..n`, for
-/// `1 <= n < 2^BITS`. `None` means: this raw value is one too many, draw another.
+/// Lemire's reduction of a raw value of `BITS` bits (at most 32) to the range `0..n`, for `1 <= n <
+/// 2^BITS`. `None` means that this raw value must be rejected and another one drawn.
 ///
 /// The result is the upper half of `raw * n`, so the raw values fall into `n` intervals. Unless `n`
-/// is a power of two, the intervals cannot all hold equally many: without the rejection some
-/// results come from one raw value more than others. For small `n` that hardly shows, but for `n`
-/// of 3 * 2^(BITS-2) every third result is twice as likely as its neighbours. The lower half of the
-/// product tells where in its interval a raw value lies; turning away those whose lower half is
-/// below `2^BITS % n` leaves exactly `floor(2^BITS / n)` in each.
+/// is a power of two, the intervals cannot all hold the same number of raw values: without
+/// rejection, some results would come from one raw value more than others. For a small `n` this is
+/// hardly visible, but for an `n` of 3 * 2^(BITS-2) every third result would be twice as likely as
+/// its neighbours. The lower half of the product is the position of a raw value in its interval.
+/// Rejecting those whose lower half is below `2^BITS % n` leaves exactly `floor(2^BITS / n)` in
+/// each.
 #[inline]
 const fn reduce<const BITS: u32>(raw: u64, n: u64) -> Option<u64> {
     let product = raw * n;
@@ -157,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// The chi-square statistic of `counts` against equal expectations.
+    /// Returns the chi-square statistic of `counts` against equal expectations.
     fn chi_square(counts: &[u32]) -> f64 {
         let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
         counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum()
@@ -178,8 +179,8 @@ mod tests {
 
     #[test]
     fn a_worker_keeps_its_sequence_across_versions() {
-        // A change here makes every recorded seed of a failing schedule worthless. The values were
-        // computed by a second implementation, in Python.
+        // Changing these values would make every recorded seed of a failing schedule useless. A
+        // second implementation, in Python, computed them.
         let mut rng = XorShift64::for_worker(0x853C_49E6_748F_EA9B, 3);
         let drawn = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
         assert_eq!(
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn with_rejection_every_result_has_equally_many_raw_values() {
+    fn with_rejection_every_result_comes_from_the_same_number_of_raw_values() {
         // Exhaustive at 8 bits: every range, every raw value.
         for n in 1..256_u64 {
             let mut raw_values = vec![0_u64; n as usize];
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn without_rejection_every_range_but_powers_of_two_is_biased() {
+    fn without_rejection_every_range_except_powers_of_two_is_biased() {
         for n in 1..256_u64 {
             let mut raw_values = vec![0_u64; n as usize];
             for raw in 0..256 {
@@ -237,9 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn rejection_shows_in_the_shipped_width() {
-        // Without rejection the multiples of 3 are half of all results of this range; with it, a
-        // third. 30,000 draws: the standard deviation is below 100, the two are 5,000 apart.
+    fn rejection_is_visible_at_the_width_in_use() {
+        // Without rejection, half of all results in this range are multiples of 3; with it, a
+        // third. For 30,000 draws the standard deviation is below 100, and the two counts are 5,000
+        // apart.
         let n = 3_u32 << 30;
         let draws = 30_000;
         let mut rng = XorShift64::new(1);
@@ -255,8 +257,8 @@ mod tests {
 
     #[test]
     fn draws_are_uniform() {
-        // Fixed seed, so this either always passes or never does. 22.46 is the 99.9 % point of
-        // chi-square with 6 degrees of freedom, 103.4 that with 63.
+        // The seed is fixed, so this test passes either always or never. 22.46 is the 99.9 % point
+        // of chi-square with 6 degrees of freedom, and 103.4 that with 63.
         let mut rng = XorShift64::new(42);
         let mut sevenths = [0; 7];
         let mut workers = [0; 64];
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_of_one_pool_differ() {
+    fn workers_of_one_pool_have_different_states() {
         for seed in [0, 1, GOLDEN, u64::MAX] {
             let states: HashSet<u64> =
                 (0..1024).map(|worker| XorShift64::for_worker(seed, worker).state).collect();
@@ -279,8 +281,8 @@ mod tests {
 
     #[test]
     fn first_picks_of_neighbouring_workers_do_not_correlate() {
-        // How far apart the first victims of workers 0 and 1 are, over many small seeds: uniform if
-        // they are independent. 103.4 is the 99.9 % point with 63 degrees of freedom.
+        // The distance between the first victims of workers 0 and 1, over many small seeds. It is
+        // uniform if they are independent. 103.4 is the 99.9 % point with 63 degrees of freedom.
         let distances = |generator: fn(u64, usize) -> XorShift64| {
             let mut distances = [0; 64];
             for seed in 0..16_000 {
@@ -295,7 +297,7 @@ mod tests {
         let shipped = distances(XorShift64::for_worker);
         assert!(shipped < 103.4, "{shipped}");
         let related = distances(unscrambled);
-        assert!(related > 150.0, "{related}: then the scrambling is not needed");
+        assert!(related > 150.0, "{related}: the scrambling would not be needed");
     }
 
     #[test]

@@ -1,32 +1,33 @@
 //! Which worker of which pool the current thread is.
 //!
-//! Code deep inside a task (a buffer pool with one shelf per worker, a log line) asks
-//! [`current_worker_id`] instead of having a number handed through every call. The crate itself
-//! asks `is_thread_of`: an executor dropped on one of its own threads must not join itself; and a
-//! blocking wait on a worker must be refused, because it would hold up the pool.
+//! Code deep inside a task (a buffer pool with one shelf per worker, a log line) calls
+//! [`current_worker_id`] and need not pass a number through every call. The crate itself calls
+//! `is_thread_of`: an executor that is dropped on one of its own threads must not join itself, and
+//! a blocking wait on a worker must be refused, because it would hold up the pool.
 //!
-//! A pool may also have threads for blocking calls. They are no workers, but its own all the same.
+//! A pool may also have threads for blocking calls. They are not workers, but they belong to the
+//! pool.
 //!
-//! Invariant: a thread is a worker exactly as long as a `Guard` of `enter` lives on it; a thread
-//! that merely hands work in is none, also while it waits for a pool.
+//! Invariant: a thread is a worker exactly as long as the `WorkerGuard` of `enter` lives on it. A
+//! thread that only submits work, or waits for a pool, is not a worker.
 //!
-//! Not guaranteed: that the number is unique in the process. Every pool counts from 0; what is told
-//! apart across pools is the `PoolId`, which is not public.
+//! Not guaranteed: that the number is unique in the process. Every pool counts from 0. The
+//! `PoolId`, which is not public, distinguishes pools.
 //!
-//! The counter behind `PoolId` is std's atomic, not one from `crate::sync`: handing out ids is no
-//! protocol. Nothing is published by it, any order of ids is right, and as a modelled atomic it
-//! would only multiply the interleavings that a model checker has to visit.
+//! The counter behind `PoolId` is std's atomic and not one from `crate::sync`. It publishes
+//! nothing, and any order of ids is fine. As a modelled atomic it would only multiply the
+//! interleavings that a model checker has to visit.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Names one pool, among all pools that this process has ever had.
+/// Identifies one pool among all pools that this process has ever had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PoolId(u64);
 
 impl PoolId {
-    /// An id that no other pool of this process has or had: 64 bits do not run out (at a pool per
-    /// nanosecond they last 584 years).
+    /// Returns an id that no other pool of this process has or had. 64 bits do not run out: with
+    /// one pool per nanosecond they last 584 years.
     pub(crate) fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         // Relaxed: only the atomicity of the increment is needed.
@@ -34,21 +35,21 @@ impl PoolId {
     }
 }
 
-/// A thread's place as a worker.
+/// The worker that a thread is.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct CurrentWorker {
     pool: PoolId,
     worker: usize,
-    /// The worker is quiet: it runs no task, and the pool may be found done without it.
+    /// The worker is quiet: it runs no task, and the pool can be found done without it.
     quiet: bool,
 }
 
 crate::sync::per_thread! {
-    static CURRENT: Place;
+    static CURRENT: CurrentWorker;
 }
 
-/// The number of the worker that runs the calling code, from 0 on; `None` on any thread that is not
-/// a worker.
+/// Returns the number of the worker that runs the calling code, counted from 0, or `None` on a
+/// thread that is not a worker.
 ///
 /// Workers of different pools may have the same number.
 ///
@@ -58,69 +59,67 @@ crate::sync::per_thread! {
 #[inline]
 #[must_use]
 pub fn current_worker_id() -> Option<usize> {
-    CURRENT.with(|current| current.get().map(|place| place.worker))
+    CURRENT.with(|current| current.get().map(|current| current.worker))
 }
 
-/// Which worker of `pool` the calling thread is.
-#[inline]
+/// Returns the number of the calling thread as a worker of `pool`.
 pub(crate) fn worker_of(pool: PoolId) -> Option<usize> {
-    CURRENT
-        .with(|current| current.get().filter(|place| place.pool == pool).map(|place| place.worker))
+    let of_pool = |worker: &CurrentWorker| worker.pool == pool;
+    CURRENT.with(|current| current.get().filter(of_pool).map(|current| current.worker))
 }
 
-/// Notes that the calling thread's worker has gone quiet, or is no longer. Nothing, on any other thread.
+/// Records whether the calling thread's worker is quiet. Does nothing on any other thread.
 pub(crate) fn set_quiet(quiet: bool) {
     CURRENT.with(|current| {
-        if let Some(place) = current.get() {
-            current.set(Some(Place { quiet, ..place }));
+        if let Some(worker) = current.get() {
+            current.set(Some(CurrentWorker { quiet, ..worker }));
         }
     });
 }
 
-/// Which worker of `pool` the calling thread is, if that one is not quiet.
+/// Returns the number of the calling thread as a worker of `pool`, if that worker is not quiet.
 #[inline]
 pub(crate) fn busy_worker_of(pool: PoolId) -> Option<usize> {
-    let busy = |place: &Place| place.pool == pool && !place.quiet;
-    CURRENT.with(|current| current.get().filter(busy).map(|place| place.worker))
+    let busy = |worker: &CurrentWorker| worker.pool == pool && !worker.quiet;
+    CURRENT.with(|current| current.get().filter(busy).map(|current| current.worker))
 }
 
-/// Whether the calling thread is a worker of `pool` that is not quiet.
+/// Returns `true` if the calling thread is a worker of `pool` that is not quiet.
 pub(crate) fn is_busy_worker_of(pool: PoolId) -> bool {
     busy_worker_of(pool).is_some()
 }
 
-/// Whether the calling thread is a worker of `pool`.
-#[inline]
+/// Returns `true` if the calling thread is a worker of `pool`.
 pub fn is_worker_of(pool: PoolId) -> bool {
     worker_of(pool).is_some()
 }
 
-/// A thread that does blocking calls for a pool.
+/// A thread that runs blocking calls for a pool.
 #[derive(Clone, Copy, Debug)]
-struct Helper {
+struct BlockingThread {
     pool: PoolId,
-    /// A call is running, which the pool has counted.
+    /// A call is running that the pool has counted.
     in_call: bool,
 }
 
 crate::sync::per_thread! {
-    static HELPS: Helper;
+    static BLOCKING_THREAD: BlockingThread;
 }
 
-/// Makes the calling thread one that does blocking calls for `pool`, for as long as it lives.
+/// Makes the calling thread one that runs blocking calls for `pool`, until it ends.
 pub fn help(pool: PoolId) {
-    HELPS.with(|helps| helps.set(Some(Helper { pool, in_call: false })));
+    BLOCKING_THREAD.with(|current| current.set(Some(BlockingThread { pool, in_call: false })));
 }
 
 crate::sync::per_thread! {
-    /// The pool whose calls this thread drops.
+    /// The pool whose calls this thread is dropping.
     static DROPS: PoolId;
 }
 
-/// Drops, or ends, calls that `pool` has counted, on whatever thread this is. The pool cannot end before they are gone:
-/// if one of them holds the pool's owner, that must not wait here.
+/// Runs `act`, which drops or ends calls that `pool` has counted, on any thread. The pool cannot
+/// end before they are gone, so if one of them owns the pool, dropping it must not wait here.
 pub fn drop_for<R>(pool: PoolId, act: impl FnOnce() -> R) -> R {
-    /// Restores also after a panic.
+    /// Restores the previous value, even after a panic.
     struct Restore(Option<PoolId>);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -131,22 +130,23 @@ pub fn drop_for<R>(pool: PoolId, act: impl FnOnce() -> R) -> R {
     act()
 }
 
-/// Whether the calling thread is one of the pool's: a worker, one that does blocking calls for it, or one that is just
-/// dropping such calls. Such a thread cannot wait for the pool's end.
+/// Returns `true` if the calling thread belongs to the pool: if it is a worker, runs blocking calls
+/// for the pool, or is dropping such calls. Such a thread cannot wait for the pool to end.
 pub fn is_thread_of(pool: PoolId) -> bool {
     is_worker_of(pool)
-        || HELPS.with(|helps| helps.get().is_some_and(|helper| helper.pool == pool))
+        || BLOCKING_THREAD.with(|current| current.get().is_some_and(|thread| thread.pool == pool))
         || DROPS.with(|drops| drops.get() == Some(pool))
 }
 
-/// Whether the calling code is a blocking call of `pool`, which cannot end meanwhile.
+/// Returns `true` if the calling code runs in a blocking call of `pool`, which keeps the pool from
+/// ending.
 pub(crate) fn is_in_call_of(pool: PoolId) -> bool {
-    let in_call = |helper: Helper| helper.pool == pool && helper.in_call;
-    HELPS.with(|helps| helps.get().is_some_and(in_call))
+    let in_call = |thread: BlockingThread| thread.pool == pool && thread.in_call;
+    BLOCKING_THREAD.with(|current| current.get().is_some_and(in_call))
 }
 
-/// Notes that a counted call runs on this thread until the guard is dropped. Nothing, on a thread that is not for that.
-#[inline]
+/// Records that a counted call runs on this thread until the guard is dropped. Does nothing on a
+/// thread that does not run blocking calls.
 #[must_use = "the call is over when the guard is dropped"]
 pub fn begin_call() -> InCall {
     set_in_call(true);
@@ -155,14 +155,14 @@ pub fn begin_call() -> InCall {
 
 #[inline]
 fn set_in_call(in_call: bool) {
-    HELPS.with(|helps| {
-        if let Some(helper) = helps.get() {
-            helps.set(Some(Helper { in_call, ..helper }));
+    BLOCKING_THREAD.with(|current| {
+        if let Some(thread) = current.get() {
+            current.set(Some(BlockingThread { in_call, ..thread }));
         }
     });
 }
 
-/// See [`begin_call`].
+/// The guard that [`begin_call`] returns.
 #[derive(Debug)]
 pub struct InCall {
     _this_thread_only: PhantomData<*const ()>,
@@ -175,25 +175,25 @@ impl Drop for InCall {
     }
 }
 
-/// Makes the calling thread worker number `worker` of `pool` until the guard is dropped, also by a
-/// panic. What it was before is then restored, so a worker may serve as another pool's worker for a
-/// while; such guards are to be dropped in reverse order, as scopes do.
+/// Makes the calling thread worker number `worker` of `pool` until the guard is dropped, even by a
+/// panic. The guard then restores the previous state, so a worker may serve as another pool's
+/// worker for a while. Drop such guards in reverse order, as scopes do.
 #[must_use = "the thread stops being a worker when the guard is dropped"]
-pub(crate) fn enter(pool: PoolId, worker: usize) -> Guard {
-    let before =
-        CURRENT.with(|current| current.replace(Some(Place { pool, worker, quiet: false })));
-    Guard { before, _this_thread_only: PhantomData }
+pub(crate) fn enter(pool: PoolId, worker: usize) -> WorkerGuard {
+    let entered = CurrentWorker { pool, worker, quiet: false };
+    let before = CURRENT.with(|current| current.replace(Some(entered)));
+    WorkerGuard { before, _this_thread_only: PhantomData }
 }
 
-/// See [`enter`].
+/// The guard that [`enter`] returns.
 #[derive(Debug)]
-pub(crate) struct Guard {
-    before: Option<Place>,
-    /// Not `Send`: dropped elsewhere it would restore into another thread's place.
+pub(crate) struct WorkerGuard {
+    before: Option<CurrentWorker>,
+    /// Not `Send`: if it were dropped on another thread, it would change that thread's worker.
     _this_thread_only: PhantomData<*const ()>,
 }
 
-impl Drop for Guard {
+impl Drop for WorkerGuard {
     fn drop(&mut self) {
         CURRENT.with(|current| current.set(self.before));
     }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_places_are_restored() {
+    fn nested_workers_are_restored() {
         let (outer, inner) = (PoolId::next(), PoolId::next());
         let _outer = enter(outer, 1);
         {
@@ -236,10 +236,10 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_restores_too() {
+    fn a_panic_restores_the_previous_worker() {
         let unwound = panic::catch_unwind(|| {
             let _guard = enter(PoolId::next(), 5);
-            // Not `panic!`: this one stays silent in the test's output.
+            // Not `panic!`, which would print a message.
             panic::resume_unwind(Box::new(()));
         });
         assert!(unwound.is_err());
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_for_blocking_calls_is_the_pools_but_no_worker() {
+    fn a_thread_for_blocking_calls_belongs_to_the_pool_but_is_not_a_worker() {
         let seen = std::thread::spawn(|| {
             let (pool, other) = (PoolId::next(), PoolId::next());
             assert!(!is_thread_of(pool));

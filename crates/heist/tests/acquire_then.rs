@@ -1,5 +1,6 @@
-//! Proves that a task can wait for a permit without a worker: it counts from the first moment, comes when it is
-//! granted, in its turn, and is given up with its place when its executor is stopped.
+//! Proves that a task can wait for a permit without holding a worker: the executor counts the task
+//! from the first moment, the task runs when it is granted the permit, in order, and leaves the
+//! queue when its executor is stopped.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -14,13 +15,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 use support::queued::{Log, Tracked};
 use support::{
-    Gate, Job, Runs, check_all_run, check_finished, job, join_rethrows, occupy_worker, silent,
+    Job, Latch, Runs, check_all_run, check_finished, job, join_rethrows, occupy_worker, silent,
     start_jobs, wait_until, watched, workers,
 };
 
 type Granted = Result<CountPermit, AcquireError>;
 
-/// Lets a job wait for one of `budget`; `body` gets what it was granted.
+/// Spawns a job that waits for one unit of `budget`. `body` gets the permit or the error.
 #[track_caller]
 fn wait_then(
     budget: &CountBudget,
@@ -32,7 +33,7 @@ fn wait_then(
 }
 
 #[test]
-fn a_permit_that_is_there_comes_at_once() {
+fn an_available_permit_is_granted_at_once() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let budget = CountBudget::new(2).unwrap();
@@ -42,13 +43,13 @@ fn a_permit_that_is_there_comes_at_once() {
             seen.add((granted.unwrap().count(), checked.available()));
         });
         check_all_run(&executor.join(), 1);
-        assert_eq!(log.entries(), [(1, 1)], "it is held while the task runs");
+        assert_eq!(log.entries(), [(1, 1)], "the task holds the permit while it runs");
         assert_eq!(budget.available(), 2);
     });
 }
 
 #[test]
-fn a_task_waits_in_line_and_holds_no_worker() {
+fn a_task_waits_in_the_queue_and_holds_no_worker() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let handle = executor.handle();
@@ -63,8 +64,8 @@ fn a_task_waits_in_line_and_holds_no_worker() {
             });
         }
         assert_eq!((budget.waiting(), executor.metrics().tasks_waiting), (100, 100));
-        // The only worker is free for others.
-        let ran = Gate::default();
+        // The only worker is free for other tasks.
+        let ran = Latch::default();
         let opened = ran.clone();
         executor.spawn_external(job(move |_| opened.open())).unwrap();
         ran.wait();
@@ -77,7 +78,7 @@ fn a_task_waits_in_line_and_holds_no_worker() {
     });
 }
 
-/// A run takes nothing from outside, but its own tasks may wait.
+/// A run accepts nothing from outside, but its own tasks may wait.
 #[test]
 fn a_task_of_a_run_waits_and_the_run_waits_for_it() {
     enum Step {
@@ -98,7 +99,10 @@ fn a_task_of_a_run_waits_and_the_run_waits_for_it() {
                         thread::scope(|scope| scope.spawn(|| handle.spawn(Step::Ask)).join());
                     let refused = from_outside.unwrap().unwrap_err();
                     assert_eq!(refused.kind(), SpawnErrorKind::Closed);
-                    assert!(budget.acquire_then(1, &handle, Step::Go).is_ok(), "from inside");
+                    assert!(
+                        budget.acquire_then(1, &handle, Step::Go).is_ok(),
+                        "called from inside"
+                    );
                 }
                 Step::Go(granted) => *ctx.scratch += granted.unwrap().count(),
             },
@@ -110,7 +114,8 @@ fn a_task_of_a_run_waits_and_the_run_waits_for_it() {
     });
 }
 
-/// A task that holds the only permit and waits for the next one, which comes when it has ended.
+/// Returns a task that holds the only permit and waits for the next one, which is granted when the
+/// task has ended.
 fn link(budget: &CountBudget, held: Option<CountPermit>, left: usize, ran: &Log<usize>) -> Job {
     let (budget, ran) = (budget.clone(), ran.clone());
     job(move |ctx| {
@@ -138,7 +143,7 @@ fn a_chain_of_tasks_passes_one_permit_on() {
 }
 
 #[test]
-fn join_waits_for_those_who_wait() {
+fn join_waits_for_waiting_tasks() {
     watched(|| {
         let executor = start_jobs(workers(2));
         let handle = executor.handle();
@@ -164,17 +169,17 @@ fn join_waits_for_those_who_wait() {
         assert_eq!(refused.kind(), SpawnErrorKind::Closed);
         let make = refused.into_inner();
         drop(make(Err(AcquireError::Closed)));
-        assert_eq!(budget.available(), 1, "what was refused has taken nothing");
+        assert_eq!(budget.available(), 1, "a refused request takes nothing");
     });
 }
 
 #[test]
-fn tasks_of_a_pool_that_is_joined_may_still_wait() {
+fn tasks_of_a_pool_that_is_being_joined_may_still_wait() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let handle = executor.handle();
         let budget = CountBudget::new(1).unwrap();
-        let ran = Gate::default();
+        let ran = Latch::default();
         let (opened, inner) = (ran.clone(), budget.clone());
         executor
             .spawn_external(job(move |ctx| {
@@ -199,10 +204,10 @@ fn a_request_that_can_never_be_granted_is_a_task_with_an_error() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let handle = executor.handle();
-        let told = Log::default();
+        let errors = Log::default();
         let note = |budget: &CountBudget, wanted: u64| {
-            let told = told.clone();
-            let make = move |granted: Granted| job(move |_| told.add(granted.unwrap_err()));
+            let errors = errors.clone();
+            let make = move |granted: Granted| job(move |_| errors.add(granted.unwrap_err()));
             assert!(budget.acquire_then(wanted, &handle, make).is_ok());
         };
         let budget = CountBudget::new(3).unwrap();
@@ -215,16 +220,16 @@ fn a_request_that_can_never_be_granted_is_a_task_with_an_error() {
         budget.close();
         note(&budget, 1);
         check_all_run(&executor.join(), 5);
-        let told = told.entries();
+        let errors = errors.entries();
         let too_large = |error: &AcquireError| matches!(error, AcquireError::TooLarge { .. });
-        assert!(told[..3].iter().all(too_large), "{told:?}");
-        assert_eq!(told[3..], [AcquireError::Closed; 2]);
+        assert!(errors[..3].iter().all(too_large), "{errors:?}");
+        assert_eq!(errors[3..], [AcquireError::Closed; 2]);
         drop(held);
     });
 }
 
 #[test]
-fn bytes_and_read_tokens_are_waited_for_alike() {
+fn tasks_wait_for_bytes_and_read_tokens_in_the_same_way() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let handle = executor.handle();
@@ -255,14 +260,14 @@ fn bytes_and_read_tokens_are_waited_for_alike() {
 }
 
 #[test]
-fn a_panic_in_the_making_gives_the_permit_back() {
+fn a_panic_while_making_the_task_gives_the_permit_back() {
     watched(|| {
         for on_panic in [OnPanic::Isolate, OnPanic::Abort] {
             let executor = start_jobs(silent(ExecutorConfig { on_panic, ..workers(1) }));
             let handle = executor.handle();
             let budget = CountBudget::new(1).unwrap();
             let held = budget.acquire(1).unwrap();
-            let make = |_granted: Granted| -> Job { panic!("as planned") };
+            let make = |_granted: Granted| -> Job { panic!("deliberate panic") };
             assert!(budget.acquire_then(1, &handle, make).is_ok());
             wait_then(&budget, &handle, drop);
             let name = support::SILENT.to_owned();
@@ -274,7 +279,7 @@ fn a_panic_in_the_making_gives_the_permit_back() {
                     check_finished(&metrics, 2);
                     assert_eq!((metrics.tasks_run(), metrics.panics), (1, 1));
                 }
-                OnPanic::Abort => assert_eq!(join_rethrows(executor), "as planned"),
+                OnPanic::Abort => assert_eq!(join_rethrows(executor), "deliberate panic"),
             }
             assert_eq!((budget.available(), budget.waiting()), (1, 0));
             assert_eq!(handle.panics()[0].worker, None);
@@ -294,7 +299,8 @@ enum End {
 
 const WAITING: usize = 1_000;
 
-/// A pool in which everything waits comes to its end at once, though the permits never come.
+/// Checks that a pool in which everything waits ends at once, although the permits are never
+/// granted.
 fn ends_at_once(end: End) {
     let parent = CancelToken::new();
     let config = ExecutorConfig { cancel: parent.child(), ..workers(2) };
@@ -304,12 +310,12 @@ fn ends_at_once(end: End) {
     let budget = CountBudget::new(1).unwrap();
     let held = budget.acquire(1).unwrap();
     let ends = Runs::of(WAITING);
-    let told = Log::default();
+    let errors = Log::default();
     for number in 0..WAITING {
-        let (item, told) = (Tracked::new(number, &ends), told.clone());
+        let (item, errors) = (Tracked::new(number, &ends), errors.clone());
         let make = move |granted: Granted| {
-            told.add(granted.err());
-            job(move |_| panic!("{} is not run", item.number))
+            errors.add(granted.err());
+            job(move |_| panic!("task {} ran", item.number))
         };
         assert!(budget.acquire_then(1, &handle, make).is_ok());
     }
@@ -319,7 +325,7 @@ fn ends_at_once(end: End) {
         End::Cancel => cancel.cancel(),
         End::CancelParent => parent.cancel(),
         End::CancelWhileJoining | End::Drop => {}
-        End::Panic => executor.spawn_external(job(|_| panic!("as planned"))).unwrap(),
+        End::Panic => executor.spawn_external(job(|_| panic!("deliberate panic"))).unwrap(),
     }
     let run = match end {
         End::Drop => {
@@ -327,7 +333,7 @@ fn ends_at_once(end: End) {
             0
         }
         End::Panic => {
-            assert_eq!(join_rethrows(executor), "as planned");
+            assert_eq!(join_rethrows(executor), "deliberate panic");
             1
         }
         End::CancelWhileJoining => {
@@ -351,37 +357,37 @@ fn ends_at_once(end: End) {
     check_finished(&metrics, WAITING as u64 + run);
     assert_eq!((metrics.tasks_dropped, metrics.tasks_waiting), (WAITING as u64, 0), "{end:?}");
     ends.check_each_once();
-    assert_eq!(told.entries(), vec![Some(AcquireError::Stopped); WAITING]);
-    assert_eq!((budget.waiting(), budget.available()), (0, 0), "the places are given up");
+    assert_eq!(errors.entries(), vec![Some(AcquireError::Stopped); WAITING]);
+    assert_eq!((budget.waiting(), budget.available()), (0, 0), "the requests left the queue");
     drop(held);
     assert_eq!(budget.available(), 1);
 }
 
 #[test]
-fn a_stopped_pool_gives_up_its_places() {
+fn the_waiting_tasks_of_a_stopped_pool_leave_the_queue() {
     watched(|| {
         let ends = [End::ShutDown, End::Cancel, End::CancelParent, End::Drop, End::Panic];
         ends.into_iter().for_each(ends_at_once);
     });
 }
 
-/// Nobody asks the token then: whoever cancels must tell the pool.
+/// No worker checks the token then, so the cancelling thread must wake the pool.
 #[test]
 fn a_cancellation_reaches_a_pool_that_is_joined_and_sleeps() {
     watched(|| ends_at_once(End::CancelWhileJoining));
 }
 
-/// Whoever is behind them in the line moves up.
+/// The requests behind them move up.
 #[test]
-fn those_behind_a_stopped_pool_are_granted() {
+fn requests_behind_those_of_a_stopped_pool_are_granted() {
     watched(|| {
         let (stopped, going) = (start_jobs(workers(1)), start_jobs(workers(1)));
         let budget = CountBudget::new(2).unwrap();
         let held = budget.acquire(1).unwrap();
-        // Wants both, so that nobody behind it gets the one that is free.
+        // Requests both units, so that no request behind it gets the free one.
         let make = |_granted: Granted| job(|_| {});
         assert!(budget.acquire_then(2, &stopped.handle(), make).is_ok());
-        let ran = Gate::default();
+        let ran = Latch::default();
         let opened = ran.clone();
         wait_then(&budget, &going.handle(), move |granted| {
             assert!(granted.is_ok());
@@ -397,9 +403,10 @@ fn those_behind_a_stopped_pool_are_granted() {
     });
 }
 
-/// The limit holds, and everybody gets in: threads, futures' kin and tasks of two pools at one budget.
+/// Threads and the tasks of two pools share one budget: the limit holds, and all requests are
+/// granted.
 #[test]
-fn tasks_and_threads_share_a_budget_and_nobody_exceeds_it() {
+fn tasks_and_threads_share_a_budget_and_never_exceed_it() {
     const TASKS: usize = 2_000;
     const LIMIT: usize = 3;
     watched(|| {
@@ -441,28 +448,28 @@ fn tasks_and_threads_share_a_budget_and_nobody_exceeds_it() {
     });
 }
 
-/// A worker that is held up is no reason for a stop to be.
+/// A blocked worker does not delay a shutdown.
 #[test]
-fn a_shutdown_with_a_busy_worker_releases_the_places_first() {
+fn a_shutdown_with_a_busy_worker_empties_the_queue_first() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let budget = CountBudget::new(1).unwrap();
         let held = budget.acquire(1).unwrap();
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         wait_then(&budget, &executor.handle(), drop);
         executor.shutdown();
-        assert_eq!(budget.waiting(), 0, "the place is free before the task is dropped");
+        assert_eq!(budget.waiting(), 0, "the request leaves the queue before the task is dropped");
         assert_eq!(executor.metrics().tasks_waiting, 0);
-        gate.open();
+        latch.open();
         check_finished(&executor.join(), 2);
         drop(held);
     });
 }
 
-/// Nothing will ever be granted by a budget that nobody has any more: those who wait for it are refused, and the
-/// executor comes to its end.
+/// A budget without handles or permits can never grant anything: it refuses the waiting requests,
+/// and the executor ends.
 #[test]
-fn a_budget_that_is_gone_refuses_those_who_wait() {
+fn a_dropped_budget_refuses_waiting_requests() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let budget = CountBudget::new(1).unwrap();

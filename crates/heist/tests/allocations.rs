@@ -1,5 +1,5 @@
-//! Proves that a pool in steady state allocates nothing per task: however many tasks run, the number of heap
-//! allocations in the whole process stays below a small constant.
+//! Proves that a pool in steady state allocates nothing per task: no matter how many tasks run, the
+//! number of heap allocations in the whole process stays below a small constant.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -14,17 +14,17 @@ use support::{check_all_run, watched, workers};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// What the test harness may allocate meanwhile, and a buffer that first grows in the measured part. A tenth of
-/// an allocation per thousand tasks would be beyond it.
+/// Covers allocations of the test harness, and a buffer that first grows in the measured part. A
+/// tenth of an allocation per thousand tasks would exceed it.
 const ALLOCATIONS_MAX: u64 = 50;
 
 const TASKS: u64 = 200_000;
 
-/// A queue that holds more than 64 tasks grows by doubling and shrinks again when it runs empty: a few allocations
-/// a burst, far from one a task.
+/// A queue that holds more than 64 tasks grows by doubling and shrinks when it runs empty. That is
+/// a few allocations per burst, far fewer than one per task.
 const ALLOCATIONS_IN_BURSTS_MAX: u64 = TASKS / 20;
 
-/// The allocator counts for the whole process, so one test at a time.
+/// The allocator counts for the whole process, so only one test runs at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A task spawns `fanout` children of one level less.
@@ -36,7 +36,7 @@ struct Task {
 
 const LEAF: Task = Task { level: 0, fanout: 0 };
 
-/// A pool whose tasks can be waited for.
+/// A pool with a count of the tasks that are still to end.
 struct Pool {
     executor: Executor<Task>,
     ended: Arc<AtomicU64>,
@@ -58,8 +58,8 @@ impl Pool {
         Self { executor, ended, spawned: 0 }
     }
 
-    /// Notes that `count` tasks more are on the way, and waits until no more than `in_flight` are: an unbounded
-    /// backlog has to be stored somewhere.
+    /// Adds `count` tasks to the backlog, and waits until at most `in_flight` are left, because an
+    /// unbounded backlog would need memory.
     fn await_backlog(&mut self, count: u64, in_flight: u64) {
         self.spawned += count;
         while self.spawned - self.ended.load(Ordering::Acquire) > in_flight {
@@ -74,8 +74,8 @@ impl Pool {
     }
 }
 
-/// Does the work once to warm up (buffers grow to their size), then counts the allocations of doing it again.
-/// The work spawns about [`TASKS`] tasks.
+/// Does the work once to warm up (buffers grow to their size), and then counts the allocations of
+/// doing it again. The work spawns about [`TASKS`] tasks.
 #[track_caller]
 fn check_steady_state(work: impl FnMut(&mut Pool, &ExecutorHandle<Task>)) {
     check_allocations(ALLOCATIONS_MAX, work);
@@ -97,7 +97,7 @@ fn check_allocations(most: u64, mut work: impl FnMut(&mut Pool, &ExecutorHandle<
 }
 
 #[test]
-fn the_counter_counts() {
+fn the_allocator_counts_allocations() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let before = ALLOCATOR.allocations();
     for number in 0..1_000 {
@@ -140,7 +140,7 @@ fn batches_from_outside_allocate_nothing() {
 }
 
 #[test]
-fn batches_of_tasks_with_children_allocate_far_less_than_once_a_task() {
+fn batches_of_tasks_with_children_allocate_far_less_than_once_per_task() {
     watched(|| {
         let mut batch = Vec::new();
         check_allocations(ALLOCATIONS_IN_BURSTS_MAX, move |pool, handle| {
@@ -155,7 +155,7 @@ fn batches_of_tasks_with_children_allocate_far_less_than_once_a_task() {
 }
 
 #[test]
-fn bursts_of_a_thousand_local_tasks_allocate_far_less_than_once_a_task() {
+fn bursts_of_a_thousand_local_tasks_allocate_far_less_than_once_per_task() {
     watched(|| {
         check_allocations(ALLOCATIONS_IN_BURSTS_MAX, |pool, _| {
             for _ in 0..TASKS.div_ceil(1_001) {

@@ -1,5 +1,5 @@
-//! Proves that the backstop for the distrustful does not disturb a pool, and that its counter tells the truth:
-//! since no wake-up is ever lost, it never finds anything that a wake-up had not announced.
+//! Proves that the optional backstop does not disturb a pool, and that its counter is correct:
+//! since no wake-up is ever lost, the backstop never finds work that a wake-up had not announced.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -15,13 +15,13 @@ fn an_idle_pool_with_a_backstop_finds_nothing() {
         let backstop = Some(Duration::from_millis(1));
         let executor = start_jobs(ExecutorConfig { park_backstop: backstop, ..workers(3) });
         thread::sleep(Duration::from_millis(200));
-        assert_eq!(executor.metrics().parks, 3, "a backstop that finds nothing goes on sleeping");
+        assert_eq!(executor.metrics().parks, 3, "a backstop that finds nothing sleeps on");
         check_all_run(&executor.join(), 0);
     });
 }
 
-/// Tasks come at all distances from the end of the backstop: before it, after it, and while the worker that it
-/// woke looks around.
+/// Tasks arrive at all distances from the end of the backstop's period: before it, after it, and
+/// while the worker that it woke is searching.
 #[test]
 fn a_backstop_that_races_with_wake_ups_rescues_nothing() {
     watched(|| {

@@ -1,4 +1,4 @@
-//! What a worker gives back before it sleeps: `ExecutorBuilder::build_with`.
+//! Tests of `ExecutorBuilder::build_with`: what a worker gives back before it sleeps.
 
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 enum Task {
     /// Takes the permit into the scratch and keeps it there.
     TakeAndKeep,
-    /// Was waiting for the permit, and drops it.
+    /// Has waited for the permit, and drops it.
     Granted(Result<CountPermit, AcquireError>),
 }
 
 fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !holds() {
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        assert!(Instant::now() < deadline, "timed out waiting for {what}");
         std::thread::yield_now();
     }
 }
 
 #[test]
-fn who_waits_for_what_a_sleeping_worker_held_gets_it() {
+fn a_waiting_task_gets_the_permit_that_a_worker_gives_back_before_it_parks() {
     for _ in 0..200 {
         let budget = CountBudget::new(1).unwrap();
         let granted = Arc::new(AtomicUsize::new(0));
@@ -44,7 +44,8 @@ fn who_waits_for_what_a_sleeping_worker_held_gets_it() {
         .unwrap();
         executor.spawn_external(Task::TakeAndKeep).unwrap();
         budget.acquire_then(1, &executor.handle(), Task::Granted).unwrap();
-        // Without the hook the permit would sleep with its worker, and `join` never end.
+        // Without the hook, the permit would stay with the sleeping worker, and `join` would never
+        // end.
         executor.join();
         assert_eq!(granted.load(Ordering::Relaxed), 1);
         assert_eq!(budget.available(), 1);
@@ -52,7 +53,7 @@ fn who_waits_for_what_a_sleeping_worker_held_gets_it() {
 }
 
 #[test]
-fn the_permit_comes_back_though_nothing_else_happens() {
+fn a_worker_gives_its_permit_back_before_it_parks_without_another_event() {
     let budget = CountBudget::new(1).unwrap();
     let (shared, taken) = (budget.clone(), Arc::new(AtomicUsize::new(0)));
     let counted = Arc::clone(&taken);
@@ -73,7 +74,7 @@ fn the_permit_comes_back_though_nothing_else_happens() {
 }
 
 #[test]
-fn its_panic_is_a_panic_like_others() {
+fn a_panic_in_the_hook_counts_like_any_other() {
     let panicking = |on_panic| {
         let executor = Executor::builder()
             .workers(1)
@@ -81,7 +82,7 @@ fn its_panic_is_a_panic_like_others() {
             .build_with(
                 |_worker| false,
                 |(), ctx| *ctx.scratch = true,
-                |ran| assert!(!*ran, "a hook that panics after a task"),
+                |ran| assert!(!*ran, "the hook panics after a task"),
             )
             .unwrap();
         let handle = executor.handle();
@@ -89,12 +90,12 @@ fn its_panic_is_a_panic_like_others() {
         wait_until("the panic", || !handle.panics().is_empty());
         (executor, handle)
     };
-    // Isolated: the scratch is made anew, and the worker goes on.
+    // Isolated: the scratch is rebuilt and the worker continues.
     let (executor, handle) = panicking(OnPanic::Isolate);
     executor.spawn_external(()).unwrap();
     wait_until("the next panic", || handle.panics().len() == 2);
     executor.join();
-    // Not isolated: it ends the pool.
+    // Not isolated: the panic ends the pool.
     let (executor, _handle) = panicking(OnPanic::Abort);
     let joined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executor.join()));
     assert!(joined.is_err());

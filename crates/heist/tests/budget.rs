@@ -1,5 +1,6 @@
-//! Proves what the budgets promise on real threads: who waits is granted in turn, by whatever makes it possible;
-//! permits can be split, merged and forgotten; totals change while permits are out; closing refuses everyone.
+//! Proves what the budgets promise on real threads: waiting requests are granted in order, by
+//! whatever makes that possible; permits can be split, merged and forgotten; totals can change
+//! while permits exist; closing refuses all requests.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -22,7 +23,7 @@ use support::{job, start_jobs, wait_until, watched, workers};
 
 const SHORT: Duration = Duration::from_millis(20);
 
-/// Counts how often it was woken; panics at each if it is told to.
+/// Counts how often it was woken, and panics each time if `panics` is set.
 #[derive(Default)]
 struct CountingWaker {
     wake_ups: AtomicU64,
@@ -39,8 +40,8 @@ impl Wake for CountingWaker {
     fn wake(self: Arc<Self>) {
         self.wake_ups.fetch_add(1, Ordering::SeqCst);
         if self.panics {
-            // Not `panic!`: the hook has nothing to say about a panic that is wanted.
-            resume_unwind(Box::new("a waker's panic"));
+            // Not `panic!`, which would call the panic hook.
+            resume_unwind(Box::new("deliberate panic in a waker"));
         }
     }
 }
@@ -68,7 +69,7 @@ fn block_on<P>(mut future: Acquire<P>) -> Result<P, AcquireError> {
     }
 }
 
-/// A future that has its place in the queue.
+/// Returns a future that is already in the queue.
 fn queued<P>(mut future: Acquire<P>) -> Acquire<P> {
     assert!(poll(&mut future, Waker::noop()).is_pending());
     future
@@ -93,7 +94,7 @@ fn refused<P>(future: &mut Acquire<P>) -> AcquireError {
 }
 
 #[test]
-fn permits_are_two_words_and_go_anywhere() {
+fn permits_are_two_words_and_can_be_sent_and_shared() {
     assert_eq!(size_of::<CountPermit>(), 16);
     assert_eq!(size_of::<BytePermit>(), 16);
     assert_eq!(size_of::<ReadPermit>(), 16);
@@ -105,7 +106,7 @@ fn permits_are_two_words_and_go_anywhere() {
 }
 
 #[test]
-fn threads_are_granted_in_the_order_in_which_they_came() {
+fn threads_are_granted_in_the_order_in_which_they_arrived() {
     watched(|| {
         let budget = CountBudget::new(1).unwrap();
         let permit = budget.acquire(1).unwrap();
@@ -131,11 +132,11 @@ fn threads_are_granted_in_the_order_in_which_they_came() {
 }
 
 #[test]
-fn nobody_is_overtaken() {
+fn no_request_overtakes_another() {
     let budget = CountBudget::new(3).unwrap();
     let held = budget.try_acquire(2).unwrap();
     let mut large = queued(budget.acquire_async(2));
-    // One is available, and it is not enough for the one in front.
+    // One unit is available, which is not enough for the request at the front.
     for wanted in [0, 1] {
         assert_eq!(budget.try_acquire(wanted).unwrap_err(), AcquireError::NotNow);
     }
@@ -146,11 +147,11 @@ fn nobody_is_overtaken() {
     assert_eq!(granted(&mut small).count(), 1);
     assert_eq!(granted(&mut nothing).count(), 0);
     assert_eq!((budget.available(), budget.high_water()), (3, 3));
-    assert_eq!(budget.try_acquire(0).unwrap().count(), 0, "nobody waits");
+    assert_eq!(budget.try_acquire(0).unwrap().count(), 0, "no request waits");
 }
 
 #[test]
-fn who_runs_out_of_time_leaves_and_lets_others_through() {
+fn a_request_that_times_out_lets_others_through() {
     watched(|| {
         let budget = CountBudget::new(2).unwrap();
         let permit = budget.try_acquire(1).unwrap();
@@ -176,7 +177,7 @@ fn who_runs_out_of_time_leaves_and_lets_others_through() {
 }
 
 #[test]
-fn a_timeout_beyond_the_end_of_the_clock_is_none() {
+fn a_timeout_beyond_the_range_of_the_clock_never_expires() {
     watched(|| {
         let budget = CountBudget::new(1).unwrap();
         let permit = budget.try_acquire(1).unwrap();
@@ -196,18 +197,18 @@ fn a_future_is_woken_once_and_by_its_latest_waker() {
     let permit = budget.try_acquire(1).unwrap();
     let wakers = [(); 2].map(|()| Arc::new(CountingWaker::default()));
     let mut future = budget.acquire_async(1);
-    assert_eq!(budget.waiting(), 0, "it has not asked yet");
+    assert_eq!(budget.waiting(), 0, "the future has not made its request yet");
     for waker in [&wakers[0], &wakers[0], &wakers[1], &wakers[0], &wakers[1]] {
         assert!(poll(&mut future, &Waker::from(Arc::clone(waker))).is_pending());
     }
     assert_eq!(budget.waiting(), 1);
     drop(permit);
     assert_eq!(wakers.each_ref().map(|waker| waker.count()), [0, 1]);
-    assert_eq!(budget.in_use(), 1, "granted, if not yet handed out");
+    assert_eq!(budget.in_use(), 1, "granted, although not yet returned by the future");
     let permit = granted(&mut future);
-    assert!(poll(&mut future, Waker::noop()).is_pending(), "it has had its permit");
+    assert!(poll(&mut future, Waker::noop()).is_pending(), "it has already returned its permit");
     drop(future);
-    assert_eq!(budget.in_use(), 1, "the permit is no longer the future's");
+    assert_eq!(budget.in_use(), 1, "the permit no longer belongs to the future");
     drop(permit);
     assert_eq!(budget.available(), 1);
     assert_eq!(wakers.map(|waker| Arc::strong_count(&waker)), [1, 1], "no waker is kept");
@@ -223,7 +224,8 @@ fn a_dropped_future_leaves_nothing_behind() {
     drop(second);
     assert_eq!(budget.waiting(), 3);
     drop(permit);
-    // The first and the third were granted; what the first was granted goes to the fourth.
+    // The first and the third were granted. When the first is dropped, its grant goes to the
+    // fourth.
     assert_eq!((budget.waiting(), budget.in_use()), (1, 2));
     drop(first);
     assert_eq!((budget.waiting(), budget.in_use()), (0, 2));
@@ -249,7 +251,7 @@ fn futures_run_on_any_runtime() {
 }
 
 #[test]
-fn a_waker_that_panics_keeps_nobody_asleep() {
+fn a_waker_that_panics_does_not_keep_others_asleep() {
     let budget = CountBudget::new(2).unwrap();
     let permit = budget.try_acquire(2).unwrap();
     let bad = Arc::new(CountingWaker { panics: true, ..CountingWaker::default() });
@@ -274,7 +276,7 @@ fn permits_are_split_and_merged() {
     assert_eq!([&permit, &part, &all_of_it].map(CountPermit::count), [3, 0, 2]);
     assert_eq!(budget.in_use(), 5);
     drop(part);
-    assert_eq!(budget.in_use(), 5, "it held nothing");
+    assert_eq!(budget.in_use(), 5, "the permit held nothing");
     permit.merge(all_of_it).unwrap();
     assert_eq!(permit.count(), 5);
 
@@ -295,7 +297,7 @@ fn a_forgotten_permit_never_comes_back() {
     };
     assert_eq!(figures(&budget), (3, 1, 0, 2));
     let permit = budget.try_acquire(1).unwrap();
-    assert_eq!(budget.high_water(), 2, "not 3: what is forgotten is not in use");
+    assert_eq!(budget.high_water(), 2, "not 3: a forgotten amount is not in use");
     let mut waiter = queued(budget.acquire_async(3));
     drop(permit);
     assert!(poll(&mut waiter, Waker::noop()).is_pending());
@@ -308,7 +310,7 @@ fn a_forgotten_permit_never_comes_back() {
 }
 
 #[test]
-fn a_raised_total_grants_to_those_who_wait() {
+fn raising_the_total_grants_waiting_requests() {
     let budget = CountBudget::new(1).unwrap();
     let permit = budget.try_acquire(1).unwrap();
     let mut waiters = [(); 3].map(|()| queued(budget.acquire_async(1)));
@@ -323,7 +325,7 @@ fn a_raised_total_grants_to_those_who_wait() {
 }
 
 #[test]
-fn a_lowered_total_waits_for_what_is_in_use() {
+fn after_lowering_the_total_requests_wait_until_enough_came_back() {
     let budget = CountBudget::new(4).unwrap();
     let permits = [(); 4].map(|()| budget.try_acquire(1).unwrap());
     let mut large = queued(budget.acquire_async(3));
@@ -335,11 +337,11 @@ fn a_lowered_total_waits_for_what_is_in_use() {
     assert_eq!((budget.in_use(), budget.available(), budget.waiting()), (4, 0, 1));
     let [first, second, third, fourth] = permits;
     drop((first, second));
-    assert!(poll(&mut small, Waker::noop()).is_pending(), "two are still in use");
+    assert!(poll(&mut small, Waker::noop()).is_pending(), "two units are still in use");
     drop(third);
     let permit = granted(&mut small);
     assert_eq!((budget.in_use(), budget.available()), (2, 0));
-    // Raised while there is a debt: that is paid first.
+    // Raising the total while there is a debt pays the debt first.
     budget.set_total(0).unwrap();
     budget.set_total(3).unwrap();
     assert_eq!((budget.in_use(), budget.available()), (2, 1));
@@ -352,7 +354,7 @@ fn a_lowered_total_waits_for_what_is_in_use() {
 }
 
 #[test]
-fn closing_refuses_everyone_and_permits_come_back() {
+fn closing_refuses_all_requests_and_permits_can_be_given_back() {
     watched(|| {
         let budget = CountBudget::new(2).unwrap();
         let permits = [(); 2].map(|()| budget.try_acquire(1).unwrap());
@@ -397,7 +399,7 @@ fn a_request_above_the_total_is_refused_at_once() {
 }
 
 #[test]
-fn a_worker_is_never_blocked() {
+fn a_blocking_acquire_on_a_worker_is_an_error() {
     watched(|| {
         let budget = CountBudget::new(1).unwrap();
         let reads = ReadTokens::new(1, 8).unwrap();
@@ -406,8 +408,8 @@ fn a_worker_is_never_blocked() {
         let errors = Arc::new(Mutex::new(Vec::new()));
         let found = Arc::clone(&errors);
         let task = job(move |_ctx| {
-            let permit = in_task.acquire(1).expect("granted without waiting");
-            let read = reads_in_task.acquire(8).expect("granted without waiting");
+            let permit = in_task.acquire(1).expect("no need to wait");
+            let read = reads_in_task.acquire(8).expect("no need to wait");
             *found.lock().unwrap() = vec![
                 in_task.acquire(1).unwrap_err(),
                 in_task.acquire_timeout(1, SHORT).unwrap_err(),
@@ -433,12 +435,12 @@ fn reads_take_both_units_or_neither() {
     assert_eq!(reads.try_acquire(41).unwrap_err(), AcquireError::NotNow);
     assert_eq!(reads.available(), amount(1, 40));
     let second = reads.try_acquire(40).unwrap();
-    assert_eq!(reads.try_acquire(0).unwrap_err(), AcquireError::NotNow, "no third read");
+    assert_eq!(reads.try_acquire(0).unwrap_err(), AcquireError::NotNow, "a third read");
     drop(second);
     let error = AcquireError::TooLarge { unit: BudgetUnit::Bytes, wanted: 101, total: 100 };
     assert_eq!(reads.acquire(101).unwrap_err(), error);
 
-    // A short read gives back the bytes that it did not get.
+    // A short read gives the remaining bytes back.
     assert!(first.split(amount(2, 0)).is_none());
     assert!(first.split(amount(0, 61)).is_none());
     drop(first.split(amount(0, 50)));
@@ -465,16 +467,16 @@ fn reads_take_both_units_or_neither() {
 }
 
 #[test]
-fn the_errors_say_what_to_do() {
+fn error_messages_say_what_to_do() {
     let too_large = AcquireError::TooLarge { unit: BudgetUnit::Bytes, wanted: 5, total: 4 };
     let text = too_large.to_string();
-    for part in ["5", "bytes", "4", "raise the limit"] {
+    for part in ["5", "bytes", "4", "raise the total"] {
         assert!(text.contains(part), "{text}");
     }
     for error in [AcquireError::NotNow, AcquireError::OnWorker] {
         let text = error.to_string();
-        assert!(text.contains("`acquire_then` (for slots: `DeviceLanes`)"), "{text}");
-        assert!(!text.contains("async"), "a worker that awaits blocks: {text}");
+        assert!(text.contains("`acquire_then` (for device slots: `DeviceLanes`)"), "{text}");
+        assert!(!text.contains("async"), "awaiting would block a worker: {text}");
     }
     assert!(AcquireError::OnWorker.to_string().contains("try_acquire"));
     assert!(ReadTokens::new(1 << 20, 0).unwrap_err().to_string().contains("1048575"));
@@ -487,7 +489,8 @@ fn the_errors_say_what_to_do() {
     );
 }
 
-/// All ways of asking at once, on several threads, while the total changes: nothing is lost and nobody is left behind.
+/// All ways to acquire at once, on several threads, while the total changes: nothing is lost, and
+/// every request is granted.
 #[test]
 fn a_busy_budget_loses_nothing() {
     const THREADS: u64 = 4;
@@ -501,7 +504,7 @@ fn a_busy_budget_loses_nothing() {
                 thread::spawn(move || {
                     let mut rng = XorShift64::new(seed + 1);
                     for _ in 0..ROUNDS {
-                        // Never more than the smallest total: nobody is refused.
+                        // Never more than the smallest total, so no request is refused.
                         let wanted = 1 + rng.next_u64() % 2;
                         let permit = match rng.next_u64() % 5 {
                             0 => budget.try_acquire(wanted).ok(),
@@ -520,7 +523,7 @@ fn a_busy_budget_loses_nothing() {
                         };
                         if let Some(mut permit) = permit {
                             granted.fetch_add(permit.count(), Ordering::Relaxed);
-                            // More than this was never the total.
+                            // The total was never larger than this.
                             assert!(budget.in_use() <= 6);
                             drop(permit.split(1));
                         }

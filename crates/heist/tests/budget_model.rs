@@ -1,15 +1,16 @@
-//! Plays random programs on the real budgets, one operation at a time, against a model that is too simple to be wrong.
-//! After each operation everything that can be seen must be the same: what is available, in use and forgotten, who was
-//! granted, who was refused, and in which order.
+//! Runs random programs on the real budgets, one operation at a time, and compares them with a
+//! model that is too simple to be wrong. After each operation, everything visible must be the same:
+//! the amounts available, in use and forgotten, which requests were granted or refused, and in
+//! which order.
 //!
-//! What happens between two operations is loom's part (`loom_budget`).
+//! `loom_budget` checks what can happen between two operations.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 #[path = "budget_model/model.rs"]
 mod model;
 mod support;
 
-use heist::__internal::budget::{Amount, Core, Layout, Permit, acquire};
+use heist::__internal::budget::{Amount, BudgetCore, Layout, Permit, acquire};
 use heist::AcquireError;
 use heist::budget::{Acquire, BudgetUnit};
 use heist::rng::XorShift64;
@@ -24,7 +25,7 @@ use std::time::Duration;
 use support::sync::Mutex;
 use support::watched;
 
-/// What the real budget has told us, in its order.
+/// What the real budget has reported, in order.
 #[derive(Default)]
 struct Heard {
     woken: Vec<Request>,
@@ -44,8 +45,8 @@ impl Wake for NotingWaker {
     fn wake(self: Arc<Self>) {
         self.ears.lock().unwrap().woken.push(self.request);
         if self.panics {
-            // Not `panic!`: the hook has nothing to say about a panic that is wanted.
-            resume_unwind(Box::new("a waker's panic"));
+            // Not `panic!`, which would call the panic hook.
+            resume_unwind(Box::new("deliberate panic in a waker"));
         }
     }
 }
@@ -59,15 +60,15 @@ fn kind_of(outcome: &Result<Permit, AcquireError>) -> Answer {
     }
 }
 
-/// A real budget, its model, and all that was taken from both.
+/// A real budget, its model, and everything that was taken from both.
 struct Play {
     layout: Layout,
     rng: XorShift64,
-    core: heist::__internal::sync::Arc<Core>,
+    core: heist::__internal::sync::Arc<BudgetCore>,
     model: Model,
     ears: Ears,
     permits: Vec<Permit>,
-    /// Those that are not done: waiting, or answered and not polled since.
+    /// The futures that are not done: waiting, or answered and not polled since.
     futures: BTreeMap<Request, (Acquire<Permit>, Waker)>,
     next_request: Request,
 }
@@ -79,7 +80,7 @@ impl Play {
         Self {
             layout,
             rng,
-            core: Core::new(layout, pack(layout, total)),
+            core: BudgetCore::new(layout, pack(layout, total)),
             model: Model::new(total),
             ears: Ears::default(),
             permits: Vec::new(),
@@ -96,7 +97,7 @@ impl Play {
         self.below(rounds) == 0
     }
 
-    /// Mostly what can be granted, sometimes nothing, sometimes too much.
+    /// Returns mostly an amount that can be granted, sometimes nothing, and sometimes too much.
     fn random_wanted(&mut self) -> Pair {
         let most = if self.one_in(20) { add(self.model.total, [2, 2]) } else { [3, 5] };
         let values = most.map(|most| self.rng.next_u64() % (most + 1));
@@ -105,7 +106,7 @@ impl Play {
             Layout::Count => [values[0], 0],
             Layout::Bytes => [0, values[1]],
             Layout::CountAndBytes if any_count => values,
-            // As the public budget of reads asks.
+            // Like a request to the public budget of reads.
             Layout::CountAndBytes => [1, values[1]],
         }
     }
@@ -120,7 +121,7 @@ impl Play {
         Waker::from(Arc::new(NotingWaker { request, ears: Arc::clone(&self.ears), panics }))
     }
 
-    /// Takes a permit out of those we hold.
+    /// Removes a random permit from those that we hold.
     fn take_permit(&mut self) -> Option<(Permit, Pair)> {
         let index = self.below(self.permits.len().max(1));
         let permit = (index < self.permits.len()).then(|| self.permits.swap_remove(index))?;
@@ -133,7 +134,7 @@ impl Play {
         self.futures.keys().nth(index).copied()
     }
 
-    /// One operation on both; its name, for the report.
+    /// Performs one operation on both, and returns its name for the report.
     fn step(&mut self) -> &'static str {
         match self.below(100) {
             0..15 => self.try_acquire(),
@@ -152,7 +153,7 @@ impl Play {
 
     fn try_acquire(&mut self) -> &'static str {
         let wanted = self.random_wanted();
-        let outcome = Core::try_acquire(&self.core, pack(self.layout, wanted));
+        let outcome = BudgetCore::try_acquire(&self.core, pack(self.layout, wanted));
         let expected = self.model.try_acquire(wanted);
         match outcome {
             Err(AcquireError::NotNow) => assert_eq!(expected, None, "try_acquire"),
@@ -164,11 +165,11 @@ impl Play {
         "try_acquire"
     }
 
-    /// As a thread whose time is over at once.
+    /// Acquires like a thread whose timeout has already passed.
     fn ask_without_patience(&mut self) -> &'static str {
         let wanted = self.random_wanted();
         let wanted_packed = pack(self.layout, wanted);
-        let outcome = Core::acquire_blocking(&self.core, wanted_packed, Some(Duration::ZERO));
+        let outcome = BudgetCore::acquire_blocking(&self.core, wanted_packed, Some(Duration::ZERO));
         let expected = self.model.try_acquire(wanted);
         match outcome {
             Err(AcquireError::TimedOut) => assert_eq!(expected, None, "acquire_timeout"),
@@ -212,11 +213,11 @@ impl Play {
             }
             drop(heard);
             if habit == Habit::Panic {
-                // The permit is dropped by the unwinding.
-                resume_unwind(Box::new("a callback's panic"));
+                // Unwinding drops the permit.
+                resume_unwind(Box::new("deliberate panic in a callback"));
             }
         });
-        Core::acquire_with(&self.core, pack(self.layout, wanted), then);
+        BudgetCore::acquire_with(&self.core, pack(self.layout, wanted), then);
         self.model.acquire(request, wanted, Asker::Callback(habit));
         "acquire_with"
     }
@@ -307,7 +308,7 @@ impl Play {
         "set_total"
     }
 
-    /// Everything that can be seen is as it should be.
+    /// Checks that everything visible is as it should be.
     fn check(&mut self, operation: &str) {
         let mut heard = self.ears.lock().unwrap();
         self.permits.append(&mut heard.kept);
@@ -331,7 +332,7 @@ impl Play {
         assert_eq!(add(held, in_futures), figures.in_use, "what is held after {operation}");
     }
 
-    /// Closes the budget, goes on for a while, and takes everything back.
+    /// Closes the budget, continues for a while, and gives everything back.
     fn end(mut self) {
         self.core.close();
         self.model.close();
@@ -358,7 +359,7 @@ fn poll(future: &mut Acquire<Permit>, waker: &Waker) -> Poll<Result<Permit, Acqu
     Pin::new(future).poll(&mut Context::from_waker(waker))
 }
 
-/// Small, so that there is always somebody who waits; and room for what is lost for good.
+/// Returns a small total, so that requests always wait, but with room for the forgotten amount.
 fn random_total(layout: Layout, rng: &mut XorShift64, forgotten: Pair) -> Pair {
     let mut up_to = |most: u64| rng.next_u64() % (most + 1);
     let total = add(forgotten, [up_to(6), up_to(12)]);
@@ -382,7 +383,7 @@ fn unpack(layout: Layout, amount: Amount) -> Pair {
     [BudgetUnit::Count, BudgetUnit::Bytes].map(|unit| layout.get(amount, unit))
 }
 
-/// Plays programs of `steps` operations each, from different seeds.
+/// Runs programs of `steps` operations each, with different seeds.
 fn play(layout: Layout, programs: u64, steps: usize) {
     for seed in 1..=programs {
         let mut play = Play::new(layout, seed);
@@ -394,7 +395,7 @@ fn play(layout: Layout, programs: u64, steps: usize) {
     }
 }
 
-/// 100,000 operations in all.
+/// 100,000 operations in total.
 const PROGRAMS: u64 = 170;
 const STEPS: usize = 200;
 
@@ -413,7 +414,7 @@ fn reads_behave_as_the_model_does() {
     watched(|| play(Layout::CountAndBytes, PROGRAMS, STEPS));
 }
 
-/// Every mistake that shows without a second thread is seen.
+/// The model notices every planted bug that shows without a second thread.
 #[cfg(heist_plant)]
 #[test]
 fn bites_every_planted_bug_of_budgets() {
@@ -438,7 +439,7 @@ fn bites_every_planted_bug_of_budgets() {
             let outcome = player.expect("a thread").join();
             assert!(
                 outcome.is_err(),
-                "{bug:?} was planted and the model of {layout:?} saw nothing"
+                "{bug:?} was planted, but the model of {layout:?} noticed nothing"
             );
         }
     }

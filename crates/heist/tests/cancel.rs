@@ -1,5 +1,6 @@
-//! Proves that a `CancelToken` ends a pool from outside: running tasks can see it, queued ones are dropped and
-//! counted, nothing more is taken, and the pool can be joined whatever it was doing.
+//! Proves that a `CancelToken` ends a pool from outside: running tasks can see it, queued ones are
+//! dropped and counted, new ones are refused, and the pool can be joined no matter what it was
+//! doing.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 use support::{
-    Gate, check_all_run, check_finished, job, occupy_worker, start_jobs, wait_until, watched,
+    Latch, check_all_run, check_finished, job, occupy_worker, start_jobs, wait_until, watched,
     workers,
 };
 
@@ -49,13 +50,13 @@ fn queued_tasks_are_dropped_and_counted() {
         let (cancel, config) = cancellable(1);
         let executor = start_jobs(config);
         let alive = Arc::new(());
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         for _ in 0..100 {
             let value = Arc::clone(&alive);
             executor.spawn_external(job(move |_| unreachable!("{value:?}"))).unwrap();
         }
         cancel.cancel();
-        gate.open();
+        latch.open();
         let metrics = executor.join();
         check_finished(&metrics, 101);
         assert_eq!(metrics.tasks_dropped, 100);
@@ -64,7 +65,7 @@ fn queued_tasks_are_dropped_and_counted() {
 }
 
 #[test]
-fn what_running_tasks_spawn_after_the_cancellation_is_dropped() {
+fn tasks_spawned_after_the_cancellation_are_dropped() {
     watched(|| {
         let (cancel, config) = cancellable(2);
         let executor = start_jobs(config);
@@ -118,7 +119,7 @@ fn cancelling_releases_a_producer() {
                     return (accepted, error.kind());
                 }
             }
-            unreachable!("there is always another task");
+            unreachable!("the input is endless");
         });
         thread::sleep(Duration::from_millis(20));
         cancel.cancel();
@@ -129,7 +130,7 @@ fn cancelling_releases_a_producer() {
 }
 
 #[test]
-fn a_token_serves_many_pools_and_a_child_only_its_own() {
+fn a_token_cancels_all_its_pools_and_a_child_token_only_its_own() {
     watched(|| {
         let root = CancelToken::new();
         let child = root.child();
@@ -138,7 +139,7 @@ fn a_token_serves_many_pools_and_a_child_only_its_own() {
         let three = start_jobs(config(&root.child()));
         child.cancel();
         assert!(!one.handle().is_accepting());
-        let ran = Gate::default();
+        let ran = Latch::default();
         let opened = ran.clone();
         two.spawn_external(job(move |_| opened.open())).unwrap();
         ran.wait();

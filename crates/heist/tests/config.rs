@@ -1,5 +1,6 @@
-//! Proves that what cannot work is an error that names its field, never a panic, wherever the configuration comes
-//! in; and that a thread that cannot be started is an error too and leaves no thread behind.
+//! Proves that an impossible configuration is an error that names its field, never a panic, however
+//! the configuration is passed in; and that a thread that cannot be started is an error as well,
+//! and leaves no thread behind.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -42,7 +43,7 @@ fn each_bad_value_is_an_error_that_names_its_field() {
             let error = ExecutorBuilder::new(config.clone()).build(|_| (), |_task: u32, _ctx| {});
             check_names_field(&error.unwrap_err(), field);
 
-            let error = heist::run(config, [1], |_| (), |_task: u32, _ctx| panic!("run"));
+            let error = heist::run(config, [1], |_| (), |_task: u32, _ctx| panic!("it ran"));
             match error.unwrap_err() {
                 RunError::Start(error) => check_names_field(&error, field),
                 other => panic!("{other:?}"),
@@ -73,7 +74,7 @@ fn extreme_values_that_make_sense_work() {
     });
 }
 
-/// A pool whose tasks spawn the next smaller number.
+/// Starts a pool in which each task spawns the next smaller number.
 fn start_countdown(config: ExecutorConfig) -> Result<Executor<u32>, StartError> {
     let runner = |task: u32, ctx: &mut WorkerCtx<'_, u32, ()>| {
         if task > 0 {
@@ -88,14 +89,14 @@ fn check_works(executor: Executor<u32>) {
     match executor.join_timeout(Duration::from_secs(10)) {
         Ok(metrics) => check_all_run(&metrics, 5 * 21),
         Err(timeout) => {
-            // Dropping it would wait as well.
+            // Dropping the executor would wait as well.
             std::mem::forget(timeout);
-            panic!("the pool does not come to its end");
+            panic!("the pool does not end");
         }
     }
 }
 
-/// A search of four thousand million rounds never ends, so it has to be refused if it is not cut short.
+/// A search of four billion rounds would never end, so heist must refuse it or cut it short.
 #[test]
 fn endless_stealing_is_refused_or_works() {
     watched(|| match start_countdown(ExecutorConfig { steal_tries: u32::MAX, ..workers(2) }) {
@@ -111,13 +112,13 @@ fn an_impossible_stack_is_an_error_not_a_panic() {
             let config = ExecutorConfig { stack_size: Some(stack_size), ..workers(2) };
             let started = Executor::new(config.clone(), |_| (), |_task: u32, _ctx| {});
             assert!(started.is_err(), "a stack of {stack_size} bytes");
-            let run = heist::run(config, [1], |_| (), |_task: u32, _ctx| panic!("run"));
+            let run = heist::run(config, [1], |_| (), |_task: u32, _ctx| panic!("it ran"));
             assert!(matches!(run, Err(RunError::Start(_))), "a stack of {stack_size} bytes");
         }
     });
 }
 
-/// A process that may not map much memory gets some threads with large stacks, and then no more.
+/// In a process with limited memory, some threads with large stacks start, and then no more.
 #[cfg(target_os = "linux")]
 mod refused_threads {
     use super::*;
@@ -135,7 +136,7 @@ mod refused_threads {
     #[track_caller]
     fn check_refused(error: &StartError) {
         let StartError::Thread { worker, source } = error else { panic!("{error:?}") };
-        assert!((1..64).contains(worker), "some must have started: {worker}");
+        assert!((1..64).contains(worker), "some threads must have started: {worker}");
         assert_eq!(source.kind(), std::io::ErrorKind::WouldBlock);
         assert!(error.to_string().contains(&format!("worker {worker}")), "{error}");
         support::wait_until("no thread is left", || support::threads_named("limited-").is_empty());
@@ -182,7 +183,7 @@ mod refused_threads {
     }
 }
 
-/// Every row of the guide's tables of knobs: what is in its first two columns.
+/// Returns the first two columns of every row of the guide's tables of settings.
 fn documented_knobs() -> Vec<(&'static str, &'static str)> {
     include_str!("../src/lib.rs")
         .lines()
@@ -191,11 +192,11 @@ fn documented_knobs() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// The guide's table of knobs has every field of the configuration, with its default.
+/// The guide's table of settings has every field of the configuration, with its default.
 #[test]
 fn the_documented_defaults_are_the_real_ones() {
     let documented = documented_knobs();
-    // No `..`: a new field must be added here, and so to the guide.
+    // Without `..`, so that a new field must be added here, and so to the guide.
     let ExecutorConfig {
         workers,
         seed,
@@ -245,7 +246,7 @@ fn the_documented_defaults_are_the_real_ones() {
 #[test]
 fn the_documented_defaults_of_queues_are_the_real_ones() {
     let documented = documented_knobs();
-    // No `..`: a new field must be added here, and so to the guide.
+    // Without `..`, so that a new field must be added here, and so to the guide.
     let QueueConfig { capacity, batch } = QueueConfig::default();
     assert_eq!(capacity, None);
     let expected =

@@ -1,4 +1,4 @@
-//! Corners that were wrong once, each with the smallest case that showed it.
+//! Corner cases that were once wrong, each with the smallest program that showed it.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use support::sync::Mutex;
 use support::{check_all_run, check_finished, job, start_jobs, watched, workers};
 
-/// A panic that the panic hook is not told of.
+/// Panics without calling the panic hook.
 fn panic_quietly() -> ! {
-    resume_unwind(Box::new("as planned"))
+    resume_unwind(Box::new("deliberate panic"))
 }
 
 #[test]
-fn a_scratch_that_cannot_be_made_fails_the_run_whenever_it_happens() {
+fn a_panic_in_scratch_init_fails_the_run_whenever_it_happens() {
     watched(|| {
         for _ in 0..200 {
             let scratch_init = |worker| {
@@ -36,7 +36,7 @@ fn a_scratch_that_cannot_be_made_fails_the_run_whenever_it_happens() {
 }
 
 #[test]
-fn a_run_that_is_shut_down_says_that_it_is_partial() {
+fn a_run_that_is_shut_down_reports_that_it_is_partial() {
     watched(|| {
         let shut_down = |_task, ctx: &mut heist::WorkerCtx<'_, u32, ()>| ctx.handle().shutdown();
         let output = heist::run(workers(1), 0..100, |_worker| (), shut_down).unwrap();
@@ -99,7 +99,7 @@ fn a_sibling_below_an_endless_chain_does_not_keep_a_yielded_task_waiting() {
 }
 
 #[test]
-fn joining_with_a_timeout_on_an_own_worker_returns_at_once() {
+fn join_timeout_on_the_pools_own_worker_returns_at_once() {
     watched(|| {
         let slot = Arc::new(Mutex::new(None::<Executor<support::Job>>));
         let executor = start_jobs(workers(2));
@@ -137,7 +137,7 @@ fn an_executor_in_a_thread_local_of_its_own_worker_does_not_join_itself() {
     });
 }
 
-/// Hooks of which one panics, once in all.
+/// The hook that panics, only once in total.
 #[derive(Clone, Copy, PartialEq)]
 enum Hook {
     Start,
@@ -178,11 +178,11 @@ impl Tracer for PanicsOnce {
     }
 }
 
-/// A task that says so when it is dropped, run or not.
-struct Permit(#[expect(dead_code, reason = "its drop is what counts")] Sender<()>);
+/// A task that reports its drop, whether it was run or not.
+struct ReportsDrop(#[expect(dead_code, reason = "its drop is what counts")] Sender<()>);
 
 #[test]
-fn a_hook_that_panics_stops_the_pool_and_frees_what_its_tasks_hold() {
+fn a_hook_that_panics_stops_the_pool_and_frees_the_tasks() {
     watched(|| {
         for hook in [Hook::Start, Hook::End, Hook::Make] {
             let ran = Arc::new(AtomicU32::new(0));
@@ -193,7 +193,7 @@ fn a_hook_that_panics_stops_the_pool_and_frees_what_its_tasks_hold() {
                 .trace(PanicsOnce::new(hook))
                 .build(
                     |_worker| (),
-                    move |_task: Permit, _ctx| {
+                    move |_task: ReportsDrop, _ctx| {
                         counter.fetch_add(1, Ordering::Relaxed);
                     },
                 )
@@ -201,12 +201,13 @@ fn a_hook_that_panics_stops_the_pool_and_frees_what_its_tasks_hold() {
             let handle = executor.handle();
             let (permits, when_all_dropped) = channel();
             for _ in 0..100 {
-                let _ = handle.spawn(Permit(permits.clone()));
+                let _ = handle.spawn(ReportsDrop(permits.clone()));
             }
             drop(permits);
-            // Disconnects when the last permit is gone, while the handle still keeps the pool's state alive.
+            // Disconnects when the last task is dropped, while the handle still keeps the pool's
+            // state alive.
             when_all_dropped.recv().unwrap_err();
-            catch_unwind(AssertUnwindSafe(|| executor.join())).expect_err("the hook's panic");
+            catch_unwind(AssertUnwindSafe(|| executor.join())).expect_err("the hook panicked");
             let metrics = handle.metrics();
             assert_eq!(metrics.tasks_run(), u64::from(ran.load(Ordering::Relaxed)), "{metrics}");
             assert_eq!(metrics.panics, 1, "{metrics}");
@@ -215,7 +216,7 @@ fn a_hook_that_panics_stops_the_pool_and_frees_what_its_tasks_hold() {
 }
 
 #[test]
-fn a_trace_writer_that_panics_is_an_error_of_the_trace_alone() {
+fn a_trace_writer_that_panics_fails_only_the_trace() {
     #[derive(Debug)]
     struct Panics;
     impl io::Write for Panics {
@@ -236,13 +237,13 @@ fn a_trace_writer_that_panics_is_an_error_of_the_trace_alone() {
             .unwrap();
         executor.spawn_external_batch((0..5_000).collect()).unwrap();
         check_all_run(&executor.join(), 5_000);
-        assert_eq!(trace.finish().unwrap_err().to_string(), "the writer panicked");
+        assert_eq!(trace.finish().unwrap_err().to_string(), "the trace's writer panicked");
     });
 }
 
-/// The order of tasks with one worker must not depend on how long its thread takes to start.
+/// With one worker, the order of tasks must not depend on how long its thread takes to start.
 #[test]
-fn one_worker_repeats_itself_however_late_it_starts() {
+fn one_worker_repeats_itself_no_matter_how_late_it_starts() {
     let order = |delay: Duration| {
         let config = ExecutorConfig { workers: 1, ..ExecutorConfig::default() };
         let scratch_init = move |_worker| {

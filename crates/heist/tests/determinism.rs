@@ -1,5 +1,5 @@
-//! Proves that a pool of one worker with a fixed seed repeats itself: the same tasks in the same order with the
-//! same random numbers, run after run.
+//! Proves that a pool with one worker and a fixed seed repeats itself: it runs the same tasks in
+//! the same order with the same random numbers every time.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -11,7 +11,7 @@ use support::{check_all_run, watched, workers};
 /// What one task saw: its number and a random number.
 type Record = (u32, u64);
 
-/// Spawns children in every way there is; which way depends on the random numbers.
+/// Spawns children in every possible way; the random numbers decide which.
 fn run_task(task: u32, ctx: &mut WorkerCtx<'_, u32, Vec<Record>>) {
     let random = ctx.rng().next_u64();
     ctx.scratch.push((task, random));
@@ -34,7 +34,7 @@ fn busy_for(time: Duration) {
     }
 }
 
-/// A whole run: `roots` tasks, each of which takes `task_time` or a little more.
+/// Records a whole run of `roots` tasks, each of which takes at least `task_time`.
 fn record(seed: u64, roots: u32, task_time: Duration) -> Vec<Record> {
     let config = ExecutorConfig { seed, ..workers(1) };
     let mut output = heist::run(
@@ -61,7 +61,7 @@ fn one_worker_with_a_fixed_seed_runs_identically_each_time() {
             // Compared without `assert_eq!`, which would print thousands of lines.
             let again = record(7, 3_000, Duration::ZERO);
             let differs = first.iter().zip(&again).position(|(one, other)| one != other);
-            assert_eq!(differs, None, "the place of the first difference");
+            assert_eq!(differs, None, "the index of the first difference");
             assert_eq!(first.len(), again.len());
         }
     });
@@ -73,18 +73,18 @@ fn one_worker_with_a_fixed_seed_runs_identically_on_a_slower_machine() {
         let fast = record(7, 300, Duration::ZERO);
         let slow = record(7, 300, Duration::from_micros(300));
         let differs = fast.iter().zip(&slow).position(|(one, other)| one != other);
-        assert_eq!(differs, None, "the place of the first difference");
+        assert_eq!(differs, None, "the index of the first difference");
         assert_eq!(fast.len(), slow.len());
     });
 }
 
 #[test]
-fn another_seed_gives_other_random_numbers() {
+fn another_seed_gives_different_random_numbers() {
     watched(|| {
         let one = record(7, 100, Duration::ZERO);
         let other = record(8, 100, Duration::ZERO);
         assert_ne!(one[0].1, other[0].1);
-        // The default is fixed too, not drawn from the clock.
+        // The default seed is a constant and does not depend on the clock.
         assert_eq!(ExecutorConfig::default().seed, 0x853c_49e6_748f_ea9b);
     });
 }

@@ -1,5 +1,6 @@
-//! Proves that a pool ends exactly when it should: `join` after the last task and not before, also on an idle
-//! pool; `drop` and `shutdown` after the running tasks, with the queued ones freed.
+//! Proves that a pool ends exactly when it should: `join` returns after the last task and not
+//! before, even on an idle pool; `drop` and `shutdown` wait for the running tasks and free the
+//! queued ones.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -10,12 +11,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::{
-    Gate, Job, check_all_run, check_finished, job, occupy_worker, start_jobs, wait_until, watched,
+    Job, Latch, check_all_run, check_finished, job, occupy_worker, start_jobs, wait_until, watched,
     workers,
 };
 
 #[test]
-fn an_idle_pool_can_be_joined_at_once_and_after_a_rest() {
+fn an_idle_pool_can_be_joined_at_once_and_after_a_pause() {
     watched(|| {
         for round in 0..300 {
             let executor = start_jobs(workers(1 + round % 4));
@@ -51,10 +52,10 @@ fn join_waits_for_the_last_task_of_a_chain() {
 }
 
 #[test]
-fn a_join_that_times_out_gives_the_executor_back() {
+fn a_join_that_times_out_returns_the_executor() {
     watched(|| {
         let executor = start_jobs(workers(2));
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         executor.spawn_external(job(|_| {})).unwrap();
         let handle = executor.handle();
 
@@ -68,8 +69,8 @@ fn a_join_that_times_out_gives_the_executor_back() {
         let executor = executor.join_timeout(Duration::ZERO).unwrap_err().into_executor();
         assert!(!handle.is_accepting());
 
-        gate.open();
-        // A time beyond every clock is simply no limit.
+        latch.open();
+        // A timeout beyond the range of the clock means no limit.
         check_all_run(&executor.join_timeout(Duration::MAX).unwrap(), 2);
     });
 }
@@ -78,15 +79,15 @@ fn a_join_that_times_out_gives_the_executor_back() {
 fn a_timed_out_executor_can_be_dropped() {
     watched(|| {
         let executor = start_jobs(workers(1));
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         let handle = executor.handle();
-        executor.spawn_external(job(|_| panic!("dropped, not run"))).unwrap();
+        executor.spawn_external(job(|_| panic!("this task must be dropped, not run"))).unwrap();
         let timeout = executor.join_timeout(Duration::from_millis(1)).unwrap_err();
         let opener = thread::spawn(move || {
             wait_until("the drop has shut the pool down", || {
                 handle.spawn(job(|_| {})).unwrap_err().kind() == SpawnErrorKind::ShutDown
             });
-            gate.open();
+            latch.open();
             handle
         });
         drop(timeout);
@@ -94,7 +95,7 @@ fn a_timed_out_executor_can_be_dropped() {
     });
 }
 
-/// Counts how many of its kind are alive.
+/// Counts how many values of its kind are alive.
 struct Alive(Arc<AtomicUsize>);
 
 impl Alive {
@@ -110,12 +111,12 @@ impl Drop for Alive {
     }
 }
 
-/// A pool of two whose workers are both held, with `queued` tasks from outside and as many in a worker's own
-/// queue. Returns what opens it.
-fn pool_with_queued_tasks(queued: usize, alive: &Arc<AtomicUsize>) -> (Executor<Job>, Gate) {
+/// Starts a pool with two blocked workers, with `queued` tasks from outside and as many in a
+/// worker's own queue. Returns the latch that unblocks the workers.
+fn pool_with_queued_tasks(queued: usize, alive: &Arc<AtomicUsize>) -> (Executor<Job>, Latch) {
     let executor = start_jobs(workers(2));
-    let (entered, gate) = (Gate::default(), Gate::default());
-    let held = (entered.clone(), gate.clone(), Arc::clone(alive));
+    let (entered, latch) = (Latch::default(), Latch::default());
+    let held = (entered.clone(), latch.clone(), Arc::clone(alive));
     let other = occupy_worker(&executor);
     executor
         .spawn_external(job(move |ctx| {
@@ -127,13 +128,13 @@ fn pool_with_queued_tasks(queued: usize, alive: &Arc<AtomicUsize>) -> (Executor<
         .unwrap();
     entered.wait();
     executor.spawn_external_batch((0..queued).map(|_| queued_job(alive)).collect()).unwrap();
-    (executor, gate)
+    (executor, latch)
 }
 
 fn queued_job(alive: &Arc<AtomicUsize>) -> Job {
     let value = Alive::new(alive);
     job(move |_| {
-        unreachable!("run although the pool was shut down; {} live", Arc::strong_count(&value.0))
+        unreachable!("run after the pool was shut down; {} alive", Arc::strong_count(&value.0))
     })
 }
 
@@ -142,20 +143,20 @@ fn dropping_an_executor_frees_the_values_of_queued_tasks() {
     const QUEUED: usize = 500;
     watched(|| {
         let alive = Arc::new(AtomicUsize::new(0));
-        let (executor, gate) = pool_with_queued_tasks(QUEUED, &alive);
+        let (executor, latch) = pool_with_queued_tasks(QUEUED, &alive);
         assert_eq!(alive.load(Ordering::Relaxed), 2 * QUEUED);
         let handle = executor.handle();
         let opener = thread::spawn({
             let handle = handle.clone();
             move || {
                 wait_until("the drop has begun", || !handle.is_accepting());
-                gate.open();
+                latch.open();
             }
         });
         drop(executor);
         opener.join().unwrap();
         assert_eq!(alive.load(Ordering::Relaxed), 0);
-        assert_eq!(Arc::strong_count(&alive), 1, "nothing of the tasks is left");
+        assert_eq!(Arc::strong_count(&alive), 1, "all tasks were freed");
         let metrics = handle.metrics();
         check_finished(&metrics, 2 * QUEUED as u64 + 2);
         assert_eq!(metrics.tasks_dropped, 2 * QUEUED as u64);
@@ -163,18 +164,18 @@ fn dropping_an_executor_frees_the_values_of_queued_tasks() {
 }
 
 #[test]
-fn shutdown_drops_what_is_queued_and_lets_running_tasks_know() {
+fn shutdown_drops_queued_tasks_and_running_tasks_can_see_it() {
     watched(|| {
         let alive = Arc::new(AtomicUsize::new(0));
-        let (executor, gate) = pool_with_queued_tasks(10, &alive);
+        let (executor, latch) = pool_with_queued_tasks(10, &alive);
         executor.shutdown();
-        gate.open();
+        latch.open();
         let metrics = executor.join();
         check_finished(&metrics, 22);
         assert_eq!((metrics.tasks_dropped, alive.load(Ordering::Relaxed)), (20, 0));
 
         let executor = start_jobs(workers(1));
-        let running = Gate::default();
+        let running = Latch::default();
         let entered = running.clone();
         executor
             .spawn_external(job(move |ctx| {
@@ -192,7 +193,7 @@ fn shutdown_drops_what_is_queued_and_lets_running_tasks_know() {
 }
 
 #[test]
-fn tasks_that_never_come_to_an_end_by_themselves_end_with_the_pool() {
+fn endless_tasks_end_with_the_pool() {
     fn forever_local(ctx: &mut support::JobCtx<'_>) {
         ctx.spawn_local(job(forever_local));
     }

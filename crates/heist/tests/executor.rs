@@ -1,5 +1,5 @@
-//! Proves that every way to hand in a task runs it exactly once (parallel equals serial), in the promised order
-//! where one is promised.
+//! Proves that every way to spawn a task runs it exactly once (parallel equals serial), and in the
+//! promised order where there is one.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use support::sync::Mutex;
 use support::{Runs, check_all_run, check_finished, silent, watched, workers};
 
-/// The children of a node in a binary tree of `TREE_NODES` nodes, numbered row by row.
+/// Returns the children of a node in a binary tree of `TREE_NODES` nodes, numbered row by row.
 fn children(node: usize) -> impl Iterator<Item = usize> {
     (2 * node + 1..=2 * node + 2).filter(|child| *child < TREE_NODES)
 }
@@ -59,7 +59,7 @@ fn every_way_to_spawn_runs_each_task_once() {
                 };
                 let executor = Executor::new(pool, |_| (), runner).unwrap();
                 executor.spawn_external(0).unwrap();
-                // What comes in through a handle is refused once `join` has begun.
+                // After `join` has begun, a handle refuses tasks, so wait for all of them first.
                 support::wait_until("the whole tree has run", || {
                     last.load(Ordering::Acquire) == TREE_NODES as u64
                 });
@@ -105,7 +105,7 @@ fn tasks_from_outside_give_the_sum_of_a_plain_loop() {
 }
 
 #[test]
-fn join_runs_what_tasks_spawn_after_the_intake_is_closed() {
+fn join_runs_tasks_that_are_spawned_after_the_intake_is_closed() {
     watched(|| {
         let runs = Runs::of(TREE_NODES);
         let counter = Arc::clone(&runs);
@@ -170,7 +170,7 @@ fn a_worker_runs_its_newest_task_first_and_the_injector_oldest_first() {
 }
 
 #[test]
-fn what_a_panicking_iterator_has_given_is_run() {
+fn tasks_that_an_iterator_returned_before_it_panicked_are_run() {
     const GIVEN: u32 = 150;
     watched(|| {
         for workers_wanted in [1, 3] {
@@ -202,11 +202,11 @@ fn what_a_panicking_iterator_has_given_is_run() {
 }
 
 #[test]
-fn tasks_need_not_be_shareable_and_executors_and_handles_are() {
+fn tasks_need_not_be_sync_but_executors_and_handles_are() {
     fn shareable<T: Send + Sync>() {}
     shareable::<Executor<std::cell::Cell<u32>>>();
     shareable::<ExecutorHandle<std::cell::Cell<u32>>>();
-    // A scratch may stay on its thread for life.
+    // A scratch never leaves its thread, so it need not be `Send`.
     let seen = Arc::new(Mutex::new(Vec::new()));
     let list = Arc::clone(&seen);
     let executor = Executor::new(

@@ -1,7 +1,8 @@
-//! Proves that no task waits for ever while a worker is busy with later ones: a task from outside behind a worker
-//! with endless work of its own, a task from outside under a flood of later ones, a yielded task in either.
+//! Proves that no task waits forever while a worker runs later ones: a task from outside while the
+//! worker has endless work of its own, a task from outside under a flood of later ones, and a
+//! yielded task in both cases.
 //!
-//! All on one worker: with several, an idle one would help out and hide it.
+//! All tests use one worker. With several, an idle one would help and hide the problem.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -12,11 +13,11 @@ use support::{check_all_run, watched, workers};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Task {
-    /// One of a chain: spawns its successor until none is left.
+    /// A link of a chain: it spawns its successor until none is left.
     Chain {
         left: u32,
     },
-    /// One of the chain in whose middle `Waiting` is spawned.
+    /// A link of the chain in the middle of which `Waiting` is spawned.
     LeadingChain {
         left: u32,
         waits_by: WaitsBy,
@@ -44,7 +45,7 @@ struct Load {
 }
 
 impl Load {
-    /// A task of `Chain` or `LeadingChain`; `next` is its successor.
+    /// Runs a task of `Chain` or `LeadingChain`. `next` is its successor.
     fn run_link(&self, left: u32, next: Task, ctx: &mut WorkerCtx<'_, Task, Vec<Task>>) {
         let began = Instant::now();
         while began.elapsed() < self.task_time {
@@ -73,7 +74,7 @@ impl Load {
         }
     }
 
-    /// The order in which one worker runs all chains, one of them leading.
+    /// Returns the order in which one worker runs all chains, one of them leading.
     fn order(&self, waits_by: WaitsBy) -> Vec<Task> {
         let left = self.tasks_per_chain;
         let mut roots = vec![Task::Chain { left }; self.chains];
@@ -84,8 +85,9 @@ impl Load {
         output.scratch.remove(0)
     }
 
-    /// How many tasks may run before one that waits: those queued before it, and then some, because an interval
-    /// that follows the task time takes its time to be learnt. A starved task waits for all there are.
+    /// Returns how many tasks may run before the waiting one: those queued before it, and some
+    /// more, because an interval that adapts to the task time needs time to do so. A starved task
+    /// waits for all tasks.
     fn fair_share(&self) -> usize {
         self.chains + 2_000
     }
@@ -101,7 +103,7 @@ fn check_waiting_task_runs(waits_by: WaitsBy, load: &Load) {
     let (waited, fair, left) = (ran - spawned, load.fair_share(), order.len() - spawned);
     assert!(
         waited <= fair,
-        "{waited} of the {left} tasks left ran before the one that waits, not {fair}"
+        "{waited} of the remaining {left} tasks ran before the waiting one; {fair} would be fair"
     );
 }
 
@@ -113,7 +115,8 @@ const LOCAL_CHAIN: Load = Load {
     task_time: Duration::ZERO,
 };
 
-/// An injector that never runs empty. The tasks are short: many of them between two looks at the injector.
+/// An injector that never runs empty. The tasks are short, so many of them run between two looks at
+/// the injector.
 const SHORT_FLOOD: Load = Load {
     chains: 256,
     tasks_per_chain: 50,
@@ -121,16 +124,16 @@ const SHORT_FLOOD: Load = Load {
     task_time: Duration::ZERO,
 };
 
-/// The same with longer ones: few tasks, fewer than a batch, between two looks.
+/// The same with longer tasks: fewer than a batch run between two looks at the injector.
 const FLOOD: Load = Load { task_time: Duration::from_micros(50), ..SHORT_FLOOD };
 
 #[test]
-fn a_busy_worker_looks_at_the_injector() {
+fn a_busy_worker_checks_the_injector() {
     watched(|| check_waiting_task_runs(WaitsBy::SpawnGlobal, &LOCAL_CHAIN));
 }
 
 #[test]
-fn a_busy_worker_gets_to_a_yielded_task() {
+fn a_busy_worker_reaches_a_yielded_task() {
     watched(|| check_waiting_task_runs(WaitsBy::SpawnYielded, &LOCAL_CHAIN));
 }
 
@@ -144,7 +147,8 @@ fn a_yielded_task_is_not_starved_by_a_flood_of_longer_tasks() {
     watched(|| check_waiting_task_runs(WaitsBy::SpawnYielded, &FLOOD));
 }
 
-/// The injector is first in, first out; what a worker takes from it must not be buried under what it takes later.
+/// The injector is first in, first out. The tasks that a worker takes from it must not end up below
+/// those that it takes later.
 #[test]
 fn tasks_from_outside_are_not_buried_under_later_ones() {
     watched(|| {

@@ -1,5 +1,6 @@
-//! Proves what a gated queue promises while all goes well: one consumer at a time, the order of each producer, turns
-//! that let others in, and room that producers wait for in each of the four ways.
+//! Proves what a gated queue promises in normal operation: one consumer at a time, the order of
+//! each producer, turns that let other work run, and room that producers wait for in each of the
+//! four ways.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -13,18 +14,18 @@ use std::thread;
 use std::time::Duration;
 use support::queued::{Log, Tracked, Wakes, check_all_run_with_turns, consumed_by};
 use support::{
-    Gate, Job, Runs, check_all_run, job, occupy_worker, start_jobs, wait_until, watched, workers,
+    Job, Latch, Runs, check_all_run, job, occupy_worker, start_jobs, wait_until, watched, workers,
 };
 
 fn batches_of(batch: usize) -> QueueConfig {
     QueueConfig { batch, ..QueueConfig::default() }
 }
 
-/// Long enough for a thread to do what it must not do.
+/// Long enough for a thread to do something that it must not do.
 const A_WHILE: Duration = Duration::from_millis(50);
 
 #[test]
-fn each_producer_keeps_its_order_and_nobody_consumes_beside_another() {
+fn each_producer_keeps_its_order_and_only_one_consumer_runs_at_a_time() {
     const PRODUCERS: usize = 4;
     const ITEMS: usize = 5_000;
     watched(|| {
@@ -68,7 +69,7 @@ fn each_producer_keeps_its_order_and_nobody_consumes_beside_another() {
 }
 
 #[test]
-fn a_turn_is_a_batch_and_then_others_have_theirs() {
+fn a_turn_takes_one_batch_and_then_other_work_runs() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let order = Log::default();
@@ -78,24 +79,24 @@ fn a_turn_is_a_batch_and_then_others_have_theirs() {
             GatedQueue::with_config(&executor.handle(), &batches_of(3), consume).unwrap()
         };
         let (left, right) = (queue('l'), queue('r'));
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         for _ in 0..7 {
             left.push(()).unwrap();
             right.push(()).unwrap();
         }
         let log = order.clone();
         executor.spawn_external(job(move |_| log.add('j'))).unwrap();
-        gate.open();
+        latch.open();
         let metrics = executor.join();
         let order: String = order.entries().into_iter().collect();
-        assert_eq!(order, "lllrrrjlllrrrlr", "no queue keeps the other, or a job, waiting");
+        assert_eq!(order, "lllrrrjlllrrrlr", "neither queue delays the other or the job");
         assert_eq!((left.stats().turns, right.stats().turns), (3, 3));
         check_all_run(&metrics, 2 + 6);
     });
 }
 
 #[test]
-fn a_turn_takes_what_was_there_when_it_began() {
+fn a_turn_takes_the_items_that_were_there_when_it_began() {
     watched(|| {
         let executor = start_jobs(workers(2));
         let handle = executor.handle();
@@ -123,10 +124,11 @@ fn a_turn_takes_what_was_there_when_it_began() {
             queue.push(number).unwrap();
         }
         assert_eq!((queue.len(), queue.is_empty(), queue.capacity()), (3, false, None));
-        gates.iter().for_each(Gate::open);
+        gates.iter().for_each(Latch::open);
         check_all_run(&executor.join(), 2 + queue.stats().turns);
         assert!(queue.is_empty());
-        // 1 and 2 in the first turn, with 3 and 4 behind them; the others in the next ones.
+        // The first turn takes 1 and 2, while 3 and 4 wait behind them; later turns take the
+        // others.
         let log = log.entries();
         assert_eq!(log[..2], [(3, 3, false, Some(1)), (2, 1, false, Some(3))]);
         assert!(log.len() <= 3, "{log:?}");
@@ -146,9 +148,9 @@ fn an_unfinished_batch_stays_in_front() {
                 log.add(consumer.try_pop());
             })
         });
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         (0..5).for_each(|number| queue.push(number).unwrap());
-        gate.open();
+        latch.open();
         check_all_run(&executor.join(), 1 + 5);
         assert_eq!(order.entries(), (0..5).map(Some).collect::<Vec<_>>());
         assert_eq!((queue.stats().consumed, queue.stats().turns), (5, 5));
@@ -156,7 +158,7 @@ fn an_unfinished_batch_stays_in_front() {
 }
 
 #[test]
-fn a_queue_that_ran_dry_wakes_its_consumer_again() {
+fn a_queue_that_ran_empty_wakes_its_consumer_again() {
     const ROUNDS: usize = 2_000;
     watched(|| {
         let executor = start_jobs(workers(2));
@@ -179,7 +181,7 @@ fn a_queue_that_ran_dry_wakes_its_consumer_again() {
 }
 
 #[test]
-fn impossible_values_are_named() {
+fn errors_name_the_impossible_value() {
     let executor = start_jobs(workers(1));
     let handle = executor.handle();
     let no_room = GatedQueue::bounded(&handle, 0, consumed_by(|()| {})).unwrap_err();
@@ -200,14 +202,14 @@ fn a_full_queue_gives_the_item_back() {
         let executor = start_jobs(workers(1));
         let queue = GatedQueue::bounded(&executor.handle(), 2, consumed_by(|_: u32| {})).unwrap();
         assert_eq!(queue.capacity(), Some(2));
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         queue.try_push(1).unwrap();
         queue.try_push(2).unwrap();
         let refused = queue.try_push(3).unwrap_err();
         assert_eq!(refused.kind(), PushErrorKind::Full);
-        assert_eq!(refused.to_string(), "item refused: the queue is full");
+        assert_eq!(refused.to_string(), "the item was not pushed: the queue is full");
         assert_eq!(refused.into_inner(), 3);
-        gate.open();
+        latch.open();
         wait_until("both are consumed", || queue.stats().consumed == 2);
         wait_until("there is room again", || queue.try_push(4).is_ok());
         executor.join();
@@ -215,9 +217,9 @@ fn a_full_queue_gives_the_item_back() {
     });
 }
 
-/// Items in the consumer's hands take room until their turn ends.
+/// Items that a consumer has taken occupy room until their turn ends.
 #[test]
-fn a_producer_waits_for_room_and_goes_on() {
+fn a_producer_waits_for_room_and_continues() {
     const ITEMS: usize = 500;
     watched(|| {
         let executor = start_jobs(workers(1));
@@ -227,7 +229,7 @@ fn a_producer_waits_for_room_and_goes_on() {
         let queue =
             GatedQueue::bounded(&executor.handle(), 3, consumed_by(move |item| seen.add(item)))
                 .unwrap();
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         let producer = {
             let (queue, most) = (queue.clone(), Arc::clone(&most));
             thread::spawn(move || {
@@ -240,7 +242,7 @@ fn a_producer_waits_for_room_and_goes_on() {
         wait_until("the queue is full", || queue.len() == 3);
         thread::sleep(A_WHILE);
         assert_eq!(queue.stats().pushed, 3, "the producer waits");
-        gate.open();
+        latch.open();
         producer.join().unwrap();
         executor.join();
         assert_eq!(log.entries(), (0..ITEMS).collect::<Vec<_>>());
@@ -254,14 +256,14 @@ fn a_worker_must_not_wait_for_room() {
         let executor = start_jobs(workers(2));
         let handle = executor.handle();
         let queue = GatedQueue::bounded(&handle, 1, consumed_by(|_: u32| {})).unwrap();
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         let seen = Log::default();
         let (log, pusher) = (seen.clone(), queue.clone());
-        let (entered, go) = (Gate::default(), gate.clone());
+        let (entered, go) = (Latch::default(), latch.clone());
         let held = entered.clone();
         executor
             .spawn_external(job(move |_| {
-                // Both workers are taken, so nobody makes room.
+                // Both workers are busy, so nothing makes room.
                 pusher.push(1).unwrap();
                 let refused = pusher.push(2).unwrap_err();
                 log.add((refused.kind(), refused.into_inner()));
@@ -271,7 +273,7 @@ fn a_worker_must_not_wait_for_room() {
             .unwrap();
         entered.wait();
         assert_eq!(seen.entries(), [(PushErrorKind::OnWorker, 2)]);
-        gate.open();
+        latch.open();
         executor.join();
         assert_eq!(queue.stats().consumed, 1);
     });
@@ -286,14 +288,14 @@ fn a_future_waits_for_room() {
         let queue =
             GatedQueue::bounded(&executor.handle(), 1, consumed_by(move |item| seen.add(item)))
                 .unwrap();
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         let wakes = Arc::new(Wakes::default());
         let pushed = wakes.poll(pin!(queue.push_async(1)));
         assert!(matches!(pushed, Poll::Ready(Ok(()))), "there was room");
         let mut waiting = pin!(queue.push_async(2));
         assert!(wakes.poll(waiting.as_mut()).is_pending());
         assert_eq!((wakes.get(), queue.len()), (0, 1));
-        gate.open();
+        latch.open();
         wait_until("it is woken", || wakes.get() == 1);
         assert!(matches!(wakes.poll(waiting), Poll::Ready(Ok(()))));
         executor.join();
@@ -302,7 +304,7 @@ fn a_future_waits_for_room() {
 }
 
 #[test]
-fn a_future_that_is_dropped_has_pushed_nothing_and_gives_up_its_place() {
+fn a_dropped_future_has_pushed_nothing_and_gives_up_its_place() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let ends = Runs::of(3);
@@ -310,7 +312,7 @@ fn a_future_that_is_dropped_has_pushed_nothing_and_gives_up_its_place() {
         let seen = log.clone();
         let consume = consumed_by(move |item: Tracked| seen.add(item.number));
         let queue = GatedQueue::bounded(&executor.handle(), 1, consume).unwrap();
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         let wakes = Arc::new(Wakes::default());
         queue.try_push(Tracked::new(0, &ends)).unwrap();
         let mut first = Box::pin(queue.push_async(Tracked::new(1, &ends)));
@@ -318,7 +320,7 @@ fn a_future_that_is_dropped_has_pushed_nothing_and_gives_up_its_place() {
         assert!(wakes.poll(first.as_mut()).is_pending());
         assert!(wakes.poll(second.as_mut()).is_pending());
         drop(first);
-        gate.open();
+        latch.open();
         wait_until("the one behind is woken", || wakes.get() == 1);
         assert!(matches!(wakes.poll(second.as_mut()), Poll::Ready(Ok(()))));
         executor.join();
@@ -327,8 +329,9 @@ fn a_future_that_is_dropped_has_pushed_nothing_and_gives_up_its_place() {
     });
 }
 
-/// A task that pushes more than the queue holds, one item after the other, and never holds its worker.
-fn push_all(queue: &GatedQueue<usize>, next: usize, all: usize, done: Gate) -> Job {
+/// Returns a task that pushes more items than the queue holds, one after the other, and never
+/// blocks its worker.
+fn push_all(queue: &GatedQueue<usize>, next: usize, all: usize, done: Latch) -> Job {
     let queue = queue.clone();
     job(move |ctx| {
         if next == all {
@@ -347,7 +350,7 @@ fn push_all(queue: &GatedQueue<usize>, next: usize, all: usize, done: Gate) -> J
 }
 
 #[test]
-fn a_task_goes_on_when_its_item_is_in() {
+fn a_task_continues_once_its_item_is_in() {
     const ITEMS: usize = 300;
     watched(|| {
         for capacity in [Some(1), Some(4), None] {
@@ -357,9 +360,10 @@ fn a_task_goes_on_when_its_item_is_in() {
             let config = QueueConfig { capacity, batch: 2 };
             let consume = consumed_by(move |item| seen.add(item));
             let queue = GatedQueue::with_config(&executor.handle(), &config, consume).unwrap();
-            let done = Gate::default();
+            let done = Latch::default();
             executor.spawn_external(push_all(&queue, 0, ITEMS, done.clone())).unwrap();
-            // Joined at once: the tasks that wait for room, and what they push, count.
+            // Joined at once: the join waits for the tasks that wait for room, and for what they
+            // push.
             let metrics = executor.join();
             done.wait();
             assert_eq!(log.entries(), (0..ITEMS).collect::<Vec<_>>());
@@ -369,12 +373,12 @@ fn a_task_goes_on_when_its_item_is_in() {
 }
 
 #[test]
-fn what_tasks_push_while_the_pool_is_joined_is_taken() {
+fn items_that_tasks_push_during_a_join_are_consumed() {
     watched(|| {
         let executor = start_jobs(workers(2));
         let handle = executor.handle();
         let queue = GatedQueue::unbounded(&handle, consumed_by(|_: u32| {}));
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         let (inside, checked) = (queue.clone(), handle.clone());
         executor
             .spawn_external(job(move |_| {
@@ -388,7 +392,7 @@ fn what_tasks_push_while_the_pool_is_joined_is_taken() {
         let observer = thread::spawn(move || {
             wait_until("the pool is closed", || !handle.is_accepting());
             let refused = outside.push(1_000).unwrap_err();
-            gate.open();
+            latch.open();
             (refused.kind(), refused.into_inner())
         });
         let metrics = executor.join();

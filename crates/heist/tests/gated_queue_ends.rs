@@ -1,5 +1,6 @@
-//! Proves how a gated queue ends: closed, with its executor, by a panic of whichever part. Every item is consumed,
-//! given back, or dropped once and counted; and no producer waits for room that nobody will make.
+//! Proves how a gated queue ends: by being closed, with its executor, or by a panic in any part.
+//! Every item is consumed, returned, or dropped once and counted; and no producer waits for room
+//! that will never be there.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -17,12 +18,12 @@ use std::thread;
 use std::time::Duration;
 use support::queued::{Log, Tracked, Wakes, check_finished_with_turns, consumed_by};
 use support::{
-    Gate, Job, Runs, check_all_run, job, join_rethrows, occupy_worker, silent, start_jobs,
+    Job, Latch, Runs, check_all_run, job, join_rethrows, occupy_worker, silent, start_jobs,
     wait_until, watched, workers,
 };
 
 #[test]
-fn a_closed_queue_is_drained_and_takes_nothing_more() {
+fn a_closed_queue_is_drained_and_accepts_nothing_more() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let log = Log::default();
@@ -30,7 +31,7 @@ fn a_closed_queue_is_drained_and_takes_nothing_more() {
         let queue =
             GatedQueue::bounded(&executor.handle(), 8, consumed_by(move |item| seen.add(item)))
                 .unwrap();
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         (0..5).for_each(|number| queue.push(number).unwrap());
         assert!(!queue.is_closed());
         queue.close();
@@ -44,7 +45,7 @@ fn a_closed_queue_is_drained_and_takes_nothing_more() {
         for (refused, item) in refusals.into_iter().zip(5..) {
             assert_eq!((refused.kind(), refused.into_inner()), (PushErrorKind::Closed, item));
         }
-        gate.open();
+        latch.open();
         executor.join();
         assert_eq!(log.entries(), [0, 1, 2, 3, 4]);
         assert_eq!(queue.close_and_drop(), 0);
@@ -52,7 +53,7 @@ fn a_closed_queue_is_drained_and_takes_nothing_more() {
 }
 
 #[test]
-fn a_closed_unbounded_queue_gives_items_back_too() {
+fn a_closed_unbounded_queue_returns_refused_items() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let queue = GatedQueue::unbounded(&executor.handle(), consumed_by(|_: u32| {}));
@@ -64,34 +65,34 @@ fn a_closed_unbounded_queue_gives_items_back_too() {
 }
 
 #[test]
-fn closing_and_dropping_says_how_many() {
+fn close_and_drop_returns_the_number_of_dropped_items() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let ends = Runs::of(6);
-        let consume = consumed_by(|_item: Tracked| panic!("nothing is consumed"));
+        let consume = consumed_by(|_item: Tracked| panic!("an item was consumed"));
         let queue = GatedQueue::unbounded(&executor.handle(), consume);
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         (0..5).for_each(|number| queue.push(Tracked::new(number, &ends)).unwrap());
         assert_eq!(queue.close_and_drop(), 5);
         assert_eq!(queue.close_and_drop(), 0);
         ends.check(|number| u32::from(number < 5));
         assert!(queue.push(Tracked::new(5, &ends)).is_err());
-        gate.open();
-        // The turn was on its way, and finds nothing.
+        latch.open();
+        // The turn was already spawned, and finds nothing.
         check_all_run(&executor.join(), 2);
         let stats = queue.stats();
         assert_eq!((stats.pushed, stats.consumed, stats.dropped, stats.turns), (5, 0, 5, 1));
     });
 }
 
-/// The items of a running turn are consumed; those behind them wait, wherever they are kept, and are dropped.
+/// A running turn consumes its items; those behind them, wherever they are kept, are dropped.
 #[test]
-fn closing_and_dropping_during_a_turn_leaves_the_turn_its_items() {
+fn close_and_drop_during_a_turn_leaves_the_turn_its_items() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let ends = Runs::of(8);
-        let (entered, gate) = (Gate::default(), Gate::default());
-        let held = (entered.clone(), gate.clone());
+        let (entered, latch) = (Latch::default(), Latch::default());
+        let held = (entered.clone(), latch.clone());
         let consume = consumed_by(move |_: Tracked| {
             held.0.open();
             held.1.wait();
@@ -106,7 +107,7 @@ fn closing_and_dropping_during_a_turn_leaves_the_turn_its_items() {
         assert_eq!(queue.len(), 6);
         assert_eq!(queue.close_and_drop(), 6);
         assert_eq!(queue.close_and_drop(), 0);
-        gate.open();
+        latch.open();
         executor.join();
         ends.check_each_once();
         assert_eq!((queue.stats().consumed, queue.stats().dropped), (2, 6));
@@ -114,28 +115,30 @@ fn closing_and_dropping_during_a_turn_leaves_the_turn_its_items() {
     });
 }
 
-/// Producers that wait for room, in each of the ways, when `end` is called; what each was told and given back.
+/// Lets producers wait for room in each of the ways, calls `end`, and returns the error and the
+/// item of each.
 fn waiting_producers(end: fn(&Executor<Job>, &GatedQueue<u32>)) -> Vec<(PushErrorKind, u32)> {
     let executor = start_jobs(workers(1));
     let handle = executor.handle();
     let queue = GatedQueue::bounded(&handle, 1, consumed_by(|_: u32| {})).unwrap();
-    let gate = occupy_worker(&executor);
+    let latch = occupy_worker(&executor);
     queue.push(0).unwrap();
-    let told = Log::default();
+    let errors = Log::default();
     let note = |log: &Log<_>, pushed: Result<(), heist::PushError<u32>>| {
-        let refused = pushed.expect_err("nobody makes room");
+        let refused = pushed.expect_err("nothing makes room");
         log.add((refused.kind(), refused.into_inner()));
     };
     let blocked = {
-        let (queue, told) = (queue.clone(), told.clone());
-        thread::spawn(move || note(&told, queue.push(1)))
+        let (queue, errors) = (queue.clone(), errors.clone());
+        thread::spawn(move || note(&errors, queue.push(1)))
     };
-    // Nothing tells that a thread waits. If it comes later than this, it is refused all the same.
+    // Nothing shows that a thread waits. If it starts to wait later than this, it is refused as
+    // well.
     thread::sleep(Duration::from_millis(20));
     let wakes = Arc::new(Wakes::default());
     let mut future = pin!(queue.push_async(2));
     assert!(wakes.poll(future.as_mut()).is_pending());
-    let log = told.clone();
+    let log = errors.clone();
     let then = move |pushed| {
         note(&log, pushed);
         job(|_| {})
@@ -143,39 +146,39 @@ fn waiting_producers(end: fn(&Executor<Job>, &GatedQueue<u32>)) -> Vec<(PushErro
     assert!(queue.push_then(3, &handle, then).is_ok());
     assert_eq!(executor.metrics().tasks_waiting, 1);
     end(&executor, &queue);
-    gate.open();
+    latch.open();
     blocked.join().unwrap();
     wait_until("the future is woken", || wakes.get() > 0);
     match wakes.poll(future) {
-        Poll::Ready(pushed) => note(&told, pushed),
+        Poll::Ready(pushed) => note(&errors, pushed),
         Poll::Pending => panic!("it was woken"),
     }
     executor.join();
-    let mut told = told.entries();
-    told.sort_by_key(|(_, item)| *item);
-    told
+    let mut errors = errors.entries();
+    errors.sort_by_key(|(_, item)| *item);
+    errors
 }
 
 #[test]
-fn closing_releases_those_who_wait_for_room() {
+fn closing_refuses_producers_that_wait_for_room() {
     watched(|| {
-        let told = waiting_producers(|_, queue| queue.close());
-        assert_eq!(told, [1, 2, 3].map(|item| (PushErrorKind::Closed, item)));
+        let errors = waiting_producers(|_, queue| queue.close());
+        assert_eq!(errors, [1, 2, 3].map(|item| (PushErrorKind::Closed, item)));
     });
 }
 
 #[test]
-fn a_shutdown_releases_those_who_wait_for_room() {
+fn a_shutdown_refuses_producers_that_wait_for_room() {
     watched(|| {
         let shut_down = PushErrorKind::Executor(SpawnErrorKind::ShutDown);
-        let told = waiting_producers(|executor, _| executor.shutdown());
-        assert_eq!(told, [(shut_down, 1), (shut_down, 2), (PushErrorKind::Stopped, 3)]);
+        let errors = waiting_producers(|executor, _| executor.shutdown());
+        assert_eq!(errors, [(shut_down, 1), (shut_down, 2), (PushErrorKind::Stopped, 3)]);
     });
 }
 
-/// Against a join, every item is either consumed or comes back; none is taken in and lost.
+/// During a join, every item is either consumed or returned; none is accepted and lost.
 #[test]
-fn what_is_accepted_is_consumed_and_the_rest_comes_back() {
+fn accepted_items_are_consumed_and_refused_ones_are_returned() {
     watched(|| {
         for round in 0..200 {
             let executor = start_jobs(workers(1 + round % 3));
@@ -203,7 +206,7 @@ fn what_is_accepted_is_consumed_and_the_rest_comes_back() {
             executor.join();
             let consumed = consumed.load(Ordering::Relaxed);
             let accepted: usize = producers.into_iter().map(|p| p.join().unwrap()).sum();
-            assert_eq!(consumed, accepted, "round {round}: consumed when join returned");
+            assert_eq!(consumed, accepted, "round {round}: consumed when `join` returned");
             let stats = queue.stats();
             assert_eq!((stats.pushed, stats.consumed), (accepted as u64, accepted as u64));
             assert_eq!(stats.dropped, 0);
@@ -217,14 +220,14 @@ fn isolating(workers_wanted: usize) -> ExecutorConfig {
 }
 
 #[test]
-fn a_consumer_that_panics_loses_its_item_alone() {
+fn a_consumer_that_panics_loses_only_its_current_item() {
     watched(|| {
         let executor = start_jobs(isolating(2));
         let ends = Runs::of(100);
         let log = Log::default();
         let seen = log.clone();
         let consume = consumed_by(move |item: Tracked| {
-            assert!(item.number % 10 != 3, "as planned");
+            assert!(item.number % 10 != 3, "deliberate panic");
             seen.add(item.number);
         });
         let queue = GatedQueue::bounded(&executor.handle(), 100, consume).unwrap();
@@ -242,15 +245,16 @@ fn a_consumer_that_panics_loses_its_item_alone() {
 #[test]
 fn a_consumer_that_panics_stops_an_aborting_pool_and_the_rest_is_dropped() {
     watched(|| {
-        // One worker: another could run the next turn before the panic has stopped the pool.
+        // One worker, because another could run the next turn before the panic has stopped the
+        // pool.
         let executor = start_jobs(silent(workers(1)));
         let ends = Runs::of(100);
-        let consume = consumed_by(|item: Tracked| assert!(item.number < 5, "as planned"));
+        let consume = consumed_by(|item: Tracked| assert!(item.number < 5, "deliberate panic"));
         let queue = GatedQueue::unbounded(&executor.handle(), consume);
         let go = occupy_worker(&executor);
         (0..100).for_each(|number| queue.push(Tracked::new(number, &ends)).unwrap());
         go.open();
-        assert_eq!(join_rethrows(executor), "as planned");
+        assert_eq!(join_rethrows(executor), "deliberate panic");
         ends.check_each_once();
         assert_eq!((queue.stats().consumed, queue.stats().dropped), (6, 94));
         let refused = queue.push(Tracked::new(0, &Runs::of(1))).unwrap_err();
@@ -258,10 +262,10 @@ fn a_consumer_that_panics_stops_an_aborting_pool_and_the_rest_is_dropped() {
     });
 }
 
-/// A task that drops its turn, by a panic or without, loses one item for it; the others come with the next turn. So
-/// nothing is stranded, and a task that always does so comes to an end.
+/// A task that drops its turn, with or without a panic, loses one item; the others come with the
+/// next turn. So nothing is stranded, and a task that always drops its turn comes to an end.
 #[test]
-fn a_turn_that_is_dropped_costs_an_item_and_comes_again() {
+fn a_dropped_turn_drops_one_item_and_comes_again() {
     const ITEMS: usize = 20;
     watched(|| {
         for (panics, drops) in [(false, 3), (true, 3), (false, ITEMS), (true, ITEMS)] {
@@ -273,7 +277,7 @@ fn a_turn_that_is_dropped_costs_an_item_and_comes_again() {
                 job(move |_| {
                     let turn = turn;
                     if tries.fetch_add(1, Ordering::Relaxed) < drops {
-                        assert!(!panics, "as planned");
+                        assert!(!panics, "deliberate panic");
                         return;
                     }
                     turn.run(|item| seen.add(item));
@@ -289,27 +293,27 @@ fn a_turn_that_is_dropped_costs_an_item_and_comes_again() {
     });
 }
 
-/// What makes the task is the caller's, too, and runs on the producer's thread. Without tasks there is no consumer: the
-/// queue is closed.
+/// The closure that makes the task is the caller's code and runs on the producer's thread. Without
+/// a task there is no consumer, so the queue is closed.
 #[test]
-fn a_panic_in_the_making_of_the_task_closes_and_empties_the_queue() {
+fn a_panic_while_making_the_task_closes_and_empties_the_queue() {
     watched(|| {
         let executor = start_jobs(isolating(1));
         let handle = executor.handle();
         let ends = Runs::of(2);
         let queue = GatedQueue::bounded(&handle, 1, move |turn: QueueTurn<Tracked>| {
-            assert!(turn.queue().is_closed(), "as planned");
+            assert!(turn.queue().is_closed(), "deliberate panic");
             job(|_| {})
         })
         .unwrap();
         let (pusher, first) = (queue.clone(), Tracked::new(0, &ends));
         let name = support::SILENT.to_owned();
         let producer = thread::Builder::new().name(name).spawn(move || pusher.push(first));
-        producer.unwrap().join().expect("the panic is contained").expect("and the item was taken");
+        producer.unwrap().join().expect("the panic is contained").expect("the item was accepted");
         ends.check(|number| u32::from(number == 0));
         assert_eq!((queue.stats().pushed, queue.stats().dropped), (1, 1));
         assert_eq!(handle.panics()[0].worker, None);
-        assert_eq!(handle.panics()[0].message, "as planned");
+        assert_eq!(handle.panics()[0].message, "deliberate panic");
         let refused = queue.try_push(Tracked::new(1, &ends)).unwrap_err();
         assert_eq!(refused.kind(), PushErrorKind::Closed);
         drop(refused);
@@ -319,16 +323,16 @@ fn a_panic_in_the_making_of_the_task_closes_and_empties_the_queue() {
     });
 }
 
-/// Those who wait for room get their items back then, one after the other: not each inside the one before it, which
-/// would need a stack as deep as their number.
+/// The tasks that wait for room then get their items back one after the other, and not each inside
+/// the previous one, which would need a stack as deep as their number.
 #[test]
-fn a_panic_in_the_making_refuses_any_number_of_tasks_that_wait_for_room() {
+fn a_panic_while_making_the_task_refuses_any_number_of_waiting_tasks() {
     const WAITING: usize = 20_000;
     watched(|| {
         let executor = start_jobs(isolating(1));
         let handle = executor.handle();
         let (fails, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let (consuming, go) = (Gate::default(), Gate::default());
+        let (consuming, go) = (Latch::default(), Latch::default());
         let consume = {
             let (consuming, go) = (consuming.clone(), go.clone());
             consumed_by(move |_: usize| {
@@ -340,7 +344,7 @@ fn a_panic_in_the_making_refuses_any_number_of_tasks_that_wait_for_room() {
             let fails = Arc::clone(&fails);
             GatedQueue::bounded(&handle, 1, move |turn| {
                 if fails.load(Ordering::Relaxed) {
-                    std::panic::resume_unwind(Box::new("as planned"));
+                    std::panic::resume_unwind(Box::new("deliberate panic"));
                 }
                 consume(turn)
             })
@@ -356,7 +360,7 @@ fn a_panic_in_the_making_refuses_any_number_of_tasks_that_wait_for_room() {
             };
             queue.push_then(item, &handle, then).unwrap();
         }
-        // Something else waits, so that the consumer's next turn needs a task.
+        // Other work waits, so the consumer's next turn needs a task.
         handle.spawn(job(|_| {})).unwrap();
         fails.store(true, Ordering::Relaxed);
         go.open();
@@ -369,7 +373,7 @@ fn a_panic_in_the_making_refuses_any_number_of_tasks_that_wait_for_room() {
 
 type PoolAndQueue = (ExecutorHandle<QueueTurn<u32>>, GatedQueue<u32>);
 
-/// Pushes, once the pool is closed, whenever its worker is about to park.
+/// Pushes whenever its worker is about to park, once the pool is closed.
 #[derive(Clone, Default)]
 struct PushWhenParking {
     queue: Arc<support::sync::Mutex<Option<PoolAndQueue>>>,
@@ -394,10 +398,10 @@ impl TraceHooks for PushWhenParking {
     }
 }
 
-/// A worker that is about to park runs no task: nothing keeps the pool from being found done while it pushes. So it is
-/// refused like everybody outside.
+/// A worker that is about to park runs no task, so nothing keeps the pool from being found done
+/// while it pushes. So its push is refused, like one from outside.
 #[test]
-fn a_hook_of_a_quiet_worker_is_outside() {
+fn a_push_from_the_hook_of_a_quiet_worker_counts_as_from_outside() {
     watched(|| {
         for _ in 0..200 {
             let hooks = PushWhenParking::default();
@@ -420,19 +424,19 @@ fn a_hook_of_a_quiet_worker_is_outside() {
     });
 }
 
-/// The last thing that the pool waits for ends on a thread that is none of its workers.
+/// The last thing that the pool waits for ends on a thread that is not one of its workers.
 #[test]
 fn a_join_ends_although_the_last_task_could_not_be_made() {
     watched(|| {
         for on_panic in [OnPanic::Isolate, OnPanic::Abort] {
             let executor = start_jobs(silent(ExecutorConfig { on_panic, ..workers(2) }));
             let handle = executor.handle();
-            let (making, go) = (Gate::default(), Gate::default());
+            let (making, go) = (Latch::default(), Latch::default());
             let held = (making.clone(), go.clone());
             let queue = GatedQueue::unbounded(&handle, move |turn: QueueTurn<()>| {
                 held.0.open();
                 held.1.wait();
-                assert!(turn.queue().is_closed(), "as planned");
+                assert!(turn.queue().is_closed(), "deliberate panic");
                 job(|_| {})
             });
             let pusher = queue.clone();
@@ -443,7 +447,7 @@ fn a_join_ends_although_the_last_task_could_not_be_made() {
                 OnPanic::Isolate => {
                     executor.join();
                 }
-                OnPanic::Abort => assert_eq!(join_rethrows(executor), "as planned"),
+                OnPanic::Abort => assert_eq!(join_rethrows(executor), "deliberate panic"),
             });
             wait_until("the pool is closed", || !handle.is_accepting());
             go.open();
@@ -471,8 +475,8 @@ fn a_stopped_pool_drops_the_queued_items_once_and_counts_them() {
             let executor = start_jobs(ExecutorConfig { cancel: cancel.clone(), ..workers(2) });
             let handle = executor.handle();
             let ends = Runs::of(ITEMS);
-            let (entered, gate) = (Gate::default(), Gate::default());
-            let held = (entered.clone(), gate.clone());
+            let (entered, latch) = (Latch::default(), Latch::default());
+            let held = (entered.clone(), latch.clone());
             let consume = consumed_by(move |_: Tracked| {
                 held.0.open();
                 held.1.wait();
@@ -489,13 +493,13 @@ fn a_stopped_pool_drops_the_queued_items_once_and_counts_them() {
             }
             let opener = thread::spawn(move || {
                 wait_until("the pool is stopped", || !handle.is_accepting());
-                gate.open();
+                latch.open();
             });
             drop(executor);
             opener.join().unwrap();
             ends.check_each_once();
             let stats = queue.stats();
-            // A turn that has begun ends with its batch; what is behind it is dropped.
+            // A turn that has begun ends with its batch; the items behind it are dropped.
             assert_eq!((stats.consumed, stats.dropped), (in_hand, ITEMS as u64 - in_hand));
             assert!(queue.is_empty(), "{end:?}");
         }
@@ -506,22 +510,22 @@ struct PanicsWhenDropped;
 
 impl Drop for PanicsWhenDropped {
     fn drop(&mut self) {
-        panic!("as planned");
+        panic!("deliberate panic");
     }
 }
 
 #[test]
-fn an_item_whose_drop_panics_does_not_stop_the_end() {
+fn an_item_whose_drop_panics_does_not_keep_the_pool_from_ending() {
     watched(|| {
         let executor = start_jobs(isolating(1));
         let consume = consumed_by(|item: PanicsWhenDropped| std::mem::forget(item));
         let queue = GatedQueue::unbounded(&executor.handle(), consume);
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         for _ in 0..3 {
             queue.push(PanicsWhenDropped).unwrap();
         }
         executor.shutdown();
-        gate.open();
+        latch.open();
         executor.join();
         assert_eq!(queue.stats().dropped, 3);
     });

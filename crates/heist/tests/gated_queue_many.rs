@@ -1,5 +1,5 @@
-//! Proves that thousands of gated queues share one executor: every item of every queue is consumed once, in the order
-//! of its producer, whatever the producers do; and queues that have nothing to do cost nothing.
+//! Proves that thousands of gated queues can share one executor: every item of every queue is
+//! consumed once, in the order of its producer; and idle queues cost nothing.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -19,18 +19,19 @@ const PRODUCERS: usize = 4;
 /// ThreadSanitizer makes everything ten times slower.
 const ITEMS: usize = if cfg!(heist_tsan) { 100_000 } else { 1_000_000 };
 
-/// One in this many items is pushed by a task, which another queue's consumer spawns.
+/// A task, which the consumer of another queue spawns, pushes one in this many items.
 const RELAYED: u32 = 64;
 
 struct Item {
     producer: usize,
-    /// Its place among this producer's items in this queue.
+    /// Its number among this producer's items in this queue.
     number: u32,
-    /// Another queue to push one more item to.
+    /// Another queue that should get one more item.
     relay_to: Option<usize>,
 }
 
-/// What a queue's consumer has seen. Only one consumer is at work, so it needs no lock; the flag says if that is wrong.
+/// What the consumer of a queue has seen. There is only one consumer, so this needs no lock; the
+/// flag shows whether that is wrong.
 #[derive(Default)]
 struct Seen {
     busy: AtomicBool,
@@ -50,7 +51,7 @@ enum Task {
     Relay(usize),
 }
 
-/// A number that differs from run to run, unless `HEIST_QUEUES_SEED` repeats one.
+/// Returns a seed that is different in every run, unless `HEIST_QUEUES_SEED` sets it.
 fn seed() -> u64 {
     let now =
         || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
@@ -75,7 +76,7 @@ fn run_task(
                     faults.two_consumers.fetch_add(1, Ordering::Relaxed);
                 }
                 if let Some(next) = seen.next.get(item.producer) {
-                    // A load and a store, as it would be without a second thread.
+                    // A load and a store, which is enough because no second thread writes.
                     let expected = next.load(Ordering::Relaxed);
                     let in_order = expected == item.number;
                     faults.out_of_order.fetch_add(u64::from(!in_order), Ordering::Relaxed);
@@ -99,14 +100,14 @@ fn run_task(
     }
 }
 
-/// Pushes items into random queues, in bursts of random length; returns how many went to each queue, and how many of
-/// them ask for one more.
+/// Pushes items into random queues, in bursts of random length. Returns how many went into each
+/// queue, and how many of them ask for one more.
 fn produce(producer: usize, queues: &[GatedQueue<Item>], seed: u64) -> (Vec<u32>, u32) {
     let mut random = XorShift64::for_worker(seed, producer);
     let (mut pushed, mut relayed) = (vec![0_u32; queues.len()], 0);
     let mut left = ITEMS / PRODUCERS;
     while left > 0 {
-        // Half of the bursts go to a few queues, which are busy all the time.
+        // Half of the bursts go to a few queues, which are always busy.
         let among = if random.below(2) == 0 { 8 } else { queues.len() };
         let queue = random.below_usize(among);
         let burst = (1 + random.below_usize(100)).min(left);
@@ -160,10 +161,10 @@ fn a_million_items_through_4096_queues_arrive_once_and_in_order() {
         }
         let relays: u32 = pushed.iter().map(|(_, relayed)| relayed).sum();
         let relayed: u32 = seen.iter().map(|seen| seen.relayed.load(Ordering::Relaxed)).sum();
-        assert_eq!(relayed, relays, "those that tasks pushed");
+        assert_eq!(relayed, relays, "items pushed by tasks");
         assert_eq!(faults.two_consumers.load(Ordering::Relaxed), 0, "two consumers of a queue");
         assert_eq!(faults.out_of_order.load(Ordering::Relaxed), 0, "items out of order");
-        assert_eq!(faults.refused.load(Ordering::Relaxed), 0, "items of tasks refused");
+        assert_eq!(faults.refused.load(Ordering::Relaxed), 0, "refused items of tasks");
         let stats = queues.get().unwrap().iter().map(GatedQueue::stats);
         let turns: u64 = stats.clone().map(|stats| stats.turns).sum();
         assert_eq!(

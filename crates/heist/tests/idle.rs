@@ -1,5 +1,5 @@
-//! Proves that an idle pool does nothing at all (its threads make no context switch, so no system call that could
-//! sleep), and that it is awake at once when a task comes.
+//! Proves that an idle pool does nothing at all (its threads make no context switch, so they make
+//! no system call that could sleep), and that it wakes at once when a task arrives.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(target_os = "linux")]
 
@@ -53,7 +53,7 @@ fn a_pool_that_had_work_is_silent_and_wakes_again() {
         while ran.load(Ordering::Acquire) < 20_001 {
             thread::yield_now();
         }
-        // A wake-up takes some 50 µs; this only tells it from a poll that comes by now and then.
+        // A wake-up takes about 50 µs. This only distinguishes it from occasional polling.
         assert!(began.elapsed() < Duration::from_secs(2));
         check_all_run(&executor.join(), 20_001);
     });
@@ -80,7 +80,7 @@ fn a_large_pool_is_silent_and_workers_beyond_the_64th_wake() {
 }
 
 #[test]
-fn a_pool_without_stealing_and_without_spinning_is_silent_too() {
+fn an_idle_pool_without_stealing_and_spinning_is_silent() {
     watched(|| {
         let config = ExecutorConfig {
             thread_name: "plain".to_owned(),
@@ -96,7 +96,7 @@ fn a_pool_without_stealing_and_without_spinning_is_silent_too() {
     });
 }
 
-/// A cancelled pool may have to be told, but must not keep looking.
+/// A cancelled pool may need a wake-up, but must not keep polling.
 #[test]
 fn a_cancelled_pool_is_silent() {
     watched(|| {

@@ -1,5 +1,5 @@
-//! Proves that pools leave nothing behind: after a thousand of them, started and ended in every way there is, the
-//! process has no thread and no memory more than before.
+//! Proves that pools leave nothing behind: after a thousand of them, started and ended in every
+//! possible way, the process has neither more threads nor more memory than before.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -13,7 +13,7 @@ use support::{check_all_run, check_finished, silent, workers};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// A task with memory of its own.
+/// A task that owns memory.
 type Task = Vec<u64>;
 
 fn start(config: ExecutorConfig) -> Executor<Task> {
@@ -21,7 +21,7 @@ fn start(config: ExecutorConfig) -> Executor<Task> {
 }
 
 fn run_task(mut task: Task, ctx: &mut WorkerCtx<'_, Task, Vec<u64>>) {
-    assert_ne!(task, [13], "unlucky");
+    assert_ne!(task, [13], "deliberate panic");
     ctx.scratch.extend(&task);
     if task.len() > 1 {
         let right = task.split_off(task.len() / 2);
@@ -30,7 +30,7 @@ fn run_task(mut task: Task, ctx: &mut WorkerCtx<'_, Task, Vec<u64>>) {
     }
 }
 
-/// Tasks from one root of 20 numbers: each is halved until it is one.
+/// The number of tasks from one root of 20 numbers, which is halved down to single numbers.
 const TASKS: u64 = 2 * 20 - 1;
 
 fn check_no_leak(cycle: impl Fn() + Send + 'static) {
@@ -42,7 +42,7 @@ fn pool() -> ExecutorConfig {
 }
 
 #[test]
-fn pools_that_are_joined_leak_nothing() {
+fn joined_pools_leak_nothing() {
     check_no_leak(|| {
         let executor = start(pool());
         executor.spawn_external((20..40).collect()).unwrap();
@@ -51,7 +51,7 @@ fn pools_that_are_joined_leak_nothing() {
 }
 
 #[test]
-fn pools_that_are_dropped_with_work_left_leak_nothing() {
+fn pools_dropped_with_work_left_leak_nothing() {
     check_no_leak(|| {
         let executor = start(pool());
         let handle = executor.handle();
@@ -72,11 +72,11 @@ fn runs_leak_nothing() {
 }
 
 #[test]
-fn pools_that_a_panic_ends_leak_nothing() {
+fn pools_ended_by_a_panic_leak_nothing() {
     let config = silent(pool());
     check_no_leak(move || {
         let executor = start(config.clone());
         executor.spawn_external((5..25).collect()).unwrap();
-        catch_unwind(AssertUnwindSafe(|| executor.join())).expect_err("13 is unlucky");
+        catch_unwind(AssertUnwindSafe(|| executor.join())).expect_err("task 13 panics");
     });
 }

@@ -6,7 +6,7 @@
 
 mod loom_support;
 
-use heist::__internal::budget::{Amount, Core, core_of};
+use heist::__internal::budget::{Amount, BudgetCore, core_of};
 use heist::__internal::sync::plant::Plant;
 use heist::__internal::sync::{Arc, AtomicU64, Mutex, Ordering, Parker, Unparker};
 use heist::budget::{Acquire, ReadAmount};
@@ -338,7 +338,9 @@ fn a_callback_against_a_release() {
         let asker = {
             let (budget, granted) = (budget.clone(), Arc::clone(&granted));
             let then = Box::new(move |outcome| granted.lock().push(outcome));
-            thread::spawn(move || Core::acquire_with(core_of(&budget), Amount::counted(1), then))
+            thread::spawn(move || {
+                BudgetCore::acquire_with(core_of(&budget), Amount::counted(1), then)
+            })
         };
         drop(permit);
         asker.join().unwrap();
@@ -364,7 +366,7 @@ fn callbacks_that_release_against_two_releases() {
                 calls.add();
                 drop(permit);
             });
-            Core::acquire_with(core_of(&budget), Amount::counted(1), then);
+            BudgetCore::acquire_with(core_of(&budget), Amount::counted(1), then);
         }
         let releases = releases.map(|permit| thread::spawn(move || drop(permit)));
         releases.into_iter().for_each(|release| release.join().unwrap());

@@ -1,5 +1,6 @@
-//! Proves that the counters add up: every task is counted once and by where it was found, every wake-up that
-//! arrives was sent, and the histograms hold samples. And that they can be read at any time.
+//! Proves that the counters add up: every task is counted once, by where it was found; every
+//! wake-up that arrives was sent; the histograms contain samples; and a snapshot can be taken at
+//! any time.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -16,7 +17,7 @@ use support::{
 #[test]
 fn tasks_are_counted_by_where_they_were_found() {
     watched(|| {
-        // One by one and alone on its worker: each comes straight from the injector.
+        // The tasks come one by one to a single worker, so each comes directly from the injector.
         let executor = start_jobs(ExecutorConfig { injector_batch: 1, ..workers(1) });
         executor.spawn_external_batch((0..10).map(|_| job(|_| {})).collect()).unwrap();
         let metrics = executor.join();
@@ -50,7 +51,7 @@ fn stolen_tasks_are_counted() {
                 ctx.spawn_local(job(move |_| {
                     other.wait();
                 }));
-                // Only a thief can run the child while we wait for it.
+                // Only another worker can run the child while this one waits for it.
                 meeting.wait();
             }))
             .unwrap();
@@ -71,11 +72,11 @@ fn panics_and_dropped_tasks_are_counted() {
             .spawn_external_batch((0..3).map(|_| job(|_| panic!("counted"))).collect())
             .unwrap();
         wait_until("all have panicked", || handle.metrics().panics == 3);
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         executor.spawn_external_batch((0..7).map(|_| job(|_| {})).collect()).unwrap();
         wait_until("they are queued", || handle.metrics().injector_depth == 7);
         executor.shutdown();
-        gate.open();
+        latch.open();
         let metrics = executor.join();
         check_finished(&metrics, 11);
         assert_eq!((metrics.panics, metrics.tasks_run(), metrics.tasks_dropped), (3, 4, 7));
@@ -88,13 +89,13 @@ fn a_snapshot_can_be_taken_while_tasks_run() {
         let executor = start_jobs(workers(2));
         let handle = executor.handle();
         assert_eq!(handle.metrics().tasks_ended(), 0);
-        let (gate, other) = (occupy_worker(&executor), occupy_worker(&executor));
+        let (latch, other) = (occupy_worker(&executor), occupy_worker(&executor));
         for queued in 1..=5 {
             executor.spawn_external(job(|_| {})).unwrap();
             assert_eq!(handle.metrics().injector_depth, queued);
             assert_eq!(executor.metrics().tasks_run(), 0);
         }
-        gate.open();
+        latch.open();
         wait_until("one worker has run them", || handle.metrics().tasks_run() == 6);
         assert_eq!(handle.metrics().injector_depth, 0);
         other.open();
@@ -148,12 +149,13 @@ fn histograms_hold_samples_of_the_right_size() {
         assert!(task_time.quantile(0.5).unwrap() >= 2_000_000, "{task_time:?}");
         assert!(metrics.queue_time_ns.count() >= 1);
 
-        // What waits in the injector while the only worker is held for 20 ms has waited that long.
+        // Tasks that wait in the injector while the only worker is blocked for 20 ms have waited
+        // that long.
         let executor = start_jobs(workers(1));
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         executor.spawn_external_batch((0..200).map(|_| job(|_| {})).collect()).unwrap();
         thread::sleep(Duration::from_millis(20));
-        gate.open();
+        latch.open();
         let metrics = executor.join();
         check_all_run(&metrics, 201);
         let queue_time = metrics.queue_time_ns;
@@ -175,14 +177,14 @@ fn no_more_wake_ups_arrive_than_are_sent() {
         assert!(metrics.wakes_received > 0, "{metrics}");
         assert!(metrics.wakes_received <= metrics.wakes_sent, "{metrics}");
         assert!(metrics.wakes_received <= metrics.parks, "{metrics}");
-        // Every task that ended was flushed into a published counter by somebody.
+        // Some worker has published the counts of all tasks that ended.
         assert!(metrics.counter_flushes > 0 && metrics.termination_checks > 0, "{metrics}");
         assert!(metrics.searches > 0, "{metrics}");
     });
 }
 
 #[test]
-fn a_snapshot_reads_as_a_few_lines() {
+fn a_snapshot_is_printed_in_a_few_lines() {
     watched(|| {
         let executor = start_jobs(workers(1));
         executor.spawn_external(job(|ctx| ctx.spawn_local(job(|_| {})))).unwrap();

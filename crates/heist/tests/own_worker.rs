@@ -1,5 +1,5 @@
-//! Proves that a pool that is ended on one of its own workers never waits for itself: dropped there, joined
-//! there, or dropped with the runner that owns it.
+//! Proves that a pool that is ended on one of its own workers never waits for itself: when it is
+//! dropped there, joined there, or dropped together with the runner that owns it.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -9,28 +9,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use support::sync::Mutex;
 use support::{
-    Gate, Job, check_all_run, check_finished, job, start_jobs, wait_until, watched, workers,
+    Job, Latch, check_all_run, check_finished, job, start_jobs, wait_until, watched, workers,
 };
 
-/// Where a test leaves an executor for one of its own tasks to find.
-type Slot = Arc<Mutex<Option<Executor<Job>>>>;
+/// Where a test leaves an executor for one of the executor's own tasks.
+type ExecutorCell = Arc<Mutex<Option<Executor<Job>>>>;
 
 /// Runs `end` on one of the executor's own workers, with 10 tasks queued behind it.
 fn end_on_own_worker(end: impl FnOnce(Executor<Job>) + Send + 'static) -> heist::MetricsSnapshot {
     let executor = start_jobs(workers(1));
     let handle = executor.handle();
-    let slot = Slot::default();
-    let (found, placed, ended) = (Arc::clone(&slot), Gate::default(), Gate::default());
+    let cell = ExecutorCell::default();
+    let (found, placed, ended) = (Arc::clone(&cell), Latch::default(), Latch::default());
     let (may_begin, has_ended) = (placed.clone(), ended.clone());
     let ending = job(move |_| {
         may_begin.wait();
-        let executor = found.lock().unwrap().take().expect("the test has placed it");
+        let executor = found.lock().unwrap().take().expect("the test has stored the executor");
         end(executor);
         has_ended.open();
     });
     let queued = (0..10).map(|_| job(|_| {}));
     executor.spawn_external_batch(std::iter::once(ending).chain(queued).collect()).unwrap();
-    *slot.lock().unwrap() = Some(executor);
+    *cell.lock().unwrap() = Some(executor);
     placed.open();
     ended.wait();
     wait_until("every task has ended", || handle.metrics().tasks_ended() == 11);
@@ -47,7 +47,7 @@ fn an_executor_dropped_on_its_own_worker_shuts_down_without_waiting() {
 }
 
 #[test]
-fn an_executor_joined_on_its_own_worker_runs_out_without_being_waited_for() {
+fn an_executor_joined_on_its_own_worker_finishes_its_tasks_without_waiting() {
     watched(|| {
         let metrics = end_on_own_worker(|executor| {
             let so_far = executor.join();
@@ -73,15 +73,15 @@ fn a_worker_may_wait_for_another_pool() {
     });
 }
 
-/// A pool whose runner holds the state that holds the pool: when the last worker lets go of the runner, it
-/// drops the executor too, on its own thread.
+/// The pool's runner holds the state that holds the pool. When the last worker drops the runner, it
+/// also drops the executor, on its own thread.
 #[test]
-fn an_executor_that_its_own_runner_owns_ends_in_silence() {
+fn an_executor_owned_by_its_own_runner_ends_without_a_panic() {
     struct State {
         executor: Mutex<Option<Executor<u32>>>,
         panicked: Arc<AtomicBool>,
     }
-    /// Notices if the thread that drops it is unwinding, or starts to.
+    /// Records whether the thread that drops it is unwinding, or starts to.
     impl Drop for State {
         fn drop(&mut self) {
             let executor = self.executor.get_mut().unwrap().take();
@@ -103,7 +103,7 @@ fn an_executor_that_its_own_runner_owns_ends_in_silence() {
         wait_until("the task has run", || handle.metrics().tasks_run() == 1);
         drop(state);
         handle.shutdown();
-        wait_until("the state is gone", || Arc::strong_count(&panicked) == 1);
+        wait_until("the state is dropped", || Arc::strong_count(&panicked) == 1);
         assert!(!panicked.load(Ordering::Acquire), "the worker tried to wait for itself");
     });
 }

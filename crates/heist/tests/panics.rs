@@ -1,5 +1,6 @@
-//! Proves what a panic does: with `Abort` it ends the pool, releases whoever waits for it and is rethrown by
-//! `join`; with `Isolate` it ends its task alone, is counted and reported, and the worker gets a new scratch.
+//! Proves what a panic does. With `Abort` it ends the pool, releases the producers that wait for
+//! it, and `join` rethrows it. With `Isolate` it ends only its task, is counted and reported, and
+//! the worker gets a new scratch.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -19,23 +20,24 @@ fn silent_pool(workers_wanted: usize, on_panic: OnPanic) -> ExecutorConfig {
     silent(ExecutorConfig { on_panic, ..workers(workers_wanted) })
 }
 
-/// A bound on tasks in flight. A permit lives in its task and comes back when the task is run or dropped.
+/// A bound on the tasks in flight. A permit lives in its task and comes back when the task is run
+/// or dropped.
 #[derive(Clone)]
-struct Budget(Arc<(Mutex<usize>, Condvar)>);
+struct InFlightLimit(Arc<(Mutex<usize>, Condvar)>);
 
-struct Permit(Budget);
+struct InFlightPermit(InFlightLimit);
 
-impl Budget {
+impl InFlightLimit {
     fn new(permits: usize) -> Self {
         Self(Arc::new((Mutex::new(permits), Condvar::new())))
     }
 
-    fn acquire(&self) -> Permit {
+    fn acquire(&self) -> InFlightPermit {
         let free = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut free = self.0.1.wait_while(free, |free| *free == 0).unwrap();
         *free -= 1;
         drop(free);
-        Permit(self.clone())
+        InFlightPermit(self.clone())
     }
 
     fn free(&self) -> usize {
@@ -43,7 +45,7 @@ impl Budget {
     }
 }
 
-impl Drop for Permit {
+impl Drop for InFlightPermit {
     fn drop(&mut self) {
         *self.0.0.0.lock().unwrap() += 1;
         self.0.0.1.notify_one();
@@ -55,12 +57,12 @@ fn a_panic_releases_a_blocked_producer_and_is_rethrown() {
     const PERMITS: usize = 4;
     watched(|| {
         for workers_wanted in [1, 2] {
-            let budget = Budget::new(PERMITS);
+            let budget = InFlightLimit::new(PERMITS);
             let executor = Executor::new(
                 silent_pool(workers_wanted, OnPanic::Abort),
                 |_| (),
-                |(task, _permit): (u64, Permit), _ctx| {
-                    // Slow enough that the producer waits for permits most of the time.
+                |(task, _permit): (u64, InFlightPermit), _ctx| {
+                    // Slow enough that the producer mostly waits for permits.
                     thread::sleep(std::time::Duration::from_micros(200));
                     assert_ne!(task, 100, "task 100 panics");
                 },
@@ -76,9 +78,9 @@ fn a_panic_releases_a_blocked_producer_and_is_rethrown() {
                         return (task, handle);
                     }
                 }
-                unreachable!("there is always another task");
+                unreachable!("the input is endless");
             });
-            // Not joined yet: it is the panic alone that must end the producer.
+            // Not joined yet: the panic alone must release the producer.
             let (accepted, handle) = producer.join().unwrap();
             assert!(accepted > 100);
             assert!(join_rethrows(executor).contains("task 100 panics"));
@@ -91,45 +93,45 @@ fn a_panic_releases_a_blocked_producer_and_is_rethrown() {
 }
 
 #[test]
-fn abort_drops_what_is_queued_and_rethrows_the_first_panic_only() {
+fn abort_drops_queued_tasks_and_rethrows_only_the_first_panic() {
     watched(|| {
         let executor = start_jobs(silent_pool(1, OnPanic::Abort));
         let handle = executor.handle();
-        let gate = occupy_worker(&executor);
+        let latch = occupy_worker(&executor);
         executor.spawn_external(job(|_| panic!("the first"))).unwrap();
         executor.spawn_external(job(|_| panic!("the second"))).unwrap();
-        executor.spawn_external(job(|_| unreachable!("run after a panic"))).unwrap();
-        gate.open();
+        executor.spawn_external(job(|_| unreachable!("a task ran after a panic"))).unwrap();
+        latch.open();
         assert_eq!(join_rethrows(executor), "the first");
         let metrics = handle.metrics();
         check_finished(&metrics, 4);
         assert_eq!((metrics.panics, metrics.tasks_dropped), (1, 2));
         let reports: Vec<_> = handle.panics().into_iter().map(|panic| panic.message).collect();
-        assert_eq!(reports, ["the first"], "also after `join`");
+        assert_eq!(reports, ["the first"], "the report remains after `join`");
     });
 }
 
 #[test]
-fn an_aborted_pool_that_is_dropped_instead_of_joined_keeps_silent() {
+fn dropping_an_aborted_pool_does_not_rethrow() {
     watched(|| {
         let executor = start_jobs(silent_pool(2, OnPanic::Abort));
         let handle = executor.handle();
-        executor.spawn_external(job(|_| panic!("nobody asks"))).unwrap();
+        executor.spawn_external(job(|_| panic!("not rethrown"))).unwrap();
         wait_until("the panic has been noticed", || !handle.is_accepting());
-        assert_eq!(handle.panics()[0].message, "nobody asks");
+        assert_eq!(handle.panics()[0].message, "not rethrown");
         drop(executor);
         check_finished(&handle.metrics(), 1);
     });
 }
 
-/// Scratch that knows how often it was used, and counts how many were made.
+/// A scratch that counts its uses. The test counts how many were made.
 struct Scratch {
     generation: usize,
     uses: usize,
 }
 
 #[test]
-fn isolate_goes_on_counts_reports_and_rebuilds_the_scratch() {
+fn isolate_continues_and_counts_and_reports_and_rebuilds_the_scratch() {
     watched(|| {
         let made = Arc::new(AtomicUsize::new(0));
         let log = Arc::new(Mutex::new(Vec::new()));
@@ -163,7 +165,7 @@ fn isolate_goes_on_counts_reports_and_rebuilds_the_scratch() {
 }
 
 #[test]
-fn two_thousand_isolated_panics_are_all_counted_and_the_first_thousand_kept() {
+fn two_thousand_isolated_panics_are_counted_and_the_first_thousand_kept() {
     watched(|| {
         let executor = Executor::new(
             silent_pool(3, OnPanic::Isolate),
@@ -185,7 +187,7 @@ fn two_thousand_isolated_panics_are_all_counted_and_the_first_thousand_kept() {
     });
 }
 
-/// Something whose `drop` panics, unless the thread is unwinding already.
+/// A value whose `drop` panics, unless the thread is already unwinding.
 struct Bomb(&'static str);
 
 impl Drop for Bomb {
@@ -195,7 +197,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn a_panic_in_the_drop_of_a_task_that_was_run_is_that_tasks_panic() {
+fn a_panic_in_the_drop_of_a_task_that_ran_counts_as_the_tasks_panic() {
     watched(|| {
         let executor = start_jobs(silent_pool(2, OnPanic::Isolate));
         let handle = executor.handle();
@@ -209,15 +211,15 @@ fn a_panic_in_the_drop_of_a_task_that_was_run_is_that_tasks_panic() {
     });
 }
 
-/// A pool of one worker that is shut down with a bomb and another task queued.
+/// Shuts down a pool with one worker while a bomb and another task are queued.
 fn shut_down_over_a_bomb(on_panic: OnPanic) -> Executor<support::Job> {
     let executor = start_jobs(silent_pool(1, on_panic));
-    let gate = occupy_worker(&executor);
+    let latch = occupy_worker(&executor);
     let bomb = Bomb("dropped unrun");
     executor.spawn_external(job(move |_| drop(bomb))).unwrap();
     executor.spawn_external(job(|_| {})).unwrap();
     executor.shutdown();
-    gate.open();
+    latch.open();
     executor
 }
 
@@ -239,7 +241,7 @@ fn a_panic_in_the_drop_of_a_queued_task_is_isolated_by_an_isolating_pool() {
         let executor = shut_down_over_a_bomb(OnPanic::Isolate);
         let handle = executor.handle();
         let joined = catch_unwind(AssertUnwindSafe(|| executor.join()));
-        let metrics = joined.expect("the panic ends its task alone");
+        let metrics = joined.expect("the panic ends only its task");
         check_finished(&metrics, 3);
         assert_eq!((metrics.panics, metrics.tasks_dropped), (1, 2));
         assert_eq!(handle.panics()[0].message, "dropped unrun");
@@ -275,7 +277,8 @@ fn dropping_an_aborted_pool_survives_a_payload_whose_drop_panics() {
         let executor = start_jobs(silent_pool(2, OnPanic::Abort));
         executor.spawn_external(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
         wait_until("the panic has been noticed", || !executor.handle().is_accepting());
-        // On a thread whose panics are silent, and without a handle that would keep the payload.
+        // On a thread whose panics are silent, and without a handle, which would keep the payload
+        // alive.
         let dropper = thread::Builder::new().name(SILENT.to_owned());
         let dropped = dropper.spawn(move || drop(executor)).unwrap().join();
         assert!(dropped.is_ok(), "drop(executor) panicked");

@@ -1,8 +1,9 @@
-//! Random configurations and random programs over the public API, against rules and models that are slow and obvious.
+//! Random configurations and random programs over the public API, checked against rules and models
+//! that are slow and obvious.
 //!
-//! Whatever is spawned, from wherever, however the pool ends: each value ends once, is run at most once, and the
-//! metrics say which. `PROPTEST_CASES` scales how many are tried; a failure is printed as the smallest program that
-//! still shows it. Every pool is watched with a time limit.
+//! Whatever is spawned, from any thread, and however the pool ends: each value ends once, is run at
+//! most once, and the metrics say which. `PROPTEST_CASES` sets the number of cases. A failure is
+//! printed as the smallest program that still shows it. Every pool has a time limit.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -26,11 +27,11 @@ enum How {
     Batch,
     Global,
     Yielded,
-    /// Through a handle, which may refuse.
+    /// Through a handle, which may refuse the task.
     Handle,
 }
 
-/// A task that spawns the children, each in its way, and then perhaps panics.
+/// A task that spawns its children, each in its own way, and then possibly panics.
 #[derive(Clone, Debug)]
 struct Tree {
     panics: bool,
@@ -53,7 +54,7 @@ fn how() -> impl Strategy<Value = How> {
     prop_oneof![Just(Local), Just(Batch), Just(Global), Just(Yielded), Just(Handle)]
 }
 
-/// Trees of which a share of `panics` in a hundred tasks panics.
+/// Generates trees in which `panics` percent of the tasks panic.
 fn tree(panics: u32) -> impl Strategy<Value = Tree> {
     let panics = move || (0..100_u32).prop_map(move |percent| percent < panics);
     let leaf = (panics(), any::<u32>());
@@ -87,7 +88,7 @@ fn config() -> impl Strategy<Value = ExecutorConfig> {
     })
 }
 
-/// What became of the values of a program.
+/// What happened to the values of a program.
 #[derive(Default)]
 struct Ledger {
     made: AtomicU64,
@@ -95,7 +96,7 @@ struct Ledger {
     refused: AtomicU64,
     run: AtomicU64,
     panicked: AtomicU64,
-    /// How many panicking tasks there are among those that were made, and among those that were refused.
+    /// The number of panicking tasks among those that were made, and among those that were refused.
     would_panic: AtomicU64,
     spared: AtomicU64,
 }
@@ -108,7 +109,7 @@ fn read(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-/// The task of a program: a tree, and a value that says when it ends.
+/// The task of a program: a tree, and a value that records its end.
 struct Task {
     tree: Tree,
     runs: AtomicU32,
@@ -142,7 +143,7 @@ impl Task {
         }
         if self.tree.panics {
             add(&self.ledger.panicked, 1);
-            resume_unwind(Box::new("as planned"));
+            resume_unwind(Box::new("deliberate panic"));
         }
     }
 }
@@ -154,12 +155,12 @@ impl Drop for Task {
     }
 }
 
-/// Checks what a refusal gives back, and counts it.
+/// Checks the tasks that a refusal returned, and counts them.
 fn came_back(refused: &[Task], trees: &[Tree]) {
-    assert_eq!(refused.len(), trees.len(), "all of them or none");
+    assert_eq!(refused.len(), trees.len(), "all of them or none came back");
     for (task, tree) in refused.iter().zip(trees) {
-        assert_eq!(task.tree.value, tree.value, "in their order");
-        assert_eq!(task.runs.load(Ordering::Relaxed), 0, "refused, and run all the same");
+        assert_eq!(task.tree.value, tree.value, "they came back in order");
+        assert_eq!(task.runs.load(Ordering::Relaxed), 0, "a refused task was run");
         add(&task.ledger.refused, 1);
         add(&task.ledger.spared, usize::from(task.tree.panics));
     }
@@ -172,7 +173,7 @@ fn send(handle: &ExecutorHandle<Task>, task: Task) {
     }
 }
 
-/// What a thread outside does with a pool.
+/// What an outside thread does with a pool.
 #[derive(Clone, Debug)]
 enum Action {
     Spawn(Tree),
@@ -195,7 +196,7 @@ impl Action {
             Self::Drain(trees) => {
                 let mut tasks = Task::all(trees, ledger);
                 match handle.spawn_drain(&mut tasks) {
-                    Ok(()) => assert!(tasks.is_empty(), "accepted, so they are gone"),
+                    Ok(()) => assert!(tasks.is_empty(), "accepted tasks have been moved out"),
                     Err(_) => came_back(&tasks, trees),
                 }
             }
@@ -206,7 +207,7 @@ impl Action {
     }
 }
 
-/// How a pool comes to its end.
+/// How a pool ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Join,
@@ -224,7 +225,7 @@ struct Program {
 
 fn program() -> impl Strategy<Value = Program> {
     let panics = prop_oneof![2 => Just(0_u32), 1 => Just(5), 1 => Just(40)];
-    // Most programs run to their end.
+    // Most programs run to completion.
     let stops = prop_oneof![2 => Just(false), 1 => Just(true)];
     (panics, stops).prop_flat_map(|(panics, stops)| {
         let stop = u32::from(stops);
@@ -250,13 +251,13 @@ impl Program {
         self.actions.iter().chain(self.producers.iter().flatten()).any(what)
     }
 
-    /// Whether queued tasks may be dropped for another reason than a panic.
+    /// Returns `true` if queued tasks may be dropped for a reason other than a panic.
     fn may_drop(&self) -> bool {
         self.end == End::Drop || self.does(|a| matches!(a, Action::Shutdown | Action::Cancel))
     }
 
     fn check(&self) {
-        // The token is shared by all clones of a configuration, and this program may be tried again.
+        // All clones of a configuration share the token, and this program may be tried again.
         let cancel = CancelToken::new();
         let config = ExecutorConfig { cancel: cancel.clone(), ..self.config.clone() };
         let ledger = Arc::new(Ledger::default());
@@ -290,7 +291,7 @@ impl Program {
         self.check_end(&handle, &ledger, ended.is_err());
     }
 
-    /// What must be true when everything is over.
+    /// Checks what must be true when everything has ended.
     fn check_end(&self, handle: &ExecutorHandle<Task>, ledger: &Arc<Ledger>, rethrown: bool) {
         let metrics = handle.metrics();
         let accepted = read(&ledger.made) - read(&ledger.refused);
@@ -309,13 +310,13 @@ impl Program {
             assert_eq!(metrics.panics, read(&ledger.would_panic) - read(&ledger.spared));
         }
         let kept = handle.panics();
-        assert!(kept.iter().all(|panic| panic.message == "as planned"));
+        assert!(kept.iter().all(|panic| panic.message == "deliberate panic"));
         let expected = if aborted { 1 } else { panicked };
-        assert_eq!(kept.len() as u64, expected, "no more than 1,000 here");
+        assert_eq!(kept.len() as u64, expected, "at most 1,000 reports are kept");
         self.check_refusal(handle, ledger, aborted);
     }
 
-    /// An ended pool takes nothing, and says why.
+    /// Checks that an ended pool accepts nothing, and gives the reason.
     fn check_refusal(&self, handle: &ExecutorHandle<Task>, ledger: &Arc<Ledger>, aborted: bool) {
         assert!(!handle.is_accepting());
         let last = Tree { panics: false, value: 77, children: Vec::new() };
@@ -343,7 +344,7 @@ proptest! {
     }
 }
 
-/// Spawns the children of a borrowed tree. (In a run a handle accepts nothing.)
+/// Spawns the children of a borrowed tree. (In a run, a handle accepts nothing.)
 fn spawn_children<'t, S>(tree: &'t Tree, ctx: &mut WorkerCtx<'_, &'t Tree, S>) {
     for (how, child) in &tree.children {
         match how {
@@ -359,7 +360,7 @@ fn tasks_of(roots: &[Tree]) -> usize {
     roots.iter().map(Tree::size).sum()
 }
 
-/// What the values of all tasks add up to, by a run.
+/// Returns the sum of the values of all tasks, computed by a run.
 fn run_sum(config: ExecutorConfig, roots: &[Tree]) -> u64 {
     let output = heist::run(
         config,
@@ -376,7 +377,8 @@ fn run_sum(config: ExecutorConfig, roots: &[Tree]) -> u64 {
     output.scratch.iter().sum()
 }
 
-/// What a lone worker runs, in order: the value of each task and a random number of its worker's.
+/// Returns what a lone worker runs, in order: the value of each task and one of the worker's random
+/// numbers.
 fn run_order(config: ExecutorConfig, roots: &[Tree]) -> Vec<(u32, u64)> {
     let output = heist::run(
         config,
@@ -391,7 +393,7 @@ fn run_order(config: ExecutorConfig, roots: &[Tree]) -> Vec<(u32, u64)> {
     output.unwrap().scratch.remove(0)
 }
 
-/// The obvious model of a lone worker whose tasks spawn locally only: a stack.
+/// The obvious model of a lone worker whose tasks spawn only locally: a stack.
 fn stack_order(roots: &[Tree]) -> Vec<u32> {
     let mut stack: Vec<&Tree> = roots.iter().rev().collect();
     let mut order = Vec::new();
@@ -410,7 +412,7 @@ fn all_local(tree: &mut Tree) {
     }
 }
 
-/// The queued tasks of a lone worker by number, to see what a yielded one has let pass.
+/// The queued tasks of a lone worker by number, to check which of them run before a yielded one.
 #[derive(Default)]
 struct Passing {
     next: usize,
@@ -434,7 +436,7 @@ proptest! {
             let first = run_order(config.clone(), &roots);
             assert_eq!(first.len(), tasks_of(&roots));
             assert_eq!(first, run_order(config.clone(), &roots));
-            // Nor do the knobs matter that are about others.
+            // Settings that concern other workers do not matter either.
             let others = ExecutorConfig { spin_iters: 7, steal_batch: 1, steal_tries: 9, ..config };
             assert_eq!(first, run_order(others, &roots));
         });
@@ -454,13 +456,14 @@ proptest! {
         });
     }
 
-    /// Alone, a worker runs a yielded task only after everything that was queued when it was spawned.
+    /// A lone worker runs a yielded task only after everything that was queued when it was spawned.
     #[test]
-    fn a_yielded_task_lets_the_queue_pass(config in config(), roots in vec(tree(0), 1..20)) {
+    fn a_yielded_task_runs_after_the_queued_ones(config in config(), roots in vec(tree(0), 1..20)) {
         watched(move || {
             let config = ExecutorConfig { workers: 1, ..config };
             let tasks = tasks_of(&roots);
-            // A task is a tree, its number, and the numbers that it must let pass.
+            // A task consists of a tree, its number, and the numbers of the tasks that must run
+            // before it.
             let numbered = roots.iter().enumerate().map(|(number, tree)| (tree, number, Vec::new()));
             let start = Passing { next: roots.len(), queued: (0..roots.len()).collect() };
             let start = std::sync::Mutex::new(Some(start));
@@ -471,7 +474,7 @@ proptest! {
                 |(tree, number, waits_for): (&Tree, usize, Vec<usize>), ctx| {
                     ctx.scratch.queued.retain(|&queued| queued != number);
                     let early = waits_for.iter().any(|other| ctx.scratch.queued.contains(other));
-                    assert!(!early, "a yielded task came before what was queued");
+                    assert!(!early, "a yielded task ran before tasks that were queued");
                     for (how, child) in &tree.children {
                         let number = ctx.scratch.next;
                         ctx.scratch.next += 1;

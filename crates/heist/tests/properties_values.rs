@@ -1,5 +1,5 @@
-//! Cancel tokens, histograms and the injector interval against models that are slow and obvious, over random
-//! values. `PROPTEST_CASES` scales how many are tried.
+//! Cancel tokens, histograms and the injector interval with random values, checked against models
+//! that are slow and obvious. `PROPTEST_CASES` sets the number of cases.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -11,7 +11,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use support::cases;
 
-/// What is done to a tree of tokens. Indices are taken modulo how many there are.
+/// An action on a tree of tokens. Indices are taken modulo the number of tokens.
 #[derive(Clone, Copy, Debug)]
 enum TokenAction {
     Child(usize),
@@ -35,7 +35,7 @@ fn is_below(token: &[usize], cancelled: &[Vec<usize>]) -> bool {
     cancelled.iter().any(|path| token.starts_with(path))
 }
 
-/// The value that `share` of the sorted values do not exceed, by counting.
+/// Returns the value that `share` of the sorted values do not exceed, by counting.
 fn exact_quantile(sorted: &[u64], share: f64) -> u64 {
     let enough = |count: usize| count as f64 >= share * sorted.len() as f64;
     let rank = (1..=sorted.len()).find(|&count| enough(count)).unwrap_or(sorted.len());
@@ -46,7 +46,7 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn cancel_tokens_are_paths(actions in vec(token_action(), 0..100)) {
+    fn cancel_tokens_behave_like_paths(actions in vec(token_action(), 0..100)) {
         let mut tokens = vec![(CancelToken::new(), Vec::new())];
         let mut cancelled = Vec::new();
         for (name, action) in actions.into_iter().enumerate() {
@@ -63,7 +63,7 @@ proptest! {
                     token.cancel();
                     cancelled.push(path.clone());
                 }
-                // Now, and not only at the end: a check leaves a copy of what it finds.
+                // Check now and not only at the end, because a check caches what it finds.
                 TokenAction::Check(index) => {
                     let (token, path) = &tokens[of(index)];
                     prop_assert_eq!(token.is_cancelled(), is_below(path, &cancelled));
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn histograms_are_sorted_lists_in_powers_of_two(
+    fn histograms_agree_with_sorted_lists(
         values in vec((any::<u64>(), 0..64_u32).prop_map(|(value, shift)| value >> shift), 1..200),
         split in any::<prop::sample::Index>(),
         share in 0.0..=1.0_f64,
@@ -110,7 +110,7 @@ proptest! {
         samples in vec((any::<i64>(), 0..63_u32, 0..1_000_u32), 0..300),
     ) {
         let mut interval = InjectorInterval::default();
-        // In floating point, where nothing overflows and nothing is cut off.
+        // In floating point, where nothing overflows or is truncated.
         let mut average_ns = 50_000.0_f64;
         for (elapsed, shift, tasks) in samples {
             let elapsed_ns = elapsed >> shift;

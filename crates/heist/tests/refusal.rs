@@ -1,5 +1,5 @@
-//! Proves that a closed pool takes nothing: each task is accepted and run exactly once, or refused and given
-//! back with the reason, whoever closes the pool and whatever races with it.
+//! Proves that a closed pool accepts nothing: each task is either accepted and run exactly once, or
+//! refused and returned with the reason, no matter what closes the pool and what races with it.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::thread;
 use support::{Runs, check_all_run, job, silent, start_jobs, watched, workers};
 
-/// Spawns numbers from its own range until refused, alternately one by one and in batches; returns how many
-/// were accepted. What was refused must have come back unharmed.
+/// Spawns numbers from a range until one is refused, alternately one by one and in batches. Returns
+/// how many were accepted. Checks that refused tasks come back unchanged.
 fn produce_until_refused(handle: &ExecutorHandle<usize>, first: usize, last: usize) -> usize {
     let mut next = first;
     while next + 3 < last {
@@ -31,7 +31,7 @@ fn produce_until_refused(handle: &ExecutorHandle<usize>, first: usize, last: usi
 }
 
 #[test]
-fn producers_that_race_with_join_get_each_task_run_once_or_back() {
+fn producers_that_race_with_join_have_each_task_run_once_or_returned() {
     const PRODUCERS: usize = 3;
     const RANGE: usize = 20_000;
     watched(|| {
@@ -66,7 +66,7 @@ fn a_refused_task_comes_back_with_the_reason() {
         (SpawnErrorKind::ShutDown, |executor, _| executor.shutdown()),
         (SpawnErrorKind::Cancelled, |_executor, token| token.cancel()),
         (SpawnErrorKind::Panicked, |executor, _| {
-            executor.spawn_external(job(|_| panic!("on purpose"))).unwrap();
+            executor.spawn_external(job(|_| panic!("deliberate panic"))).unwrap();
             support::wait_until("the panic has closed the intake", || {
                 !executor.handle().is_accepting()
             });
@@ -90,7 +90,7 @@ fn a_refused_task_comes_back_with_the_reason() {
             assert_eq!(error.into_inner().len(), 2, "all or nothing");
             let mut tasks = vec![job(|_| {}), job(|_| {})];
             assert_eq!(handle.spawn_drain(&mut tasks).unwrap_err().kind(), kind);
-            assert_eq!(tasks.len(), 2, "a refused vector is as it was");
+            assert_eq!(tasks.len(), 2, "a refused vector is unchanged");
         }
     });
 }

@@ -1,5 +1,5 @@
-//! Proves that `heist::run` runs its roots and everything they spawn over borrowed data, hands back every
-//! worker's scratch in order, and says truthfully how the run ended.
+//! Proves that `heist::run` runs its roots and everything that they spawn over borrowed data,
+//! returns every worker's scratch in order, and reports correctly how the run ended.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -45,7 +45,7 @@ fn counts_words_of_borrowed_text_like_a_plain_loop() {
     });
 }
 
-/// A task that borrows, and whose children borrow from the same tree.
+/// A node that tasks borrow. Their children borrow from the same tree.
 struct Node {
     value: u64,
     children: Vec<Node>,
@@ -61,10 +61,10 @@ fn serial_sum(node: &Node) -> u64 {
 }
 
 #[test]
-fn tasks_spawn_children_that_borrow_too() {
+fn tasks_spawn_children_that_also_borrow() {
     watched(|| {
         let root = tree(8, 1);
-        // Owned, counted and not even shareable: a scratch is one worker's own.
+        // Owned, counted, and not even `Sync`: each scratch belongs to one worker.
         let output = heist::run(
             workers(3),
             [&root],
@@ -81,7 +81,7 @@ fn tasks_spawn_children_that_borrow_too() {
 }
 
 #[test]
-fn hands_back_one_scratch_per_worker_in_the_order_of_their_ids() {
+fn returns_one_scratch_per_worker_in_the_order_of_their_ids() {
     watched(|| {
         for workers_wanted in [1, 2, 5, 65] {
             let output = heist::run(
@@ -116,7 +116,7 @@ fn a_run_without_roots_ends_at_once() {
 }
 
 #[test]
-fn a_run_inside_a_task_is_a_run_of_its_own() {
+fn a_run_inside_a_task_is_independent() {
     watched(|| {
         let inner_sum = |outer: u64| {
             let output =
@@ -149,7 +149,7 @@ impl Drop for Counted<'_> {
 }
 
 #[test]
-fn a_run_cancelled_before_it_begins_runs_nothing_and_counts_what_it_dropped() {
+fn a_run_cancelled_before_it_begins_runs_nothing_and_counts_the_dropped_tasks() {
     watched(|| {
         let cancel = CancelToken::new();
         cancel.cancel();
@@ -158,7 +158,7 @@ fn a_run_cancelled_before_it_begins_runs_nothing_and_counts_what_it_dropped() {
             ExecutorConfig { cancel, ..workers(2) },
             (0..10).map(|_| Counted(&dropped)),
             |worker| worker,
-            |_task, _ctx| panic!("ran although cancelled"),
+            |_task, _ctx| panic!("a task ran after the cancellation"),
         )
         .unwrap();
         assert!(output.cancelled);
@@ -170,7 +170,7 @@ fn a_run_cancelled_before_it_begins_runs_nothing_and_counts_what_it_dropped() {
 }
 
 #[test]
-fn a_run_cancelled_on_the_way_drops_the_rest() {
+fn a_run_cancelled_midway_drops_the_remaining_tasks() {
     watched(|| {
         for workers_wanted in [1, 3] {
             let cancel = CancelToken::new();
@@ -191,14 +191,15 @@ fn a_run_cancelled_on_the_way_drops_the_rest() {
             assert_eq!(dropped.load(Ordering::Relaxed), 1_000);
             let ran = ran.load(Ordering::Relaxed) as u64;
             assert_eq!(output.metrics.tasks_run(), ran);
-            // Other workers may run on until they see it; the one that cancelled may not.
+            // Other workers may continue until they see the cancellation; the worker that cancelled
+            // may not.
             assert!(ran == 101 || (workers_wanted > 1 && ran > 101), "{ran} tasks ran");
         }
     });
 }
 
 #[test]
-fn a_run_whose_last_task_gave_up_says_that_it_was_cancelled() {
+fn a_run_whose_last_task_gave_up_reports_that_it_was_cancelled() {
     watched(|| {
         let cancel = CancelToken::new();
         let output = heist::run(
@@ -217,12 +218,15 @@ fn a_run_whose_last_task_gave_up_says_that_it_was_cancelled() {
         .unwrap();
         assert_eq!(output.scratch, [10]);
         check_all_run(&output.metrics, 1);
-        assert!(output.cancelled, "or the caller takes a part of the result for the whole");
+        assert!(
+            output.cancelled,
+            "otherwise the caller would take a partial result for a complete one"
+        );
     });
 }
 
 #[test]
-fn a_panic_stops_the_run_and_comes_back_as_an_error() {
+fn a_panic_stops_the_run_and_is_returned_as_an_error() {
     watched(|| {
         let (dropped, ran) = (AtomicUsize::new(0), AtomicU32::new(0));
         let error = heist::run(
@@ -231,23 +235,23 @@ fn a_panic_stops_the_run_and_comes_back_as_an_error() {
             |_worker| (),
             |_task, _ctx| {
                 let task = ran.fetch_add(1, Ordering::Relaxed);
-                assert_ne!(task, 13, "unlucky");
+                assert_ne!(task, 13, "deliberate panic");
             },
         )
         .unwrap_err();
         assert!(error.to_string().starts_with("panic on worker 0: "), "{error}");
         let RunError::Panicked { panic, payload } = error else { panic!("{error:?}") };
         assert_eq!(panic.worker, Some(0));
-        assert!(panic.message.contains("unlucky"));
+        assert!(panic.message.contains("deliberate panic"));
         assert_eq!(payload.message(), panic.message);
         assert_eq!(panic_text(&*payload.into_inner()), panic.message);
-        assert_eq!(ran.load(Ordering::Relaxed), 14, "the rest was not run");
-        assert_eq!(dropped.load(Ordering::Relaxed), 100, "but dropped");
+        assert_eq!(ran.load(Ordering::Relaxed), 14, "the remaining tasks were not run");
+        assert_eq!(dropped.load(Ordering::Relaxed), 100, "they were dropped");
     });
 }
 
 #[test]
-fn isolated_panics_are_reported_beside_the_result() {
+fn isolated_panics_are_reported_along_with_the_result() {
     watched(|| {
         let output = ExecutorBuilder::new(silent(workers(2)))
             .on_panic(OnPanic::Isolate)
@@ -262,14 +266,14 @@ fn isolated_panics_are_reported_beside_the_result() {
 }
 
 #[test]
-fn a_panic_while_scratch_is_made_stops_the_run() {
+fn a_panic_in_scratch_init_stops_the_run() {
     watched(|| {
         for on_panic in [OnPanic::Abort, OnPanic::Isolate] {
             let ran = AtomicUsize::new(0);
             let error = heist::run(
                 ExecutorConfig { on_panic, ..silent(workers(3)) },
                 0..1_000,
-                |worker| assert_ne!(worker, 1, "no scratch for me"),
+                |worker| assert_ne!(worker, 1, "deliberate panic"),
                 |_task: u32, _ctx: &mut WorkerCtx<'_, _, ()>| {
                     ran.fetch_add(1, Ordering::Relaxed);
                     thread::yield_now();
@@ -278,7 +282,7 @@ fn a_panic_while_scratch_is_made_stops_the_run() {
             .unwrap_err();
             let RunError::Panicked { panic, .. } = error else { panic!("{error:?}") };
             assert_eq!(panic.worker, Some(1));
-            assert!(panic.message.contains("no scratch for me"));
+            assert!(panic.message.contains("deliberate panic"));
             assert!(ran.load(Ordering::Relaxed) <= 1_000);
         }
     });

@@ -1,5 +1,5 @@
-//! Proves that a panic in the caller's code around tasks (making a scratch, dropping one, the trace) ends the
-//! pool like a task's panic, with every task accounted for, and never hangs it.
+//! Proves that a panic in the caller's code around tasks (making a scratch, dropping it, tracing)
+//! ends the pool like a panic of a task, with every task accounted for, and never hangs it.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -43,7 +43,7 @@ fn a_panic_in_scratch_init_ends_the_pool() {
 }
 
 #[test]
-fn a_panic_in_rebuilding_the_scratch_ends_even_an_isolating_pool() {
+fn a_panic_while_rebuilding_the_scratch_ends_even_an_isolating_pool() {
     watched(|| {
         let made = AtomicUsize::new(0);
         let executor = Executor::new(
@@ -74,7 +74,7 @@ impl Drop for BadScratch {
 }
 
 #[test]
-fn a_panic_in_dropping_the_last_scratch_is_contained() {
+fn a_panic_while_dropping_the_last_scratch_is_contained() {
     watched(|| {
         let dropped = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&dropped);
@@ -91,7 +91,7 @@ fn a_panic_in_dropping_the_last_scratch_is_contained() {
 }
 
 #[test]
-fn a_panic_in_dropping_a_spoilt_scratch_ends_the_pool() {
+fn a_panic_while_dropping_the_scratch_of_a_task_that_panicked_ends_the_pool() {
     watched(|| {
         let dropped = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&dropped);
@@ -109,7 +109,7 @@ fn a_panic_in_dropping_a_spoilt_scratch_ends_the_pool() {
     });
 }
 
-/// Hooks that panic at the end of the given task.
+/// Hooks that panic at the end of a given task.
 struct BadTrace {
     tasks_left: usize,
 }
@@ -153,6 +153,6 @@ fn a_panic_in_a_trace_hook_ends_the_pool_and_is_rethrown() {
         assert!(join_rethrows(executor).contains("the trace gives up"));
         assert_eq!(handle.spawn(Arc::clone(&alive)).unwrap_err().kind(), SpawnErrorKind::Panicked);
         drop(handle);
-        wait_until("nothing of the tasks is left", || Arc::strong_count(&alive) == 1);
+        wait_until("all tasks are dropped", || Arc::strong_count(&alive) == 1);
     });
 }

@@ -1,4 +1,5 @@
-//! Signals and gates on real threads: fair selection, indices, waiting, and 4,096 gates under load.
+//! Tests of signals and gates on real threads: fair selection, indices, waiting, and 4,096 gates
+//! under load.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -34,7 +35,7 @@ fn take_all(waker: &SignalWaker) -> Vec<usize> {
 }
 
 #[test]
-fn every_ready_queue_is_taken_once_and_in_turn() {
+fn every_ready_queue_is_taken_once_in_rotation() {
     let waker = SignalWaker::new();
     announce_all(&waker, 0..QUEUES_MAX);
     assert_eq!(waker.summary(), u64::MAX);
@@ -46,7 +47,7 @@ fn every_ready_queue_is_taken_once_and_in_turn() {
 #[test]
 fn queues_that_are_always_ready_do_not_starve_another() {
     let waker = SignalWaker::new();
-    // All but one are ready again as soon as they were taken; that one is ready once.
+    // All queues except one become ready again as soon as they are taken. That one is ready once.
     let once = 1_234;
     announce_all(&waker, 0..QUEUES_MAX);
     let mut takes = vec![0; QUEUES_MAX];
@@ -59,11 +60,11 @@ fn queues_that_are_always_ready_do_not_starve_another() {
     }
     assert_eq!(takes[once], 1);
     let others = takes.iter().enumerate().filter(|(queue, _)| *queue != once);
-    assert!(others.clone().all(|(_, takes)| *takes >= 3), "each in its turn");
+    assert!(others.clone().all(|(_, takes)| *takes >= 3), "the others were taken in rotation");
 }
 
 #[test]
-fn a_newcomer_waits_for_no_more_than_those_who_are_ready() {
+fn a_newly_ready_queue_waits_at_most_for_those_that_are_ready() {
     let mut rng = XorShift64::new(7);
     for busy in [1, 2, 63, 64, 65, 500] {
         let waker = SignalWaker::new();
@@ -91,29 +92,29 @@ fn a_newcomer_waits_for_no_more_than_those_who_are_ready() {
     }
 }
 
-/// The nearest of a set, going up and round: slow and obvious.
+/// Returns the first ready queue at or after `start`, wrapping around: slow and obvious.
 fn nearest_of(ready: &BTreeSet<usize>, start: usize) -> Option<usize> {
     let start = start % QUEUES_MAX;
     ready.range(start..).chain(ready.range(..start)).next().copied()
 }
 
 #[test]
-fn behaves_like_an_ordered_set_with_a_turn() {
+fn behaves_like_an_ordered_set_with_a_cursor() {
     let mut rng = XorShift64::new(11);
     for spread in [3, 64, 130, QUEUES_MAX] {
         let waker = SignalWaker::new();
         let mut expected = BTreeSet::new();
-        let mut turn = 0;
+        let mut cursor = 0;
         for _ in 0..20_000 {
             let queue = rng.below_usize(spread);
             match rng.below(3) {
                 0 => assert_eq!(waker.announce(queue), Ok(expected.insert(queue))),
                 1 => {
                     let taken = waker.take_ready();
-                    assert_eq!(taken, nearest_of(&expected, turn), "from {turn}");
+                    assert_eq!(taken, nearest_of(&expected, cursor), "from {cursor}");
                     if let Some(queue) = taken {
                         expected.remove(&queue);
-                        turn = queue + 1;
+                        cursor = queue + 1;
                     }
                 }
                 _ => assert_eq!(waker.select(queue), nearest_of(&expected, queue)),
@@ -126,7 +127,7 @@ fn behaves_like_an_ordered_set_with_a_turn() {
 }
 
 #[test]
-fn indices_beyond_the_last_are_errors() {
+fn indices_out_of_range_are_errors() {
     let waker = SignalWaker::new();
     let queue = SignalIndexError { kind: SignalIndexKind::Queue, index: 4_096 };
     let signal = |index| SignalIndexError { kind: SignalIndexKind::Signal, index };
@@ -138,23 +139,23 @@ fn indices_beyond_the_last_are_errors() {
     assert_eq!(waker.signal(64).unwrap_err(), signal(64));
     assert_eq!(waker.mark_active(65).unwrap_err(), signal(65));
     assert_eq!(waker.clear_if_empty(66).unwrap_err(), signal(66));
-    assert_eq!((waker.summary(), waker.permits()), (0, 0), "nothing was done");
+    assert_eq!((waker.summary(), waker.permits()), (0, 0), "nothing has changed");
     waker.announce(4_095).unwrap();
     let permit = waker.try_acquire().unwrap();
     assert_eq!(permit.clear(64).unwrap_err(), signal(64));
     assert_eq!(waker.permits(), 1, "the permit was passed on");
-    assert_eq!(waker.select(usize::MAX), Some(4_095), "a start goes round");
+    assert_eq!(waker.select(usize::MAX), Some(4_095), "the start wraps around");
 }
 
 #[test]
-fn the_parts_of_the_protocol_by_hand() {
+fn the_steps_of_the_protocol_one_by_one() {
     let waker = SignalWaker::new();
     let signal = waker.signal(3).unwrap();
     assert_eq!(signal.index(), 3);
     assert_eq!(signal.set(7), Ok(SetBit::WasEmpty));
-    assert_eq!(waker.take_ready(), None, "nobody has been told");
+    assert_eq!(waker.take_ready(), None, "the signal is not marked yet");
     assert_eq!(waker.mark_active(3), Ok(true));
-    assert_eq!(waker.mark_active(3), Ok(false), "told already");
+    assert_eq!(waker.mark_active(3), Ok(false), "it is already marked");
     assert_eq!(signal.set(9), Ok(SetBit::WasNotEmpty));
     assert_eq!(waker.permits(), 1);
 
@@ -163,23 +164,23 @@ fn the_parts_of_the_protocol_by_hand() {
     assert_eq!(waker.select(0), Some(3 * 64 + 7));
     assert_eq!(signal.acquire(7), Ok(AcquiredBit::LeftOthers));
     drop(permit);
-    assert_eq!(waker.permits(), 1, "passed on");
+    assert_eq!(waker.permits(), 1, "the permit was passed on");
 
-    assert_eq!(waker.clear_if_empty(3), Ok(false), "it is not empty");
+    assert_eq!(waker.clear_if_empty(3), Ok(false), "the signal is not empty");
     assert_eq!((waker.summary(), waker.permits()), (1 << 3, 1));
     let permit = waker.try_acquire().unwrap();
     assert_eq!(signal.acquire(9), Ok(AcquiredBit::WasLast));
     permit.clear(3).unwrap();
-    assert_eq!((waker.summary(), waker.permits()), (0, 0), "the permit went with the mark");
+    assert_eq!((waker.summary(), waker.permits()), (0, 0), "the permit was used up with the mark");
 
     waker.announce(200).unwrap();
     assert_eq!(signal.acquire(8), Ok(AcquiredBit::WasLast));
     assert_eq!(waker.clear_if_empty(3), Ok(true));
-    assert_eq!((waker.summary(), waker.permits()), (0, 0), "without a permit in hand, too");
+    assert_eq!((waker.summary(), waker.permits()), (0, 0), "the same without holding a permit");
 }
 
 #[test]
-fn permits_that_stand_for_no_queue_are_used_up_and_missed_by_nobody() {
+fn permits_that_belong_to_no_queue_are_used_up_and_not_missed() {
     let waker = SignalWaker::new();
     waker.release(3);
     waker.announce(5).unwrap();
@@ -193,19 +194,19 @@ fn permits_that_stand_for_no_queue_are_used_up_and_missed_by_nobody() {
     }
     waker.release(u64::MAX);
     waker.release(u64::MAX);
-    assert!(waker.permits() >= 64, "saturated, and enough for every signal");
+    assert!(waker.permits() >= 64, "saturated, but enough for every signal");
     waker.announce(7).unwrap();
     assert_eq!(waker.take_ready(), Some(7));
 }
 
 #[test]
-fn a_late_mark_is_cleared_by_whoever_finds_the_signal_empty() {
+fn a_late_mark_is_cleared_by_the_consumer_that_finds_the_signal_empty() {
     let waker = SignalWaker::new();
     let signal = waker.signal(0).unwrap();
     assert_eq!(signal.set(1), Ok(SetBit::WasEmpty));
-    assert_eq!(signal.acquire(1), Ok(AcquiredBit::WasLast), "faster than its producer's mark");
+    assert_eq!(signal.acquire(1), Ok(AcquiredBit::WasLast), "taken before its producer's mark");
     assert_eq!(waker.mark_active(0), Ok(true));
-    // A second signal is ready: work comes before tidying.
+    // A second signal is ready. Work comes before tidying.
     waker.announce(64).unwrap();
     assert_eq!(waker.take_ready(), Some(64));
     assert_eq!((waker.summary(), waker.permits()), (1, 1));
@@ -244,7 +245,7 @@ fn a_timed_acquire_gives_up_and_leaves_the_permit_to_others() {
 }
 
 #[test]
-fn a_worker_is_told_not_to_block() {
+fn a_blocking_acquire_on_a_worker_is_an_error_unless_it_need_not_wait() {
     watched(|| {
         let waker = SignalWaker::new();
         let (answers, all_answers) = channel();
@@ -292,14 +293,14 @@ fn an_async_acquire_is_woken_and_passes_its_permit_on_when_it_is_dropped() {
         assert_eq!(wakes.0.load(Ordering::SeqCst), 1, "the first is granted the permit");
         assert!(waker.try_acquire().is_none());
     }
-    assert_eq!(wakes.0.load(Ordering::SeqCst), 2, "it was dropped, and the second has it");
+    assert_eq!(wakes.0.load(Ordering::SeqCst), 2, "after it was dropped, the second is granted it");
     let Poll::Ready(Ok(permit)) = second.as_mut().poll(&mut cx) else { panic!("granted") };
     assert_eq!(permit.take_ready(), Some(4));
     assert_eq!((waker.summary(), waker.permits()), (0, 0));
 }
 
 #[test]
-fn everything_can_be_shared_between_threads_and_gates_are_small() {
+fn all_types_can_be_shared_between_threads_and_gates_are_small() {
     fn shared<T: Send + Sync>() {}
     shared::<SignalWaker>();
     shared::<SignalGate>();
@@ -310,14 +311,15 @@ fn everything_can_be_shared_between_threads_and_gates_are_small() {
     assert!(size_of::<SignalGate>() <= 40);
 }
 
-/// One item: who made it, and its number for that producer and that queue.
+/// An item: its producer, and its number for that producer and that queue.
 type Item = (usize, u32);
 
 struct Mailbox {
     gate: SignalGate,
     into: Sender<Item>,
     occupied: AtomicBool,
-    /// What has come out is counted by producer. Nobody waits for this lock: whoever has begun is alone.
+    /// The consumer's end and the counts by producer. The lock is never contended, because only one
+    /// consumer has begun.
     out_of: Mutex<(Receiver<Item>, BTreeMap<usize, u32>)>,
 }
 
@@ -356,7 +358,8 @@ impl Load {
             self.mailboxes[queue].into.send((producer, numbers[queue])).unwrap();
             self.mailboxes[queue].gate.schedule();
             numbers[queue] += 1;
-            // Let it run dry now and then, so that there is somebody to be woken.
+            // Let the queues run empty from time to time, so that consumers go to sleep and must be
+            // woken.
             if rng.below(1_000) == 0 {
                 thread::sleep(Duration::from_millis(1));
             }
@@ -380,11 +383,11 @@ impl Load {
                     guard.finish_and_schedule();
                 }
             }));
-            assert!(outcome.is_ok() || panics, "it panicked, but not by plan");
+            assert!(outcome.is_ok() || panics, "an unexpected panic");
         }
     }
 
-    /// Takes up to a batch of items; says whether the queue was empty then.
+    /// Takes up to a batch of items. Returns `true` if the queue was empty then.
     fn empty(&self, mailbox: &Mailbox, batch: usize, panics: bool) -> bool {
         assert!(!mailbox.occupied.swap(true, Ordering::AcqRel), "one consumer at a time");
         let mut inside = mailbox.out_of.lock().unwrap();
@@ -400,14 +403,14 @@ impl Load {
         mailbox.occupied.store(false, Ordering::Release);
         self.consumed.fetch_add(taken, Ordering::SeqCst);
         if panics {
-            resume_unwind(Box::new("by plan"));
+            resume_unwind(Box::new("deliberate panic"));
         }
         taken < batch
     }
 }
 
-/// Every item is consumed exactly once and in order, by one consumer at a time, though batches end early and
-/// consumers panic.
+/// Checks that every item is consumed exactly once and in order, by one consumer at a time,
+/// although batches end early and consumers panic.
 fn load_on(queues: usize) {
     watched(move || {
         let load = Load::new(queues);
@@ -424,7 +427,7 @@ fn load_on(queues: usize) {
             });
             load.stop.store(true, Ordering::Release);
             load.waker.release(CONSUMERS as u64);
-            // One by one: ThreadSanitizer does not see a scope wait for its threads.
+            // Joined one by one: ThreadSanitizer does not see a scope wait for its threads.
             for thread in producers.into_iter().chain(consumers) {
                 thread.join().unwrap();
             }

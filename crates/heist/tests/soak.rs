@@ -1,6 +1,7 @@
-//! Random pools, workloads and ends, over and over: a wake-up that is lost once in ten thousand runs shows here as a
-//! hang, a task that is lost as a wrong count. `soak_mixed.rs` does the same with everything that an executor runs
-//! besides typed tasks. `ci/soak.sh` runs both for long; `support/rounds.rs` says how a round is repeated.
+//! Random pools, workloads and ends, over and over. A wake-up that is lost once in ten thousand
+//! runs shows as a hang, and a lost task as a wrong count. `soak_mixed.rs` does the same with
+//! everything else that an executor runs. `ci/soak.sh` runs both for a long time;
+//! `support/rounds.rs` explains how to repeat a round.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -15,7 +16,7 @@ use std::time::Duration;
 use support::check_finished;
 use support::rounds::soak;
 
-/// Enough for every kind of end to be met several times, in a second or two.
+/// Enough to meet every kind of end several times, within a second or two.
 const ROUNDS: u64 = 300;
 
 #[test]
@@ -23,7 +24,8 @@ fn every_task_is_accounted_for_whatever_happens() {
     soak("tasks", ROUNDS, round);
 }
 
-/// A tree of tasks. How it is spawned, and whether it panics, is drawn from the worker's random numbers.
+/// A task of a tree. The worker's random numbers decide how it spawns its children, and whether it
+/// panics.
 #[derive(Clone, Copy)]
 struct Task {
     levels: u32,
@@ -52,7 +54,7 @@ fn run_task(task: Task, ctx: &mut WorkerCtx<'_, Task, u64>, spawned: &AtomicU64)
         }
     }
     if task.panics && ctx.rng().below(20) == 0 {
-        resume_unwind(Box::new("as planned"));
+        resume_unwind(Box::new("deliberate panic"));
     }
 }
 
@@ -115,15 +117,16 @@ fn round(seed: u64) {
             executor.shutdown();
             executor.join();
         }
-        // Dropped, or given back because it was not done, and then dropped.
+        // Either the pool ends in time, or `join_timeout` returns the executor, which is then
+        // dropped.
         2 => drop(executor.join_timeout(Duration::from_micros(1))),
         3 => drop(executor),
         _ => drop(executor.join()),
     }));
-    assert!(ended.is_ok() || (panics && aborts_on_panic), "a panic that is no task's");
+    assert!(ended.is_ok() || (panics && aborts_on_panic), "a panic that did not come from a task");
     for producer in producers {
         producer.join().unwrap();
     }
-    // Whichever way it went, the executor was joined or dropped: everything has ended.
+    // In every case the executor was joined or dropped, so everything has ended.
     check_finished(&handle.metrics(), spawned.load(Ordering::Relaxed));
 }

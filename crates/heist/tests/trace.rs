@@ -1,5 +1,6 @@
-//! Proves that a Chrome trace is what its viewers expect: valid JSON, a named row per worker, a slice per task,
-//! marks for steals and wake-ups; and that trouble with writing it is reported and disturbs nothing else.
+//! Proves that a Chrome trace is what its viewers expect: valid JSON, a named row for each worker,
+//! a slice for each task, marks for steals and wake-ups; and that a write error is reported and
+//! disturbs nothing else.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -27,7 +28,7 @@ fn parse(json: &[u8]) -> Vec<Value> {
     parsed.as_array().expect("an array").clone()
 }
 
-/// The events by name.
+/// Counts the events by name.
 fn count_by_name(events: &[Value]) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     for event in events {
@@ -43,7 +44,8 @@ fn a_run_becomes_rows_slices_and_marks() {
         let trace = ChromeTrace::new(Vec::new());
         let barrier = Arc::new(Barrier::new(WORKERS));
         let meeting = Arc::clone(&barrier);
-        // The root's children need a worker each, so some are stolen; before that all sleep, so some are woken.
+        // The root's children need a worker each, so some are stolen. All workers sleep before
+        // that, so some are woken.
         let executor = Executor::builder()
             .workers(WORKERS)
             .trace(trace.clone())
@@ -66,7 +68,7 @@ fn a_run_becomes_rows_slices_and_marks() {
         let events = parse(&json);
         let mut rows = BTreeMap::new();
         for event in &events {
-            assert_eq!(event["pid"], 1, "one process, so that the rows stand together");
+            assert_eq!(event["pid"], 1, "one process, so that viewers show the rows together");
             let row = event["tid"].as_u64().expect("every event belongs to a row") as usize;
             assert!(row < WORKERS);
             match text(event, "ph") {
@@ -114,7 +116,7 @@ fn slices_of_a_row_do_not_overlap() {
         );
         check_all_run(&output.unwrap().metrics, 2_500);
         let json = trace.finish().unwrap();
-        assert!(json.len() > 2 * 64 * 1024, "more than one hand-over per worker");
+        assert!(json.len() > 2 * 64 * 1024, "each worker has written its events out several times");
         let mut ends = BTreeMap::new();
         let mut slices = 0;
         for event in parse(&json).iter().filter(|event| text(event, "ph") == "X") {
@@ -129,15 +131,16 @@ fn slices_of_a_row_do_not_overlap() {
     });
 }
 
-/// Tasks and polls by the names that they gave themselves, whatever those have in them; and no name twice.
+/// Tasks and polls appear under the names that they gave themselves, with any characters, and a
+/// name is used only once.
 #[test]
 fn a_task_and_a_poll_can_be_named() {
     watched(|| {
         let trace = ChromeTrace::new(Vec::new());
         let executor = Executor::builder().workers(1).trace(trace.clone());
         let executor = executor.build(
-            // Between tasks, so nobody's name.
-            |_| heist::trace::name_slice("nobody's"),
+            // Set between two tasks, so it belongs to neither.
+            |_| heist::trace::name_slice("between tasks"),
             |name: Option<&'static str>, _ctx| {
                 name.into_iter().for_each(heist::trace::name_slice);
             },
@@ -185,12 +188,12 @@ fn a_trace_can_be_finished_once() {
         let executor = Executor::builder().workers(2).trace(trace.clone());
         let executor = executor.build(|_| (), |_task: u32, _ctx| {}).unwrap();
         executor.spawn_external(1).unwrap();
-        // Too early: what comes after it is dropped, and the pool does not mind.
+        // Finished too early: later events are dropped, and the pool is not affected.
         let early = trace.clone().finish().unwrap();
         parse(&early);
         executor.spawn_external_batch((0..100).collect()).unwrap();
         check_all_run(&executor.join(), 101);
-        assert_eq!(trace.finish().unwrap_err().to_string(), "the trace was finished before");
+        assert_eq!(trace.finish().unwrap_err().to_string(), "the trace is already finished");
     });
 }
 
@@ -214,7 +217,7 @@ impl Write for Full {
 }
 
 #[test]
-fn a_writer_that_fails_is_reported_by_finish_and_disturbs_nothing() {
+fn finish_reports_a_writer_that_fails_and_nothing_else_is_disturbed() {
     watched(|| {
         for bytes_left in [0, 1, 100, 70_000] {
             let trace = ChromeTrace::new(Full { bytes_left });
@@ -222,16 +225,16 @@ fn a_writer_that_fails_is_reported_by_finish_and_disturbs_nothing() {
             let executor = executor.build(|_| (), |_task: u32, _ctx| {}).unwrap();
             executor.spawn_external_batch((0..5_000).collect()).unwrap();
             check_all_run(&executor.join(), 5_000);
-            let Err(error) = trace.clone().finish() else { panic!("nobody noticed") };
+            let Err(error) = trace.clone().finish() else { panic!("no error was reported") };
             assert_eq!(error.kind(), io::ErrorKind::StorageFull);
             assert!(trace.finish().is_err());
         }
     });
 }
 
-/// The hooks of a run are anybody's to write.
+/// Users can write their own hooks.
 #[test]
-fn a_tracer_of_ones_own_sees_every_task() {
+fn a_custom_tracer_sees_every_task() {
     struct Counting(Arc<std::sync::atomic::AtomicU64>);
     impl TraceHooks for Counting {
         fn task_end(&mut self) {

@@ -1,6 +1,6 @@
-//! Proves that pools of any size work, below and above the 64 workers that one word of the parked set holds and
-//! far above the number of cores; that every worker can be reached by a wake-up; and that the settings change
-//! speed, never results.
+//! Proves that pools of any size work, below and above the 64 workers that fit into one word of the
+//! parked set, and far above the number of cores; that a wake-up can reach every worker; and that
+//! the settings change only speed, never results.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -16,7 +16,7 @@ const POOL_SIZES: [usize; 6] = [1, 2, 3, 64, 65, 200];
 
 type Change = fn(&mut ExecutorConfig);
 
-/// Settings that take other paths through the scheduler than the default.
+/// Settings that take paths through the scheduler that the default does not.
 const SETTINGS: [(&str, Change); 8] = [
     ("default", |_| {}),
     ("no stealing", |config| config.stealing = false),
@@ -34,7 +34,7 @@ fn configured(workers_wanted: usize, change: Change) -> ExecutorConfig {
     config
 }
 
-/// Every task adds its number and spawns its halves, some here and some through the injector.
+/// Adds the task's number and spawns its halves, some locally and some through the injector.
 fn spawn_halves(task: u64, ctx: &mut WorkerCtx<'_, u64, ()>) {
     if task > 1 {
         ctx.spawn_local(task / 2);
@@ -42,7 +42,7 @@ fn spawn_halves(task: u64, ctx: &mut WorkerCtx<'_, u64, ()>) {
     }
 }
 
-/// What the tasks that come of `task` add up to, and how many they are.
+/// Returns the sum and the number of all tasks that descend from `task`.
 fn serial(task: u64) -> (u64, u64) {
     if task <= 1 {
         return (task, 1);
@@ -81,7 +81,8 @@ fn every_size_with_every_setting_gives_the_serial_result() {
     });
 }
 
-/// Where tasks meet: none goes on before there are as many as workers, so each must have a worker of its own.
+/// A barrier for tasks: none continues before there is one on every worker, so each needs its own
+/// worker.
 struct Meeting {
     barrier: Barrier,
     seen: Mutex<HashSet<usize>>,
@@ -97,7 +98,7 @@ impl Meeting {
         self.barrier.wait();
     }
 
-    fn everybody_came(&self) -> HashSet<usize> {
+    fn take_seen(&self) -> HashSet<usize> {
         std::mem::take(&mut *self.seen.lock().unwrap())
     }
 }
@@ -121,27 +122,28 @@ fn start_meetings(config: ExecutorConfig) -> (Executor<Call>, Arc<Meeting>) {
     (Executor::new(config, |_| (), runner).unwrap(), meeting)
 }
 
-/// Waits until the tasks of the rounds so far have ended, so that the next round starts with every worker free.
+/// Waits until the tasks of the previous rounds have ended, so that the next round starts with all
+/// workers free.
 fn rest(executor: &Executor<Call>, tasks: usize) {
     support::wait_until("the round has ended", || executor.metrics().tasks_run() == tasks as u64);
 }
 
 #[test]
-fn as_many_tasks_from_outside_as_workers_get_a_worker_each() {
+fn as_many_tasks_from_outside_as_workers_use_every_worker() {
     watched(|| {
         for size in POOL_SIZES {
             for (name, change) in SETTINGS {
                 println!("{size} workers, {name}");
                 let (executor, meeting) = start_meetings(configured(size, change));
-                let everybody: HashSet<_> = (0..size).collect();
+                let all_workers: HashSet<_> = (0..size).collect();
                 executor.spawn_external_batch(vec![Call::Meet; size]).unwrap();
                 rest(&executor, size);
-                assert_eq!(meeting.everybody_came(), everybody);
+                assert_eq!(meeting.take_seen(), all_workers);
                 for _ in 0..size {
                     executor.spawn_external(Call::Meet).unwrap();
                 }
                 check_all_run(&executor.join(), 2 * size as u64);
-                assert_eq!(meeting.everybody_came(), everybody);
+                assert_eq!(meeting.take_seen(), all_workers);
             }
         }
     });
@@ -157,7 +159,7 @@ fn children_of_one_task_are_stolen_until_every_worker_has_one() {
                 for round in 1..=3 {
                     executor.spawn_external(Call::Gather(size - 1)).unwrap();
                     rest(&executor, round * size);
-                    assert_eq!(meeting.everybody_came().len(), size);
+                    assert_eq!(meeting.take_seen().len(), size);
                 }
                 check_all_run(&executor.join(), 3 * size as u64);
             }
@@ -165,7 +167,7 @@ fn children_of_one_task_are_stolen_until_every_worker_has_one() {
     });
 }
 
-/// A wake-up that is lost once in ten thousand times shows here: nobody but the last searcher, or the pusher,
+/// Shows a wake-up that is lost once in ten thousand times: only the last searcher or the pusher
 /// can wake the workers that the round needs.
 #[test]
 fn thousands_of_meetings_lose_no_wake_up() {
@@ -192,7 +194,8 @@ fn oversubscribed_pools_side_by_side_all_end() {
         let pools: Vec<_> = (0..4)
             .map(|_| {
                 let runner = |task: u64, ctx: &mut WorkerCtx<'_, u64, ()>| {
-                    // Long enough that the system takes the core away in the middle of a task now and then.
+                    // Long enough that the system sometimes takes the core away in the middle of a
+                    // task.
                     std::hint::black_box((0..2_000).fold(task, |mix, n| mix.rotate_left(5) ^ n));
                     spawn_halves(task, ctx);
                 };
@@ -209,7 +212,7 @@ fn oversubscribed_pools_side_by_side_all_end() {
 }
 
 #[test]
-fn pinned_workers_run_or_say_that_they_could_not_be_pinned() {
+fn pinned_workers_run_or_report_that_they_could_not_be_pinned() {
     watched(|| {
         let config = ExecutorConfig { pin_threads: true, ..workers(5) };
         let (executor, _) = start_meetings(config);

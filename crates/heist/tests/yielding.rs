@@ -1,5 +1,6 @@
-//! Proves that a task that yields lets the work that is already queued run first, and that a task cut into slices
-//! by any policy comes to the result of one pass. (That it is not starved either is in `fairness.rs`.)
+//! Proves that when a task yields, the work that is already queued runs first, and that a task cut
+//! into slices by any policy computes the same result as one pass. (`fairness.rs` proves that
+//! yielded tasks do not starve.)
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -14,7 +15,7 @@ use support::{check_all_run, watched, workers};
 /// The tasks of the ordering tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Task {
-    /// Queues `local` tasks on its worker and `injected` ones in the injector, then yields.
+    /// Queues `local` tasks on its worker and `injected` ones in the injector, and then yields.
     Start {
         local: u32,
         injected: u32,
@@ -23,7 +24,7 @@ enum Task {
     Injected(u32),
     /// Runs after a yield, and yields again until nothing is left.
     Yielded {
-        who: char,
+        name: char,
         left: u32,
     },
 }
@@ -38,16 +39,16 @@ fn run_task(task: Task, ctx: &mut Ctx<'_>) {
             for number in 0..injected {
                 ctx.spawn_global(Task::Injected(number));
             }
-            ctx.spawn_yielded(Task::Yielded { who: 'a', left: 0 });
+            ctx.spawn_yielded(Task::Yielded { name: 'a', left: 0 });
         }
-        Task::Yielded { who, left } if left > 0 => {
-            ctx.spawn_yielded(Task::Yielded { who, left: left - 1 });
+        Task::Yielded { name, left } if left > 0 => {
+            ctx.spawn_yielded(Task::Yielded { name, left: left - 1 });
         }
         Task::Local(_) | Task::Injected(_) | Task::Yielded { .. } => {}
     }
 }
 
-/// The order in which one worker runs what comes of `roots`.
+/// Returns the order in which one worker runs `roots` and everything that they spawn.
 fn order(roots: impl IntoIterator<Item = Task>) -> Vec<Task> {
     let mut output = heist::run(workers(1), roots, |_| Vec::new(), run_task).unwrap();
     let order = output.scratch.remove(0);
@@ -55,7 +56,7 @@ fn order(roots: impl IntoIterator<Item = Task>) -> Vec<Task> {
     order
 }
 
-/// How many tasks ran before the first slice after a yield.
+/// Returns the number of tasks that ran before the first slice after a yield.
 fn run_before_yielded(order: &[Task]) -> usize {
     order.iter().position(|task| matches!(task, Task::Yielded { .. })).expect("it ran")
 }
@@ -63,7 +64,8 @@ fn run_before_yielded(order: &[Task]) -> usize {
 #[test]
 fn everything_queued_runs_before_a_yielded_task() {
     watched(|| {
-        // The larger ones are longer than any injector interval, so the injector's turn comes in between.
+        // The larger numbers exceed any injector interval, so the worker checks the injector in
+        // between.
         for (local, injected) in
             [(0, 0), (10, 0), (0, 10), (10, 10), (700, 0), (0, 700), (700, 700)]
         {
@@ -75,7 +77,7 @@ fn everything_queued_runs_before_a_yielded_task() {
 }
 
 #[test]
-fn everything_that_came_from_outside_before_the_yield_runs_first() {
+fn tasks_from_outside_that_came_before_the_yield_run_first() {
     watched(|| {
         let roots = std::iter::once(Task::Start { local: 400, injected: 400 });
         let order = order(roots.chain((0..400).map(Task::Injected)));
@@ -84,22 +86,22 @@ fn everything_that_came_from_outside_before_the_yield_runs_first() {
 }
 
 #[test]
-fn yielding_tasks_take_turns() {
+fn yielding_tasks_alternate() {
     watched(|| {
-        let roots = ['a', 'b', 'c'].map(|who| Task::Yielded { who, left: 300 });
+        let roots = ['a', 'b', 'c'].map(|name| Task::Yielded { name, left: 300 });
         let order = order(roots);
-        let turns: String = order
+        let names: String = order
             .iter()
             .map(|task| match task {
-                Task::Yielded { who, .. } => *who,
+                Task::Yielded { name, .. } => *name,
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(turns, "abc".repeat(301));
+        assert_eq!(names, "abc".repeat(301));
     });
 }
 
-/// A pass over `units`, cut into slices: what is left of it, and what it has come to.
+/// A pass over `units` that is cut into slices: what is left of it, and its result so far.
 struct Pass<'u> {
     units: &'u [u64],
     digest: u64,
@@ -111,7 +113,8 @@ fn mix(digest: u64, unit: u64) -> u64 {
     digest.rotate_left(7) ^ unit.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Works until the policy says to yield, then goes on as a new task; reports at the end.
+/// Works until the policy says to yield, and then continues as a new task. Reports the result at
+/// the end.
 fn one_slice<'u>(
     mut pass: Pass<'u>,
     ctx: &mut WorkerCtx<'_, Pass<'u>, ()>,
@@ -150,7 +153,7 @@ fn a_pass_cut_into_slices_by_any_policy_equals_one_pass() {
         let one_pass = units.iter().fold(0, |digest, unit| mix(digest, *unit));
         for workers_wanted in [1, 3] {
             for (which, (_, slices)) in policies().iter().enumerate() {
-                // Several passes at once, so that slices of one run between those of another.
+                // Several passes at once, so that their slices alternate.
                 let passes = (0..5).map(|_| {
                     let policy = policies().swap_remove(which).0;
                     Pass { units: &units, digest: 0, slices: 0, policy }

@@ -1,31 +1,32 @@
-//! A disk that does not exist: it serves so many jobs at a time, each for the same while, and lets the others wait.
+//! A simulated disk: it serves a fixed number of jobs at a time, each for the same time, and lets
+//! the others wait.
 //!
-//! Waiting here blocks the thread, as a page fault does. Nothing in the executor knows of it.
+//! Waiting here blocks the thread, as a page fault does. The executor does not know about it.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A read, by the number of its disk.
+/// A read from the disk with this number.
 #[derive(Clone, Copy)]
 pub(crate) struct Job {
     pub(crate) disk: usize,
 }
 
-/// What became of a job. Times are since the run began.
+/// The record of a job. Times are since the start of the run.
 pub(crate) struct Served {
     pub(crate) job: Job,
     pub(crate) worker: usize,
-    /// A worker took it up.
+    /// When a worker started the job.
     pub(crate) started: Duration,
-    /// The disk turned to it.
+    /// When the disk began to serve it.
     pub(crate) served: Duration,
     pub(crate) ended: Duration,
 }
 
 pub(crate) struct Disk {
     pub(crate) name: &'static str,
-    /// How long one job takes.
+    /// How long the disk needs for one job.
     service: Duration,
     free: Mutex<usize>,
     freed: Condvar,
@@ -36,10 +37,10 @@ impl Disk {
         Self { name, service, free: Mutex::new(at_a_time), freed: Condvar::new() }
     }
 
-    /// Does a job, and says when what happened.
+    /// Serves a job and returns its record.
     pub(crate) fn serve(&self, job: Job, worker: usize, began: Instant) -> Served {
         let started = began.elapsed();
-        // A number cannot be left half changed by a panic.
+        // A panic cannot leave a number half changed.
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.freed.wait_while(free, |free| *free == 0);
         *waited.unwrap_or_else(PoisonError::into_inner) -= 1;

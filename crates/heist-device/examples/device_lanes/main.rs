@@ -1,21 +1,26 @@
-//! Two disks, one of them slow, and jobs for both: once through device lanes, once behind one semaphore for all.
+//! Jobs for a slow and a fast disk: once through device lanes, and once behind one semaphore for
+//! both.
 //!
-//! The disks are simulated. A disk serves two jobs at a time, and every further one waits at the disk: its worker is
-//! blocked there, as by a page fault. (That is kind to the semaphore. A disk with a moving head gets slower when more
-//! jobs than it can serve pull at it.)
+//! This example shows [`DeviceLanes`], and what goes wrong without them. The disks are simulated. A
+//! disk serves two jobs at a time, and every further job waits at the disk and blocks its worker,
+//! as a page fault does. (This is kind to the semaphore: a real disk with a moving head gets slower
+//! when it has more jobs than it can serve.)
 //!
-//! - **Lanes**: two slots for each disk. A job comes to a worker when its disk has a slot for it.
-//! - **Semaphore**: one limit for all reads, with as many permits as the lanes have slots. That is the common practice,
-//!   whether it is spelled as a semaphore or as a pool with so many threads. The jobs wait for their permits with
-//!   `acquire_then`, so no worker is blocked by *that*; but a permit says nothing about the disk it will be used for.
-//!   Soon most permits are held by jobs that wait at the slow disk, and the fast one has nothing to do.
+//! - **Lanes**: each disk has two device slots. A job gets a worker when its disk has a free device
+//!   slot.
+//! - **Semaphore**: one limit for all reads, with as many permits as the lanes have device slots.
+//!   This is common practice, either as a semaphore or as a pool with that many threads. The jobs
+//!   wait for their permits with `acquire_then`, so *that* blocks no worker. But a permit says
+//!   nothing about the disk that it will be used for. Soon, jobs that wait at the slow disk hold
+//!   most of the permits, and the fast disk has nothing to do.
 //!
-//! Jobs come as a walk over both disks would find them, in turn: one for the slow disk, some for the fast one.
+//! The jobs come in the order in which a walk over both disks would find them: one for the slow
+//! disk, then some for the fast one, and so on.
 //!
 //! ```text
 //! cargo run --release --example device_lanes
 //! cargo run --release --example device_lanes -- --svg docs            # draws docs/device-lanes.svg
-//! cargo run --release --example device_lanes -- --trace lanes.json    # the run with lanes, for Perfetto
+//! cargo run --release --example device_lanes -- --trace lanes.json    # a trace, for Perfetto
 //! ```
 
 mod disk;
@@ -33,16 +38,16 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many jobs a disk serves at a time, and so how many slots it is given.
+/// The number of jobs that a disk serves at a time, and so the number of its device slots.
 const SLOTS_PER_DISK: usize = 2;
 
-/// One for each slot: fewer would be the limit instead of the disks.
+/// One worker for each device slot. With fewer, the workers would be the limit and not the disks.
 const WORKERS: usize = 2 * SLOTS_PER_DISK;
 
 const SLOW_JOBS: usize = 12;
 const FAST_JOBS_PER_SLOW: usize = 4;
 
-/// How long a disk serves a job.
+/// The time that a disk needs for a job.
 const FAST_JOB: Duration = Duration::from_millis(4);
 const SLOW_JOB: Duration = Duration::from_millis(40);
 
@@ -51,10 +56,10 @@ enum Task {
     WithPermit(Result<CountPermit, AcquireError>, Job),
 }
 
-/// The two disks, and what they were seen to do.
+/// The two disks, and the record of what they did.
 struct Bench {
     disks: [Disk; 2],
-    /// When the first job was handed in: what starting the threads takes is not the matter here.
+    /// When the first job was submitted. The time to start the threads does not count.
     began: OnceLock<Instant>,
     log: Mutex<Vec<Served>>,
 }
@@ -71,7 +76,7 @@ impl Bench {
         })
     }
 
-    /// The jobs, in the order in which they are handed in. The clock runs from now on.
+    /// Returns the jobs in the order of their submission, and starts the clock.
     fn jobs(&self) -> impl Iterator<Item = Job> + use<> {
         self.began.get_or_init(Instant::now);
         let (fast, slow) = (Job { disk: 0 }, Job { disk: 1 });
@@ -92,11 +97,11 @@ impl Bench {
     }
 }
 
-/// What happened.
+/// The record of a run.
 struct Run {
     title: &'static str,
     disks: [&'static str; 2],
-    /// By the time at which they were started.
+    /// In the order in which they were started.
     served: Vec<Served>,
 }
 
@@ -105,12 +110,12 @@ impl Run {
         self.served.iter().filter(move |served| served.job.disk == disk)
     }
 
-    /// When the last job of a disk had ended.
+    /// Returns when the last job of a disk ended.
     fn done_after(&self, disk: usize) -> Duration {
         self.of_disk(disk).map(|served| served.ended).max().unwrap_or_default()
     }
 
-    /// How long workers did nothing but wait at a disk.
+    /// Returns how long workers were blocked at a disk.
     fn held(&self) -> Duration {
         self.served.iter().map(|served| served.served - served.started).sum()
     }
@@ -122,7 +127,7 @@ impl Run {
 
 fn with_lanes(trace: Option<&Path>) -> Result<Run, Box<dyn Error>> {
     let bench = Bench::new();
-    // Any writer will do; without a file the trace goes nowhere.
+    // Without a file, the trace is discarded.
     let writer: Box<dyn Write + Send> = match trace {
         Some(path) => Box::new(BufWriter::new(File::create(path).map_err(cannot_write(path))?)),
         None => Box::new(io::sink()),
@@ -132,17 +137,17 @@ fn with_lanes(trace: Option<&Path>) -> Result<Run, Box<dyn Error>> {
     let executor = Executor::builder().workers(WORKERS).trace(tracer.clone()).build(
         |_worker| (),
         move |task, ctx| match task {
-            // The slot is held for as long as the job runs.
+            // The job holds its device slot for as long as it runs.
             Task::OnDisk(turn) => {
                 turn.run(|job, _slot| for_tasks.serve(job, ctx.worker_id()));
             }
-            Task::WithPermit(..) => unreachable!("nothing here waits for a permit"),
+            Task::WithPermit(..) => unreachable!("this run has no semaphore"),
         },
     )?;
     let slots = DeviceSlots::uniform(SLOTS_PER_DISK)?;
     let lanes = DeviceLanes::new(&executor.handle(), slots, Task::OnDisk);
     for job in bench.jobs() {
-        // Two ids for two disks that do not exist. For a file it is `DeviceId::from_path`.
+        // Made-up ids for the simulated disks. For a file, use `DeviceId::from_path`.
         lanes.submit(DeviceId::from_raw(job.disk as u64 + 1), job)?;
     }
     executor.join();
@@ -159,13 +164,13 @@ fn with_one_semaphore() -> Result<Run, Box<dyn Error>> {
     let executor = Executor::builder().workers(WORKERS).build(
         |_worker| (),
         move |task, ctx| match task {
-            // Without a permit the pool was stopped: the job is not run.
+            // An error means that the pool was stopped, so the job does not run.
             Task::WithPermit(permit, job) => {
                 if let Ok(_permit) = permit {
                     for_tasks.serve(job, ctx.worker_id());
                 }
             }
-            Task::OnDisk(_) => unreachable!("there are no lanes here"),
+            Task::OnDisk(_) => unreachable!("this run has no lanes"),
         },
     )?;
     let semaphore = CountBudget::new(2 * SLOTS_PER_DISK as u64)?;
@@ -184,12 +189,14 @@ fn cannot_write(path: &Path) -> impl Fn(io::Error) -> String {
 fn print_summary(runs: &[Run; 2]) {
     let ms = |time: Duration| format!("{:.0} ms", time.as_secs_f64() * 1e3);
     let [fast, slow] = runs[0].disks;
-    println!("{:44} {fast:>12} {slow:>12} {:>14}", "done after", "workers held");
+    println!("{:44} {fast:>12} {slow:>12} {:>15}", "done after", "workers blocked");
     for run in runs {
         let (fast, slow) = (ms(run.done_after(0)), ms(run.done_after(1)));
-        println!("{:44} {fast:>12} {slow:>12} {:>14}", run.title, ms(run.held()));
+        println!("{:44} {fast:>12} {slow:>12} {:>15}", run.title, ms(run.held()));
     }
-    println!("\n(held: in a job that waits at its disk, which serves {SLOTS_PER_DISK} at a time)");
+    println!(
+        "\n(blocked: in a job that waits at its disk, which serves {SLOTS_PER_DISK} at a time)"
+    );
 }
 
 struct Arguments {

@@ -1,7 +1,9 @@
-//! Draws runs as SVG: a panel for each run, a row for each worker, a bar for each job, one time axis for all.
+//! Draws runs as SVG: a panel for each run, a row for each worker, a bar for each job, and a common
+//! time axis.
 //!
-//! Written by hand, without a library. All numbers come from the runs. The colours are apart for the colour-blind too,
-//! and change with the viewer's scheme; where a viewer knows no schemes the picture is light.
+//! The SVG is written by hand, without a library, and all numbers come from the runs. Colour-blind
+//! people can distinguish the colours too. The colours follow the viewer's colour scheme; the
+//! picture is light in viewers without one.
 
 use crate::{FAST_JOB, FAST_JOBS_PER_SLOW, Run, SLOTS_PER_DISK, SLOW_JOB, SLOW_JOBS, WORKERS};
 use std::fmt::Write as _;
@@ -12,13 +14,13 @@ const WIDTH: f64 = 960.0;
 const LEFT: f64 = 92.0;
 const RIGHT: f64 = WIDTH - 28.0;
 const ROW: f64 = 26.0;
-/// From the top of a panel to its first row: a title, and the marks of what was done when.
+/// The height from the top of a panel to its first row: the title and the labels of the marks.
 const PANEL_HEAD: f64 = 54.0;
 const PANELS_TOP: f64 = 104.0;
 const PANEL: f64 = PANEL_HEAD + WORKERS as f64 * ROW + 34.0;
 const AXIS: f64 = 46.0;
 
-/// Of the disks, in their order.
+/// The classes of the disks, in their order.
 const CLASSES: [&str; 2] = ["fast", "slow"];
 
 const STYLE: &str = "
@@ -31,12 +33,12 @@ const STYLE: &str = "
 .fastline{stroke:#56b4e9}.slowline{stroke:#f0883e}}
 ";
 
-/// Milliseconds, as shown and as drawn.
+/// Converts a time to milliseconds.
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// The picture of these runs.
+/// Draws the runs.
 pub(crate) fn draw(runs: &[Run]) -> String {
     let longest = runs.iter().map(Run::end).max().map_or(1.0, ms).max(1.0);
     let x = |time: Duration| LEFT + ms(time) / longest * (RIGHT - LEFT);
@@ -66,7 +68,7 @@ pub(crate) fn draw(runs: &[Run]) -> String {
     svg
 }
 
-/// For those who hear the picture.
+/// Describes the picture for screen readers.
 fn description(runs: &[Run]) -> String {
     let mut text = String::from("Two disks on one executor.");
     for run in runs {
@@ -90,7 +92,7 @@ fn text(class: &str, x: f64, y: f64, anchor: &str, more: &str, words: &str) -> S
     )
 }
 
-/// Title, what was run, legend.
+/// Draws the title, what was run, and the legend.
 fn head(svg: &mut String, runs: &[Run]) {
     let title = "A slow disk beside a fast one";
     let fast_jobs = SLOW_JOBS * FAST_JOBS_PER_SLOW;
@@ -121,18 +123,18 @@ fn head(svg: &mut String, runs: &[Run]) {
         );
         left += 31.0;
     }
-    let words = "its worker is held: the job waits at a disk that is busy";
+    let words = "the worker is blocked: the job waits at a busy disk";
     let _ = writeln!(svg, "{}", text("ink", left + 4.0, 79.0, "start", "", words));
 }
 
-/// One run: its jobs, and when each disk was done.
+/// Draws one run: its jobs, and when each disk was done.
 fn panel(svg: &mut String, run: &Run, top: f64, x: &impl Fn(Duration) -> f64) {
     let rows = top + PANEL_HEAD;
     let bottom = rows + WORKERS as f64 * ROW;
     let title =
         text("ink", 20.0, top + 22.0, "start", r#" font-size="15" font-weight="bold""#, run.title);
     let _ = writeln!(svg, "{title}");
-    let held = format!("workers held at busy disks for {:.0} ms in all", ms(run.held()));
+    let held = format!("workers blocked at busy disks for {:.0} ms in total", ms(run.held()));
     let _ = writeln!(svg, "{}", text("faint", RIGHT, top + 22.0, "end", "", &held));
     for worker in 0..WORKERS {
         let y = rows + worker as f64 * ROW;
@@ -147,7 +149,7 @@ fn panel(svg: &mut String, run: &Run, top: f64, x: &impl Fn(Duration) -> f64) {
         let class = CLASSES[served.job.disk];
         let y = rows + served.worker as f64 * ROW + 4.0;
         let (started, begun, ended) = (x(served.started), x(served.served), x(served.ended));
-        // Less than this is the time that it takes to look.
+        // A shorter wait is only the time that the check takes.
         if begun - started > 0.5 {
             let _ = writeln!(
                 svg,
@@ -164,7 +166,7 @@ fn panel(svg: &mut String, run: &Run, top: f64, x: &impl Fn(Duration) -> f64) {
     done_marks(svg, run, rows, bottom, x);
 }
 
-/// A line through all rows at the end of each disk's last job, with the time above it.
+/// Draws a line through all rows at the end of each disk's last job, with the time above it.
 fn done_marks(svg: &mut String, run: &Run, rows: f64, bottom: f64, x: &impl Fn(Duration) -> f64) {
     let mut above = f64::NEG_INFINITY;
     let mut disks: Vec<usize> = (0..CLASSES.len()).collect();
@@ -180,7 +182,7 @@ fn done_marks(svg: &mut String, run: &Run, rows: f64, bottom: f64, x: &impl Fn(D
             bottom + 2.0
         );
         let words = format!("{name} done: {:.0} ms", ms(done));
-        // Two labels that would meet: the second one goes below the rows.
+        // If two labels would overlap, the second one goes below the rows.
         let y = if at - above < 190.0 { bottom + 17.0 } else { rows - 9.0 };
         above = at;
         let anchor = if at > RIGHT - 80.0 { "end" } else { "middle" };
@@ -188,7 +190,7 @@ fn done_marks(svg: &mut String, run: &Run, rows: f64, bottom: f64, x: &impl Fn(D
     }
 }
 
-/// The time axis, under everything.
+/// Draws the time axis below all panels.
 fn axis(svg: &mut String, top: f64, longest: f64, x: &impl Fn(Duration) -> f64) {
     let step = if longest > 400.0 { 100 } else { 20 };
     let mut tick = Duration::ZERO;
@@ -203,7 +205,7 @@ fn axis(svg: &mut String, top: f64, longest: f64, x: &impl Fn(Duration) -> f64) 
         tick += Duration::from_millis(step);
     }
     let _ = writeln!(svg, r#"<path class="grid" d="M{LEFT} {:.1}H{RIGHT}"/>"#, top - 2.0);
-    let words = "time since the jobs were handed in, ms";
+    let words = "time since the jobs were submitted, ms";
     let _ = writeln!(
         svg,
         "{}",

@@ -1,23 +1,27 @@
-//! One pool for both: a scanner that computes and waits, on one executor; and the same with a pool for each.
+//! A scanner that computes and waits: once on one executor, and once with two pools.
 //!
-//! Local files are read with blocking calls and searched for access keys, by typed tasks that give way when they are
-//! long. Hundreds of remote objects are fetched by futures, over a real connection to a server that takes its time;
-//! each is handed over as a typed task to be searched. What is found goes through a gated queue to a single writer.
+//! Typed tasks read local files with blocking calls, search them for access keys, and yield when
+//! they take long. Futures fetch hundreds of remote objects over a real connection to a slow
+//! server, and hand each object over to a typed task that searches it. All findings go through a
+//! gated queue to a single writer.
 //!
-//! - **One pool**: one executor with two workers runs the tasks, polls the futures and takes the queue's turns.
-//! - **Two pools**: the executor has the tasks and the queue, and a runtime with two workers of its own has the
-//!   futures. That is the usual way, with whatever libraries; here it is one library, so that nothing else differs.
+//! - **One pool**: one executor with two workers runs the tasks, polls the futures and takes the
+//!   queue's turns.
+//! - **Two pools**: the executor has the tasks and the queue, and a runtime with two more workers
+//!   has the futures. This is the usual way, with various libraries. Here both pools are heist's,
+//!   so that nothing else differs.
 //!
-//! Both find the same, or this program says so and fails. What to expect: with one pool there are fewer threads to wake
-//! and to switch between, since whoever hands an object over can go on with it; but an object that has arrived waits
-//! for a worker that is busy with files. A thread of another pool would be given a core by the system sooner.
+//! Both must find the same keys, or the program fails. What to expect: one pool has fewer threads
+//! to wake and to switch between, because the worker that hands an object over can continue with
+//! it. But an object that has arrived waits for a worker that is busy with files, whereas the
+//! operating system would give a core to a thread of another pool sooner.
 //!
 //! ```text
 //! cargo run --release --example one_pool
-//! cargo run --release --example one_pool -- --rounds 21 crates docs    # these files, instead of made-up ones
-//! cargo run --release --example one_pool -- --slice-us 100             # files give way sooner
+//! cargo run --release --example one_pool -- --rounds 21 crates docs    # searches these files
+//! cargo run --release --example one_pool -- --slice-us 100             # tasks yield sooner
 //! cargo run --release --example one_pool -- --svg docs                 # draws docs/one-pool.svg
-//! cargo run --release --example one_pool -- --trace one-pool.json      # the run with one pool, for Perfetto
+//! cargo run --release --example one_pool -- --trace one-pool.json      # a trace, for Perfetto
 //! ```
 
 mod material;
@@ -46,7 +50,7 @@ use switches::Switches;
 
 const ROUNDS: usize = 9;
 
-/// One way to do it, and what came of it in each round.
+/// The measurements of one variant, a value for each round.
 #[derive(Default)]
 struct Measured {
     wall_ms: Vec<f64>,
@@ -85,17 +89,17 @@ impl Measured {
     }
 }
 
-/// Both must have found the same; and all there is, if that is known.
+/// Checks that both variants found the same keys, and all keys if those are known.
 fn check(material: &Material, one: &Run, two: &Run) -> Result<(), String> {
     if one.reports != two.reports {
-        return Err("one pool and two pools have not found the same".to_owned());
+        return Err("one pool and two pools did not find the same keys".to_owned());
     }
     let searched = one.reports.iter().filter_map(|report| report.result.as_ref().ok());
     let keys = searched.flat_map(|searched| &searched.findings).map(|finding| finding.key.clone());
     let found: BTreeSet<String> = keys.collect();
     match &material.keys {
         Some(hidden) if *hidden != found => {
-            Err(format!("{} keys were hidden and {} found", hidden.len(), found.len()))
+            Err(format!("{} keys were hidden, but {} were found", hidden.len(), found.len()))
         }
         _ => Ok(()),
     }
@@ -119,7 +123,7 @@ fn print_what_was_found(run: &Run) {
     }
 }
 
-/// Does everything several times, both ways in turn, and prints what came of it.
+/// Runs both variants several times, alternating, and prints the measurements.
 fn compare(material: &Material, slice: Duration, rounds: usize) -> Result<(), Box<dyn Error>> {
     let (mut in_one, mut in_two) = (Measured::default(), Measured::default());
     for round in 0..rounds {
@@ -133,17 +137,17 @@ fn compare(material: &Material, slice: Duration, rounds: usize) -> Result<(), Bo
         in_one.add(&one, &switches_one);
         in_two.add(&two, &switches_two);
     }
-    println!("\nMedians of {rounds} rounds, the two ways in turn:\n");
+    println!("\nMedians of {rounds} rounds, alternating between the two variants:\n");
     let heads = ["threads", "wall time (range)", "switches", "wake-ups", "objects wait"];
     let [threads, wall, switches, wakes, wait] = heads;
     println!("{:27} {threads:>7} {wall:>22} {switches:>9} {wakes:>9} {wait:>16}", "");
     in_one.print("one executor for both", WORKERS);
     in_two.print("an executor and a runtime", 2 * WORKERS);
     println!(
-        "\nSwitches of context and wake-ups are those of the pools' threads. Objects wait, when they have"
+        "\nContext switches and wake-ups are those of the pools' threads. After an object has arrived, it waits"
     );
     println!(
-        "arrived, until their future is polled: half of them less than the first time, 99 % the second."
+        "until its future is polled: half of the objects less than the first time, 99 % less than the second."
     );
     Ok(())
 }
@@ -156,7 +160,7 @@ struct Arguments {
     svg: Option<PathBuf>,
     trace: Option<PathBuf>,
     rounds: usize,
-    /// How long a file is searched before it gives way.
+    /// How long a file is searched before the task yields.
     slice: Duration,
     paths: Vec<PathBuf>,
 }
@@ -194,7 +198,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if arguments.trace.is_none() && arguments.svg.is_none() {
         return Ok(());
     }
-    // One more, to look at: tracing takes its time, so this one is not measured.
+    // One more run, to look at. Tracing takes time, so this run is not measured.
     let tracer = ChromeTrace::new(Vec::new());
     scan::in_one_pool(&material, arguments.slice, tracer.clone())?;
     let json = tracer.finish()?;

@@ -1,5 +1,5 @@
-//! What is searched: files, made up or the caller's, and remote objects, made up, with keys hidden in them. The same
-//! seed makes the same.
+//! The material to search: generated or given files, and generated remote objects, with keys hidden
+//! in them. The same seed always generates the same material.
 
 use crate::search::{KEY_BYTES, KEY_PREFIX};
 use heist::rng::XorShift64;
@@ -11,7 +11,7 @@ use std::{env, fs, io, process};
 
 const SEED: u64 = 5;
 
-/// A few long ones, which are searched in slices, and some that are not.
+/// A few long files, which are searched in slices, and some short ones.
 const LONG_FILES: usize = 4;
 const LONG_FILE_BYTES: usize = 4 << 20;
 const SHORT_FILES: usize = 20;
@@ -19,7 +19,7 @@ const SHORT_FILE_BYTES: usize = 256 << 10;
 const KEYS_PER_FILE: usize = 3;
 
 const OBJECTS: usize = 400;
-/// An object has from half of this to one and a half.
+/// The average size of an object; the sizes range from half of this to one and a half.
 const OBJECT_BYTES: usize = 32 << 10;
 const LATENCY_MAX_US: u32 = 60_000;
 
@@ -33,17 +33,18 @@ pub(crate) struct Object {
 pub(crate) struct Material {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) objects: Arc<[Object]>,
-    /// All keys that there are to be found, if that is known.
+    /// All hidden keys, if they are known.
     pub(crate) keys: Option<BTreeSet<String>>,
     _folder: Option<Folder>,
 }
 
 impl Material {
-    /// Objects, and files in a folder of their own, which is gone when this is dropped.
+    /// Generates objects, and files in a temporary directory that is removed when this is dropped.
     pub(crate) fn make() -> Result<Self, String> {
         let mut maker = Maker { random: XorShift64::new(SEED), keys: BTreeSet::new() };
         let objects = maker.objects();
-        let folder = Folder::make().map_err(|error| format!("cannot make a folder: {error}"))?;
+        let folder = Folder::make()
+            .map_err(|error| format!("cannot create a temporary directory: {error}"))?;
         let long = [LONG_FILE_BYTES; LONG_FILES];
         let short = [SHORT_FILE_BYTES; SHORT_FILES];
         let mut files = Vec::new();
@@ -56,13 +57,13 @@ impl Material {
         Ok(Self { files, objects, keys: Some(maker.keys), _folder: Some(folder) })
     }
 
-    /// The same objects, and every file below these paths.
+    /// Generates the same objects, and uses every file below these paths.
     pub(crate) fn with_files_of(paths: &[PathBuf]) -> Result<Self, String> {
         let mut maker = Maker { random: XorShift64::new(SEED), keys: BTreeSet::new() };
         let mut files = Vec::new();
         let mut folders = paths.to_vec();
         while let Some(path) = folders.pop() {
-            let cannot_look = |error| format!("cannot look at {}: {error}", path.display());
+            let cannot_look = |error| format!("cannot read {}: {error}", path.display());
             let metadata = fs::symlink_metadata(&path).map_err(cannot_look)?;
             if metadata.is_dir() {
                 let entries = fs::read_dir(&path).map_err(cannot_look)?;
@@ -75,7 +76,8 @@ impl Material {
     }
 }
 
-/// Makes text in which keys are hidden. Nothing else in it looks like a key: it has no capitals.
+/// Generates text and hides keys in it. Nothing else in the text looks like a key, because it has
+/// no capitals.
 struct Maker {
     random: XorShift64,
     keys: BTreeSet<String>,
@@ -99,7 +101,7 @@ impl Maker {
         const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz =:./\n";
         let mut text: Vec<u8> =
             (0..bytes).map(|_| LETTERS[self.random.below_usize(LETTERS.len())]).collect();
-        // Each key in a part of its own: two that overlap would be none.
+        // Each key is in its own part, because overlapping keys would destroy each other.
         for part in 0..keys {
             let part_bytes = bytes / keys;
             let place = part * part_bytes + self.random.below_usize(part_bytes - KEY_BYTES);
@@ -118,7 +120,8 @@ impl Maker {
     }
 }
 
-/// A folder among the system's temporary files. Its drop removes it, with what is in it.
+/// A directory among the system's temporary files. Dropping it removes the directory and its
+/// contents.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -131,7 +134,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Nothing can be done about a folder that stays.
+        // Nothing can be done if the directory cannot be removed.
         let _ = fs::remove_dir_all(Path::new(&self.0));
     }
 }

@@ -1,8 +1,8 @@
-//! The scanner: files are read and searched by typed tasks, remote objects fetched by futures and then searched by
-//! typed tasks, and what all of them find goes through one queue to a single writer.
+//! The scanner. Typed tasks read and search files; futures fetch remote objects, which typed tasks
+//! then search; and all findings go through one queue to a single writer.
 //!
-//! [`in_one_pool`] does all of that on one executor. [`in_two_pools`] has a runtime of its own for the futures, which
-//! is the usual way; nothing else differs.
+//! [`in_one_pool`] does all of that on one executor. [`in_two_pools`] uses a separate runtime for
+//! the futures, which is the usual way. Nothing else differs.
 
 use crate::material::Material;
 use crate::search::{Search, Searched};
@@ -21,10 +21,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Of each pool.
+/// The number of workers of each pool.
 pub(crate) const WORKERS: usize = 2;
 
-/// A file is read and searched in pieces of this size: a unit of work, after which it may give way to others.
+/// A file is read and searched in pieces of this size. A piece is a unit of work, after which the
+/// task may yield.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The names of the tasks and polls in the trace.
@@ -38,7 +39,7 @@ pub(crate) enum Source {
     Object(u32),
 }
 
-/// What was found where; or why nothing could be looked for.
+/// What was found in a source, or why it could not be searched.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Report {
     pub(crate) source: Source,
@@ -51,7 +52,7 @@ pub(crate) enum Task {
     Write(QueueTurn<Report>),
 }
 
-/// A file that is being searched. All that it takes to go on is in here, so any worker can.
+/// A file that is being searched. It contains everything needed to continue, on any worker.
 pub(crate) struct FileSearch {
     path: PathBuf,
     /// `None` until the first piece is read.
@@ -62,13 +63,14 @@ pub(crate) struct FileSearch {
 }
 
 impl FileSearch {
-    /// It gives way to others after about the time `slice`.
+    /// Creates a search that yields after about the time `slice`.
     fn new(path: PathBuf, slice: Duration, reports: GatedQueue<Report>) -> Self {
         let (search, policy) = (Search::new(), Adaptive::new(slice));
         Self { path, file: None, search, policy, reports }
     }
 
-    /// Searches until the end of the file, or until it is time to give way: then it says so.
+    /// Searches until the end of the file or until it is time to yield. Returns `true` if the task
+    /// should yield.
     fn run_slice(&mut self, piece: &mut [u8]) -> io::Result<bool> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -99,11 +101,11 @@ impl FileSearch {
 
 /// Sends a report to the writer.
 fn send(reports: &GatedQueue<Report>, report: Report) {
-    // The queue has no bound and nobody closes it. A pool that is stopped wants no reports.
+    // The queue has no bound and is never closed. In a stopped pool the report is not needed.
     let _ = reports.push(report);
 }
 
-/// Where the writer writes to. It is the only one: nobody ever waits for this lock.
+/// Where the writer stores the reports. Only the writer uses it, so the lock is never contended.
 type Written = Arc<Mutex<Vec<Report>>>;
 
 fn run_task(task: Task, ctx: &mut WorkerCtx<'_, Task, Vec<u8>>, written: &Written) {
@@ -127,7 +129,7 @@ fn run_task(task: Task, ctx: &mut WorkerCtx<'_, Task, Vec<u8>>, written: &Writte
     }
 }
 
-/// The executor of the scanner, its queue, and what comes out of that.
+/// The scanner's executor, its queue, and the reports that come out of it.
 struct Pool {
     executor: Executor<Task>,
     reports: GatedQueue<Report>,
@@ -159,7 +161,7 @@ impl Pool {
         Ok(Fetcher { store: Store::open(&material.objects)?, pool, reports })
     }
 
-    /// Waits for everything, and takes what was written.
+    /// Waits until all work is done, and returns the reports.
     fn join(self) -> (MetricsSnapshot, Vec<Report>) {
         let metrics = self.executor.join();
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -169,7 +171,7 @@ impl Pool {
     }
 }
 
-/// What it takes to fetch objects and to hand them over to the pool that searches them.
+/// Everything needed to fetch objects and to hand them over to the pool that searches them.
 #[derive(Clone)]
 struct Fetcher {
     store: Arc<Store>,
@@ -178,7 +180,8 @@ struct Fetcher {
 }
 
 impl Fetcher {
-    /// Asks for all objects at once, and hands each over when it comes: a future for each.
+    /// Requests all objects at once, and returns a future for each, which hands the object over
+    /// when it arrives.
     fn fetch_all(&self, objects: u32) -> Vec<impl Future<Output = HandedOver> + Send + use<>> {
         (0..objects)
             .map(|number| {
@@ -195,7 +198,7 @@ impl Fetcher {
             .collect()
     }
 
-    /// Hands an object over to be searched, or its error to be reported.
+    /// Hands an object over to be searched, or reports the error.
     fn hand_over(self, number: u32, body: io::Result<Vec<u8>>) -> HandedOver {
         match body {
             Ok(body) => {
@@ -211,8 +214,9 @@ impl Fetcher {
     }
 }
 
-/// Whether the pool that searches took the object. It does so also while it is joined, from a future of its own; from
-/// a future of another pool, it must not be joined before that one.
+/// Whether the searching pool accepted the object. From one of its own futures it accepts objects
+/// even while it is being joined. If the futures run in another pool, that pool must be joined
+/// first.
 type HandedOver = Result<(), SpawnErrorKind>;
 
 async fn wait_for_all(fetches: Vec<JoinHandle<HandedOver>>) -> Result<(), String> {
@@ -223,19 +227,19 @@ async fn wait_for_all(fetches: Vec<JoinHandle<HandedOver>>) -> Result<(), String
     Ok(())
 }
 
-/// What a run came to.
+/// The results of a run.
 pub(crate) struct Run {
     /// From the first task to the end of all pools.
     pub(crate) wall: Duration,
-    /// Wake-ups that the pools' workers were sent.
+    /// The number of wake-ups sent to the workers of the pools.
     pub(crate) wakes: u64,
-    /// How long objects waited from their arrival until a worker took them, in order of length.
+    /// How long objects waited from their arrival until a worker took them, shortest first.
     pub(crate) waits: Vec<Duration>,
-    /// By their sources.
+    /// Sorted by source.
     pub(crate) reports: Vec<Report>,
 }
 
-/// Everything on one executor.
+/// Runs everything on one executor.
 pub(crate) fn in_one_pool(
     material: &Material,
     slice: Duration,
@@ -257,13 +261,14 @@ pub(crate) fn in_one_pool(
     let fetched = pool.executor.handle().spawn_future(fetch_all)?;
     pool.spawn_files(material, slice)?;
     heist_runtime::block_on(fetched)??;
-    // All objects are here, and handed over. What is left to be searched and written, `join` waits for.
+    // All objects have arrived and were handed over. `join` waits for the rest of the searching and
+    // writing.
     let (metrics, reports) = pool.join();
     let (wall, wakes) = (began.elapsed(), metrics.wakes_sent);
     Ok(Run { wall, wakes, waits: store.waits(), reports })
 }
 
-/// The files and the searching on an executor, the requests on a runtime.
+/// Runs the files and the searching on an executor, and the requests on a runtime.
 pub(crate) fn in_two_pools(
     material: &Material,
     slice: Duration,

@@ -1,9 +1,10 @@
-//! Looking for access keys in bytes that come in pieces, and a checksum of all of them.
+//! Searches bytes that arrive in pieces for access keys, and computes a checksum of them.
 //!
-//! A search can be put down after any piece and taken up again, on any thread; however the bytes are cut, it comes to
-//! the same. The checksum tells whether two contents are the same, for those who do not cheat.
+//! A search can stop after any piece and continue later, on any thread. The result does not depend
+//! on where the bytes are cut. The checksum shows whether two contents are the same; it does not
+//! withstand deliberate forgery.
 
-/// A key is `AKIA` and 16 more, capitals or digits.
+/// A key is `AKIA` followed by 16 capitals or digits.
 pub(crate) const KEY_PREFIX: &[u8] = b"AKIA";
 pub(crate) const KEY_BYTES: usize = 20;
 
@@ -13,12 +14,12 @@ const HASH_PRIME: u64 = 0x0100_0000_01b3;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
-    /// Where it begins.
+    /// Where the key begins.
     pub(crate) offset: u64,
     pub(crate) key: String,
 }
 
-/// What there is to say about a content.
+/// The result of searching some content.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Searched {
     pub(crate) bytes: u64,
@@ -28,7 +29,7 @@ pub(crate) struct Searched {
 
 pub(crate) struct Search {
     searched: Searched,
-    /// The last bytes, of which a key may be the beginning: less than a key.
+    /// The last bytes, shorter than a key, which may be the beginning of one.
     tail: Vec<u8>,
 }
 
@@ -38,19 +39,19 @@ impl Search {
         Self { searched, tail: Vec::with_capacity(2 * KEY_BYTES) }
     }
 
-    /// Goes on with the next piece.
+    /// Searches the next piece.
     pub(crate) fn feed(&mut self, piece: &[u8]) {
         let Searched { bytes, hash, findings } = &mut self.searched;
         let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(HASH_PRIME);
         *hash = piece.iter().fold(*hash, mix);
-        // First the keys that the cut has gone through. The rest of one is shorter than a key, and so is its beginning:
-        // nothing is found twice.
+        // First find the keys that were cut in two. The tail and the bytes after it are both
+        // shorter than a key, so nothing is found twice.
         let before = self.tail.len();
         self.tail.extend_from_slice(&piece[..piece.len().min(KEY_BYTES - 1)]);
         find_keys(&self.tail, *bytes - before as u64, findings);
         find_keys(piece, *bytes, findings);
         *bytes += piece.len() as u64;
-        // (A piece that was shorter than a key is whole in the tail already.)
+        // (A piece shorter than that is already in the tail completely.)
         if piece.len() >= KEY_BYTES - 1 {
             self.tail.clear();
             self.tail.extend_from_slice(&piece[piece.len() - (KEY_BYTES - 1)..]);

@@ -1,8 +1,9 @@
-//! The far end: a server that has objects, and takes its time to answer.
+//! A slow server that holds the remote objects.
 //!
-//! A request is its number and the number of an object; an answer is the request's number, the length of the body, and
-//! the body; all numbers have four bytes, the lowest first. One thread notes when each request is to be answered, one
-//! answers. Both end when the connection is closed.
+//! A request consists of its number and the number of an object. An answer consists of the number
+//! of the request, the length of the body, and the body. All numbers have four bytes,
+//! little-endian. One thread reads requests and notes when each is due; another thread answers
+//! them. Both end when the connection is closed.
 
 use crate::material::Object;
 use std::cmp::Reverse;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-/// Requests, by the time at which they are to be answered.
+/// Requests, ordered by the time at which they are due.
 #[derive(Default)]
 struct Due {
     requests: BinaryHeap<Reverse<(Instant, u32, usize)>>,
@@ -26,7 +27,7 @@ struct Server {
     changed: Condvar,
 }
 
-/// Serves one connection, until it is closed.
+/// Serves one connection until it is closed.
 pub(crate) fn serve(
     connection: TcpStream,
     objects: &Arc<[Object]>,
@@ -39,7 +40,7 @@ pub(crate) fn serve(
     let (requests, noting) = (connection.try_clone()?, Arc::clone(&server));
     Ok([
         thread::spawn(move || {
-            // An error is the end of the connection, as good as any.
+            // An error ends the connection, like closing it.
             let _ = noting.note_requests(BufReader::new(requests));
             noting.lock().ended = true;
             noting.changed.notify_one();
@@ -52,7 +53,7 @@ pub(crate) fn serve(
 
 impl Server {
     fn lock(&self) -> MutexGuard<'_, Due> {
-        // Nothing here leaves it half changed by a panic.
+        // No code here can panic in the middle of a change.
         self.due.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -78,7 +79,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits for the next request that is due; `None` when there will be none.
+    /// Waits for the next request that is due. Returns `None` when the connection has ended.
     fn next_due(&self) -> Option<(u32, usize)> {
         let mut due = self.lock();
         loop {

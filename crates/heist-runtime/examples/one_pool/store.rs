@@ -1,8 +1,9 @@
 //! A client whose requests are futures.
 //!
-//! One connection carries all requests, and the answers come in any order, as in HTTP/2. A thread reads them and wakes
-//! the futures that wait for them, as an async runtime's reactor does. The pool that polls them knows nothing of it.
-//! It is noted how long each answer waited to be taken.
+//! One connection carries all requests, and the answers arrive in any order, as in HTTP/2. A thread
+//! reads them and wakes the futures that wait for them, like the reactor of an async runtime. The
+//! pool that polls the futures does not know about it. The store also records how long each answer
+//! waits until it is taken.
 
 use crate::material::Object;
 use crate::server::{read_number, serve};
@@ -18,7 +19,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Nothing here is left half changed by a panic.
+/// Locks a mutex. No code here can panic in the middle of a change, so poisoning is ignored.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -31,25 +32,25 @@ pub(crate) struct Store {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What became of the requests that are on their way.
+/// The state of the requests that are under way.
 #[derive(Default)]
 struct Replies {
     by_request: HashMap<u32, Reply>,
-    /// The connection is closed: nothing comes any more.
+    /// The connection is closed, so no more answers will arrive.
     lost: bool,
-    /// How long the answers that were taken had been here.
+    /// How long the answers waited before they were taken.
     waits: Vec<Duration>,
 }
 
 enum Reply {
-    /// Nobody has asked for it yet.
+    /// The future has not been polled yet.
     Wanted,
     Awaited(Waker),
     Here(Vec<u8>, Instant),
 }
 
 impl Store {
-    /// Starts a server for these objects, and connects to it.
+    /// Starts a server for these objects and connects to it.
     pub(crate) fn open(objects: &Arc<[Object]>) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let connection = TcpStream::connect(listener.local_addr()?)?;
@@ -64,21 +65,22 @@ impl Store {
         Ok(Arc::new(Self { connection, next_request: AtomicU32::new(0), replies, threads }))
     }
 
-    /// Asks for an object at once; the future is its arrival.
+    /// Sends a request for an object, and returns a future that waits for the answer.
     pub(crate) fn request(self: &Arc<Self>, object: u32) -> io::Result<Answer> {
         let request = self.next_request.fetch_add(1, Ordering::Relaxed);
-        // Before it is sent, so that the answer is expected.
+        // Before the request is sent, so that its answer is expected.
         lock(&self.replies).by_request.insert(request, Reply::Wanted);
         let answer = Answer { store: Arc::clone(self), request };
         let mut message = [0; 8];
         message[..4].copy_from_slice(&request.to_le_bytes());
         message[4..].copy_from_slice(&object.to_le_bytes());
-        // Eight bytes: the socket's buffer has room for thousands of requests, so this does not hold up a worker.
+        // Eight bytes: the socket's buffer has room for thousands of requests, so this does not
+        // block a worker.
         lock(&self.connection).write_all(&message)?;
         Ok(answer)
     }
 
-    /// How long answers waited from their arrival until a worker took them, in order of length.
+    /// Returns how long answers waited from their arrival until a worker took them, shortest first.
     pub(crate) fn waits(&self) -> Vec<Duration> {
         let mut waits = lock(&self.replies).waits.clone();
         waits.sort_unstable();
@@ -96,15 +98,15 @@ impl Drop for Store {
 }
 
 impl Replies {
-    /// Reads answers and wakes those who wait for them, until the connection is closed.
+    /// Reads answers and wakes the futures that wait for them, until the connection is closed.
     fn read(this: &Mutex<Self>, connection: TcpStream) {
         let mut connection = BufReader::new(connection);
         while let Ok((request, body)) = read_answer(&mut connection) {
             let mut replies = lock(this);
-            // Not there: whoever asked has given up.
+            // If the entry is gone, the future was dropped.
             let Some(reply) = replies.by_request.get_mut(&request) else { continue };
             let before = std::mem::replace(reply, Reply::Here(body, Instant::now()));
-            // Waking runs the pool's code: not under our lock.
+            // Not under our lock, because waking runs the pool's code.
             drop(replies);
             if let Reply::Awaited(waker) = before {
                 waker.wake();
@@ -129,7 +131,7 @@ fn read_answer(connection: &mut impl Read) -> io::Result<(u32, Vec<u8>)> {
     Ok((request, body))
 }
 
-/// The answer to a request: an object.
+/// A future that waits for the answer to a request: an object.
 pub(crate) struct Answer {
     store: Arc<Store>,
     request: u32,

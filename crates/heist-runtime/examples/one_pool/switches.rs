@@ -1,14 +1,15 @@
-//! How often the threads of a pool were switched: counted by the pool's own trace hooks.
+//! Counts the context switches of a pool's threads, with trace hooks.
 //!
-//! Hooks live and die on their worker's thread. So these do nothing while it works, and at its end ask the system for
-//! the thread's figures. Linux only: elsewhere nothing is known.
+//! Hooks are created and dropped on their worker's thread. These do nothing while the worker runs,
+//! and read the thread's counters when they are dropped. This works only on Linux; on other systems
+//! the number is unknown.
 
 use heist::trace::{TraceHooks, Tracer};
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The switches of all workers that have ended. Clones count for the same.
+/// The context switches of all workers that have ended. Clones add to the same count.
 #[derive(Clone, Default)]
 pub(crate) struct Switches {
     counted: Arc<AtomicU64>,
@@ -16,7 +17,7 @@ pub(crate) struct Switches {
 }
 
 impl Switches {
-    /// How many there were, once the pools are joined.
+    /// Returns the number of switches, once the pools are joined.
     pub(crate) fn get(&self) -> Option<u64> {
         let known = self.unknown.get().is_none();
         known.then(|| self.counted.load(Ordering::Relaxed))
@@ -31,7 +32,7 @@ impl Tracer for Switches {
     }
 }
 
-/// Counts the switches of the thread on which it is dropped.
+/// Counts the context switches of the thread on which it is dropped.
 pub(crate) struct AtThreadsEnd(Switches);
 
 impl TraceHooks for AtThreadsEnd {}
@@ -49,7 +50,7 @@ impl Drop for AtThreadsEnd {
     }
 }
 
-/// Those of its own accord, when it went to sleep, and those by which others took its core.
+/// Returns the switches when the thread went to sleep, plus those when other threads took its core.
 fn switches_of_this_thread() -> Option<u64> {
     let status = fs::read_to_string("/proc/thread-self/status").ok()?;
     let count = |key: &str| -> Option<u64> {

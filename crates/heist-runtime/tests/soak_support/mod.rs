@@ -1,4 +1,5 @@
-//! The pieces of work of `soak_mixed.rs`: what they count, what they spawn each other through, and how each kind runs.
+//! The pieces of work of `soak_mixed.rs`: what they count, how they spawn each other, and how each
+//! kind runs.
 
 use heist::rng::XorShift64;
 use heist::{
@@ -14,21 +15,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::task::Poll;
 
-/// Fewer than the pieces that ask for them, so that some wait; and two, so that a request may be for all of them.
+/// Fewer than the pieces that ask for permits, so that some wait. Two, so that a request can be for
+/// all of them.
 pub(crate) const PERMITS: u64 = 2;
 
-/// More operations in a row than one poll's cooperative budget allows.
+/// More operations in a row than the cooperative budget of one poll allows.
 const MORE_THAN_A_BUDGET: u32 = 200;
 
-/// What became of a round's pieces.
+/// What happened to the pieces of a round.
 #[derive(Default)]
 pub(crate) struct Counts {
     pub(crate) made: AtomicU64,
     pub(crate) run: AtomicU64,
     pub(crate) gone: AtomicU64,
-    /// Gone without having run, although nothing aborted them.
+    /// Dropped without having run, although they were not aborted.
     pub(crate) not_run: AtomicU64,
-    /// Refused because they came from outside after the pool was closed. They are among those that did not run.
+    /// Refused because they came from outside after the pool was closed. `not_run` includes these.
     pub(crate) refused: AtomicU64,
     /// Refusals and outcomes that must not happen in a pool that is not stopped.
     pub(crate) unexpected: AtomicU64,
@@ -42,18 +44,19 @@ pub(crate) fn read(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-/// What the pieces of a round spawn through.
+/// Everything through which the pieces of a round spawn others.
 pub(crate) struct Doors {
     pub(crate) pool: Pool,
     pub(crate) permits: CountBudget,
-    /// To the thread that aborts futures from outside.
+    /// Leads to the thread that aborts futures from outside.
     pub(crate) to_abort: Sender<AbortedWhenDropped>,
     pub(crate) counts: Arc<Counts>,
-    /// Whether pieces panic now and then.
+    /// Whether pieces sometimes panic.
     pub(crate) panics: bool,
-    /// Whether the round ends with a stop of its pool, so that futures may wait without an end.
+    /// Whether the round ends by stopping its pool, so that futures may wait forever.
     pub(crate) ends_by_stop: bool,
-    /// Whether the pool is stopped, by that or by a panic, so that pieces are dropped instead of run.
+    /// Whether the pool is stopped, in that way or by a panic, so that pieces are dropped and not
+    /// run.
     pub(crate) stops: bool,
 }
 
@@ -85,8 +88,8 @@ impl Task {
     }
 }
 
-/// Aborts a future at the latest when its holder goes, so that no future waits without an end after its holder was
-/// aborted itself.
+/// Aborts a future at the latest when its holder is dropped, so that no future waits forever after
+/// its holder was aborted.
 pub(crate) struct AbortedWhenDropped(Option<JoinHandle<()>>);
 
 impl AbortedWhenDropped {
@@ -97,7 +100,7 @@ impl AbortedWhenDropped {
     }
 
     fn into_handle(mut self) -> JoinHandle<()> {
-        self.0.take().expect("it is taken once")
+        self.0.take().expect("the handle is taken only once")
     }
 }
 
@@ -124,7 +127,7 @@ impl Doors {
         spawned
     }
 
-    /// Spawns a typed task from inside the pool; in a runtime, a blocking call.
+    /// Spawns a typed task from inside the pool, or a blocking call in a runtime.
     fn spawn_task(&self, piece: Piece) {
         match &self.pool {
             Pool::Executor { handle, .. } => {
@@ -134,7 +137,7 @@ impl Doors {
         }
     }
 
-    /// Spawns a task that waits for permits; in a runtime, a future.
+    /// Spawns a task that waits for permits, or a future in a runtime.
     fn spawn_granted(&self, piece: Piece, wanted: u64) {
         match &self.pool {
             Pool::Executor { handle, .. } => {
@@ -146,7 +149,7 @@ impl Doors {
         }
     }
 
-    /// Queues a piece without waiting; in a runtime, spawns a future.
+    /// Queues a piece without waiting, or spawns a future in a runtime.
     fn push(&self, piece: Piece, random: &mut XorShift64) {
         match &self.pool {
             Pool::Executor { handle, queues } => {
@@ -172,7 +175,7 @@ impl Doors {
         }
     }
 
-    /// Spawns from a thread outside, which the pool may refuse.
+    /// Spawns a piece from an outside thread, which the pool may refuse.
     pub(crate) fn spawn_from_outside(&self, piece: Piece, random: &mut XorShift64) {
         let is_accepted = match (&self.pool, random.below(2)) {
             (Pool::Executor { handle, .. }, 0) => handle.spawn(Task::Run(piece)).is_ok(),
@@ -185,16 +188,17 @@ impl Doors {
     }
 }
 
-/// A piece of work, whatever carries it: it counts itself, spawns others, and sometimes waits or panics.
+/// A piece of work of any kind: it counts itself, spawns others, and sometimes waits or panics.
 pub(crate) struct Piece {
     doors: Arc<Doors>,
     seed: u64,
-    /// How many generations may follow.
+    /// The number of generations that may follow.
     levels: u32,
     is_run: bool,
-    /// Whether it will be aborted, so that it may wait without an end.
+    /// Whether it will be aborted, so that it may wait forever.
     is_aborted: bool,
-    /// Whether it may be dropped before it runs: it is aborted, or handed over by a future that is.
+    /// Whether it may be dropped before it runs, because it is aborted or was handed over by a
+    /// future that is.
     may_not_run: bool,
 }
 
@@ -220,25 +224,26 @@ impl Piece {
         Self::new(&self.doors, self.levels - 1, random.next_u64())
     }
 
-    /// How many children it has.
+    /// Returns a random number of children.
     fn children(&self, random: &mut XorShift64) -> u32 {
         if self.levels == 0 { 0 } else { random.below(4) }
     }
 
-    /// Counts it as run, and returns what decides everything else about it.
+    /// Counts the piece as run, and returns the random numbers that decide everything else about
+    /// it.
     fn begin(&mut self) -> XorShift64 {
-        assert!(!std::mem::replace(&mut self.is_run, true), "a piece is run twice");
+        assert!(!std::mem::replace(&mut self.is_run, true), "a piece was run twice");
         add_one(&self.doors.counts.run);
         XorShift64::new(self.seed)
     }
 
     fn end(self, random: &mut XorShift64) {
         if self.doors.panics && random.below(16) == 0 {
-            resume_unwind(Box::new("as planned"));
+            resume_unwind(Box::new("deliberate panic"));
         }
     }
 
-    /// Spawns a future that is aborted by another thread or by the returned guard.
+    /// Spawns a future that another thread or the returned guard aborts.
     fn spawn_aborted(&self, random: &mut XorShift64) -> Option<AbortedWhenDropped> {
         let mut child = self.child(random);
         child.is_aborted = true;
@@ -246,7 +251,7 @@ impl Piece {
         let handle = self.doors.spawn_future(child)?;
         let guard = AbortedWhenDropped(Some(handle));
         if random.below(2) == 0 {
-            // With the receiver gone the error holds the guard, which aborts.
+            // If the receiver is gone, the error contains the guard, which aborts the future.
             drop(self.doors.to_abort.send(guard));
             return None;
         }
@@ -286,7 +291,7 @@ impl Piece {
         self.end(&mut random);
     }
 
-    /// The piece as a future. (In a box: it spawns others of its kind.)
+    /// Converts the piece into a future. (Boxed, because it spawns others of its kind.)
     fn into_future(self) -> PieceFuture {
         Box::pin(self.run_as_future())
     }
@@ -338,13 +343,13 @@ impl Piece {
         yield_times(random.below(4)).await;
     }
 
-    /// Asks for all permits, and leaves the line if they do not come at once.
+    /// Requests all permits, and gives up if they are not granted at once.
     async fn give_up_permits(&self) {
         let mut acquire = pin!(self.doors.permits.acquire_async(PERMITS));
         poll_fn(|cx| Poll::Ready(acquire.as_mut().poll(cx).is_ready())).await;
     }
 
-    /// Aborts a future, at once or later, and waits for its end in one of the ways there are.
+    /// Aborts a future, at once or later, and waits for its end in one of several ways.
     async fn end_aborted(&self, mut guard: AbortedWhenDropped, random: &mut XorShift64) {
         yield_times(random.below(3)).await;
         guard.abort();

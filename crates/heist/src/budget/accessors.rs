@@ -1,59 +1,68 @@
-//! What all budgets and all permits have, whatever they count: written once, so that they cannot drift apart.
+//! The methods that all budgets and all permits share, whatever they count. They are written once,
+//! so that they cannot drift apart.
 //!
-//! They are macros and no trait, because a trait would have to be imported to ask a budget for its total.
+//! They are macros and not a trait, because callers would have to import the trait to ask a budget
+//! for its total.
 
-/// What can be asked of a budget, and closing it. `$value` is what amounts are to the caller, `$of` makes it.
+/// Defines a budget's getters and `close`. `$value` is the type that callers use for amounts, and
+/// `$of` creates it.
 macro_rules! budget_accessors {
     ($budget:ident, $value:ty, $of:path) => {
         impl $budget {
-            /// Closes the budget for good: whoever waits is refused, and whoever asks from now on. Permits stay valid
-            /// and may come back.
+            /// Closes the budget for good, which refuses all waiting and all future requests.
+            /// Existing permits stay valid and can be given back.
             pub fn close(&self) {
                 self.core.close();
             }
 
-            /// Whether it was closed.
+            /// Returns `true` if the budget was closed.
             #[must_use]
             pub fn is_closed(&self) -> bool {
                 self.core.is_closed()
             }
 
-            /// How much is available now. If others wait, it is theirs.
+            /// Returns the available amount. While requests wait, it is reserved for them.
             #[must_use]
             pub fn available(&self) -> $value {
                 $of(self.core.available())
             }
 
-            /// How much may be in use at a time.
+            /// Returns the amount that may be in use at a time.
             #[must_use]
             pub fn total(&self) -> $value {
                 $of(self.core.total())
             }
 
-            /// How much is held by permits. It is above the total after that was lowered, until enough came back.
+            /// Returns the amount that permits hold. After the total was lowered this may be above
+            /// the total, until enough has come back.
             #[must_use]
             pub fn in_use(&self) -> $value {
                 $of(self.core.in_use())
             }
 
-            /// The most that was ever in use; where several things are counted, of each for itself. (A peak at the very
-            /// moment of a `set_total` may be missed.)
+            /// Returns the largest amount that was ever in use, separately for each unit. (A peak
+            /// at the very moment of a `set_total` may be missed.)
             #[must_use]
             pub fn high_water(&self) -> $value {
                 $of(self.core.high_water())
             }
 
-            /// How many requests wait.
+            /// Returns the number of waiting requests.
             #[must_use]
             pub fn waiting(&self) -> usize {
                 self.core.waiting()
             }
 
-            /// How much was held by permits that were forgotten. It is part of the total, and never available again: a
-            /// request for more than the rest waits until the total is raised.
+            /// Returns the amount that forgotten permits held. It is part of the total but never
+            /// available again: a request for more than the rest waits until the total is raised.
             #[must_use]
             pub fn forgotten(&self) -> $value {
                 $of(self.core.forgotten())
+            }
+
+            /// Returns the inside of the budget, without its units.
+            pub fn core(&self) -> &Arc<BudgetCore> {
+                &self.core
             }
         }
 
@@ -70,28 +79,36 @@ macro_rules! budget_accessors {
     };
 }
 
-/// What can be done with a permit of a budget of `$layout`. `$held` is the method that says what it is for.
+/// Defines the methods of a permit of a budget with `$layout`. `$held` is the method that returns
+/// what the permit holds.
 macro_rules! permit_methods {
     ($permit:ident, $layout:expr, $held:ident) => {
         impl $permit {
-            /// Takes what `other` holds.
+            /// Adds what `other` holds to this permit.
             ///
             /// # Errors
-            /// Gives `other` back if it is of another budget.
+            /// Returns `other` if it belongs to another budget.
             pub fn merge(&mut self, other: Self) -> Result<(), Self> {
                 self.0.merge(other.0).map_err(Self)
             }
 
-            /// Never gives back what it holds: the budget is smaller by that from now on, and says so in `forgotten`.
+            /// Consumes the permit and never gives it back. The budget is smaller from now on, and
+            /// reports the amount as `forgotten`.
             pub fn forget(self) {
                 self.0.forget();
             }
 
-            /// A permit of a budget of this unit.
+            /// Wraps a permit of a budget of this unit.
             #[inline]
             pub(crate) fn from_core(permit: Permit) -> Self {
                 debug_assert_eq!(permit.core().layout(), $layout);
                 Self(permit)
+            }
+
+            /// Returns the permit without its unit.
+            #[inline]
+            pub fn into_core(self) -> Permit {
+                self.0
             }
         }
 

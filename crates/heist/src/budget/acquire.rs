@@ -1,18 +1,19 @@
-//! The future of `acquire_async`, for any runtime.
+//! The future that `acquire_async` returns, for any runtime.
 //!
-//! It asks for its permit when it is first polled; its place in the queue is of that moment. On a worker of heist a
-//! permit counts as one operation of the poll that takes it ([`coop`](crate::coop)): a task that has used up its
-//! operations asks, or takes what it was granted, in its next poll.
+//! The future makes its request when it is first polled, and has its place in the queue from that
+//! moment on. On one of heist's workers, taking a permit counts as one operation of the current
+//! poll ([`coop`](crate::coop)). A task that has used up its operations makes the request, or takes
+//! its grant, in its next poll.
 //!
-//! Invariant: a future that is dropped leaves nothing behind. It gives up its place, or gives back what it was granted
-//! and has not yet handed out.
+//! Invariant: a dropped future leaves nothing behind. It leaves the queue, or gives back a grant
+//! that it has not yet returned to its caller.
 
 use super::amount::{Amount, BudgetUnit};
-use super::core::Core;
+use super::core::BudgetCore;
 use super::error::AcquireError;
 use super::permit::Permit;
 use super::wait::Placed;
-use super::waiter::{Answer, Kind, Slot, Ticket};
+use super::waiter::{Answer, AnswerCell, Ticket, WaiterKind};
 use crate::future::coop;
 use crate::sync::Arc;
 use crate::sync::plant::{Plant, planted};
@@ -21,19 +22,20 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// A permit to come. Made by the budgets' `acquire_async`.
+/// A future that resolves to a permit. The `acquire_async` methods of the budgets create it.
 ///
-/// Dropping it gives up its place in the queue, or its permit. Polled again after it is ready, it is pending for ever.
+/// Dropping it gives up its place in the queue, or its grant. If it is polled again after it was
+/// ready, it stays pending forever.
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Acquire<P> {
-    core: Arc<Core>,
+    core: Arc<BudgetCore>,
     wanted: Amount,
     stage: Stage,
     as_permit: fn(Permit) -> P,
 }
 
 enum Stage {
-    /// Not polled yet; or refused before it could ask.
+    /// Not polled yet, or refused before the request could be made.
     New(Result<(), AcquireError>),
     Waiting(Waiting),
     Done,
@@ -41,15 +43,16 @@ enum Stage {
 
 struct Waiting {
     ticket: Ticket,
-    slot: Arc<Slot>,
+    cell: Arc<AnswerCell>,
     /// The waker that is in the queue, for comparison.
     waker: Waker,
 }
 
 impl<P> Acquire<P> {
-    /// A future for `wanted` of `core`, or for the error; `as_permit` gives the permit its type.
+    /// Creates a future for `wanted` of `core`, or for the error. `as_permit` gives the permit its
+    /// type.
     pub(crate) fn new(
-        core: &Arc<Core>,
+        core: &Arc<BudgetCore>,
         wanted: Result<Amount, AcquireError>,
         as_permit: fn(Permit) -> P,
     ) -> Self {
@@ -74,17 +77,17 @@ impl<P> Acquire<P> {
     }
 
     fn ask(&mut self, waker: &Waker) -> Poll<Result<Permit, AcquireError>> {
-        match Core::try_acquire(&self.core, self.wanted) {
+        match BudgetCore::try_acquire(&self.core, self.wanted) {
             Err(AcquireError::NotNow) => {}
             decided => return Poll::Ready(decided),
         }
-        let slot = Slot::new();
-        // Cloned outside the lock: it is a runtime's code.
+        let cell = AnswerCell::new();
+        // Cloned outside the lock, because `clone` is the runtime's code.
         let (waker, queued_waker) = (waker.clone(), waker.clone());
-        let kind = || Some(Kind::Future(Arc::clone(&slot), queued_waker));
+        let kind = || Some(WaiterKind::Future(Arc::clone(&cell), queued_waker));
         match self.core.take_or_wait(self.wanted, kind) {
             Ok(Placed::Queued(ticket)) => {
-                self.stage = Stage::Waiting(Waiting { ticket, slot, waker });
+                self.stage = Stage::Waiting(Waiting { ticket, cell, waker });
                 Poll::Pending
             }
             Ok(Placed::Granted) => {
@@ -96,27 +99,29 @@ impl<P> Acquire<P> {
 }
 
 impl Waiting {
-    fn look(&mut self, core: &Core, waker: &Waker) -> Option<Answer> {
-        let answer = self.slot.answer();
+    fn look(&mut self, core: &BudgetCore, waker: &Waker) -> Option<Answer> {
+        let answer = self.cell.answer();
         if answer.is_none() && !self.waker.will_wake(waker) {
             return self.change_waker(core, waker);
         }
         answer
     }
 
-    /// From now on `waker` is woken. If the answer came first, whoever gave it has woken the old one: we take it now.
-    fn change_waker(&mut self, core: &Core, waker: &Waker) -> Option<Answer> {
-        // Wakers are cloned and dropped outside the lock: that is a runtime's code, and may panic. By then the waker in
-        // the queue and the one that is compared with it are the same again.
+    /// Replaces the waker in the queue. If the answer came first, the old waker was woken instead,
+    /// so this returns the answer.
+    fn change_waker(&mut self, core: &BudgetCore, waker: &Waker) -> Option<Answer> {
+        // Wakers are cloned and dropped outside the lock, because that is the runtime's code and
+        // may panic. Before anything is dropped, the waker in the queue and the one for comparison
+        // are the same again.
         let (for_comparison, mut other) = (waker.clone(), waker.clone());
         if let Some(waiter) = core.state.lock().waiter_mut(self.ticket)
-            && let Kind::Future(_slot, queued) = &mut waiter.kind
+            && let WaiterKind::Future(_cell, queued) = &mut waiter.kind
         {
             std::mem::swap(queued, &mut other);
         }
         let old = std::mem::replace(&mut self.waker, for_comparison);
         drop((old, other));
-        self.slot.answer()
+        self.cell.answer()
     }
 }
 
@@ -130,7 +135,8 @@ impl<P> Future for Acquire<P> {
         }
         let outcome = coop::poll_counted(cx, |cx| this.poll_uncounted(cx.waker()));
         if outcome.is_ready() {
-            // Before anything else: the permit is handed out, and must not be given back by `drop`.
+            // Before anything else: the caller gets the permit now, so `drop` must not give it
+            // back.
             this.stage = Stage::Done;
         }
         outcome.map(|outcome| outcome.map(this.as_permit))
@@ -141,7 +147,7 @@ impl<P> Drop for Acquire<P> {
     fn drop(&mut self) {
         if let Stage::Waiting(waiting) = &self.stage
             && !self.core.give_up(waiting.ticket)
-            && waiting.slot.answer() == Some(Answer::Granted)
+            && waiting.cell.answer() == Some(Answer::Granted)
             && !planted(Plant::CancelLosesGrant)
         {
             self.core.release(self.wanted);

@@ -1,16 +1,17 @@
-//! Waiting as a task: in no queue, and on no worker.
+//! Waiting as a task that is neither in an executor's queue nor on a worker.
 
 use super::amount::Amount;
-use super::core::Core;
+use super::core::BudgetCore;
 use super::error::AcquireError;
 use super::permit::Permit;
 use crate::executor::shared::Shared;
 use crate::executor::{ExecutorHandle, SpawnError};
 use crate::sync::Arc;
 
-/// Spawns the task that `make` makes as soon as `wanted` is granted; with the error, at once, if it never will be.
+/// Spawns the task that `make` makes as soon as `wanted` is granted, or at once with the error if
+/// it never can be.
 pub(super) fn acquire_then<T, P, F>(
-    core: &Arc<Core>,
+    core: &Arc<BudgetCore>,
     wanted: Result<Amount, AcquireError>,
     executor: &ExecutorHandle<T>,
     make: F,

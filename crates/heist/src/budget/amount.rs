@@ -1,28 +1,31 @@
-//! Amounts of one or two units, packed so that they are compared, added and subtracted as one number.
+//! Amounts of one or two units, packed so that they can be compared, added and subtracted as one
+//! number.
 //!
-//! A budget's word has a flag in bit 0 and one or two fields above it. Above each field is a *guard* bit, which is
-//! clear in every amount. To compare all fields at once, set the guards of the larger operand and subtract: a field
-//! that is too small borrows from its own guard, and from nothing else.
+//! The word of a budget has a flag in bit 0 and one or two fields above it. Above each field is a
+//! *guard* bit, which is clear in every amount. To compare all fields at once, set the guards of
+//! the larger operand and subtract: a field that is too small borrows from its own guard and from
+//! nothing else.
 //!
-//! | layout | fields (from the bottom) | most |
+//! | layout | fields (from the bottom) | largest amount |
 //! |---|---|---|
 //! | `Count`, `Bytes` | flag 1, amount 62, guard 1 | 4.6 · 10^18 |
 //! | `CountAndBytes` | flag 1, count 20, guard 1, bytes 41, guard 1 | about a million, 2 TiB |
 //!
-//! Invariant: an [`Amount`] has the flag and all guards clear. Sums of two amounts may reach into the guards, never
-//! beyond; who adds amounts that might not fit asks [`Layout::checked_add`].
+//! Invariant: in an [`Amount`], the flag and all guards are clear. The sum of two amounts may reach
+//! into the guards but never beyond. Use [`Layout::checked_add`] for amounts whose sum might not
+//! fit.
 //!
-//! Not guaranteed: that an amount is used with the layout that it was packed with. Nothing but this module's care
-//! and that of the budgets, which have one layout each, sees to that.
+//! Not guaranteed: that an amount is used with the layout that packed it. Each budget has one
+//! layout, and the callers must not mix them.
 
 use super::error::{AcquireError, BudgetError};
 use std::fmt;
 
-/// What is counted in a budget.
+/// What a budget counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BudgetUnit {
-    /// Things: files, connections, slots, reads.
+    /// Individual things: files, connections, device slots, reads.
     Count,
     /// Bytes.
     Bytes,
@@ -37,7 +40,7 @@ impl fmt::Display for BudgetUnit {
     }
 }
 
-/// Where one unit is in a word.
+/// The position of one unit in a word.
 #[derive(Clone, Copy, Debug)]
 struct Field {
     unit: BudgetUnit,
@@ -66,14 +69,14 @@ impl Field {
     }
 }
 
-/// Which units a budget has, and where they are in its words.
+/// The units of a budget, and their positions in its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// One count.
     Count,
     /// One number of bytes.
     Bytes,
-    /// Both, taken as one.
+    /// Both, taken in one step.
     CountAndBytes,
 }
 
@@ -87,7 +90,7 @@ impl Layout {
         }
     }
 
-    /// The guard bits of all fields.
+    /// Returns the guard bits of all fields.
     pub const fn guards(self) -> Guards {
         let fields = self.fields();
         let mut guards = 0;
@@ -99,11 +102,12 @@ impl Layout {
         Guards(guards)
     }
 
-    /// Packs a value per field, in the order of the fields.
+    /// Packs one value per field, in the order of the fields.
     ///
     /// # Errors
-    /// A value is larger than its field: which, and the most there is room for.
-    // Inlined, with what calls it and is called by it: the layout is a constant there, and the loop no loop.
+    /// Returns the field and the value if a value is larger than its field.
+    // Inlined together with its callers and callees: there the layout is a constant, and the loop
+    // disappears.
     #[inline]
     fn pack(self, values: &[u64]) -> Result<Amount, (Field, u64)> {
         debug_assert_eq!(values.len(), self.fields().len());
@@ -117,10 +121,10 @@ impl Layout {
         Ok(Amount(packed))
     }
 
-    /// Packs a budget's total, a value per field.
+    /// Packs the total of a budget, one value per field.
     ///
     /// # Errors
-    /// A value is larger than its field.
+    /// Returns an error if a value is larger than its field.
     pub fn total(self, values: &[u64]) -> Result<Amount, BudgetError> {
         self.pack(values).map_err(|(field, total)| BudgetError::TotalTooLarge {
             unit: field.unit,
@@ -129,10 +133,10 @@ impl Layout {
         })
     }
 
-    /// Packs what somebody wants from a budget, whose `total` is asked for only if it is in vain.
+    /// Packs the amount of a request. `total` is called only for the error.
     ///
     /// # Errors
-    /// A value is larger than its field, and so than any total.
+    /// Returns an error if a value is larger than its field, and so larger than any total.
     #[inline]
     pub fn wanted(
         self,
@@ -146,14 +150,14 @@ impl Layout {
         })
     }
 
-    /// The amount of one unit; 0 for a unit that this layout does not have.
+    /// Returns the amount of one unit, or 0 for a unit that this layout does not have.
     #[inline]
     pub fn get(self, amount: Amount, unit: BudgetUnit) -> u64 {
         let field = self.fields().iter().find(|field| field.unit == unit);
         field.map_or(0, |field| field.get(amount))
     }
 
-    /// Why `wanted` can never be granted, if it is above the total.
+    /// Returns the error for a `wanted` that is above the total.
     pub fn too_large(self, wanted: Amount, total: Amount) -> Option<AcquireError> {
         let field =
             self.fields().iter().find(|field| field.get(wanted) > field.get(total)).copied()?;
@@ -172,28 +176,28 @@ impl Layout {
         Amount(field_by_field.fold(0, |packed, field| packed | field))
     }
 
-    /// What is left of `left` in each field, nothing if `right` is larger.
+    /// Subtracts each field; a field of `left` that is smaller becomes 0.
     pub fn saturating_sub(self, left: Amount, right: Amount) -> Amount {
         self.zip(left, right, u64::saturating_sub)
     }
 
-    /// The larger value of each field.
+    /// Returns the larger value of each field.
     pub fn max(self, left: Amount, right: Amount) -> Amount {
         self.zip(left, right, u64::max)
     }
 
-    /// The smaller value of each field.
+    /// Returns the smaller value of each field.
     pub fn min(self, left: Amount, right: Amount) -> Amount {
         self.zip(left, right, u64::min)
     }
 
-    /// The sum, if there is room for it.
+    /// Returns the sum, or `None` if it does not fit.
     pub fn checked_add(self, left: Amount, right: Amount) -> Option<Amount> {
         let sum = left.plus(right);
         (sum.0 & self.guards().0 == 0).then_some(sum)
     }
 
-    /// The sum, but no field above `most`.
+    /// Returns the sum, with each field limited to `most`.
     pub fn add_up_to(self, left: Amount, right: Amount, most: Amount) -> Amount {
         let room = self.saturating_sub(most, left);
         left.plus(self.min(right, room))
@@ -204,7 +208,7 @@ impl Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guards(u64);
 
-/// An amount of everything that a budget counts.
+/// An amount of each unit that a budget counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amount(u64);
 
@@ -212,65 +216,66 @@ impl Amount {
     /// Nothing.
     pub const ZERO: Self = Self(0);
 
-    /// One, in the layouts with one field.
+    /// One, in a layout with one field.
     pub const ONE: Self = Self(1 << Field::ALL_COUNT.shift);
 
-    /// So many of a budget that only counts; the most that fits if it is more.
+    /// Returns `count` in the layout of a budget that only counts, limited to the largest value
+    /// that fits.
     pub const fn counted(count: u64) -> Self {
         let most = Field::ALL_COUNT.most();
         Self((if count < most { count } else { most }) << Field::ALL_COUNT.shift)
     }
 
-    /// Whether it is nothing.
+    /// Returns `true` if the amount is zero.
     #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether there is as much of everything here as in `wanted`.
+    /// Returns `true` if each field is at least as large as in `wanted`.
     #[inline]
     pub const fn covers(self, wanted: Self, guards: Guards) -> bool {
         (self.0 | guards.0).wrapping_sub(wanted.0) & guards.0 == guards.0
     }
 
-    /// [`Amount::covers`] for a sum of two amounts. A field that reaches into its guard is above every amount, and
-    /// would borrow from the next field.
+    /// Like [`Amount::covers`], for a sum of two amounts. A field that reaches into its guard is
+    /// larger than every amount, and would borrow from the next field.
     #[inline]
     pub const fn covers_sum(self, sum: Self, guards: Guards) -> bool {
         sum.0 & guards.0 == 0 && self.covers(sum, guards)
     }
 
-    /// The sum of all fields. They may reach into their guards.
+    /// Adds each field. The sums may reach into the guards.
     #[inline]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.wrapping_add(other.0))
     }
 
-    /// The difference of all fields; `other` must be covered in the end, but not at every step of a longer sum:
-    /// numbers wrap round, and come back.
+    /// Subtracts each field. The final result of a longer sum must not be negative, but
+    /// intermediate results may be: they wrap around and come back.
     #[inline]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0.wrapping_sub(other.0))
     }
 
-    /// For an atomic that holds amounts.
+    /// Returns the bits, for an atomic that holds amounts.
     #[inline]
     pub(super) const fn to_bits(self) -> u64 {
         self.0
     }
 
-    /// Back from [`Amount::to_bits`].
+    /// Converts back from [`Amount::to_bits`].
     #[inline]
     pub(super) const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 }
 
-/// A budget's word: what is available, and whether everybody has to go through the lock.
+/// The word of a budget: the available amount, and whether all changes need the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Word(u64);
+pub(super) struct BudgetWord(u64);
 
-impl Word {
+impl BudgetWord {
     /// The flag: the word changes only under the lock.
     pub(super) const SLOW: u64 = 1;
 
@@ -299,7 +304,7 @@ impl Word {
         Amount(self.0 & !Self::SLOW)
     }
 
-    /// The word with another amount and the same flag.
+    /// Returns the word with another amount and the same flag.
     #[inline]
     pub(super) const fn with_available(self, available: Amount) -> Self {
         Self(available.0 | (self.0 & Self::SLOW))

@@ -1,20 +1,20 @@
-//! Why a budget could not be made, and why nothing was granted.
+//! Why a budget could not be created, and why a request was refused.
 
 use super::amount::BudgetUnit;
 use std::error::Error;
 use std::fmt;
 
-/// A total that a budget cannot have.
+/// An impossible total for a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BudgetError {
     /// The total is larger than the budget can count.
     TotalTooLarge {
-        /// What is counted.
+        /// The unit of the total.
         unit: BudgetUnit,
-        /// The total that was asked for.
+        /// The total that the caller asked for.
         total: u64,
-        /// The largest possible one.
+        /// The largest possible total.
         most: u64,
     },
 }
@@ -23,7 +23,7 @@ impl fmt::Display for BudgetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TotalTooLarge { unit, total, most } => {
-                write!(f, "a budget cannot have a total of {total} ({unit}); {most} is the most")
+                write!(f, "a budget cannot have a total of {total} ({unit}); the maximum is {most}")
             }
         }
     }
@@ -31,28 +31,29 @@ impl fmt::Display for BudgetError {
 
 impl Error for BudgetError {}
 
-/// Why a budget granted nothing.
+/// Why a budget refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AcquireError {
-    /// Not enough is available, or others wait and would be overtaken. Only `try_acquire` says this.
+    /// Not enough is available, or other requests wait and would be overtaken. Only `try_acquire`
+    /// returns this.
     NotNow,
-    /// More was wanted than there is in total: it would wait for ever.
+    /// The request is above the total, so it would wait forever.
     TooLarge {
-        /// Of what too much was wanted.
+        /// The unit of which too much was requested.
         unit: BudgetUnit,
-        /// How much was wanted.
+        /// The requested amount.
         wanted: u64,
-        /// How much there is.
+        /// The total of the budget.
         total: u64,
     },
     /// The budget was closed.
     Closed,
-    /// A worker of an executor would have had to block, and its pool with it.
+    /// An executor's worker would have had to block, which would hold up its pool.
     OnWorker,
-    /// The time was over before it was granted.
+    /// The timeout passed before the request was granted.
     TimedOut,
-    /// The executor that waited for it was stopped.
+    /// The executor whose task waited for the permit was stopped.
     Stopped,
 }
 
@@ -60,27 +61,28 @@ impl fmt::Display for AcquireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotNow => f.write_str(
-                "not enough of the budget is available now, or others wait for it; let a task wait with \
-                 `acquire_then` (for slots: `DeviceLanes`), let a thread that is no worker wait with `acquire`, or try \
-                 again later",
+                "not enough of the budget is available, or other requests wait for it; \
+                 try again later, or wait: in a task with `acquire_then` (for device slots: \
+                 `DeviceLanes`), on a thread that is not a worker with `acquire`",
             ),
             Self::TooLarge { unit, wanted, total } => write!(
                 f,
-                "{wanted} ({unit}) can never be granted from a budget of {total}; ask for less, or raise the limit"
+                "a budget with a total of {total} can never grant {wanted} ({unit}); \
+                 request less, or raise the total"
             ),
-            Self::Closed => {
-                f.write_str("the budget is closed and grants nothing any more; stop asking")
-            }
+            Self::Closed => f.write_str("the budget is closed and grants no more requests"),
             Self::OnWorker => f.write_str(
-                "a worker of an executor must not block for a permit; use `acquire_then` (for slots: `DeviceLanes`) or \
-                 `try_acquire`, or acquire the permit before the task is spawned",
+                "an executor's worker must not block for a permit; use `try_acquire` or \
+                 `acquire_then` (for device slots: `DeviceLanes`), or acquire the permit before \
+                 spawning the task",
             ),
             Self::TimedOut => f.write_str(
-                "the permit was not granted in time; wait longer, return permits sooner, or raise the limit",
+                "the permit was not granted in time; wait longer, give permits back sooner, \
+                 or raise the total",
             ),
             Self::Stopped => f.write_str(
-                "the executor was stopped while a task waited for its permit; stop asking, or use an executor that \
-                 is running",
+                "the executor was stopped while a task waited for its permit; \
+                 use an executor that is running",
             ),
         }
     }

@@ -1,42 +1,45 @@
-//! What is done while the lock is held and the word stands still.
+//! What happens while the lock is held and the word does not change.
 //!
-//! [`Core::hold`] locks and sets SLOW; [`Held::settle`] grants what fits to those who wait, writes the word back,
-//! unlocks, and only then wakes and calls. So every change of a budget (a release, a waiter gone, a new total) is:
-//! hold, change, settle; none can forget those whom it lets through.
+//! [`BudgetCore::hold`] takes the lock and sets SLOW. [`HeldBudget::settle`] grants the waiting
+//! requests that fit, writes the word back, releases the lock, and only then wakes waiters and
+//! calls callbacks. So every change of a budget (a release, a request that gives up, a new total)
+//! has three steps: hold, change, settle. No change can forget the requests that it lets through.
 //!
-//! Callbacks are not called by whoever grants to them but by whoever finds nobody calling. A callback may drop its
-//! permit at once, which grants to the next; called from there, 100,000 of them would be 100,000 calls deep.
+//! The thread that grants a request does not call its callback if callbacks are already being
+//! called, on this thread or on another. A callback may drop its permit at once, which grants the
+//! next request; if that called the next callback, 100,000 of them would be 100,000 calls deep.
 //!
-//! Not guaranteed: that a callback is called at once. It waits for the end of those before it, on whichever thread
-//! they run; and that thread stays with it for as long as others grant to callbacks. So these should be short.
+//! Not guaranteed: that a callback is called at once. It waits for the callbacks before it, on
+//! whichever thread they run, and that thread keeps calling as long as other threads grant requests
+//! with callbacks. So callbacks should be short.
 
-use super::amount::{Amount, Word};
-use super::core::Core;
+use super::amount::{Amount, BudgetWord};
+use super::core::BudgetCore;
 use super::error::AcquireError;
 use super::permit::Permit;
-use super::waiter::{Answer, Delivery, Kind, Ticket, Waiter, WakeUp};
+use super::waiter::{Answer, Delivery, Ticket, Waiter, WaiterKind, WakeUp};
 use crate::executor::task::contain;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{MutexGuard, Ordering};
 use std::collections::VecDeque;
 
-/// What of a budget is behind its lock.
-pub(super) struct State {
+/// The part of a budget that its lock protects.
+pub(super) struct BudgetState {
     /// In the order of their tickets.
     pub(super) waiters: VecDeque<Waiter>,
     next_ticket: Ticket,
-    /// What has to come back before anything is available, after the total was lowered.
+    /// The amount that must come back before anything is available, after the total was lowered.
     pub(super) debt: Amount,
     pub(super) forgotten: Amount,
     pub(super) high_water: Amount,
     pub(super) closed: bool,
     deliveries: Vec<Delivery>,
-    /// Somebody is calling, and will look at `deliveries` again.
+    /// `true` while a thread calls callbacks. It will look at `deliveries` again.
     delivering: bool,
 }
 
-impl State {
-    /// Nobody waits, and so much is in use.
+impl BudgetState {
+    /// Creates a state without waiting requests and with `in_use` as the high-water mark.
     pub(super) fn new(in_use: Amount) -> Self {
         Self {
             waiters: VecDeque::new(),
@@ -50,40 +53,41 @@ impl State {
         }
     }
 
-    /// Where the waiter with this ticket is, if it still waits.
+    /// Returns the position of the request with this ticket, if it still waits.
     fn position(&self, ticket: Ticket) -> Option<usize> {
         self.waiters.binary_search_by_key(&ticket, |waiter| waiter.ticket).ok()
     }
 
-    /// The waiter with this ticket, if it still waits.
+    /// Returns the request with this ticket, if it still waits.
     pub(super) fn waiter_mut(&mut self, ticket: Ticket) -> Option<&mut Waiter> {
         let position = self.position(ticket)?;
         self.waiters.get_mut(position)
     }
 }
 
-/// A budget whose lock is held and whose word stands still.
-pub(super) struct Held<'c> {
-    core: &'c Core,
-    pub(super) state: MutexGuard<'c, State>,
-    /// What the word says; written back by `settle`.
+/// A budget whose lock is held and whose word does not change.
+pub(super) struct HeldBudget<'c> {
+    core: &'c BudgetCore,
+    pub(super) state: MutexGuard<'c, BudgetState>,
+    /// The available amount; `settle` writes it back.
     available: Amount,
     wake_ups: Vec<WakeUp>,
 }
 
-impl Core {
-    /// Locks it and makes the word stand still.
-    pub(super) fn hold(&self) -> Held<'_> {
+impl BudgetCore {
+    /// Takes the lock and keeps other threads from changing the word.
+    pub(super) fn hold(&self) -> HeldBudget<'_> {
         let state = self.state.lock();
-        // A read-modify-write, so that nothing that was taken or given back before is missed. Acquire: pairs with the
-        // Release in `release`; what is granted under the lock was given back there.
-        let seen = Word::from_bits(self.word.fetch_or(Word::SLOW, Ordering::Acquire));
-        Held { core: self, state, available: seen.available(), wake_ups: Vec::new() }
+        // A read-modify-write, so that it misses nothing that was taken or given back before.
+        // Acquire: pairs with the Release in `release`, because amounts that were given back there
+        // are granted under the lock.
+        let seen = BudgetWord::from_bits(self.word.fetch_or(BudgetWord::SLOW, Ordering::Acquire));
+        HeldBudget { core: self, state, available: seen.available(), wake_ups: Vec::new() }
     }
 }
 
-impl Held<'_> {
-    /// Takes `wanted` if it is there and nobody waits; says whether it did.
+impl HeldBudget<'_> {
+    /// Takes `wanted` if it is available and no request waits, and returns whether it did.
     pub(super) fn try_take(&mut self, wanted: Amount) -> bool {
         self.state.waiters.is_empty() && self.take(wanted)
     }
@@ -97,21 +101,21 @@ impl Held<'_> {
         fits
     }
 
-    /// A place at the end of the queue.
-    pub(super) fn enqueue(&mut self, wanted: Amount, kind: Kind) -> Ticket {
+    /// Adds a request at the end of the queue.
+    pub(super) fn enqueue(&mut self, wanted: Amount, kind: WaiterKind) -> Ticket {
         let ticket = self.state.next_ticket;
         self.state.next_ticket = ticket.next();
         self.state.waiters.push_back(Waiter { ticket, wanted, kind });
         ticket
     }
 
-    /// Takes a waiter out of the queue, wherever it stands, if it still waits.
+    /// Removes a request from anywhere in the queue, if it still waits.
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Waiter> {
         let position = self.state.position(ticket)?;
         self.state.waiters.remove(position)
     }
 
-    /// Something comes back. A debt is paid first.
+    /// Gives an amount back. It pays off a debt first.
     pub(super) fn give_back(&mut self, amount: Amount) {
         let layout = self.core.layout();
         let paid = layout.min(self.state.debt, amount);
@@ -119,10 +123,10 @@ impl Held<'_> {
         self.available = layout.add_up_to(self.available, amount.minus(paid), self.core.total());
     }
 
-    /// Changes the total, and refuses those who want more.
+    /// Changes the total, and refuses the waiting requests that are above it.
     pub(super) fn set_total(&mut self, total: Amount) {
         let layout = self.core.layout();
-        // In use or forgotten: what the new total has to cover before anything is available.
+        // In use or forgotten: the new total must cover this before anything is available.
         let spent = self.core.total().plus(self.state.debt).minus(self.available);
         self.available = layout.saturating_sub(total, spent);
         self.state.debt = layout.saturating_sub(spent, total);
@@ -139,7 +143,7 @@ impl Held<'_> {
         }
     }
 
-    /// Closes it, and refuses everyone who waits.
+    /// Closes the budget, and refuses all waiting requests.
     pub(super) fn close(&mut self) {
         self.state.closed = true;
         if planted(Plant::CloseForgetsWaiters) {
@@ -150,13 +154,14 @@ impl Held<'_> {
         }
     }
 
-    /// Grants to those in front what fits; gives everything back to the others; then wakes and calls.
+    /// Grants the oldest requests while they fit, releases the lock, and then wakes waiters and
+    /// calls callbacks.
     pub(super) fn settle(mut self) {
         self.grant_from_front();
         self.leave();
     }
 
-    /// [`Held::settle`], after a waiter has left the queue.
+    /// Like [`HeldBudget::settle`], after a request has left the queue.
     pub(super) fn settle_after_giving_up(self) {
         if planted(Plant::GiveUpSilent) {
             return self.leave();
@@ -182,15 +187,15 @@ impl Held<'_> {
 
     fn answer(&mut self, waiter: Waiter, answer: Answer) {
         match waiter.kind {
-            Kind::Thread(slot, unparker) => {
-                slot.put(answer);
+            WaiterKind::Thread(cell, unparker) => {
+                cell.put(answer);
                 self.wake_ups.push(WakeUp::Thread(unparker));
             }
-            Kind::Future(slot, waker) => {
-                slot.put(answer);
+            WaiterKind::Future(cell, waker) => {
+                cell.put(answer);
                 self.wake_ups.push(WakeUp::Future(waker));
             }
-            Kind::Callback(then) => {
+            WaiterKind::Callback(then) => {
                 self.state.deliveries.push(Delivery { then, wanted: waiter.wanted, answer });
             }
         }
@@ -200,9 +205,10 @@ impl Held<'_> {
         let state = &mut *self.state;
         self.core.adjust_low_water(state);
         let slow = !state.waiters.is_empty() || !state.debt.is_zero() || state.closed;
-        // Release: pairs with the Acquire of whoever takes from the word next. A plain store hides no change, since
-        // nobody else changes the word while SLOW is set; and it hands on what `hold` has acquired.
-        self.core.word.store(Word::new(self.available, slow).to_bits(), Ordering::Release);
+        // Release: pairs with the Acquire of the next thread that takes from the word. A plain
+        // store overwrites no change, because no other thread changes the word while SLOW is set.
+        // It also passes on what `hold` acquired.
+        self.core.word.store(BudgetWord::new(self.available, slow).to_bits(), Ordering::Release);
         let deliver = !state.deliveries.is_empty() && !state.delivering;
         state.delivering |= deliver;
         let Self { core, state, wake_ups, .. } = self;
@@ -216,15 +222,16 @@ impl Held<'_> {
     }
 }
 
-impl Core {
-    /// Calls the callbacks that were answered, until there are none. One thread at a time does; the others leave what
-    /// they have granted to it.
+impl BudgetCore {
+    /// Calls the answered callbacks until there are none. Only one thread at a time does this; the
+    /// others leave their callbacks to it.
     fn deliver(&self) {
         loop {
             let deliveries = {
                 let mut state = self.state.lock();
                 let deliveries = std::mem::take(&mut state.deliveries);
-                // In the same step: who grants after it finds nobody calling.
+                // In the same critical section: a thread that grants after this finds `delivering`
+                // clear.
                 state.delivering = !deliveries.is_empty();
                 deliveries
             };
@@ -238,7 +245,7 @@ impl Core {
         }
     }
 
-    /// What a waiter with this answer gets.
+    /// Converts an answer into what the waiter gets.
     pub(super) fn permit(&self, wanted: Amount, answer: Answer) -> Result<Permit, AcquireError> {
         match answer {
             Answer::Granted => {

@@ -1,30 +1,33 @@
-//! Budgets: how much of something may be in use at a time, and owned permits for parts of it.
+//! Budgets limit how much of a resource is in use at a time, and hand out owned permits for parts
+//! of it.
 //!
-//! | file | idea |
+//! | file | contents |
 //! |---|---|
 //! | `counted`, `read_tokens` | the public budgets and permits: counts, bytes, reads (both at once) |
-//! | `accessors` | what all of these have in common |
-//! | `acquire` | the future of `acquire_async` |
+//! | `accessors` | the methods that all of these share |
+//! | `acquire` | the future that `acquire_async` returns |
 //! | `acquire_then` | waiting as a task of an executor |
-//! | `error` | why nothing was granted |
+//! | `error` | why a request was refused |
 //! | `amount` | amounts, packed into one word with a flag |
-//! | `core` | one budget: the word, and what needs no lock |
-//! | `held` | what is done while the lock is held and the word stands still: granting, resizing, closing |
-//! | `waiter` | those who wait, and how they are told |
+//! | `core` | the inside of a budget: the word, and everything that needs no lock |
+//! | `held` | what happens while the lock is held and the word does not change: granting, resizing, closing |
+//! | `waiter` | the waiting requests, and how each of them gets its answer |
 //! | `wait` | waiting as a thread or with a callback, and giving up |
 //! | `permit`, `permit_ref` | an owned part of any budget, and a borrowed one |
 //!
 //! Invariants:
-//! - per unit, what is available, in use and forgotten is the total, or more than that by a *debt* while nothing is
-//!   available, after the total was lowered below what was in use;
-//! - waiters are granted in the order in which they came, and whatever is taken while somebody waits is taken by the
-//!   one who waits longest;
-//! - the callers' code (wakers, callbacks) is never run under the lock, and its panics are contained.
+//! - For each unit, the amounts available, in use and forgotten add up to the total. After the
+//!   total was lowered below the amount in use they add up to more; the difference is the *debt*,
+//!   and nothing is available while there is a debt.
+//! - Requests are granted in the order in which they arrived. While requests wait, only the oldest
+//!   of them can take anything.
+//! - The callers' code (wakers, callbacks) never runs under the lock, and its panics are contained.
 //!
-//! Not guaranteed: that the waiters *run* in the order of their grants, which is up to the system and to the runtime;
-//! and that a small request does not wait behind a large one. It does, or the large one would starve.
+//! Not guaranteed: that the waiting threads, futures and tasks *run* in the order of their grants,
+//! because that is up to the operating system and the runtime; and that a small request does not
+//! wait behind a large one. It does, because the large one would starve otherwise.
 //!
-//! See `PROTOCOL.md` beside this file.
+//! `PROTOCOL.md` beside this file explains how it works and why it is correct.
 
 mod accessors;
 mod acquire;
@@ -46,7 +49,7 @@ pub use error::BudgetError;
 pub use permit_ref::PermitRef;
 pub use read_tokens::ReadAmount;
 
-pub(crate) use self::core::Core;
+pub(crate) use self::core::BudgetCore;
 pub(crate) use amount::Amount;
 pub(crate) use counted::{CountBudget, CountPermit};
 pub(crate) use error::AcquireError;

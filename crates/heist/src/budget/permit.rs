@@ -1,42 +1,44 @@
-//! An owned part of a budget, whichever it is. The public permits are this one with the units' names.
+//! An owned part of any budget. The public permits wrap it and give it the names of their units.
 //!
-//! Invariant: what the permit holds is in use in its budget until it is dropped, forgotten or taken out of it by
-//! [`Permit::into_amount`]. A permit that holds nothing does nothing when it is dropped.
+//! Invariant: what the permit holds is in use in its budget until the permit is dropped, forgotten,
+//! or consumed by [`Permit::into_amount`]. A permit that holds nothing does nothing when it is
+//! dropped.
 
 use super::amount::{Amount, BudgetUnit};
-use super::core::Core;
+use super::core::BudgetCore;
 use crate::sync::Arc;
 use crate::sync::plant::{Plant, planted};
 use std::fmt;
 
-/// Gives its amount back to its budget when it is dropped.
-#[must_use = "a permit that is dropped at once is given back at once"]
+/// An amount that goes back to its budget when the permit is dropped.
+#[must_use = "dropping a permit gives it back at once"]
 pub struct Permit {
-    core: Arc<Core>,
+    core: Arc<BudgetCore>,
     amount: Amount,
 }
 
 impl Permit {
-    /// A permit for an amount that was taken from `core`, or that is only to be given to it.
+    /// Creates a permit for an amount that was taken from `core`, or that will only be given to it.
     #[inline]
-    pub(super) fn new(core: Arc<Core>, amount: Amount) -> Self {
+    pub(super) fn new(core: Arc<BudgetCore>, amount: Amount) -> Self {
         Self { core, amount }
     }
 
-    /// The budget it is of.
+    /// Returns the budget that this permit belongs to.
     #[inline]
-    pub fn core(&self) -> &Arc<Core> {
+    pub fn core(&self) -> &Arc<BudgetCore> {
         &self.core
     }
 
-    /// How much it holds.
+    /// Returns the amount that the permit holds.
     #[inline]
     pub fn amount(&self) -> Amount {
         self.amount
     }
 
-    /// The permit stops being one: somebody calls [`Core::release`] with its amount later, or with the sum of many.
-    #[must_use = "what is not released is in use for ever"]
+    /// Consumes the permit without giving its amount back. The caller later calls
+    /// [`BudgetCore::release`] with this amount, or with the sum of several.
+    #[must_use = "an amount that is not released stays in use forever"]
     pub fn into_amount(mut self) -> Amount {
         self.take_amount()
     }
@@ -45,8 +47,8 @@ impl Permit {
         std::mem::replace(&mut self.amount, Amount::ZERO)
     }
 
-    /// Takes `part` off into a permit of its own; `None` if it does not hold as much.
-    #[must_use = "the part that is dropped at once is given back at once"]
+    /// Splits `part` off into another permit, or returns `None` if this one holds less.
+    #[must_use = "dropping a permit gives it back at once"]
     pub fn split(&mut self, part: Amount) -> Option<Self> {
         if !self.amount.covers(part, self.core.guards()) {
             return None;
@@ -55,10 +57,10 @@ impl Permit {
         Some(Self { core: Arc::clone(&self.core), amount: part })
     }
 
-    /// Takes what `other` holds.
+    /// Adds what `other` holds to this permit.
     ///
     /// # Errors
-    /// Gives `other` back if it is of another budget, or if there is no room for the sum.
+    /// Returns `other` if it belongs to another budget or if the sum does not fit.
     pub fn merge(&mut self, mut other: Self) -> Result<(), Self> {
         let same_budget = Arc::ptr_eq(&self.core, &other.core);
         let sum = self.core.layout().checked_add(self.amount, other.amount);
@@ -72,7 +74,7 @@ impl Permit {
         }
     }
 
-    /// Never gives its amount back.
+    /// Consumes the permit and never gives its amount back.
     pub fn forget(mut self) {
         let amount = self.take_amount();
         self.core.forget(amount);

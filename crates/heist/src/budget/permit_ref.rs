@@ -1,24 +1,25 @@
 //! A part of a budget that is held within a scope.
 //!
-//! An owned permit counts one more reference to its budget, which many threads then change as often as the budget
-//! itself. Where a permit need not outlive a borrow, this one does without.
+//! An owned permit holds a reference to its budget, so many threads change the reference count as
+//! often as the budget itself. A borrowed permit avoids that.
 
 use super::amount::{Amount, BudgetUnit};
-use super::core::Core;
+use super::core::BudgetCore;
 use std::fmt;
 
-/// Part of a budget, borrowed: gives it back when it is dropped. For short work in one place, where it costs half as
-/// much as an owned permit; what waits, moves or lives inside a task takes an owned one.
-#[must_use = "a permit that is dropped at once is given back at once"]
+/// A borrowed part of a budget, given back when it is dropped. It costs half as much as an owned
+/// permit, and suits short work in one place. A permit that waits, moves or lives inside a task
+/// must be an owned one.
+#[must_use = "dropping a permit gives it back at once"]
 pub struct PermitRef<'b> {
-    core: &'b Core,
+    core: &'b BudgetCore,
     amount: Amount,
 }
 
 impl<'b> PermitRef<'b> {
-    /// A permit for an amount that was taken from `core`.
+    /// Creates a permit for an amount that was taken from `core`.
     #[inline]
-    pub(super) fn new(core: &'b Core, amount: Amount) -> Self {
+    pub(super) fn new(core: &'b BudgetCore, amount: Amount) -> Self {
         Self { core, amount }
     }
 }

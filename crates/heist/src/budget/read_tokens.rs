@@ -1,10 +1,11 @@
-//! The budget of reads: how many at a time, and how many bytes together. Both are taken, or neither.
+//! The budget of reads: how many run at a time, and how many bytes they read together. A request
+//! takes both in one step.
 
 use super::accessors::{budget_accessors, permit_methods};
 use super::acquire::Acquire;
 use super::acquire_then::acquire_then;
 use super::amount::{Amount, BudgetUnit, Layout};
-use super::core::Core;
+use super::core::BudgetCore;
 use super::error::{AcquireError, BudgetError};
 use super::permit::Permit;
 use super::permit_ref::PermitRef;
@@ -15,12 +16,12 @@ use std::time::Duration;
 
 const LAYOUT: Layout = Layout::CountAndBytes;
 
-/// A number of reads, and of bytes.
+/// A number of reads and a number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ReadAmount {
-    /// How many reads.
+    /// The number of reads.
     pub count: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
@@ -33,10 +34,12 @@ impl ReadAmount {
     }
 }
 
-/// How many reads may be under way at a time, and of how many bytes together. Clones are the same budget.
+/// Limits how many reads run at a time and how many bytes they read together. Clones share the
+/// budget.
 ///
-/// A request takes one read and its bytes in one step: there is no order in which two budgets, one for each, could
-/// deadlock. Requests are granted in the order in which they come; see [`crate::CountBudget`].
+/// A request takes one read and its bytes in one step. Two separate budgets could deadlock if two
+/// requests took them in a different order. Requests are granted in the order in which they arrive;
+/// see [`crate::CountBudget`].
 ///
 /// ```
 /// use heist::{AcquireError, ReadTokens};
@@ -51,16 +54,17 @@ impl ReadAmount {
 /// ```
 #[derive(Clone)]
 pub struct ReadTokens {
-    core: Arc<Core>,
+    core: Arc<BudgetCore>,
 }
 
 impl ReadTokens {
-    /// A budget of `count` reads and `bytes` bytes, all of them available.
+    /// Creates a budget of `count` reads and `bytes` bytes, all of them available.
     ///
     /// # Errors
-    /// More than can be counted: 1,048,575 (2^20 - 1) reads, 2,199,023,255,551 (2^41 - 1) bytes.
+    /// Returns an error above 1,048,575 (2^20 - 1) reads or 2,199,023,255,551 (2^41 - 1) bytes, the
+    /// largest numbers that the budget can count.
     pub fn new(count: u64, bytes: u64) -> Result<Self, BudgetError> {
-        Ok(Self { core: Core::new(LAYOUT, LAYOUT.total(&[count, bytes])?) })
+        Ok(Self { core: BudgetCore::new(LAYOUT, LAYOUT.total(&[count, bytes])?) })
     }
 
     #[inline]
@@ -68,20 +72,21 @@ impl ReadTokens {
         LAYOUT.wanted(&[1, bytes], || self.core.total())
     }
 
-    /// Takes one read of `bytes` if both are available and nobody waits.
+    /// Takes one read of `bytes` if both are available and no request waits.
     ///
     /// # Errors
     /// [`AcquireError::NotNow`], [`AcquireError::TooLarge`] or [`AcquireError::Closed`].
     #[inline]
     pub fn try_acquire(&self, bytes: u64) -> Result<ReadPermit, AcquireError> {
         let wanted = self.one_read(bytes)?;
-        Core::try_acquire(&self.core, wanted).map(ReadPermit::from_core)
+        BudgetCore::try_acquire(&self.core, wanted).map(ReadPermit::from_core)
     }
 
-    /// Takes one read of `bytes` as [`ReadTokens::try_acquire`] does, for as long as the tokens are borrowed.
+    /// Takes one read of `bytes` like [`ReadTokens::try_acquire`], for as long as the tokens are
+    /// borrowed.
     ///
     /// # Errors
-    /// As [`ReadTokens::try_acquire`].
+    /// The same as [`ReadTokens::try_acquire`].
     #[inline]
     pub fn try_acquire_ref(&self, bytes: u64) -> Result<PermitRef<'_>, AcquireError> {
         let wanted = self.one_read(bytes)?;
@@ -92,41 +97,42 @@ impl ReadTokens {
     /// Takes one read of `bytes`, and blocks the thread until both are granted.
     ///
     /// # Errors
-    /// [`AcquireError::TooLarge`] or [`AcquireError::Closed`], also while it waits; [`AcquireError::OnWorker`] if a
-    /// worker of an executor would have to wait.
+    /// [`AcquireError::TooLarge`] or [`AcquireError::Closed`], possibly only after waiting;
+    /// [`AcquireError::OnWorker`] if an executor's worker would have to wait.
     pub fn acquire(&self, bytes: u64) -> Result<ReadPermit, AcquireError> {
         let wanted = self.one_read(bytes)?;
-        Core::acquire_blocking(&self.core, wanted, None).map(ReadPermit::from_core)
+        BudgetCore::acquire_blocking(&self.core, wanted, None).map(ReadPermit::from_core)
     }
 
-    /// Takes one read of `bytes`, and blocks the thread until both are granted, but not for longer than `timeout`.
+    /// Takes one read of `bytes` like [`ReadTokens::acquire`], but blocks no longer than `timeout`.
     ///
     /// # Errors
-    /// As [`ReadTokens::acquire`], and [`AcquireError::TimedOut`].
+    /// The same as [`ReadTokens::acquire`], and [`AcquireError::TimedOut`].
     pub fn acquire_timeout(
         &self,
         bytes: u64,
         timeout: Duration,
     ) -> Result<ReadPermit, AcquireError> {
         let wanted = self.one_read(bytes)?;
-        Core::acquire_blocking(&self.core, wanted, Some(timeout)).map(ReadPermit::from_core)
+        BudgetCore::acquire_blocking(&self.core, wanted, Some(timeout)).map(ReadPermit::from_core)
     }
 
-    /// Takes one read of `bytes` as soon as both are granted, without blocking. The future can be polled by any
-    /// runtime; it takes its place when it is first polled, and gives it up when it is dropped.
+    /// Returns a future that takes one read of `bytes` as soon as both are granted. Any runtime can
+    /// poll the future. It joins the queue when it is first polled, and leaves the queue when it is
+    /// dropped.
     ///
     /// # Errors
-    /// The future yields [`AcquireError::TooLarge`] or [`AcquireError::Closed`].
+    /// The future returns [`AcquireError::TooLarge`] or [`AcquireError::Closed`].
     pub fn acquire_async(&self, bytes: u64) -> Acquire<ReadPermit> {
         Acquire::new(&self.core, self.one_read(bytes), ReadPermit::from_core)
     }
 
-    /// Spawns a task onto `executor` as soon as one read of `bytes` is granted to it. As
-    /// [`CountBudget::acquire_then`](super::CountBudget::acquire_then): from a running task of `executor`, also while
-    /// that is being joined.
+    /// Spawns a task onto `executor` as soon as one read of `bytes` is granted to it, like
+    /// [`CountBudget::acquire_then`](super::CountBudget::acquire_then). A running task of
+    /// `executor` can call this even while the executor is being joined.
     ///
     /// # Errors
-    /// `executor` takes no more tasks; the error gives `make` back.
+    /// Returns `make` if `executor` accepts no more tasks.
     pub fn acquire_then<T, F>(
         &self,
         bytes: u64,
@@ -142,11 +148,11 @@ impl ReadTokens {
 
     /// Changes both totals while the budget is in use.
     ///
-    /// Lowering them takes nothing away: if more than that is in use, nothing is granted until enough has come back.
-    /// Who waits for more than the new totals is refused.
+    /// Lowering the totals takes nothing away: if more than that is in use, nothing is granted
+    /// until enough has come back. A waiting request for more than the new totals is refused.
     ///
     /// # Errors
-    /// As [`ReadTokens::new`]. Nothing was changed then.
+    /// The same as [`ReadTokens::new`]; nothing changes then.
     pub fn set_total(&self, count: u64, bytes: u64) -> Result<(), BudgetError> {
         self.core.set_total(LAYOUT.total(&[count, bytes])?);
         Ok(())
@@ -155,32 +161,34 @@ impl ReadTokens {
 
 budget_accessors!(ReadTokens, ReadAmount, ReadAmount::of);
 
-/// A read of some bytes: given back when this is dropped. Two words, made to live inside of tasks.
-#[must_use = "a permit that is dropped at once is given back at once"]
+/// A read of some bytes, which the permit gives back when it is dropped. A permit is two words
+/// large and meant to live inside tasks.
+#[must_use = "dropping a permit gives it back at once"]
 pub struct ReadPermit(Permit);
 
 impl ReadPermit {
-    /// How many reads it is for: one, unless permits were split or merged.
+    /// Returns the number of reads: one, unless permits were split or merged.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.amount().count
     }
 
-    /// How many bytes it is for.
+    /// Returns the number of bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.amount().bytes
     }
 
-    /// Both.
+    /// Returns the number of reads and bytes.
     #[must_use]
     pub fn amount(&self) -> ReadAmount {
         ReadAmount::of(self.0.amount())
     }
 
-    /// Takes `part` off into a permit of its own; `None` if it holds less of either. A read that has got less than it
-    /// asked for gives the rest of its bytes back by splitting them off.
-    #[must_use = "the part that is dropped at once is given back at once"]
+    /// Splits `part` off into another permit, or returns `None` if this one holds less of either
+    /// unit. A read that got fewer bytes than it asked for gives the rest back by splitting them
+    /// off.
+    #[must_use = "dropping a permit gives it back at once"]
     pub fn split(&mut self, part: ReadAmount) -> Option<Self> {
         let part = LAYOUT.wanted(&[part.count, part.bytes], || Amount::ZERO).ok()?;
         self.0.split(part).map(Self)

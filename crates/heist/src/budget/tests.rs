@@ -1,7 +1,7 @@
-//! Unit tests of the budgets: what is seen from inside only.
+//! Unit tests of the budgets that need access to their inside.
 
 use super::amount::{Amount, Layout};
-use super::core::Core;
+use super::core::BudgetCore;
 use super::permit::Permit;
 use super::read_tokens::ReadTokens;
 use super::waiter::Then;
@@ -11,7 +11,7 @@ use crate::sync::{Arc, Mutex};
 
 const LAYOUTS: [Layout; 3] = [Layout::Count, Layout::Bytes, Layout::CountAndBytes];
 
-/// The most of each field, from the bottom.
+/// Returns the largest value of each field, from the bottom.
 fn most(layout: Layout) -> Vec<u64> {
     match layout {
         Layout::Count | Layout::Bytes => vec![(1 << 62) - 1],
@@ -29,7 +29,7 @@ fn values(layout: Layout, amount: Amount) -> Vec<u64> {
     }
 }
 
-/// Random values of all fields, with a liking for the ends of their range.
+/// Returns random values for all fields, preferring both ends of their range.
 fn random_values(layout: Layout, rng: &mut XorShift64) -> Vec<u64> {
     let value = |most: u64, rng: &mut XorShift64| match rng.next_u64() % 5 {
         0 => 0,
@@ -42,7 +42,7 @@ fn random_values(layout: Layout, rng: &mut XorShift64) -> Vec<u64> {
 }
 
 #[test]
-fn packed_amounts_behave_as_their_fields_do() {
+fn packed_amounts_behave_like_separate_fields() {
     let mut rng = XorShift64::new(7);
     for layout in LAYOUTS {
         let guards = layout.guards();
@@ -102,21 +102,24 @@ fn totals_up_to_the_most_that_can_be_counted() {
 }
 
 #[test]
-fn what_is_released_beyond_the_total_is_lost() {
-    let core = Core::with_nothing_available(3).unwrap();
-    assert_eq!(Core::try_acquire(&core, Amount::counted(1)).unwrap_err(), AcquireError::NotNow);
+fn amounts_released_beyond_the_total_are_lost() {
+    let core = BudgetCore::with_nothing_available(3).unwrap();
+    assert_eq!(
+        BudgetCore::try_acquire(&core, Amount::counted(1)).unwrap_err(),
+        AcquireError::NotNow
+    );
     core.release(Amount::counted(2));
     core.release(Amount::counted(2));
     assert_eq!(core.available(), Amount::counted(3));
     core.release(Amount::counted(u64::MAX));
     assert_eq!(core.available(), Amount::counted(3));
-    let taken = Core::try_acquire(&core, Amount::counted(3)).unwrap().into_amount();
+    let taken = BudgetCore::try_acquire(&core, Amount::counted(3)).unwrap().into_amount();
     assert_eq!(taken, Amount::counted(3));
-    assert_eq!(core.available(), Amount::ZERO, "a permit that was taken apart gives nothing back");
-    // Released to one who waits: no more than that is lost.
+    assert_eq!(core.available(), Amount::ZERO, "`into_amount` gives nothing back");
+    // Two releases that together satisfy a waiting request: nothing is lost.
     let granted = Arc::new(Mutex::new(None));
     let grants = Arc::clone(&granted);
-    Core::acquire_with(
+    BudgetCore::acquire_with(
         &core,
         Amount::counted(2),
         Box::new(move |permit| *grants.lock() = permit.ok()),
@@ -128,7 +131,7 @@ fn what_is_released_beyond_the_total_is_lost() {
 }
 
 #[test]
-fn a_permit_that_was_taken_apart_is_released_later() {
+fn an_amount_taken_out_of_its_permit_is_released_later() {
     let budget = CountBudget::new(4).unwrap();
     let permits = [1, 2].map(|count| budget.try_acquire(count).unwrap());
     let sum = permits
@@ -139,7 +142,7 @@ fn a_permit_that_was_taken_apart_is_released_later() {
     assert_eq!((budget.available(), budget.in_use(), budget.high_water()), (4, 0, 3));
 }
 
-/// Callbacks that write their number and their answer down.
+/// Callbacks that record their number and their answer.
 #[derive(Clone, Default)]
 struct Calls(Arc<Mutex<Vec<Call>>>);
 
@@ -161,16 +164,16 @@ impl Calls {
 }
 
 #[test]
-fn callbacks_are_called_at_once_or_in_their_turn() {
+fn callbacks_are_called_at_once_or_when_they_are_granted() {
     let budget = CountBudget::new(2).unwrap();
     let calls = Calls::default();
     for number in 0..3 {
-        Core::acquire_with(budget.core(), Amount::counted(2), calls.then(number));
+        BudgetCore::acquire_with(budget.core(), Amount::counted(2), calls.then(number));
     }
-    Core::acquire_with(budget.core(), Amount::counted(3), calls.then(3));
-    Core::acquire_with(budget.core(), Amount::counted(0), calls.then(4));
+    BudgetCore::acquire_with(budget.core(), Amount::counted(3), calls.then(3));
+    BudgetCore::acquire_with(budget.core(), Amount::counted(0), calls.then(4));
     let mut first = calls.take();
-    assert_eq!(first.len(), 2, "granted at once, and refused at once");
+    assert_eq!(first.len(), 2, "one granted at once, and one refused at once");
     let error = AcquireError::TooLarge { unit: BudgetUnit::Count, wanted: 3, total: 2 };
     assert_eq!(first.pop().map(|(number, answer)| (number, answer.unwrap_err())), Some((3, error)));
     assert_eq!(budget.waiting(), 3);
@@ -178,23 +181,23 @@ fn callbacks_are_called_at_once_or_in_their_turn() {
     let second = calls.take();
     assert_eq!(second.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1]);
     drop(second);
-    assert_eq!(calls.numbers(), [2, 4], "nothing is granted when its turn has come");
+    assert_eq!(calls.numbers(), [2, 4], "even a request for nothing waits in the queue");
     budget.close();
-    Core::acquire_with(budget.core(), Amount::counted(0), calls.then(5));
+    BudgetCore::acquire_with(budget.core(), Amount::counted(0), calls.then(5));
     assert_eq!(calls.take().pop().unwrap().1.unwrap_err(), AcquireError::Closed);
     assert_eq!((budget.available(), budget.waiting()), (2, 0));
 }
 
-/// Far more than any stack holds as nested calls.
+/// Nested calls of this depth would overflow any stack.
 #[test]
-fn callbacks_that_release_at_once_overflow_no_stack() {
+fn callbacks_that_release_at_once_do_not_overflow_the_stack() {
     const WAITERS: usize = 100_000;
     let budget = CountBudget::new(1).unwrap();
     let holder = budget.try_acquire(1).unwrap();
     let calls = Arc::new(Mutex::new(0));
     for number in 0..WAITERS {
         let calls = Arc::clone(&calls);
-        Core::acquire_with(
+        BudgetCore::acquire_with(
             budget.core(),
             Amount::counted(1),
             Box::new(move |permit| {
@@ -212,11 +215,11 @@ fn callbacks_that_release_at_once_overflow_no_stack() {
 }
 
 #[test]
-fn callbacks_of_a_budget_that_is_gone_are_refused() {
+fn callbacks_of_a_dropped_budget_are_refused() {
     let budget = CountBudget::new(1).unwrap();
     budget.try_acquire(1).unwrap().forget();
     let calls = Calls::default();
-    Core::acquire_with(budget.core(), Amount::counted(1), calls.then(0));
+    BudgetCore::acquire_with(budget.core(), Amount::counted(1), calls.then(0));
     assert!(calls.numbers().is_empty());
     drop(budget);
     assert_eq!(calls.take().pop().unwrap().1.unwrap_err(), AcquireError::Closed);
@@ -227,17 +230,17 @@ fn a_callback_that_panics_loses_nothing() {
     let budget = CountBudget::new(1).unwrap();
     let holder = budget.try_acquire(1).unwrap();
     let calls = Calls::default();
-    let panicking = || -> Then { Box::new(|_permit| panic!("a callback's panic, wanted")) };
-    Core::acquire_with(budget.core(), Amount::counted(1), panicking());
-    Core::acquire_with(budget.core(), Amount::counted(1), calls.then(1));
+    let panicking = || -> Then { Box::new(|_permit| panic!("deliberate panic in a callback")) };
+    BudgetCore::acquire_with(budget.core(), Amount::counted(1), panicking());
+    BudgetCore::acquire_with(budget.core(), Amount::counted(1), calls.then(1));
     drop(holder);
-    assert_eq!(calls.numbers(), [1], "the permit of the one that panicked came back");
+    assert_eq!(calls.numbers(), [1], "the permit of the panicking callback came back");
     drop(calls.take());
-    Core::acquire_with(budget.core(), Amount::counted(1), panicking());
+    BudgetCore::acquire_with(budget.core(), Amount::counted(1), panicking());
     assert_eq!(budget.available(), 1);
 }
 
-/// A thread that panics while it has the lock, as no code of heist does, must not take the budget with it.
+/// heist's code never panics while it holds the lock. If it did, the budget must stay usable.
 #[cfg(not(any(heist_shuttle, heist_sim)))]
 #[test]
 fn a_poisoned_lock_is_recovered() {
@@ -246,7 +249,7 @@ fn a_poisoned_lock_is_recovered() {
     let core = Arc::clone(budget.core());
     let poisons = crate::sync::thread::spawn(move || {
         let _locked = core.state.lock();
-        // Without a message, which would only disturb the output.
+        // No panic message, which would only clutter the output.
         std::panic::resume_unwind(Box::new("poisons"));
     });
     assert!(poisons.join().is_err());

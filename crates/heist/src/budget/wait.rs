@@ -1,27 +1,27 @@
-//! Waiting for a budget as a thread or with a callback; and giving up.
+//! Waiting for a budget as a thread or with a callback, and giving up.
 //!
-//! Invariant: who gives up either leaves the queue unanswered or finds that it was answered first. There is nothing in
-//! between, because both happen under the lock.
+//! Invariant: a request that gives up either leaves the queue without an answer, or finds that it
+//! was answered first. There is nothing in between, because both happen under the lock.
 
 use super::amount::Amount;
-use super::core::Core;
+use super::core::BudgetCore;
 use super::error::AcquireError;
 use super::permit::Permit;
-use super::waiter::{Kind, Slot, Then, Ticket};
+use super::waiter::{AnswerCell, Then, Ticket, WaiterKind};
 use crate::executor::task::contain;
 use crate::sync::{Arc, Clock, Parker};
 use crate::worker_id::current_worker_id;
 use std::time::Duration;
 
-/// What became of a request that could not be granted without the lock.
+/// The result of a request that could not be granted without the lock.
 pub(super) enum Placed {
-    /// It could be granted after all.
+    /// It was granted under the lock.
     Granted,
-    /// It waits.
+    /// It waits in the queue.
     Queued(Ticket),
 }
 
-/// When a thread stops waiting.
+/// The time at which a thread stops waiting.
 struct Deadline {
     clock: Clock,
     at_ns: u64,
@@ -34,25 +34,29 @@ impl Deadline {
         Self { clock, at_ns: clock.now_ns().saturating_add(timeout_ns) }
     }
 
-    /// What is left; `None` when the time is over.
+    /// Returns the remaining time, or `None` when the deadline has passed.
     fn left(&self) -> Option<Duration> {
         let left_ns = self.at_ns.saturating_sub(self.clock.now_ns());
         (left_ns > 0).then(|| Duration::from_nanos(left_ns))
     }
 }
 
-impl Core {
-    /// Calls `then` exactly once, unless it gives up (see [`Core::give_up`]) the place that this returns: now, on this
-    /// thread, if `wanted` can be granted or must be refused; else later, by whoever makes it fit or closes the budget.
-    /// A panic of `then` is contained.
+impl BudgetCore {
+    /// Calls `then` exactly once, unless the caller gives up the returned place (see
+    /// [`BudgetCore::give_up`]).
     ///
-    /// `then` should be short: those who are granted meanwhile, also by other threads, are called after it.
+    /// If the request can be granted or must be refused, this calls `then` at once, on this thread.
+    /// Otherwise the thread that makes the request fit or closes the budget calls it later. A panic
+    /// of `then` is contained.
+    ///
+    /// `then` should be short: callbacks that are granted meanwhile, even by other threads, wait
+    /// for it.
     pub fn acquire_with(this: &Arc<Self>, wanted: Amount, then: Then) -> Option<Ticket> {
         let mut then = Some(then);
         let mut ticket = None;
         let outcome = match this.try_take(wanted) {
             Err(AcquireError::NotNow) => {
-                let placed = this.take_or_wait(wanted, || then.take().map(Kind::Callback));
+                let placed = this.take_or_wait(wanted, || then.take().map(WaiterKind::Callback));
                 placed.map(|placed| {
                     if let Placed::Queued(place) = placed {
                         ticket = Some(place);
@@ -61,7 +65,7 @@ impl Core {
             }
             decided => decided,
         };
-        // Gone if it waits.
+        // `then` is gone if the request waits.
         if let Some(then) = then {
             let outcome = outcome.map(|()| Permit::new(Arc::clone(this), wanted));
             contain(|| then(outcome));
@@ -69,7 +73,7 @@ impl Core {
         ticket
     }
 
-    /// Waits for `wanted`, for at most `timeout` if there is one.
+    /// Blocks until `wanted` is granted, for at most `timeout` if there is one.
     ///
     /// # Errors
     /// `TooLarge`, `Closed`, `OnWorker` or `TimedOut`.
@@ -87,38 +91,38 @@ impl Core {
         }
         let deadline = timeout.map(Deadline::after);
         let parker = Parker::new();
-        let slot = Slot::new();
-        let kind = || Some(Kind::Thread(Arc::clone(&slot), parker.unparker()));
+        let cell = AnswerCell::new();
+        let kind = || Some(WaiterKind::Thread(Arc::clone(&cell), parker.unparker()));
         let ticket = match this.take_or_wait(wanted, kind)? {
             Placed::Granted => return Ok(Permit::new(Arc::clone(this), wanted)),
             Placed::Queued(ticket) => ticket,
         };
-        // No looking before the thread sleeps. It was measured with 1, 5 and 20 us: a few nanoseconds gained where the
-        // permit is held for a moment, and two to three times as long for everybody else, because whoever looks keeps
-        // the one from running whom it waits for.
+        // The thread parks without spinning first. Spinning was measured with 1, 5 and 20 us. It
+        // gained a few nanoseconds where permits are held only for a moment, but all others took
+        // two to three times as long, because the spinning thread kept the holder from running.
         loop {
-            if let Some(answer) = slot.answer() {
+            if let Some(answer) = cell.answer() {
                 return this.permit(wanted, answer);
             }
             match deadline.as_ref().map(Deadline::left) {
                 None => parker.park(),
-                // It may return early, and without a reason: the answer and the clock decide.
+                // `park_timeout` may return early and spuriously: the answer and the clock decide.
                 Some(Some(left)) => {
                     parker.park_timeout(left);
                 }
                 Some(None) if this.give_up(ticket) => return Err(AcquireError::TimedOut),
-                // The answer came first: the next round takes it.
+                // The answer came first. The next iteration takes it.
                 Some(None) => {}
             }
         }
     }
 
-    /// Under the lock: grants, refuses, or puts a waiter of this `kind` into the queue. `kind` is called under the
-    /// lock and runs none of the caller's code.
+    /// Under the lock, grants the request, refuses it, or puts it into the queue. `kind` is called
+    /// under the lock and runs none of the caller's code.
     pub(super) fn take_or_wait(
         &self,
         wanted: Amount,
-        kind: impl FnOnce() -> Option<Kind>,
+        kind: impl FnOnce() -> Option<WaiterKind>,
     ) -> Result<Placed, AcquireError> {
         let mut kind = Some(kind);
         let mut held = self.hold();
@@ -135,18 +139,19 @@ impl Core {
                 .ok_or(AcquireError::NotNow)
         };
         held.settle();
-        // It may hold a runtime's waker, whose `drop` must not lose what was granted.
+        // `kind` may hold a runtime's waker. A panic in its `drop` must not lose a grant.
         contain(|| drop(kind));
         placed
     }
 
-    /// Leaves the queue, and lets those behind through. `false` if it was answered first.
+    /// Leaves the queue and lets the requests behind it through. Returns `false` if the request was
+    /// answered first.
     pub fn give_up(&self, ticket: Ticket) -> bool {
         let mut held = self.hold();
         let waiter = held.remove(ticket);
         held.settle_after_giving_up();
         let gave_up = waiter.is_some();
-        // Outside the lock: a waker's `drop` is a runtime's code.
+        // Outside the lock, because a waker's `drop` is the runtime's code.
         contain(|| drop(waiter));
         gave_up
     }

@@ -1,9 +1,11 @@
-//! Those who wait for a budget, and how each is told.
+//! The requests that wait for a budget, and how each of them gets its answer.
 //!
-//! A thread and a future share a [`Slot`] with the budget: the answer is stored there under the budget's lock, and
-//! read without it. A callback gets the answer as its argument.
+//! A thread or a future shares an [`AnswerCell`] with the budget. The budget stores the answer
+//! there under its lock, and the waiter reads it without the lock. A callback gets the answer as
+//! its argument.
 //!
-//! Invariant: a waiter is answered exactly once, when it leaves the queue. One that gives up leaves it unanswered.
+//! Invariant: a request is answered exactly once, when it leaves the queue. A request that gives up
+//! leaves the queue without an answer.
 
 use super::amount::Amount;
 use super::error::AcquireError;
@@ -12,10 +14,11 @@ use crate::executor::task::contain;
 use crate::sync::{Arc, AtomicU8, AtomicU64, Ordering, Unparker};
 use std::task::Waker;
 
-/// What is done with the answer, once.
+/// A callback that receives the answer, once.
 pub(super) type Then = Box<dyn FnOnce(Result<Permit, AcquireError>) + Send>;
 
-/// A place in the queue. Numbers grow and are never used again: at a billion a second they last 584 years.
+/// A place in the queue. Numbers only grow and are never reused: at a billion per second they last
+/// 584 years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
@@ -27,40 +30,40 @@ impl Ticket {
     }
 }
 
-/// The answer to a waiter.
+/// The answer to a waiting request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// What it wants was taken for it.
+    /// The requested amount was taken for it.
     Granted,
     /// The budget was closed.
     Closed,
-    /// The total was lowered to this, and it wants more.
+    /// The total was lowered to this amount, and the request wants more.
     AboveTotal(Amount),
 }
 
-/// One who waits.
+/// A waiting request.
 pub(super) struct Waiter {
     pub(super) ticket: Ticket,
     pub(super) wanted: Amount,
-    pub(super) kind: Kind,
+    pub(super) kind: WaiterKind,
 }
 
-/// How one waits.
-pub(super) enum Kind {
-    Thread(Arc<Slot>, Unparker),
-    Future(Arc<Slot>, Waker),
+/// How a request waits.
+pub(super) enum WaiterKind {
+    Thread(Arc<AnswerCell>, Unparker),
+    Future(Arc<AnswerCell>, Waker),
     Callback(Then),
 }
 
-/// Where the answer to a thread or a future is left.
+/// Where the budget stores the answer to a thread or a future.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct AnswerCell {
     answer: AtomicU8,
     /// The amount in [`Answer::AboveTotal`].
     total: AtomicU64,
 }
 
-impl Slot {
+impl AnswerCell {
     const PENDING: u8 = 0;
     const GRANTED: u8 = 1;
     const CLOSED: u8 = 2;
@@ -70,10 +73,10 @@ impl Slot {
         Arc::new(Self { answer: AtomicU8::new(Self::PENDING), total: AtomicU64::new(0) })
     }
 
-    /// The answer, if there is one.
+    /// Returns the answer, if there is one.
     pub(super) fn answer(&self) -> Option<Answer> {
-        // Acquire: pairs with the Release in `put`. Without it, who is granted a slot might not see what its last
-        // holder did in it.
+        // Acquire: pairs with the Release in `put`. Without it, a waiter that was granted a
+        // resource might not see what its previous holder did with it.
         match self.answer.load(Ordering::Acquire) {
             Self::PENDING => None,
             Self::GRANTED => Some(Answer::Granted),
@@ -95,7 +98,7 @@ impl Slot {
     }
 }
 
-/// Somebody to be woken once the lock is given back.
+/// A thread or future to wake after the lock is released.
 pub(super) enum WakeUp {
     Thread(Unparker),
     Future(Waker),
@@ -107,13 +110,14 @@ impl WakeUp {
             Self::Thread(unparker) => {
                 unparker.unpark();
             }
-            // A runtime's code: its panic must not keep the others asleep, nor leave a permit's `drop`.
+            // The waker is the runtime's code: its panic must not keep other waiters asleep, nor
+            // escape from the `drop` of a permit.
             Self::Future(waker) => contain(|| waker.wake()),
         }
     }
 }
 
-/// A callback to be called once the lock is given back, and what it is answered.
+/// A callback to call after the lock is released, and its answer.
 pub(super) struct Delivery {
     pub(super) then: Then,
     pub(super) wanted: Amount,

@@ -42,7 +42,7 @@ impl ThreadPlan {
 
     /// Marks this thread as worker `worker` of the pool, for as long as the guard lives: until everything of
     /// the caller's that the thread holds is gone, since its `drop` may want to know.
-    pub(super) fn enter(&self, worker: usize) -> worker_id::Guard {
+    pub(super) fn enter(&self, worker: usize) -> worker_id::WorkerGuard {
         worker_id::enter(self.pool, worker)
     }
 

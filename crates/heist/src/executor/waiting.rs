@@ -11,7 +11,7 @@
 
 use super::shared::Shared;
 use super::task::contain;
-use crate::budget::{AcquireError, Amount, Core, Permit, Ticket};
+use crate::budget::{AcquireError, Amount, BudgetCore, Permit, Ticket};
 use crate::cancel::Watcher;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Mutex, Weak};
@@ -27,7 +27,7 @@ struct WaitingTask<T> {
     make: Box<dyn FnOnce(Granted) -> T + Send>,
     /// Its place in the line, once it has one. Not a reference that keeps the budget: when nobody else has it, nothing
     /// will ever be granted, and the budget's end refuses those who wait.
-    place: Option<(Weak<Core>, Ticket)>,
+    place: Option<(Weak<BudgetCore>, Ticket)>,
 }
 
 /// The pool's ear at its cancel token, while anything may wait.
@@ -97,7 +97,7 @@ impl<T> Waiting<T> {
     }
 
     /// Notes a task's place in the line, or gives it back because the task waits no longer.
-    fn set_place(&self, number: u64, core: &Arc<Core>, ticket: Ticket) -> Result<(), Ticket> {
+    fn set_place(&self, number: u64, core: &Arc<BudgetCore>, ticket: Ticket) -> Result<(), Ticket> {
         match self.tasks.lock().waiting.get_mut(&number) {
             Some(task) => {
                 task.place = Some((Arc::downgrade(core), ticket));
@@ -176,11 +176,11 @@ impl<T: Send + 'static> Shared<T> {
     /// will be. Returns the number that it waits under, if it may still wait.
     pub(crate) fn spawn_when_granted(
         this: &Arc<Self>,
-        core: &Arc<Core>,
+        core: &Arc<BudgetCore>,
         amount: Amount,
         make: impl FnOnce(Granted) -> T + Send + 'static,
     ) -> Option<u64> {
-        match Core::try_acquire(core, amount) {
+        match BudgetCore::try_acquire(core, amount) {
             Err(AcquireError::NotNow) => {}
             granted => {
                 this.spawn_made(make, granted);
@@ -202,7 +202,7 @@ impl<T: Send + 'static> Shared<T> {
         }
         let shared = Arc::clone(this);
         let resume = move |granted| shared.resume(number, granted);
-        let ticket = Core::acquire_with(core, amount, Box::new(resume))?;
+        let ticket = BudgetCore::acquire_with(core, amount, Box::new(resume))?;
         if let Err(ticket) = this.waiting.set_place(number, core, ticket) {
             // Granted in the meantime (then this does nothing), or released by a stop that did not know the place.
             core.give_up(ticket);

@@ -1,41 +1,41 @@
-//! Durations counted in power-of-two buckets: small, mergeable, always on.
+//! Histograms of durations in power-of-two buckets: small, mergeable and always on.
 //!
 //! Bucket `i` counts the values `v` with `floor(log2(max(v, 1))) == i`: bucket 0 holds 0 and 1 ns,
-//! bucket 10 holds 1,024 to 2,047 ns, bucket 63 everything from 292 years on. So 64 buckets hold
-//! every `u64`, nothing is out of range or cut off, and finding a bucket is one instruction.
+//! bucket 10 holds 1,024 to 2,047 ns, and bucket 63 holds everything from 292 years on. So 64
+//! buckets hold every `u64`, no value is out of range, and finding a bucket is one instruction.
 //!
-//! [`Histogram`] is the plain value in a snapshot; `AtomicHistogram` is what a worker writes while
-//! others take snapshots.
+//! [`Histogram`] is the plain value in a snapshot. A worker writes an `AtomicHistogram` while other
+//! threads take snapshots.
 //!
-//! Invariant: a histogram's count is the sum of its buckets, so the two cannot disagree.
+//! Invariant: the count of a histogram is computed as the sum of its buckets, so the two cannot
+//! disagree.
 //!
-//! Not guaranteed: precision (a quantile is off by less than a factor of two, and never too low),
-//! and a snapshot at one instant: values recorded while it is taken may be in it or not, each by
-//! itself.
+//! Not guaranteed: precision (a quantile is too high by less than a factor of two, and never too
+//! low), and a snapshot of a single instant (each value recorded meanwhile may be in it or not).
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One per bit of a `u64`.
+/// One bucket for each bit of a `u64`.
 const BUCKETS: usize = u64::BITS as usize;
 
-/// The bucket that counts `ns`. Zero has no logarithm; it goes where 1 goes.
+/// Returns the bucket that counts `ns`. Zero has no logarithm, so it goes into the bucket of 1.
 const fn bucket_of(ns: u64) -> usize {
-    // `ilog2` is at most 63. `| 1` is `max(_, 1)` as far as the highest set bit is concerned.
+    // `ilog2` is at most 63. For the highest set bit, `| 1` has the effect of `max(_, 1)`.
     (ns | 1).ilog2() as usize
 }
 
-/// The smallest value in `bucket`.
+/// Returns the smallest value in `bucket`.
 const fn lower_bound(bucket: usize) -> u64 {
     if bucket == 0 { 0 } else { 1 << bucket }
 }
 
-/// The largest value in `bucket`.
+/// Returns the largest value in `bucket`.
 const fn upper_bound(bucket: usize) -> u64 {
     u64::MAX >> (BUCKETS - 1 - bucket)
 }
 
-/// How often durations of each order of magnitude occurred, in nanoseconds.
+/// Counts durations in nanoseconds by their order of magnitude.
 ///
 /// ```
 /// use heist::metrics::Histogram;
@@ -62,18 +62,18 @@ impl Histogram {
         *count = count.saturating_add(1);
     }
 
-    /// How many durations were counted.
+    /// Returns the number of durations that were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
     }
 
-    /// A value in nanoseconds that at least the share `q` of all durations does not exceed: the
-    /// upper bound of the bucket in which the quantile lies, so it is never too low and less than
-    /// twice too high. A `q` below 0 counts as 0 (the bucket of the shortest duration), above 1 as
-    /// 1 (that of the longest).
+    /// Returns a value in nanoseconds that at least the share `q` of all durations does not exceed.
     ///
-    /// `None` if nothing was counted, or if `q` is not a number.
+    /// This is the upper bound of the bucket that contains the quantile, so it is never too low and
+    /// less than twice too high. A `q` below 0 counts as 0 (the bucket of the shortest duration),
+    /// and above 1 as 1 (the bucket of the longest). Returns `None` if nothing was counted or if
+    /// `q` is not a number.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let count = self.count();
@@ -81,7 +81,7 @@ impl Histogram {
             return None;
         }
         // The nearest rank: the quantile is the `rank`-th shortest duration, counted from 1. The
-        // cast saturates; the clamp also covers what is lost to rounding above 2^53 durations.
+        // cast saturates, and the clamp also covers rounding errors above 2^53 durations.
         let rank = ((q * count as f64).ceil() as u64).clamp(1, count);
         let mut not_longer = 0_u64;
         for (bucket, &in_bucket) in self.counts.iter().enumerate() {
@@ -93,32 +93,32 @@ impl Histogram {
         None
     }
 
-    /// The buckets that are not empty, shortest first: the smallest duration that belongs to the
-    /// bucket, and how many it counts.
+    /// Iterates over the buckets that are not empty, shortest first. Each item is the smallest
+    /// duration that belongs to the bucket, and the bucket's count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let all = self.counts.iter().enumerate();
         all.filter(|&(_, &count)| count > 0).map(|(bucket, &count)| (lower_bound(bucket), count))
     }
 
-    /// Adds everything that `other` counted. The order of merging does not matter.
+    /// Adds all counts of `other`. The order of merging does not matter.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            // No process counts 2^64 durations, but a caller may merge a histogram into itself
-            // often.
+            // No process counts 2^64 durations, but a caller may repeatedly merge a histogram into
+            // itself.
             *mine = mine.saturating_add(*theirs);
         }
     }
 }
 
 impl Default for Histogram {
-    /// An empty histogram.
+    /// Creates an empty histogram.
     fn default() -> Self {
         Self { counts: [0; BUCKETS] }
     }
 }
 
 impl fmt::Debug for Histogram {
-    /// A map from lower bounds to counts; empty buckets are left out.
+    /// Writes a map from lower bounds to counts, without the empty buckets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.buckets()).finish()
     }
@@ -126,32 +126,32 @@ impl fmt::Debug for Histogram {
 
 /// A histogram that one thread writes and any thread may read.
 ///
-/// The atomics are std's, not those of `crate::sync`, and all accesses are Relaxed: statistics are
-/// no protocol. Nobody acts on them, so nothing has to be ordered with them, and as modelled
-/// atomics they would multiply the interleavings that a model checker has to visit.
+/// The atomics are std's and not those of `crate::sync`, and all accesses are Relaxed. No thread
+/// acts on statistics, so nothing has to be ordered with them. As modelled atomics they would
+/// multiply the interleavings that a model checker has to visit.
 #[derive(Debug)]
 pub(crate) struct AtomicHistogram {
     counts: [AtomicU64; BUCKETS],
 }
 
 impl AtomicHistogram {
-    /// An empty histogram.
+    /// Creates an empty histogram.
     pub(crate) const fn new() -> Self {
         Self { counts: [const { AtomicU64::new(0) }; BUCKETS] }
     }
 
-    /// Counts one duration. For the owning thread only: a load and a store, not a
-    /// read-modify-write, since a worker does this once a task. With a second writer counts would
-    /// be lost (no worse).
+    /// Counts one duration. Only the owning thread may call this: it is a load and a store and not
+    /// a read-modify-write, because a worker does this for every task. With a second writer, counts
+    /// would be lost, but nothing worse would happen.
     #[inline]
     pub(crate) fn record(&self, ns: u64) {
         let count = &self.counts[bucket_of(ns)];
-        // Wrapping, not checked: it does not get there, and the hot path has no room for a panic.
+        // Wrapping and not checked: 2^64 is out of reach, and the hot path should not have a panic.
         count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// What has been counted so far. Buckets are read one after another, while the owner may go on
-    /// counting; no bucket ever goes back from one snapshot to the next.
+    /// Returns what has been counted so far. The buckets are read one after another, while the
+    /// owner may continue to count. No bucket ever decreases from one snapshot to the next.
     pub(crate) fn snapshot(&self) -> Histogram {
         Histogram { counts: self.counts.each_ref().map(|count| count.load(Ordering::Relaxed)) }
     }
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_the_sorted_values_rounded_up() {
-        // A spread of magnitudes; the sorted list is the slow, obvious way.
+        // Values of many magnitudes; the sorted list is the slow, obvious way.
         let mut values: Vec<u64> = (0..1000_u64).map(|i| i * i * i % 1_000_003).collect();
         let histogram = of(values.iter().copied());
         values.sort_unstable();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_quantiles_are_harmless() {
+    fn out_of_range_quantiles_are_harmless() {
         let histogram = of([5, 500]);
         assert_eq!(histogram.quantile(f64::NAN), None);
         for low in [-1.0, -0.0, 0.0, f64::NEG_INFINITY, f64::MIN_POSITIVE] {
@@ -257,16 +257,16 @@ mod tests {
         histogram.record(1);
         assert_eq!(histogram.count(), u64::MAX);
         assert_eq!(histogram.quantile(0.5), Some(1));
-        assert_eq!(histogram.quantile(1.0), Some(1), "the first bucket alone is full");
+        assert_eq!(histogram.quantile(1.0), Some(1), "the first bucket alone has the full count");
     }
 
     #[test]
-    fn debug_shows_what_is_there() {
+    fn debug_output_shows_the_buckets_that_are_not_empty() {
         assert_eq!(format!("{:?}", of([0, 1, 9])), "{0: 2, 8: 1}");
     }
 
     #[test]
-    fn the_atomic_form_counts_the_same() {
+    fn the_atomic_histogram_counts_the_same() {
         let values = (0..2000_u64).map(|i| i * 977).chain([0, u64::MAX]);
         let atomic = AtomicHistogram::new();
         values.clone().for_each(|ns| atomic.record(ns));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn snapshots_never_go_back_and_miss_nothing_in_the_end() {
+    fn snapshots_never_decrease_and_the_last_one_is_complete() {
         const RECORDS: u64 = if cfg!(miri) { 100 } else { 100_000 };
         let atomic = AtomicHistogram::new();
         std::thread::scope(|scope| {

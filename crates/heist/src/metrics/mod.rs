@@ -1,10 +1,12 @@
-//! Always-on counters and histograms.
+//! Counters and histograms that are always on.
 //!
-//! Each worker writes a block of its own, padded to whole cache lines, with plain relaxed stores: counting
-//! costs an add and shares nothing. Anyone with a handle may read them at any time; such a snapshot is a sum
-//! of counters that were read one after the other, exact only when the pool is idle or joined.
+//! Each worker writes its own block of counters, padded to whole cache lines, with plain relaxed
+//! stores. So counting costs one addition and shares no cache line. Any thread with a handle can
+//! take a snapshot at any time. A snapshot reads the counters one after the other, so it is exact
+//! only when the pool is idle or joined.
 //!
-//! These are the standard library's atomics, not those of `sync`: no decision depends on them.
+//! These are the standard library's atomics, not those of [`crate::sync`], because no decision
+//! depends on them.
 
 mod histogram;
 pub(crate) mod snapshot;
@@ -21,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds to it. Only the owner may.
+    /// Adds to the counter. Only the owner may call this.
     #[inline]
     pub(crate) fn add(&self, count: u64) {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(count), Ordering::Relaxed);
@@ -32,7 +34,7 @@ impl Counter {
     }
 }
 
-/// A counter that any thread may add to: for what is rare.
+/// A counter to which any thread may add. Use it for rare events.
 #[derive(Debug, Default)]
 pub(crate) struct SharedCounter(AtomicU64);
 
@@ -46,10 +48,10 @@ impl SharedCounter {
     }
 }
 
-/// Declares one worker's counters and how they add up to a snapshot, so that neither can forget one.
+/// Declares the counters of a worker and how they add up to a snapshot, so that neither misses one.
 macro_rules! worker_counters {
     ($($name:ident),* $(,)?) => {
-        /// One worker's counters. See [`MetricsSnapshot`] for what each counts.
+        /// The counters of one worker. [`MetricsSnapshot`] describes what each of them counts.
         #[derive(Debug, Default)]
         pub(crate) struct WorkerMetrics {
             $(pub(crate) $name: Counter,)*
@@ -60,7 +62,7 @@ macro_rules! worker_counters {
         }
 
         impl WorkerMetrics {
-            /// Adds this worker's figures to `snapshot`.
+            /// Adds the counters of this worker to `snapshot`.
             pub(crate) fn add_to(&self, snapshot: &mut MetricsSnapshot) {
                 $(snapshot.$name += self.$name.get();)*
                 snapshot.task_time_ns.merge(&self.task_time_ns.snapshot());
@@ -102,7 +104,7 @@ pub(crate) struct PoolMetrics {
 }
 
 impl PoolMetrics {
-    /// Counters for `workers` workers.
+    /// Creates counters for `workers` workers.
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             workers: (0..workers).map(|_| CachePadded::default()).collect(),
@@ -113,33 +115,33 @@ impl PoolMetrics {
         }
     }
 
-    /// The counters of one worker, which only that worker may write.
+    /// Returns the counters of one worker. Only that worker may write them.
     #[inline]
     pub(crate) fn worker(&self, worker: usize) -> &WorkerMetrics {
         &self.workers[worker]
     }
 
-    /// Counts tasks that were dropped by a thread that is no worker.
+    /// Counts tasks that a thread other than a worker dropped.
     pub(crate) fn add_tasks_dropped_outside(&self, count: usize) {
         self.tasks_dropped_outside.add(count as u64);
     }
 
-    /// Counts a panic that was contained on a thread that may be no worker.
+    /// Counts a panic that was contained on a thread that may not be a worker.
     pub(crate) fn add_panic_outside(&self) {
         self.panics_outside.add(1);
     }
 
-    /// Counts futures that were spawned by a thread that is no worker.
+    /// Counts futures that a thread other than a worker spawned.
     pub(crate) fn add_futures_spawned_outside(&self, count: u64) {
         self.futures_spawned_outside.add(count);
     }
 
-    /// Counts a future that ended on a thread that is no worker.
+    /// Counts a future that ended on a thread other than a worker.
     pub(crate) fn add_future_ended_outside(&self) {
         self.futures_ended_outside.add(1);
     }
 
-    /// How many tasks and futures have ended: each is counted at its end.
+    /// Returns the number of tasks and futures that have ended.
     pub(crate) fn ended(&self) -> u64 {
         let by_worker = |worker: &CachePadded<WorkerMetrics>| {
             worker.tasks_local.get()
@@ -152,7 +154,7 @@ impl PoolMetrics {
         by_workers + self.tasks_dropped_outside.get() + self.futures_ended_outside.get()
     }
 
-    /// All counters, added up, with those that are kept elsewhere.
+    /// Adds up all counters, including the given ones, which are kept elsewhere.
     pub(crate) fn snapshot(
         &self,
         injector_depth: usize,

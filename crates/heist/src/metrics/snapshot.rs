@@ -1,92 +1,96 @@
-//! What users see of the counters.
+//! The public view of the counters.
 
 use super::Histogram;
 use std::fmt;
 
-/// A pool's counters, added up over its workers.
+/// The counters of a pool, added up over its workers.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct MetricsSnapshot {
-    /// How many workers these figures are about.
+    /// The number of workers.
     pub workers: usize,
-    /// Tasks run that the worker found in its own queue.
+    /// Tasks run that a worker found in its own queue.
     pub tasks_local: u64,
-    /// Tasks run that came straight from the injector. (The rest of an injected batch goes through the
-    /// worker's own queue and counts as local.)
+    /// Tasks run that came directly from the injector. (The rest of a batch from the injector goes
+    /// through the worker's own queue and counts as local.)
     pub tasks_injector: u64,
-    /// Tasks run that came straight from another worker's queue. (The rest of a stolen batch counts as
-    /// local.)
+    /// Tasks run that came directly from another worker's queue. (The rest of a stolen batch counts
+    /// as local.)
     pub tasks_stolen: u64,
-    /// Tasks dropped without being run, because the pool was shut down, cancelled or aborted, or because their making
-    /// (see [`crate::CountBudget::acquire_then`]) panicked.
+    /// Tasks dropped without being run: because the pool was shut down, cancelled or aborted, or
+    /// because making the task panicked (see [`crate::CountBudget::acquire_then`]).
     pub tasks_dropped: u64,
-    /// Futures spawned, blocking calls among them.
+    /// Futures spawned, including blocking calls.
     pub futures_spawned: u64,
-    /// Futures that ended: completed, panicked, were aborted or dropped.
+    /// Futures that completed, panicked, or were aborted or dropped.
     pub futures_ended: u64,
     /// Polls of futures.
     pub polls: u64,
-    /// Panics that were contained: of futures, of tasks (which are among those run), of the `drop` of tasks that were
-    /// not run, of the making of tasks that had waited for a permit, and of `scratch_init`.
+    /// Panics that heist contained: in futures, in tasks (which also count as run), in the `drop`
+    /// of tasks that were not run, in making a task that had waited for a permit, and in
+    /// `scratch_init`.
     pub panics: u64,
-    /// Victims whose queue did not look empty and from whom stealing was tried.
+    /// Attempts to steal from a worker whose queue did not look empty.
     pub steals_tried: u64,
-    /// Tries that got at least one task.
+    /// Attempts that got at least one task.
     pub steals_won: u64,
-    /// Tasks moved by stealing, the ones run at once included. (Not those that others stole on at once.)
+    /// Tasks moved by stealing, including those that ran at once. (Not those that another worker
+    /// stole again immediately.)
     pub tasks_moved: u64,
     /// Wake-ups sent to parked workers, from inside and from outside.
     pub wakes_sent: u64,
-    /// Wake-ups received. The token that ends the pool is none.
+    /// Wake-ups received, without the token that ends the pool.
     pub wakes_received: u64,
-    /// Times a worker was about to sleep; its last look may still have found work.
+    /// Times a worker was about to sleep. Its last check may still have found work.
     pub parks: u64,
-    /// Times a worker became a searcher of its own accord.
+    /// Times a worker became a searcher without being woken.
     pub searches: u64,
     /// Times the last worker to go quiet added up the counters.
     pub termination_checks: u64,
-    /// Times a worker published its consumed counter.
+    /// Times a worker published its `consumed` counter.
     pub counter_flushes: u64,
     /// Tasks and futures in the injectors at the time of the snapshot.
     pub injector_depth: u64,
-    /// Tasks that waited for a permit at the time of the snapshot, a device's lane with jobs in it being one.
+    /// Tasks that waited for a permit at the time of the snapshot. A device lane with jobs counts
+    /// as one.
     pub tasks_waiting: u64,
     /// Threads for blocking calls at the time of the snapshot, in a runtime (`heist-runtime`).
     pub blocking_threads: u64,
-    /// Those of them that had nothing to do.
+    /// Idle threads among them.
     pub blocking_threads_idle: u64,
     /// Blocking calls that waited for a thread at the time of the snapshot.
     pub blocking_queue_depth: u64,
-    /// Times the configured backstop found work that no wake-up had announced for two of its periods: a bug in
-    /// heist, unless the system kept a producer from running for that long in the middle of a spawn.
+    /// Times the configured backstop found work that no wake-up had announced for two of its
+    /// periods. This is a bug in heist, unless the operating system suspended a producer for that
+    /// long in the middle of a spawn.
     pub backstop_rescues: u64,
-    /// Workers that could not be pinned to their core and run unpinned.
+    /// Workers that could not be pinned to a core and run unpinned.
     pub pin_failures: u64,
-    /// How long tasks and polls ran: a sample.
+    /// How long tasks and polls ran (a sample).
     pub task_time_ns: Histogram,
-    /// How long tasks waited in the injector: a sample.
+    /// How long tasks waited in the injector (a sample).
     pub queue_time_ns: Histogram,
 }
 
 impl MetricsSnapshot {
-    /// Tasks run, wherever they were found, those that panicked included.
+    /// Returns the number of tasks run, including those that panicked.
     pub fn tasks_run(&self) -> u64 {
         self.tasks_local + self.tasks_injector + self.tasks_stolen
     }
 
-    /// Futures that were alive at the time of the snapshot.
+    /// Returns the number of futures that were alive at the time of the snapshot.
     pub fn futures_live(&self) -> u64 {
         self.futures_spawned.saturating_sub(self.futures_ended)
     }
 
-    /// Tasks that ended: run or dropped.
+    /// Returns the number of tasks that were run or dropped.
     pub fn tasks_ended(&self) -> u64 {
         self.tasks_run() + self.tasks_dropped
     }
 }
 
 impl fmt::Display for MetricsSnapshot {
-    /// A few lines for a log or a terminal.
+    /// Writes a few lines for a log or a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

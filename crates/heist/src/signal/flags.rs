@@ -1,30 +1,35 @@
-//! The flags of a gate: is the consumer due, and does it run?
+//! The flags of a gate: is a consumer needed, and is one running?
 //!
-//! One byte, four states, four transitions. Producers `schedule` *after* they have published an item; the consumer
-//! `begin`s *before* it looks at the queue. Whoever is told to **announce** must make the consumer run (set a
-//! signal's bit, push a task): exactly one such duty exists for every time the gate becomes SCHEDULED and nobody
-//! executes.
+//! The flags are one byte with four states and four transitions. A producer calls `schedule`
+//! *after* it has published an item; a consumer calls `begin` *before* it looks at the queue. A
+//! transition may ask its caller to **announce** the gate, which means to make a consumer run, for
+//! example by setting a bit of a signal or by pushing a task. Each time the gate becomes SCHEDULED
+//! while no consumer executes, exactly one caller is asked to announce it.
 //!
 //! Invariants:
-//! - At most one holder is between a `begin` that said yes and its `finish` or `finish_and_schedule`.
-//! - Every transition is a read-modify-write with AcqRel. So each one has everything that came before *all* earlier
-//!   ones: a producer's item is visible to whoever begins after the producer's `schedule`, whoever else was in
-//!   between. A plain store among them would cut that chain.
-//! - There is no load-only fast path, not even for "already scheduled". A load hands nothing over, and may be answered
-//!   before the item is visible: the consumer that begins just then sees neither the item nor a new SCHEDULED.
+//! - At most one consumer is between a successful `begin` and its `finish` or
+//!   `finish_and_schedule`.
+//! - Every transition is an AcqRel read-modify-write, so each one sees everything that happened
+//!   before *all* earlier ones. A producer's item is visible to every consumer that begins after
+//!   the producer's `schedule`, no matter which transitions come in between. A plain store would
+//!   break that chain.
+//! - There is no load-only fast path, not even for "already scheduled". A load publishes nothing,
+//!   and it may complete before the producer's own item is visible; a consumer that begins at that
+//!   moment would see neither the item nor a new SCHEDULED.
 //!
-//! Not guaranteed: that the duty to announce is done. The flags know neither signals nor executors. Whoever announces
-//! must hand the flags over with Release, and whoever answers take them with Acquire, or a `begin` might still see
-//! IDLE and drop the duty; every queue and every [`Signal`](super::Signal) does that.
+//! Not guaranteed: that the caller does announce the gate. The flags know neither signals nor
+//! executors. The announcement must publish the flags with Release and the consumer must receive it
+//! with Acquire, or else its `begin` might still see IDLE and lose the announcement. Every queue
+//! and every [`Signal`](super::Signal) does that.
 
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicU8, Ordering};
 
-/// What the byte says: bit 0 is SCHEDULED, bit 1 EXECUTING, and both may be set.
+/// The value of the byte: bit 0 is SCHEDULED, bit 1 is EXECUTING, and both may be set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct State(pub(super) u8);
+pub(super) struct GateState(pub(super) u8);
 
-impl State {
+impl GateState {
     pub(super) const IDLE: u8 = 0;
     pub(super) const SCHEDULED: u8 = 1;
     pub(super) const EXECUTING: u8 = 2;
@@ -47,27 +52,28 @@ impl State {
     }
 }
 
-/// What [`GateFlags::schedule`] found.
-#[must_use = "whoever finds the gate idle must announce it, or its consumer never runs"]
+/// The state of the gate when [`GateFlags::schedule`] was called.
+#[must_use = "a caller that finds the gate idle must announce it, or its consumer never runs"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduled {
-    /// It was idle: the caller must announce it.
+    /// The gate was idle. The caller must announce it.
     WasIdle,
-    /// It was scheduled and nobody has begun since: whoever scheduled it first announces it, or has.
+    /// The gate was scheduled and no consumer has begun since. The caller that made it scheduled
+    /// announces it, or already has.
     WasScheduled,
-    /// Somebody executes: its `finish` sees this and announces.
+    /// A consumer executes. Its `finish` sees this and announces the gate.
     WasExecuting,
 }
 
 impl Scheduled {
-    /// Whether the caller must announce the gate.
+    /// Returns `true` if the caller must announce the gate.
     #[must_use]
     pub fn must_announce(self) -> bool {
         self == Self::WasIdle
     }
 }
 
-/// The flags of one gate. Starts idle.
+/// The flags of one gate.
 pub struct GateFlags {
     pub(super) byte: AtomicU8,
 }
@@ -85,17 +91,17 @@ impl std::fmt::Debug for GateFlags {
 }
 
 impl GateFlags {
-    /// Idle flags.
+    /// Creates flags in the idle state.
     #[must_use]
     pub fn new() -> Self {
-        Self { byte: AtomicU8::new(State::IDLE) }
+        Self { byte: AtomicU8::new(GateState::IDLE) }
     }
 
-    /// Says that the consumer is due. To be called after the item was published.
+    /// Records that a consumer is needed. Call this after publishing the item.
     ///
-    /// Release hands the item to the next `begin`, also if other updates come in between: a chain of
-    /// read-modify-writes passes on what each of them released. Acquire is for the caller alone, who sees what the
-    /// consumer before has done.
+    /// Release publishes the item to the next `begin`, even if other updates come in between: in a
+    /// chain of read-modify-writes, each one passes on what the earlier ones released. Acquire
+    /// benefits only the caller, which sees what the previous consumer did.
     #[inline]
     pub fn schedule(&self) -> Scheduled {
         #[cfg(heist_plant)]
@@ -106,11 +112,11 @@ impl GateFlags {
         if planted(Plant::OneFlagGate) {
             return self.schedule_one_flag();
         }
-        let before = State(self.byte.fetch_or(State::SCHEDULED, Ordering::AcqRel));
+        let before = GateState(self.byte.fetch_or(GateState::SCHEDULED, Ordering::AcqRel));
         Self::scheduled_from(before)
     }
 
-    pub(super) fn scheduled_from(before: State) -> Scheduled {
+    pub(super) fn scheduled_from(before: GateState) -> Scheduled {
         match (before.is_scheduled(), before.is_executing()) {
             (false, false) => Scheduled::WasIdle,
             (true, false) => Scheduled::WasScheduled,
@@ -118,13 +124,14 @@ impl GateFlags {
         }
     }
 
-    /// Takes the consumption, if it is scheduled and nobody has it; says whether it did. To be called before the
-    /// first look at the queue. Whoever is told `true` must `finish` or `finish_and_schedule`.
+    /// Becomes the consumer if the gate is scheduled and no consumer executes, and returns whether
+    /// it did. Call this before the first look at the queue. After `true`, the caller must call
+    /// `finish` or `finish_and_schedule`.
     ///
-    /// Pairs with [`schedule`](Self::schedule): a producer whose `schedule` came before is seen with its item; one
-    /// whose `schedule` comes after finds EXECUTING, and `finish` sees it.
+    /// Pairs with [`schedule`](Self::schedule). If a producer's `schedule` came first, this
+    /// consumer sees the item. If it comes later it finds EXECUTING, and `finish` sees that.
     #[inline]
-    #[must_use = "whoever has begun must finish"]
+    #[must_use = "after a successful `begin` the caller must finish"]
     pub fn begin(&self) -> bool {
         #[cfg(heist_plant)]
         if planted(Plant::SeedGateLoads) {
@@ -134,45 +141,46 @@ impl GateFlags {
         if planted(Plant::OneFlagGate) {
             return self.begin_one_flag();
         }
-        // Failing needs no order: nothing is done on the strength of it. Somebody else executes and will announce
-        // what came in meanwhile, or nothing is due.
+        // The failure case needs no ordering because the caller does nothing in response. Either
+        // another consumer executes and will announce what came in, or nothing is scheduled.
         self.byte
             .compare_exchange(
-                State::SCHEDULED,
-                State::EXECUTING,
+                GateState::SCHEDULED,
+                GateState::EXECUTING,
                 Ordering::AcqRel,
                 Ordering::Relaxed,
             )
             .is_ok()
     }
 
-    /// Gives the consumption back; says whether it was scheduled meanwhile, so that the caller must announce it.
+    /// Stops being the consumer. Returns `true` if the gate was scheduled in the meantime; the
+    /// caller must then announce it.
     ///
     /// # Panics
     ///
-    /// If nobody has begun: two consumers might be at work.
+    /// Panics if there was no `begin`, because two consumers might then be running.
     #[inline]
     #[must_use = "a gate that was scheduled meanwhile must be announced, or its consumer never runs again"]
     pub fn finish(&self) -> bool {
         if planted(Plant::OneFlagGate) {
             return false;
         }
-        // A subtraction, because it is one instruction where clearing a bit and telling the rest is a loop. The
-        // bit is set: only the one who has begun gets here.
-        let before = State(self.byte.fetch_sub(State::EXECUTING, Self::hand_over()));
-        assert!(before.is_executing(), "a gate was finished that nobody had begun");
+        // A subtraction is one instruction on x86; clearing a bit and returning the old value is a
+        // compare-exchange loop. The bit is set because only a consumer that has begun gets here.
+        let before = GateState(self.byte.fetch_sub(GateState::EXECUTING, Self::hand_over()));
+        assert!(before.is_executing(), "a gate was finished without a `begin`");
         before.is_scheduled()
     }
 
-    /// Gives the consumption back and schedules it again, in one step. The caller must always announce it: nobody
-    /// who found EXECUTING has.
+    /// Stops being the consumer and schedules the gate again, in one step. The caller must always
+    /// announce it, because a producer that found EXECUTING has not.
     ///
-    /// A swap, not a store: the next `begin` reads our update alone, and it must bring along what producers
-    /// published before theirs. A store would cut them off.
+    /// This is a swap and not a store. The next `begin` reads only this update, so this update must
+    /// pass on what producers published before theirs. A store would cut them off.
     ///
     /// # Panics
     ///
-    /// If nobody has begun: two consumers might be at work.
+    /// Panics if there was no `begin`, because two consumers might then be running.
     #[inline]
     pub fn finish_and_schedule(&self) {
         #[cfg(heist_plant)]
@@ -183,37 +191,38 @@ impl GateFlags {
         if planted(Plant::OneFlagGate) {
             return self.finish_and_schedule_one_flag();
         }
-        let before = State(self.byte.swap(State::SCHEDULED, Self::hand_over()));
-        assert!(before.is_executing(), "a gate was finished that nobody had begun");
+        let before = GateState(self.byte.swap(GateState::SCHEDULED, Self::hand_over()));
+        assert!(before.is_executing(), "a gate was finished without a `begin`");
     }
 
-    /// Release: the next consumer sees what this one did to its side of the queue. Acquire: this one sees what those
-    /// did who scheduled it meanwhile.
+    /// Release: the next consumer sees what this one did to its side of the queue. Acquire: this
+    /// consumer sees what the producers did that scheduled the gate in the meantime.
     #[inline]
     fn hand_over() -> Ordering {
         if planted(Plant::FinishHandsNothingOver) { Ordering::Acquire } else { Ordering::AcqRel }
     }
 
-    /// Whether nothing is due and nobody executes. As all looks: true of a moment that may be past.
+    /// Returns `true` if the gate is neither scheduled nor executing. Other threads may have
+    /// changed that by the time this returns; the same is true of the next two methods.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.state().0 == State::IDLE
+        self.state().0 == GateState::IDLE
     }
 
-    /// Whether the consumer is due, or due again.
+    /// Returns `true` if a consumer is needed, or needed again.
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
         self.state().is_scheduled()
     }
 
-    /// Whether somebody consumes.
+    /// Returns `true` if a consumer executes.
     #[must_use]
     pub fn is_executing(&self) -> bool {
         self.state().is_executing()
     }
 
-    fn state(&self) -> State {
-        State(self.byte.load(Ordering::Acquire))
+    fn state(&self) -> GateState {
+        GateState(self.byte.load(Ordering::Acquire))
     }
 }
 
@@ -225,33 +234,33 @@ mod tests {
     fn one_round_through_all_states() {
         let flags = GateFlags::new();
         assert!(flags.is_idle());
-        assert!(!flags.begin(), "nothing is due");
+        assert!(!flags.begin(), "the gate is not scheduled");
         assert_eq!(flags.schedule(), Scheduled::WasIdle);
         assert!(flags.is_scheduled() && !flags.is_executing());
         assert_eq!(flags.schedule(), Scheduled::WasScheduled);
         assert!(flags.begin());
         assert!(flags.is_executing() && !flags.is_scheduled());
-        assert!(!flags.begin(), "somebody executes");
+        assert!(!flags.begin(), "a consumer executes");
         assert!(!flags.finish(), "nothing came in");
         assert!(flags.is_idle());
     }
 
     #[test]
-    fn what_is_scheduled_while_executing_is_seen_by_finish() {
+    fn finish_sees_a_schedule_that_came_while_the_consumer_executed() {
         let flags = GateFlags::new();
         assert!(flags.schedule().must_announce());
         assert!(flags.begin());
         assert_eq!(flags.schedule(), Scheduled::WasExecuting);
         assert_eq!(flags.schedule(), Scheduled::WasExecuting);
         assert!(flags.is_executing() && flags.is_scheduled());
-        assert!(!flags.begin(), "somebody executes, though it is due again");
-        assert!(flags.finish(), "and must be announced");
+        assert!(!flags.begin(), "a consumer still executes, although another is needed");
+        assert!(flags.finish(), "the gate must be announced");
         assert!(flags.is_scheduled() && !flags.is_executing());
         assert!(flags.begin());
     }
 
     #[test]
-    fn finish_and_schedule_leaves_it_scheduled_whatever_came_in() {
+    fn finish_and_schedule_always_leaves_the_gate_scheduled() {
         for came_in in [false, true] {
             let flags = GateFlags::new();
             assert!(flags.schedule().must_announce());
@@ -268,19 +277,19 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "nobody had begun")]
-    fn a_finish_without_a_begin_is_a_fault() {
+    #[should_panic(expected = "without a `begin`")]
+    fn finish_without_begin_panics() {
         let _ = GateFlags::new().finish();
     }
 
     #[test]
-    #[should_panic(expected = "nobody had begun")]
-    fn a_finish_and_schedule_without_a_begin_is_a_fault() {
+    #[should_panic(expected = "without a `begin`")]
+    fn finish_and_schedule_without_begin_panics() {
         GateFlags::new().finish_and_schedule();
     }
 
     #[test]
-    fn they_show_their_state() {
+    fn debug_output_names_the_state() {
         let flags = GateFlags::new();
         assert_eq!(format!("{flags:?}"), "GateFlags(idle)");
         assert!(flags.schedule().must_announce());

@@ -1,10 +1,11 @@
-//! The gate of one queue: many producers, one consumer at a time, and no wake-up too many.
+//! The gate of one queue: many producers, one consumer at a time, and no superfluous wake-up.
 //!
-//! The flags say whether the consumer is due; the gate announces it to its waker when, and only when, it becomes due
-//! and nobody executes.
+//! The flags record whether a consumer is needed. The gate announces its queue to the waker exactly
+//! when the queue becomes scheduled and no consumer executes.
 //!
-//! Not guaranteed: that there is an item. The consumer may have taken it before its producer said so; and a gate that
-//! was given up by a panic is announced again, whatever is left. A consumer that finds nothing finishes.
+//! Not guaranteed: that a consumer finds an item. An earlier consumer may have taken the item
+//! before its producer called `schedule`, and the gate of a consumer that panicked is announced
+//! again even if its queue is empty. A consumer that finds no item simply finishes.
 
 use super::flags::GateFlags;
 use super::index::{Position, SignalIndexError, bit_index, signal_index};
@@ -12,13 +13,15 @@ use super::waker::SignalWaker;
 use crate::sync::Arc;
 use crate::sync::plant::{Plant, planted};
 
-/// Guards one queue: producers say that there is something in it, and one consumer at a time empties it.
+/// Guards one queue: producers announce that it has items, and one consumer at a time empties it.
 ///
-/// A producer publishes its item first and calls [`schedule`](Self::schedule) after. A consumer that was given this
-/// queue by the waker calls [`begin`](Self::begin) first and looks into the queue after. Then no item is left behind:
-/// either the consumer sees it, or the gate is announced again.
+/// A producer publishes its item first and then calls [`schedule`](Self::schedule). A consumer that
+/// receives this queue from the waker calls [`begin`](Self::begin) first and then looks into the
+/// queue. In this order no item is left behind: either the consumer sees it, or the gate announces
+/// the queue again.
 ///
-/// Each queue has one gate. Two gates with one queue's index share its bit, and whoever takes it must look at both.
+/// Each queue has one gate. If two gates share the index of a queue they share its bit as well, and
+/// a consumer that takes the bit must look at both.
 ///
 /// ```
 /// use heist::signal::{SignalGate, SignalWaker};
@@ -26,11 +29,11 @@ use crate::sync::plant::{Plant, planted};
 /// let waker = SignalWaker::new();
 /// let gate = SignalGate::new(waker.clone(), 5)?;
 /// // A producer, after it has pushed to queue 5:
-/// assert!(gate.schedule(), "this one announces it");
-/// assert!(!gate.schedule(), "the next one need not");
+/// assert!(gate.schedule(), "the first producer announces the queue");
+/// assert!(!gate.schedule(), "the second producer does not have to");
 /// // A consumer:
 /// assert_eq!(waker.take_ready(), Some(5));
-/// let guard = gate.begin().expect("it is due, and nobody else has it");
+/// let guard = gate.begin().expect("the gate is scheduled and no other consumer has begun");
 /// // ... empty the queue ...
 /// assert!(!guard.finish(), "nothing came in meanwhile");
 /// # Ok::<(), heist::signal::SignalIndexError>(())
@@ -43,20 +46,20 @@ pub struct SignalGate {
 }
 
 impl SignalGate {
-    /// The gate of a queue, 0 to 4,095. It is idle.
+    /// Creates the idle gate of a queue, 0 to 4,095.
     ///
     /// # Errors
     ///
-    /// If the queue is beyond 4,095: more need a second waker.
+    /// Returns an error if `queue` is beyond 4,095. Create a second waker for more queues.
     pub fn new(waker: Arc<SignalWaker>, queue: usize) -> Result<Self, SignalIndexError> {
         Ok(Self { flags: GateFlags::new(), queue: Position::of_queue(queue)?, waker })
     }
 
-    /// The gate of the queue that is bit `bit` of signal `signal`: queue `64 * signal + bit`.
+    /// Creates the gate of the queue at bit `bit` of signal `signal`: queue `64 * signal + bit`.
     ///
     /// # Errors
     ///
-    /// If there is no such signal, or no such bit.
+    /// Returns an error if `signal` or `bit` is beyond 63.
     pub fn at(
         waker: Arc<SignalWaker>,
         signal: usize,
@@ -66,20 +69,22 @@ impl SignalGate {
         Ok(Self { flags: GateFlags::new(), queue, waker })
     }
 
-    /// Which queue this is the gate of.
+    /// Returns the number of this gate's queue.
     #[must_use]
     pub fn queue(&self) -> usize {
         self.queue.queue()
     }
 
-    /// The waker that it announces its queue to.
+    /// Returns the waker to which this gate announces its queue.
     #[must_use]
     pub fn waker(&self) -> &Arc<SignalWaker> {
         &self.waker
     }
 
-    /// Says that there is something in the queue; to be called after the item was published. Returns whether the
-    /// gate was idle, so that it was announced. Otherwise that is done, or will be.
+    /// Announces that the queue has an item. Call this after publishing the item.
+    ///
+    /// Returns `true` if the gate was idle, so that this call announced the queue. Otherwise
+    /// another thread has announced it or will do so.
     #[inline]
     pub fn schedule(&self) -> bool {
         let must_announce = self.flags.schedule().must_announce();
@@ -89,28 +94,31 @@ impl SignalGate {
         must_announce
     }
 
-    /// Takes the consumption, if it is due and nobody has it; to be called before the first look into the queue.
+    /// Becomes the consumer if the gate is scheduled and no other consumer executes. Call this
+    /// before the first look into the queue.
     ///
-    /// `None` is nothing to care about: somebody else executes, and announces the gate again if anything came in.
+    /// The caller can ignore `None`: another consumer executes, and its guard announces the queue
+    /// again if anything came in.
     #[inline]
     pub fn begin(&self) -> Option<GateGuard<'_>> {
-        // Lazily: a guard that is made is a guard that is dropped.
+        // `then`, not `then_some`: an unused guard would be dropped, and so finish the gate.
         self.flags.begin().then(|| GateGuard { gate: self })
     }
 
-    /// Whether nothing is due and nobody executes. As all looks: true of a moment that may be past.
+    /// Returns `true` if the gate is neither scheduled nor executing. Other threads may have
+    /// changed that by the time this returns; the same is true of the next two methods.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.flags.is_idle()
     }
 
-    /// Whether a consumer is due, or due again.
+    /// Returns `true` if a consumer is needed, or needed again.
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
         self.flags.is_scheduled()
     }
 
-    /// Whether somebody consumes.
+    /// Returns `true` if a consumer executes.
     #[must_use]
     pub fn is_executing(&self) -> bool {
         self.flags.is_executing()
@@ -135,35 +143,37 @@ impl SignalGate {
     }
 }
 
-/// The right to empty a gate's queue: there is one at a time.
+/// The right to empty the queue of a gate. Only one guard exists at a time.
 ///
-/// Dropped without [`finish`](Self::finish), as in a panic, it does [`finish_and_schedule`](Self::finish_and_schedule):
-/// what is left in the queue is not stranded.
-#[must_use = "dropped unfinished, it has the gate announced again"]
+/// If the guard is dropped without [`finish`](Self::finish), for example by a panic, it calls
+/// [`finish_and_schedule`](Self::finish_and_schedule), so that the rest of the queue is not
+/// stranded.
+#[must_use = "a guard that is dropped unfinished announces the gate again"]
 #[derive(Debug)]
 pub struct GateGuard<'a> {
     gate: &'a SignalGate,
 }
 
 impl<'a> GateGuard<'a> {
-    /// The queue looked empty: gives the consumption back. If anything was scheduled meanwhile the gate is announced
-    /// again, and the answer is `true`.
+    /// Finishes after the queue looked empty. If the gate was scheduled in the meantime, this
+    /// announces it again and returns `true`.
     ///
-    /// A queue that is *not* empty needs [`finish_and_schedule`](Self::finish_and_schedule): what was scheduled before
-    /// [`begin`](SignalGate::begin) is nobody else's duty any more.
+    /// If the queue is *not* empty, call [`finish_and_schedule`](Self::finish_and_schedule)
+    /// instead: no one else announces items that were scheduled before
+    /// [`begin`](SignalGate::begin).
     #[inline]
     pub fn finish(self) -> bool {
         self.disarm().finish()
     }
 
-    /// There is more in the queue, and others are to have their turn first: gives the consumption back and has the
-    /// gate announced again.
+    /// Finishes although the queue has more items, and announces the gate again, so that other
+    /// queues can be served first.
     #[inline]
     pub fn finish_and_schedule(self) {
         self.disarm().finish_and_schedule();
     }
 
-    /// The gate, and no drop.
+    /// Returns the gate without running the guard's `drop`.
     fn disarm(self) -> &'a SignalGate {
         let gate = self.gate;
         std::mem::forget(self);
@@ -194,7 +204,7 @@ mod tests {
     fn only_the_first_producer_announces() {
         let gate = gate(4_095);
         assert!(gate.is_idle());
-        assert!(gate.begin().is_none(), "nothing is due");
+        assert!(gate.begin().is_none(), "the gate is not scheduled");
         assert!(gate.schedule());
         assert!(!gate.schedule());
         assert!(gate.is_scheduled());
@@ -204,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn one_consumer_at_a_time_and_what_comes_in_meanwhile_is_announced_at_the_end() {
+    fn items_that_arrive_while_a_consumer_executes_are_announced_when_it_finishes() {
         let gate = gate(0);
         assert!(gate.schedule());
         assert_eq!(gate.waker().take_ready(), Some(0));
         let guard = gate.begin().unwrap();
         assert!(gate.is_executing());
         assert!(gate.begin().is_none());
-        assert!(!gate.schedule(), "left to the consumer");
+        assert!(!gate.schedule(), "the consumer will announce it");
         assert_eq!(gate.waker().take_ready(), None);
         assert!(guard.finish());
         assert_eq!(gate.waker().take_ready(), Some(0));
@@ -220,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_that_is_dropped_has_the_gate_announced_again() {
+    fn a_dropped_guard_announces_the_gate_again() {
         let gate = gate(64);
         assert!(gate.schedule());
         assert_eq!(gate.waker().take_ready(), Some(64));
@@ -233,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_a_signal_and_a_bit_of_it() {
+    fn a_queue_number_is_a_signal_and_a_bit_of_it() {
         let waker = SignalWaker::new();
         let at = |signal, bit| SignalGate::at(Arc::clone(&waker), signal, bit);
         assert_eq!(at(63, 63).unwrap().queue(), 4_095);

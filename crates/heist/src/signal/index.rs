@@ -1,26 +1,26 @@
-//! Which queue is which bit of which signal.
+//! Maps the number of a queue to a signal and a bit of that signal.
 
 use std::fmt;
 
-/// How many bits a signal has, and how many signals a waker: one word of each.
+/// The number of bits in a signal, and of signals in a waker: both fit one word.
 pub(super) const BITS: usize = u64::BITS as usize;
 
-/// How many queues one [`SignalWaker`](super::SignalWaker) has: 64 signals of 64 bits.
+/// The number of queues that one [`SignalWaker`](super::SignalWaker) serves: 64 signals of 64 bits.
 pub const QUEUES_MAX: usize = BITS * BITS;
 
-/// What an index counts.
+/// The kind of thing that an index refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SignalIndexKind {
-    /// The queues of a waker.
+    /// A queue of a waker.
     Queue,
-    /// The signals of a waker.
+    /// A signal of a waker.
     Signal,
-    /// The bits of a signal.
+    /// A bit of a signal.
     Bit,
 }
 
 impl SignalIndexKind {
-    /// How many there are; the largest index is one less.
+    /// Returns the number of valid indices; the largest valid index is one less.
     #[must_use]
     pub const fn limit(self) -> usize {
         match self {
@@ -40,21 +40,21 @@ impl fmt::Display for SignalIndexKind {
     }
 }
 
-/// An index beyond what there is.
+/// The error for an index that is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalIndexError {
-    /// Of what.
+    /// The kind of thing that the index refers to.
     pub kind: SignalIndexKind,
-    /// What was asked for.
+    /// The index that the caller passed.
     pub index: usize,
 }
 
 impl fmt::Display for SignalIndexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, index } = self;
-        write!(f, "{kind} {index} is beyond the last one, {}", kind.limit() - 1)?;
+        write!(f, "{kind} {index} is out of range: the last {kind} is {}", kind.limit() - 1)?;
         if *kind == SignalIndexKind::Queue {
-            write!(f, "; one waker has {QUEUES_MAX} queues, use a second one for more")?;
+            write!(f, " (a waker serves {QUEUES_MAX} queues; create a second waker for more)")?;
         }
         Ok(())
     }
@@ -62,12 +62,12 @@ impl fmt::Display for SignalIndexError {
 
 impl std::error::Error for SignalIndexError {}
 
-/// The index of a bit of a signal, if it is one.
+/// Checks the index of a bit within a signal.
 pub(super) fn bit_index(index: usize) -> Result<u32, SignalIndexError> {
     checked(SignalIndexKind::Bit, index)
 }
 
-/// The index of a signal of a waker, if it is one.
+/// Checks the index of a signal within a waker.
 pub(super) fn signal_index(index: usize) -> Result<u32, SignalIndexError> {
     checked(SignalIndexKind::Signal, index)
 }
@@ -77,28 +77,29 @@ fn checked(kind: SignalIndexKind, index: usize) -> Result<u32, SignalIndexError>
     if index < kind.limit() { Ok(index as u32) } else { Err(SignalIndexError { kind, index }) }
 }
 
-/// The nearest set bit at or after `start`, which is below 64; after the last one come those before it.
+/// Returns the first set bit at or after `start` (which must be below 64), wrapping around after
+/// 63.
 pub(super) fn nearest_set_bit(bits: u64, start: u32) -> Option<u32> {
     let distance = bits.rotate_right(start).trailing_zeros();
     (bits != 0).then_some((start + distance) % u64::BITS)
 }
 
-/// A queue's place: a bit of a signal. Always within bounds.
+/// The position of a queue: one bit of one signal. Always within bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position(u16);
 
 impl Position {
-    /// The place of a queue.
+    /// Returns the position of a queue.
     pub(super) fn of_queue(queue: usize) -> Result<Self, SignalIndexError> {
         checked(SignalIndexKind::Queue, queue).map(|queue| Self(queue as u16))
     }
 
-    /// The place of a queue, counted round and round.
+    /// Returns the position of a queue whose number wraps around at [`QUEUES_MAX`].
     pub(super) fn wrapping(queue: u64) -> Self {
         Self((queue % QUEUES_MAX as u64) as u16)
     }
 
-    /// A bit of a signal.
+    /// Returns the position of a bit of a signal.
     pub(super) fn new(signal: u32, bit: u32) -> Self {
         debug_assert!(signal < u64::BITS && bit < u64::BITS, "signal {signal}, bit {bit}");
         Self((signal * u64::BITS + bit) as u16)
@@ -108,27 +109,27 @@ impl Position {
         usize::from(self.0)
     }
 
-    /// Which signal.
+    /// Returns the index of the signal.
     pub(super) fn signal(self) -> usize {
         self.queue() / BITS
     }
 
-    /// Which bit of the signal.
+    /// Returns the index of the bit within the signal.
     pub(super) fn bit(self) -> u32 {
         u32::from(self.0) % u64::BITS
     }
 
-    /// That bit.
+    /// Returns a word in which only this bit of the signal is set.
     pub(super) fn mask(self) -> u64 {
         1 << self.bit()
     }
 
-    /// The signal's bit in the summary.
+    /// Returns a word in which only the signal's mark in the summary is set.
     pub(super) fn mark(self) -> u64 {
         1 << self.signal()
     }
 
-    /// How far it is from here to there, going up and round.
+    /// Returns the number of steps from here to `there`, going up and wrapping around.
     pub(super) fn distance_to(self, there: Self) -> u64 {
         ((there.queue() + QUEUES_MAX - self.queue()) % QUEUES_MAX) as u64
     }
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_bit_is_the_first_one_going_up_and_round() {
+    fn the_nearest_set_bit_is_the_first_one_going_up_and_wrapping_around() {
         for start in 0..64 {
             assert_eq!(nearest_set_bit(0, start), None);
             for bit in 0..64 {
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_queue_has_a_place_of_its_own() {
+    fn every_queue_has_its_own_position() {
         for queue in 0..QUEUES_MAX {
             let place = Position::of_queue(queue).unwrap();
             assert_eq!(place.queue(), queue);
@@ -167,17 +168,18 @@ mod tests {
     }
 
     #[test]
-    fn an_index_beyond_the_last_is_an_error_that_says_what_to_do() {
+    fn an_index_out_of_range_is_an_error_that_says_what_to_do() {
         let error = Position::of_queue(4096).unwrap_err();
         assert_eq!(error, SignalIndexError { kind: SignalIndexKind::Queue, index: 4096 });
         assert_eq!(
             error.to_string(),
-            "queue 4096 is beyond the last one, 4095; one waker has 4096 queues, use a second one for more"
+            "queue 4096 is out of range: the last queue is 4095 \
+             (a waker serves 4096 queues; create a second waker for more)"
         );
         assert_eq!(bit_index(63), Ok(63));
         let error = bit_index(64).unwrap_err();
-        assert_eq!(error.to_string(), "bit 64 is beyond the last one, 63");
+        assert_eq!(error.to_string(), "bit 64 is out of range: the last bit is 63");
         let error = signal_index(64).unwrap_err();
-        assert_eq!(error.to_string(), "signal 64 is beyond the last one, 63");
+        assert_eq!(error.to_string(), "signal 64 is out of range: the last signal is 63");
     }
 }

@@ -1,10 +1,13 @@
-//! Signals and gates: which of many queues have something to do, and who does it.
+//! Signals and gates: which of many queues have work, and which consumer handles each of them.
 //!
-//! A program with thousands of queues and a few consumers has two questions. *Is there anything in this queue that
-//! nobody has been told of?* A [`SignalGate`] answers it: of many producers one announces the queue, one consumer at a
-//! time empties it, and what comes in meanwhile is announced again. *Which queue is next?* A [`SignalWaker`] answers
-//! that for 4,096 queues with two words: a summary of 64 [`Signal`]s, and 64 bits in each. Consumers that find nothing
-//! wait for a permit.
+//! A program with thousands of queues and a few consumers has to answer two questions.
+//!
+//! - *Does this queue hold anything that no consumer knows about yet?* A [`SignalGate`] answers
+//!   this. Of many producers, one announces the queue; one consumer at a time empties it; and the
+//!   gate announces the queue again if more items arrive in the meantime.
+//! - *Which queue is next?* A [`SignalWaker`] answers this for 4,096 queues in two steps: a summary
+//!   word with one mark for each of 64 [`Signal`]s, and 64 bits in each signal. A consumer that
+//!   finds no ready queue waits for a permit.
 //!
 //! ```
 //! use heist::signal::{SignalGate, SignalWaker};
@@ -24,11 +27,11 @@
 //!     })
 //!     .collect::<Result<_, heist::signal::SignalIndexError>>()?;
 //!
-//! // A producer: publish, then schedule.
+//! // A producer publishes an item first, and then schedules the gate.
 //! mailboxes[77].letters.lock().unwrap().push_back("hello".to_owned());
 //! mailboxes[77].gate.schedule();
 //!
-//! // A consumer: take a ready queue, begin, and empty it.
+//! // A consumer takes a ready queue, begins, and empties the queue.
 //! let mut read = Vec::new();
 //! while let Some(queue) = waker.take_ready() {
 //!     let mailbox = &mailboxes[queue];
@@ -42,15 +45,18 @@
 //!
 //! # Guarantees
 //!
-//! - **Nothing is stranded.** An item whose producer has called `schedule` is seen by the consumer that has begun, or
-//!   its queue is ready, and a permit is out for it.
-//! - **One consumer at a time**, by a [`GateGuard`]. A consumer that panics leaves its queue announced.
-//! - **Fair.** Ready queues are taken in turn.
+//! - **Nothing is stranded.** Once a producer has returned from `schedule`, either the consumer
+//!   that has begun sees its item, or the queue is ready and a permit exists for it.
+//! - **One consumer at a time.** A [`GateGuard`] ensures this. If the consumer panics, the gate
+//!   announces its queue again.
+//! - **Fairness.** Consumers take ready queues in rotation.
 //!
-//! States, pairings, the argument for the above, and the mistakes to avoid are in `PROTOCOL.md` beside this file.
+//! `PROTOCOL.md` beside this file lists the states and the memory-order pairings, proves these
+//! guarantees, and describes the mistakes to avoid.
 //!
-//! Raw gates bring no queue: any that many may push to will do. A [`GatedQueue`](crate::GatedQueue) is queue and gate in
-//! one, and its consumer is a task of an executor; for most programs it is the better choice.
+//! A `SignalGate` does not contain a queue. You can combine it with any queue that accepts several
+//! producers. A [`GatedQueue`] contains both the queue and its gate, and runs its consumer as a
+//! task of an executor; it is the better choice for most programs.
 
 pub(crate) mod flags;
 mod gate;
@@ -68,11 +74,11 @@ pub use permit::SignalPermit;
 pub use waker::SignalWaker;
 pub use word::{AcquiredBit, SetBit, Signal};
 
-/// One gate per queue: a million of them must not weigh much. Modelled atomics are larger.
+/// A program may create a million gates, so each one must stay small. Modelled atomics are larger.
 #[cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 const _: () = assert!(size_of::<SignalGate>() <= 40);
 
-/// Everything is shared between threads.
+/// All of these types are shared between threads.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Signal>();

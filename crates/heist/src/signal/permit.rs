@@ -1,16 +1,17 @@
 //! Permits: how consumers wait for a ready queue.
 //!
-//! There is one for every marked signal, so as many consumers are woken as there are signals to look at, and each one
-//! finds something. A permit ends in one of three ways: it is passed on when bits are left in the signal, it goes with
-//! the mark when the signal is empty, or nothing is marked at all, and then it came from
-//! [`SignalWaker::release`] and nobody misses it.
+//! There is one permit for every marked signal. So heist wakes one consumer for each signal that
+//! has work, and each consumer finds something. A permit ends in one of three ways. A consumer that
+//! leaves bits in the signal passes it on. A consumer that empties the signal gives it up together
+//! with the mark. And if no signal is marked at all, the permit came from [`SignalWaker::release`]
+//! and the consumer can simply discard it.
 
 use super::index::{Position, SignalIndexError, signal_index};
 use super::waker::{Nearest, SignalWaker};
 use super::word::AcquiredBit;
 use crate::budget::Acquire;
 use crate::budget::amount::{Amount, BudgetUnit};
-use crate::budget::core::Core;
+use crate::budget::core::BudgetCore;
 use crate::budget::permit::Permit;
 use crate::budget::{AcquireError, BudgetError};
 use crate::sync::Arc;
@@ -18,24 +19,26 @@ use crate::sync::plant::{Plant, planted};
 use std::future::Future;
 use std::time::Duration;
 
-/// More can be released, but not kept: 64 are enough for every mark, and no program has as many consumers.
+/// The most permits that stay available; permits released beyond that are lost. 64 are enough for
+/// every mark, and no program has 2^32 consumers.
 const AVAILABLE_MAX: u64 = 1 << 32;
 
-/// The permits that nobody holds: a budget that starts with nothing, and grants what is released in the order in which
-/// it was asked.
+/// The permits that no consumer holds: a budget that starts empty and grants released permits in
+/// the order of the requests.
 ///
-/// What is released is given with Release and taken with Acquire. So whoever takes a permit sees the mark that it came
-/// with, and every earlier one; without that it might see nothing marked and give the permit up.
+/// A release is a Release and a grant is an Acquire. So a consumer that takes a permit sees the
+/// mark that came with it, and every earlier mark. Without that it might see no mark and give the
+/// permit up.
 #[derive(Debug)]
 pub(super) struct Permits {
-    budget: Arc<Core>,
+    budget: Arc<BudgetCore>,
 }
 
 impl Permits {
     const ONE: Amount = Amount::counted(1);
 
     pub(super) fn new() -> Self {
-        let budget: Result<_, BudgetError> = Core::with_nothing_available(AVAILABLE_MAX);
+        let budget: Result<_, BudgetError> = BudgetCore::with_nothing_available(AVAILABLE_MAX);
         Self { budget: budget.expect("a count of 32 bits fits") }
     }
 
@@ -53,26 +56,29 @@ impl Permits {
 }
 
 impl SignalWaker {
-    /// Takes a permit, if one is available and nobody waits for it.
+    /// Takes a permit, if one is available and no consumer waits for it.
     pub fn try_acquire(&self) -> Option<SignalPermit<'_>> {
-        // Lazily: a permit that is made is a permit that is dropped.
+        // `then`, not `then_some`: an unused permit would be dropped, and so released.
         self.permits.try_acquire().then(|| SignalPermit { waker: self })
     }
 
-    /// Waits for a permit, and blocks the thread until there is one. Who waits longest gets the first.
+    /// Blocks the thread until a permit is available. The consumer that has waited longest gets the
+    /// first one.
     ///
     /// # Errors
     ///
-    /// [`AcquireError::OnWorker`] if a worker of an executor would have to wait: it would hold up its pool.
+    /// [`AcquireError::OnWorker`] if an executor's worker would have to wait, since it would hold
+    /// up its pool.
     pub fn acquire(&self) -> Result<SignalPermit<'_>, AcquireError> {
         self.acquire_blocking(None)
     }
 
-    /// [`acquire`](Self::acquire), but waits no longer than `timeout`.
+    /// Like [`acquire`](Self::acquire), but waits no longer than `timeout`.
     ///
     /// # Errors
     ///
-    /// [`AcquireError::TimedOut`]; or [`AcquireError::OnWorker`] if a worker of an executor would have to wait.
+    /// [`AcquireError::TimedOut`] after `timeout`, or [`AcquireError::OnWorker`] if an executor's
+    /// worker would have to wait.
     pub fn acquire_timeout(&self, timeout: Duration) -> Result<SignalPermit<'_>, AcquireError> {
         self.acquire_blocking(Some(timeout))
     }
@@ -81,16 +87,17 @@ impl SignalWaker {
         &self,
         timeout: Option<Duration>,
     ) -> Result<SignalPermit<'_>, AcquireError> {
-        let granted = Core::acquire_blocking(&self.permits.budget, Permits::ONE, timeout)?;
+        let granted = BudgetCore::acquire_blocking(&self.permits.budget, Permits::ONE, timeout)?;
         Ok(self.permit(granted))
     }
 
-    /// [`acquire`](Self::acquire) for async code, on any runtime. The future takes its place among those who wait when
-    /// it is first polled; dropped, it gives up its place, or passes on its permit.
+    /// Like [`acquire`](Self::acquire), for async code on any runtime. The future joins the line of
+    /// waiting consumers when it is first polled. If it is dropped, it leaves the line, or passes
+    /// on the permit that it was granted.
     ///
     /// # Errors
     ///
-    /// None at present. They are those of the budget that permits are counted by.
+    /// None at present. The error type is that of the budget that counts the permits.
     pub fn acquire_async(
         &self,
     ) -> impl Future<Output = Result<SignalPermit<'_>, AcquireError>> + Send {
@@ -99,20 +106,22 @@ impl SignalWaker {
         async { Ok(self.permit(granted.await?)) }
     }
 
-    /// From now on the permit is given back by us.
+    /// Takes the permit out of the budget's own guard: from here on `SignalPermit` returns it.
     fn permit(&self, granted: Permit) -> SignalPermit<'_> {
         let _one = granted.into_amount();
         SignalPermit { waker: self }
     }
 
-    /// Adds permits that stand for no queue: each wakes a consumer, which finds nothing. For the end of the work,
-    /// when consumers are to look at something else, too.
+    /// Adds permits that do not belong to any queue: each wakes a consumer, which finds nothing.
+    /// Use this to make waiting consumers look at something else, for example at the end of the
+    /// work.
     pub fn release(&self, count: u64) {
-        // A count beyond the most that is kept is lost above it anyway, and might not fit an amount.
+        // Permits beyond the limit are lost anyway, and such a count might not fit an `Amount`.
         self.permits.release(count.min(AVAILABLE_MAX));
     }
 
-    /// How many permits are available. As all looks: true of a moment that may be past.
+    /// Returns the number of available permits. Other threads may have changed it by the time this
+    /// returns.
     #[must_use]
     pub fn permits(&self) -> u64 {
         let budget = &self.permits.budget;
@@ -120,38 +129,41 @@ impl SignalWaker {
     }
 }
 
-/// The right to come for one ready queue. Dropped unused, it is passed on to the next consumer.
-#[must_use = "dropped unused, it is passed on to the next consumer"]
+/// The right to take one ready queue. If it is dropped unused, it passes to the next consumer.
+#[must_use = "a permit that is dropped unused passes to the next consumer"]
 #[derive(Debug)]
 pub struct SignalPermit<'a> {
     waker: &'a SignalWaker,
 }
 
 impl<'a> SignalPermit<'a> {
-    /// Takes a ready queue; all that are ready get their turn. The permit is passed on if its signal has other bits
-    /// set, and goes with the summary's mark otherwise.
+    /// Takes a ready queue, in rotation. The permit passes to the next consumer if the signal of
+    /// the queue has other bits set, and is used up together with the signal's mark otherwise.
     ///
-    /// `None` if there is nothing: somebody released permits that stand for no queue, or a queue was taken before its
-    /// producer had told everybody. The consumer waits for the next permit.
-    #[must_use = "the queue's bit is taken: nobody else will look at it"]
+    /// Returns `None` if there is no ready queue: either the permit came from
+    /// [`SignalWaker::release`], or another consumer took the queue before its producer had
+    /// finished announcing it. The caller should then wait for the next permit.
+    #[must_use = "the queue's bit is taken, so no other consumer will look at the queue"]
     pub fn take_ready(self) -> Option<usize> {
         let waker = self.disarm();
-        let turn = waker.turn();
+        let cursor = waker.cursor();
         loop {
-            match waker.nearest(Position::wrapping(turn)) {
+            match waker.nearest(Position::wrapping(cursor)) {
                 Nearest::Queue(queue) => {
                     let spare = match waker.signal_at(queue).acquire_mask(queue.mask()) {
-                        // Another was faster. It may have left the next bit of the same signal.
+                        // Another consumer was faster. It may have left the next bit of the same
+                        // signal.
                         AcquiredBit::NotSet => continue,
                         AcquiredBit::LeftOthers => u64::from(!planted(Plant::PermitNotPassedOn)),
                         AcquiredBit::WasLast => waker.settle(queue, 1),
                     };
-                    waker.move_turn_beyond(queue, turn);
+                    waker.move_cursor_past(queue, cursor);
                     waker.permits.release(spare);
                     return Some(queue.queue());
                 }
-                // Another has taken its last bit and is about to clear the mark, or the mark came late. Left marked
-                // and without a permit, the signal's next producer would wake nobody.
+                // Another consumer has taken the last bit and is about to clear the mark, or the
+                // producer set the mark late. If the signal stayed marked without a permit, its
+                // next producer would wake no consumer.
                 Nearest::EmptySignal(_) if planted(Plant::EmptySignalLeftMarked) => return None,
                 Nearest::EmptySignal(signal) => match waker.settle(signal, 1) {
                     0 if waker.permits.try_acquire() => {}
@@ -163,13 +175,14 @@ impl<'a> SignalPermit<'a> {
         }
     }
 
-    /// Clears a signal's mark, unless the signal has a bit set, and gives the permit up with the mark. To be called by
-    /// whoever took the last bit of a signal by itself ([`Signal::acquire`](super::Signal::acquire)); who left others
-    /// drops the permit instead, which passes it on.
+    /// Clears the mark of a signal unless the signal has a bit set, and gives the permit up with
+    /// the mark. Call this after taking the last bit of a signal with
+    /// [`Signal::acquire`](super::Signal::acquire). If other bits are left, drop the permit
+    /// instead, which passes it on.
     ///
     /// # Errors
     ///
-    /// If there is no such signal; the permit is passed on.
+    /// Returns an error if `signal` is beyond 63; the permit is then passed on.
     pub fn clear(self, signal: usize) -> Result<(), SignalIndexError> {
         let signal = Position::new(signal_index(signal)?, 0);
         let waker = self.disarm();
@@ -177,7 +190,7 @@ impl<'a> SignalPermit<'a> {
         Ok(())
     }
 
-    /// The waker, and no drop.
+    /// Returns the waker without running the permit's `drop`.
     fn disarm(self) -> &'a SignalWaker {
         let waker = self.waker;
         std::mem::forget(self);

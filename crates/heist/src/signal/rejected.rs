@@ -1,7 +1,7 @@
 //! What the source of the idea did, and other ways not to do it, to be planted ([`Plant`](crate::sync::plant::Plant)).
 //! `PROTOCOL.md` says what each one loses.
 
-use super::flags::{GateFlags, Scheduled, State};
+use super::flags::{GateFlags, GateState as State, Scheduled};
 use super::index::Position;
 use super::waker::SignalWaker;
 use crate::sync::Ordering;

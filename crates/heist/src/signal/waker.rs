@@ -1,18 +1,20 @@
-//! The second level: which signals have a bit set, and whom to wake for them.
+//! The second level: which signals have a bit set, and which consumers to wake for them.
 //!
-//! A summary word has a *mark* for every signal that may have bits set, and there is one permit for every mark.
+//! A summary word has a *mark* for every signal that may have bits set, and there is one permit for
+//! every mark.
 //!
 //! Invariants:
-//! - A signal with a bit set is marked, or somebody is about to mark it.
-//! - There are at least as many permits (available, held by a consumer, or about to be released) as marks. A mark that
-//!   is set brings a permit with it, and the permit goes with the mark. So whoever holds a permit finds a mark, and no
-//!   marked signal is left to sleepers.
+//! - A signal with a bit set is marked, or a thread is about to mark it.
+//! - There are at least as many permits (available, held by a consumer, or about to be released) as
+//!   marks. Setting a mark creates a permit and clearing the mark uses up a permit. So a consumer
+//!   that holds a permit finds a mark, and while a signal is marked not all consumers sleep.
 //!
-//! Marks and bits are two words, and no fence stands between them: every access that counts is a read-modify-write of
-//! the *summary*, so producer and consumer meet there in one order. `PROTOCOL.md` has the argument.
+//! Marks and bits are in different words, and there is no fence between them. Every access that
+//! matters is a read-modify-write of the *summary*, so producers and consumers agree on one order
+//! there. `PROTOCOL.md` proves that this is enough.
 //!
-//! Not guaranteed: that a marked signal has a bit set. A mark may come late, when the bit is taken already; whoever
-//! finds such a signal clears its mark.
+//! Not guaranteed: that a marked signal has a bit set. A producer may set the mark late, after a
+//! consumer has already taken the bit. A consumer that finds such a signal clears its mark.
 
 use super::index::{BITS, Position, SignalIndexError, signal_index};
 use super::permit::Permits;
@@ -22,12 +24,12 @@ use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicU64, CachePadded, Ordering};
 use std::fmt;
 
-/// Which of 4,096 queues have something to do: 64 [`Signal`]s, a summary of them, and permits for those who come to
-/// do it.
+/// Records which of 4,096 queues have work, and wakes consumers for them.
 ///
-/// Producers announce a queue, usually through a [`SignalGate`](super::SignalGate). Consumers wait for a permit
-/// ([`acquire`](Self::acquire) and its kin), and take a ready queue with it; or they never wait and poll
-/// ([`take_ready`](Self::take_ready)).
+/// A waker consists of 64 [`Signal`]s, a summary of them, and permits for which consumers wait.
+/// Producers announce a queue, usually through a [`SignalGate`](super::SignalGate). Consumers wait
+/// for a permit ([`acquire`](Self::acquire) and its variants) and take a ready queue with it, or
+/// they poll without ever waiting ([`take_ready`](Self::take_ready)).
 ///
 /// ```
 /// use heist::signal::SignalWaker;
@@ -42,21 +44,21 @@ use std::fmt;
 /// ```
 pub struct SignalWaker {
     summary: CachePadded<AtomicU64>,
-    /// Where the next one starts to look, counted on and on; it only grows, so that a slow consumer cannot turn it
-    /// back and starve those that come next.
-    turn: CachePadded<AtomicU64>,
+    /// Where the next consumer starts to look. It counts on past 4,095 and only grows, so that a
+    /// slow consumer cannot move it back and starve the queues that come next.
+    cursor: CachePadded<AtomicU64>,
     pub(super) permits: Permits,
-    // A line each: producers of different signals do not meet.
+    // Each signal has its own cache line, so that producers of different signals do not contend.
     signals: [CachePadded<Signal>; BITS],
 }
 
-/// What there is to take.
+/// What a consumer can take.
 pub(super) enum Nearest {
-    /// This queue.
+    /// This queue is ready.
     Queue(Position),
-    /// No queue, but this signal is marked and empty.
+    /// No queue is ready, but this signal is marked although it is empty.
     EmptySignal(Position),
-    /// Nothing is marked.
+    /// No signal is marked.
     Nothing,
 }
 
@@ -70,38 +72,39 @@ impl fmt::Debug for SignalWaker {
 }
 
 impl SignalWaker {
-    /// A waker with nothing to do. It is shared by the gates and the consumers.
+    /// Creates a waker without ready queues. Gates and consumers share it.
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             summary: CachePadded::new(AtomicU64::new(0)),
-            turn: CachePadded::new(AtomicU64::new(0)),
+            cursor: CachePadded::new(AtomicU64::new(0)),
             permits: Permits::new(),
             signals: std::array::from_fn(|index| CachePadded::new(Signal::new(index as u8))),
         })
     }
 
-    /// One of the 64 signals.
+    /// Returns one of the 64 signals.
     ///
     /// # Errors
     ///
-    /// If there is no such signal.
+    /// Returns an error if `index` is beyond 63.
     pub fn signal(&self, index: usize) -> Result<&Signal, SignalIndexError> {
         signal_index(index).map(|index| &*self.signals[index as usize])
     }
 
-    /// The marks: which signals may have bits set. As all looks: true of a moment that may be past.
+    /// Returns the marks: which signals may have bits set. Other threads may have changed them by
+    /// the time this returns.
     #[must_use]
     pub fn summary(&self) -> u64 {
         self.summary.load(Ordering::Acquire)
     }
 
-    /// Says that a queue has something to do: sets its bit, marks its signal, and releases a permit, as far as that
-    /// is not done already. Returns whether the bit was clear.
+    /// Announces that a queue has work: sets its bit, marks its signal, and releases a permit,
+    /// except for the steps that are already done. Returns `true` if the bit was clear.
     ///
     /// # Errors
     ///
-    /// If the queue is beyond 4,095.
+    /// Returns an error if `queue` is beyond 4,095.
     pub fn announce(&self, queue: usize) -> Result<bool, SignalIndexError> {
         Ok(self.announce_at(Position::of_queue(queue)?))
     }
@@ -115,12 +118,12 @@ impl SignalWaker {
         found != SetBit::WasSet
     }
 
-    /// Marks a signal in the summary, and releases a permit if it was not marked; says whether it was not. To be
-    /// called by whoever sets the first bit of a signal, after it did.
+    /// Marks a signal in the summary. If the signal was not marked, this releases a permit and
+    /// returns `true`. Call this after setting the first bit of a signal.
     ///
     /// # Errors
     ///
-    /// If there is no such signal.
+    /// Returns an error if `signal` is beyond 63.
     pub fn mark_active(&self, signal: usize) -> Result<bool, SignalIndexError> {
         let was_clear = self.set_mark(Position::new(signal_index(signal)?, 0));
         if was_clear {
@@ -129,24 +132,28 @@ impl SignalWaker {
         Ok(was_clear)
     }
 
-    /// Clears a signal's mark, unless the signal has a bit set; says whether it is clear now. To be called by whoever
-    /// took the last bit of a signal without a permit. With one, [`SignalPermit::clear`](super::SignalPermit::clear)
-    /// does it; without, the permit that came with the mark may be left over, and wakes somebody in vain.
+    /// Clears the mark of a signal unless the signal has a bit set, and returns `true` if the mark
+    /// is clear now. Call this after taking the last bit of a signal without a permit.
+    ///
+    /// With a permit, call [`SignalPermit::clear`](super::SignalPermit::clear) instead. Without
+    /// one, the permit that came with the mark may remain, and then wakes a consumer that finds
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// If there is no such signal.
+    /// Returns an error if `signal` is beyond 63.
     pub fn clear_if_empty(&self, signal: usize) -> Result<bool, SignalIndexError> {
         let signal = Position::new(signal_index(signal)?, 0);
-        // The permit that goes with the mark, if nobody has it.
+        // The permit that belongs to the mark, unless a consumer holds it.
         let held = u64::from(self.permits.try_acquire());
         let spare = self.settle(signal, held);
         self.permits.release(spare);
         Ok(self.summary() & signal.mark() == 0)
     }
 
-    /// Which queue is ready: the nearest at or after `start`; after 4,095 comes 0, also in `start`. Takes nothing, so
-    /// another may take it first.
+    /// Returns the first ready queue at or after `start`, wrapping around after 4,095. A `start`
+    /// beyond 4,095 wraps around as well. This takes nothing, so another consumer may take the
+    /// queue first.
     #[must_use]
     pub fn select(&self, start: usize) -> Option<usize> {
         match self.nearest(Position::wrapping(start as u64)) {
@@ -155,13 +162,15 @@ impl SignalWaker {
         }
     }
 
-    /// Takes a ready queue, if there is one that nobody else came for. All ready queues get their turn: each start is
-    /// one beyond the queue that was taken last, so with one consumer none is taken twice before every other that was
-    /// ready has been taken once.
+    /// Takes a ready queue, if there is one for which no other consumer holds the permit.
     ///
-    /// For those who poll. Those who wait get a permit first and take the queue with it:
-    /// [`SignalPermit::take_ready`](super::SignalPermit::take_ready).
-    #[must_use = "the queue's bit is taken: nobody else will look at it"]
+    /// Ready queues are taken in rotation: each search starts one past the queue that was taken
+    /// last. With one consumer, no queue is taken twice before every other queue that was ready has
+    /// been taken once.
+    ///
+    /// This is for consumers that poll. A consumer that waits acquires a permit first and takes the
+    /// queue with [`SignalPermit::take_ready`](super::SignalPermit::take_ready).
+    #[must_use = "the queue's bit is taken, so no other consumer will look at the queue"]
     pub fn take_ready(&self) -> Option<usize> {
         self.try_acquire()?.take_ready()
     }
@@ -170,8 +179,8 @@ impl SignalWaker {
         &self.signals[place.signal()]
     }
 
-    /// The nearest queue from `start` on. Work comes before tidying: an empty signal is told of only if there is
-    /// nothing else.
+    /// Finds the first ready queue from `start` on. Work comes before tidying: this reports an
+    /// empty signal only if no queue is ready.
     pub(super) fn nearest(&self, start: Position) -> Nearest {
         let marks = self.summary();
         let mut empty = None;
@@ -183,7 +192,8 @@ impl SignalWaker {
             let bits = bits & part;
             (bits != 0).then(|| Position::new(signal, bits.trailing_zeros()))
         };
-        // The start's own signal has its turn twice: from the start on, and, after all others, before it.
+        // The signal of `start` is searched twice: first from `start` on, and last of all the bits
+        // before it.
         let first = start.signal() as u32;
         let from_start = u64::MAX << start.bit();
         let mut left = marks.rotate_right(first);
@@ -195,7 +205,8 @@ impl SignalWaker {
                 return Nearest::Queue(queue);
             }
         }
-        // Whatever is set by now: with nothing to tell of a marked signal, a permit would be given up for nothing.
+        // All bits, not only those before `start`: if the signal is marked but had no bit in either
+        // part, the caller would give its permit up although a bit has been set meanwhile.
         if marks & start.mark() != 0
             && let Some(queue) = look(first, u64::MAX)
         {
@@ -204,14 +215,16 @@ impl SignalWaker {
         empty.map_or(Nearest::Nothing, Nearest::EmptySignal)
     }
 
-    /// The remedy for marks and bits being two words: clears the mark, *then* looks at the signal, and marks it again
-    /// if it is not empty. Told how many permits the caller holds, says how many it holds after: one goes with a mark
-    /// that was set, one comes with a mark that was clear.
+    /// Clears the mark of a signal, *then* reads the signal, and sets the mark again if the signal
+    /// is not empty. This makes up for marks and bits being in two different words. `held` is the
+    /// number of permits that the caller holds, and the result is the number that it holds
+    /// afterwards: clearing a mark uses up a permit, and setting a mark creates one.
     ///
-    /// Pairs with `announce_at`, which sets the bit and then marks. Both marks are changed by AcqRel
-    /// read-modify-writes of one word. If the producer's comes first, clearing takes over its bit, and the look sees
-    /// it; if it comes second, it finds the mark clear and brings a permit. The look alone, before clearing, would see
-    /// neither.
+    /// Pairs with `announce_at`, which sets the bit and then the mark. Both sides change the mark
+    /// by an AcqRel read-modify-write of one word. If the producer comes first, clearing the mark
+    /// acquires its bit, and the read sees it. If the producer comes second, it finds the mark
+    /// clear and releases a permit. If this function read the signal before clearing the mark, it
+    /// could miss both.
     pub(super) fn settle(&self, signal: Position, mut held: u64) -> u64 {
         #[cfg(heist_plant)]
         if planted(Plant::SeedSummaryClearRaces) {
@@ -226,25 +239,25 @@ impl SignalWaker {
         held
     }
 
-    /// Marks a signal; says whether it was not marked.
+    /// Sets the mark of a signal and returns `true` if it was clear.
     fn set_mark(&self, signal: Position) -> bool {
         self.summary.fetch_or(signal.mark(), Ordering::AcqRel) & signal.mark() == 0
     }
 
-    /// Unmarks a signal; says whether it was marked.
+    /// Clears the mark of a signal and returns `true` if it was set.
     pub(super) fn clear_mark(&self, signal: Position) -> bool {
         self.summary.fetch_and(!signal.mark(), Ordering::AcqRel) & signal.mark() != 0
     }
 
-    /// Where to start to look now.
-    pub(super) fn turn(&self) -> u64 {
-        // Relaxed: nothing but fairness depends on it.
-        self.turn.load(Ordering::Relaxed)
+    /// Returns where a consumer should start to look.
+    pub(super) fn cursor(&self) -> u64 {
+        // Relaxed: only fairness depends on it.
+        self.cursor.load(Ordering::Relaxed)
     }
 
-    /// The next one starts beyond `taken`, which was found from `turn` on.
-    pub(super) fn move_turn_beyond(&self, taken: Position, turn: u64) {
-        let next = turn + Position::wrapping(turn).distance_to(taken) + 1;
-        self.turn.fetch_max(next, Ordering::Relaxed);
+    /// Moves the cursor one past `taken`, which a consumer found when it looked from `cursor` on.
+    pub(super) fn move_cursor_past(&self, taken: Position, cursor: u64) {
+        let next = cursor + Position::wrapping(cursor).distance_to(taken) + 1;
+        self.cursor.fetch_max(next, Ordering::Relaxed);
     }
 }

@@ -1,40 +1,41 @@
-//! One signal: 64 bits, each says that its queue has something to do.
+//! A signal: 64 bits, each of which says that its queue has work.
 //!
-//! Setting a bit hands over what came before (Release), taking it takes that over (Acquire): whoever takes a gate's
-//! bit sees the gate scheduled.
+//! Setting a bit is a Release and taking it is an Acquire, so a consumer that takes a gate's bit
+//! also sees that the gate is scheduled.
 //!
-//! Not guaranteed: that anybody looks. A signal that becomes non-empty must be marked in its waker's summary, and one
-//! that becomes empty unmarked; [`SignalWaker`](super::SignalWaker) does both.
+//! Not guaranteed: that a consumer looks at the signal. When a signal becomes non-empty it must be
+//! marked in the summary of its waker, and when it becomes empty the mark must be cleared;
+//! [`SignalWaker`](super::SignalWaker) does both.
 
 use super::index::{SignalIndexError, bit_index, nearest_set_bit};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicU64, Ordering};
 
-/// What [`Signal::set`] found.
-#[must_use = "a signal that was empty must be marked active in its waker, or nobody looks at it"]
+/// The state of the signal when [`Signal::set`] set a bit.
+#[must_use = "a signal that was empty must be marked active in its waker, or no consumer looks at it"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBit {
-    /// No bit was set: the caller must mark the signal active.
+    /// No bit was set. The caller must mark the signal active.
     WasEmpty,
-    /// Others were set: whoever set the first of them marks the signal active.
+    /// Other bits were set. The producer that set the first of them marks the signal active.
     WasNotEmpty,
-    /// This very bit was set already.
+    /// This bit was already set.
     WasSet,
 }
 
-/// What [`Signal::acquire`] found.
-#[must_use = "who takes a bit must pass the permit on, or clear the summary"]
+/// The state of the signal when [`Signal::acquire`] tried to take a bit.
+#[must_use = "after taking a bit, pass the permit on or clear the signal's mark in the summary"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcquiredBit {
-    /// It was not set: nothing was taken.
+    /// The bit was not set, so nothing was taken.
     NotSet,
-    /// It was taken, and others are left: the permit must be passed on.
+    /// The bit was taken and others are still set. The caller must pass its permit on.
     LeftOthers,
-    /// It was taken, and it was the last one: the summary must be cleared.
+    /// The bit was taken and it was the last one. The caller must clear the mark in the summary.
     WasLast,
 }
 
-/// 64 queues' bits, one of the 64 signals of a [`SignalWaker`](super::SignalWaker).
+/// The bits of 64 queues: one of the 64 signals of a [`SignalWaker`](super::SignalWaker).
 #[derive(Debug)]
 pub struct Signal {
     bits: AtomicU64,
@@ -42,60 +43,63 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// An empty signal.
+    /// Creates an empty signal.
     pub(super) fn new(index: u8) -> Self {
         Self { bits: AtomicU64::new(0), index }
     }
 
-    /// Which of its waker's signals this is.
+    /// Returns the index of this signal in its waker.
     #[must_use]
     pub fn index(&self) -> usize {
         usize::from(self.index)
     }
 
-    /// The bits that are set. As all looks: true of a moment that may be past.
+    /// Returns the bits that are set. Other threads may have changed them by the time this returns.
     #[must_use]
     #[inline]
     pub fn bits(&self) -> u64 {
         self.bits.load(Ordering::Acquire)
     }
 
-    /// Whether no bit is set.
+    /// Returns `true` if no bit is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bits() == 0
     }
 
-    /// Whether a bit is set. One beyond 63 never is.
+    /// Returns `true` if `bit` is set, and `false` for an index beyond 63.
     #[must_use]
     pub fn is_set(&self, bit: usize) -> bool {
         bit_index(bit).is_ok_and(|bit| self.bits() >> bit & 1 != 0)
     }
 
-    /// The nearest set bit at or after `start`; after 63 comes 0, also in `start`.
+    /// Returns the first set bit at or after `start`, wrapping around after 63. A `start` beyond 63
+    /// wraps around as well.
     #[must_use]
     pub fn nearest(&self, start: usize) -> Option<usize> {
         let start = start as u32 % u64::BITS;
         nearest_set_bit(self.bits(), start).map(|bit| bit as usize)
     }
 
-    /// Sets a bit. Whoever is told [`SetBit::WasEmpty`] must call
+    /// Sets a bit. If this returns [`SetBit::WasEmpty`], the caller must call
     /// [`SignalWaker::mark_active`](super::SignalWaker::mark_active).
     ///
     /// # Errors
     ///
-    /// If there is no such bit.
+    /// Returns an error if `bit` is beyond 63.
     pub fn set(&self, bit: usize) -> Result<SetBit, SignalIndexError> {
         Ok(self.set_mask(1 << bit_index(bit)?))
     }
 
-    /// Takes a bit, if it is set. Whoever does so with a permit passes it on (drops it) after
-    /// [`AcquiredBit::LeftOthers`], and clears the summary with it
-    /// ([`SignalPermit::clear`](super::SignalPermit::clear)) after [`AcquiredBit::WasLast`].
+    /// Takes a bit if it is set.
+    ///
+    /// A caller that holds a permit drops it after [`AcquiredBit::LeftOthers`], which passes the
+    /// permit on. After [`AcquiredBit::WasLast`] it uses the permit to clear the mark in the
+    /// summary ([`SignalPermit::clear`](super::SignalPermit::clear)).
     ///
     /// # Errors
     ///
-    /// If there is no such bit.
+    /// Returns an error if `bit` is beyond 63.
     pub fn acquire(&self, bit: usize) -> Result<AcquiredBit, SignalIndexError> {
         Ok(self.acquire_mask(1 << bit_index(bit)?))
     }
@@ -107,7 +111,8 @@ impl Signal {
 
     #[inline]
     pub(super) fn set_mask(&self, mask: u64) -> SetBit {
-        // Release: whoever takes the bit sees the gate scheduled, and does not find it idle and go away.
+        // Release: the consumer that takes the bit must see the gate scheduled. If it saw the gate
+        // idle it would go away, and the queue would never be consumed.
         let before = self.bits.fetch_or(mask, Self::order());
         if before == 0 {
             SetBit::WasEmpty

@@ -1,4 +1,4 @@
-//! The Chrome trace writer.
+//! Writes traces in the Chrome trace format.
 
 use super::name::take_name;
 use super::{TraceHooks, Tracer};
@@ -9,19 +9,21 @@ use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// A worker hands its events over when it has this much text: large enough that the shared lock does not
-/// disturb what is measured, small enough that a long run holds little in memory.
+/// A worker writes its events out when it has collected this much text. This is large enough that
+/// the shared lock does not disturb the measurement, and small enough that a long run needs little
+/// memory.
 const HAND_OVER_BYTES: usize = 64 * 1024;
 
-/// Writes a run in the Chrome trace format: a row per worker, slices for tasks, for polls and for the time parked,
-/// marks for steals and wake-ups.
+/// Writes a run in the Chrome trace format: a row for each worker; slices for tasks, for polls and
+/// for parked time; marks for steals and wake-ups.
 ///
-/// The category of a slice (`cat`) is `task`, `poll` or `parked`. Its name is what the task or poll has called itself
-/// ([`name_slice`](super::name_slice)), or else its category; what was stolen or injected has that behind its name.
+/// The category of a slice (`cat`) is `task`, `poll` or `parked`. Its name is the name that the
+/// task or poll has given itself with [`name_slice`](super::name_slice), or else its category,
+/// followed by `(stolen)` or `(injected)` where that applies.
 ///
-/// Cloning gives another handle to the same trace. Call [`ChromeTrace::finish`] after `join`: it closes the
-/// JSON array and reports the first write error, if any. (Viewers also accept an array that was not closed,
-/// so the trace of a process that died can still be read.)
+/// Cloning a `ChromeTrace` gives another handle to the same trace. Call [`ChromeTrace::finish`]
+/// after `join`: it closes the JSON array and returns the first write error, if any. (Viewers also
+/// accept an array that is not closed, so you can still open the trace of a process that died.)
 ///
 /// ```
 /// use heist::Executor;
@@ -40,18 +42,18 @@ const HAND_OVER_BYTES: usize = 64 * 1024;
 /// ```
 #[derive(Debug)]
 pub struct ChromeTrace<W> {
-    shared: Arc<Shared<W>>,
+    shared: Arc<SharedTrace<W>>,
 }
 
 #[derive(Debug)]
-struct Shared<W> {
+struct SharedTrace<W> {
     started: Instant,
-    out: Mutex<Output<W>>,
+    out: Mutex<TraceOutput<W>>,
 }
 
 #[derive(Debug)]
-struct Output<W> {
-    /// `None` once the trace was finished; events that come later are dropped.
+struct TraceOutput<W> {
+    /// `None` once the trace is finished. Later events are dropped.
     writer: Option<W>,
     any_event: bool,
     error: Option<io::Error>,
@@ -63,27 +65,29 @@ impl<W> Clone for ChromeTrace<W> {
     }
 }
 
-impl<W> Shared<W> {
-    fn lock(&self) -> MutexGuard<'_, Output<W>> {
+impl<W> SharedTrace<W> {
+    fn lock(&self) -> MutexGuard<'_, TraceOutput<W>> {
         self.out.lock()
     }
 }
 
 impl<W: Write + Send + 'static> ChromeTrace<W> {
-    /// A trace that is written to `writer`, in pieces of about 64 KiB. The clock of its events starts now.
+    /// Creates a trace that is written to `writer` in pieces of about 64 KiB. The timestamps of its
+    /// events count from now.
     pub fn new(writer: W) -> Self {
-        let output = Output { writer: Some(writer), any_event: false, error: None };
-        Self { shared: Arc::new(Shared { started: Instant::now(), out: Mutex::new(output) }) }
+        let output = TraceOutput { writer: Some(writer), any_event: false, error: None };
+        Self { shared: Arc::new(SharedTrace { started: Instant::now(), out: Mutex::new(output) }) }
     }
 
-    /// Ends the trace and gives the writer back.
+    /// Ends the trace and returns the writer.
     ///
     /// # Errors
-    /// The first error that writing met; or one of kind `Other` if the trace was finished before.
+    /// Returns the first write error, or an error of kind `Other` if the trace was already
+    /// finished.
     pub fn finish(self) -> io::Result<W> {
         let mut out = self.shared.lock();
         let mut writer =
-            out.writer.take().ok_or_else(|| io::Error::other("the trace was finished before"))?;
+            out.writer.take().ok_or_else(|| io::Error::other("the trace is already finished"))?;
         if let Some(error) = out.error.take() {
             return Err(error);
         }
@@ -93,7 +97,7 @@ impl<W: Write + Send + 'static> ChromeTrace<W> {
     }
 }
 
-impl<W: Write> Output<W> {
+impl<W: Write> TraceOutput<W> {
     fn append(&mut self, events: &str) {
         let Some(writer) = &mut self.writer else { return };
         if self.error.is_some() || events.is_empty() {
@@ -101,12 +105,13 @@ impl<W: Write> Output<W> {
         }
         let before = if self.any_event { ",\n" } else { "[\n" };
         self.any_event = true;
-        // The writer is the caller's and may panic. That must not pass for a task's panic, or for the engine's.
+        // The caller's writer may panic. That must not look like a panic of a task or of heist.
         let written = catch_unwind(AssertUnwindSafe(|| {
             writer.write_all(before.as_bytes())?;
             writer.write_all(events.as_bytes())
         }));
-        self.error = written.unwrap_or_else(|_| Err(io::Error::other("the writer panicked"))).err();
+        self.error =
+            written.unwrap_or_else(|_| Err(io::Error::other("the trace's writer panicked"))).err();
     }
 }
 
@@ -128,21 +133,22 @@ impl<W: Write + Send + 'static> Tracer for ChromeTrace<W> {
     }
 }
 
-/// One worker's row.
+/// The row of one worker.
 #[derive(Debug)]
 pub struct ChromeWorker<W: Write> {
-    shared: Arc<Shared<W>>,
+    shared: Arc<SharedTrace<W>>,
     worker: usize,
     events: String,
-    /// The task or poll that runs.
+    /// Where the running task or poll came from, and when it started.
     running: Option<(Source, Micros)>,
     parked_at: Option<Micros>,
 }
 
-/// Microseconds since the trace started, the format's unit, with a nanosecond's resolution.
+/// Microseconds since the trace started, which is the unit of the format, with nanosecond
+/// resolution.
 type Micros = f64;
 
-/// A text inside a JSON string.
+/// A text, escaped for a JSON string.
 struct Escaped<'t>(&'t str);
 
 impl fmt::Display for Escaped<'_> {
@@ -179,7 +185,7 @@ impl<W: Write> ChromeWorker<W> {
         self.event(format_args!(r#""name":"{name}","ph":"i","s":"t","ts":{now:.3}"#));
     }
 
-    /// Writes what ended now. `origin` follows its name.
+    /// Writes a slice that ends now. `origin` follows its name.
     fn slice(&mut self, category: &str, name: &str, origin: &str, start: Micros) {
         let duration = self.now() - start;
         let name = Escaped(name);
@@ -189,7 +195,7 @@ impl<W: Write> ChromeWorker<W> {
     }
 
     fn start_work(&mut self, source: Source) {
-        // Left by code that ran between two tasks.
+        // Discard a name that was set by code between two tasks.
         take_name();
         self.running = Some((source, self.now()));
     }

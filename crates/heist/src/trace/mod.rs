@@ -1,9 +1,10 @@
-//! Looking at a run: hooks that the worker loop calls, and a writer for Perfetto.
+//! Traces a run: hooks that the worker loop calls, and a writer for Perfetto.
 //!
-//! The hooks are a type parameter of the loop. With [`NoTrace`], the default, they are empty functions that
-//! compile to nothing. With [`ChromeTrace`] every worker writes its tasks, steals, parks and wake-ups in the
-//! Chrome trace format, which <https://ui.perfetto.dev> and `chrome://tracing` open. Tasks and polls may say what they
-//! are ([`name_slice`]), so that a trace shows more than that there were some.
+//! The hooks are a type parameter of the worker loop. With [`NoTrace`], the default, they are empty
+//! functions that compile to nothing. With [`ChromeTrace`], every worker writes its tasks, steals,
+//! parks and wake-ups in the Chrome trace format, which <https://ui.perfetto.dev> and
+//! `chrome://tracing` open. A task or poll can give itself a name for the trace with
+//! [`name_slice`].
 
 mod chrome;
 mod name;
@@ -13,46 +14,47 @@ pub use name::name_slice;
 
 pub use crate::policy::Source;
 
-/// What happens in one worker. Every method has an empty default.
+/// Receives the events of one worker. Every method has an empty default.
 ///
-/// Hooks run on the worker, between tasks: one that blocks holds the worker, and one that panics stops the pool as
-/// [`crate::OnPanic::Abort`] does, whatever was configured.
+/// heist calls the hooks on the worker, between tasks. A hook that blocks holds up the worker, and
+/// a hook that panics stops the pool as [`crate::OnPanic::Abort`] does, whatever was configured.
 pub trait TraceHooks {
-    /// A task starts to run.
+    /// Called when a task starts to run.
     #[inline]
     fn task_start(&mut self, _source: Source) {}
 
-    /// The task has ended.
+    /// Called when the task has ended.
     #[inline]
     fn task_end(&mut self) {}
 
-    /// A future starts to be polled.
+    /// Called when the poll of a future starts.
     #[inline]
     fn poll_start(&mut self, _source: Source) {}
 
-    /// The poll is over.
+    /// Called when the poll has ended.
     #[inline]
     fn poll_end(&mut self) {}
 
-    /// The task or poll that starts next was stolen from `victim`.
+    /// Called when the next task or poll was stolen from worker `victim`.
     #[inline]
     fn steal(&mut self, _victim: usize) {}
 
-    /// The worker is about to park.
+    /// Called when the worker is about to park.
     #[inline]
     fn park(&mut self) {}
 
-    /// The worker is awake again: by a wake-up, or because a last look found work.
+    /// Called when the worker is awake again. `woken` says whether a wake-up was the reason;
+    /// otherwise a last check found work.
     #[inline]
     fn unpark(&mut self, _woken: bool) {}
 }
 
-/// Makes the hooks of each worker.
+/// Creates the hooks of each worker.
 pub trait Tracer: Send + Sync + 'static {
-    /// The hooks of one worker. They live and die on its thread.
+    /// The hooks of one worker. They are created and dropped on its thread.
     type Hooks: TraceHooks;
 
-    /// The hooks of worker `worker`.
+    /// Creates the hooks of worker `worker`.
     fn worker(&self, worker: usize) -> Self::Hooks;
 }
 

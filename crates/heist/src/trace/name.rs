@@ -1,15 +1,16 @@
-//! The name of what runs on this thread, for those who look at a trace.
+//! The name of the task or poll that runs on this thread, for traces.
 //!
-//! A task or poll names itself, and the writer of the trace asks at its end. The name is the thread's own, so naming
-//! costs a store, also where nothing is traced.
+//! A task or poll names itself, and the trace writer reads the name when it ends. The name is in a
+//! thread-local, so naming costs one store, even when nothing is traced.
 
 crate::sync::per_thread! {
-    /// What the running task or poll has called itself.
+    /// The name that the running task or poll has given itself.
     static NAME: &'static str;
 }
 
-/// Names the task or poll that runs on this thread: a [`ChromeTrace`](super::ChromeTrace) shows it by this name instead
-/// of `task` or `poll`. The last name given counts, and ends with the task; a future is named anew in each poll.
+/// Names the task or poll that runs on this thread. A [`ChromeTrace`](super::ChromeTrace) shows
+/// this name instead of `task` or `poll`. The last name given counts, and it ends with the task. A
+/// future must name itself in each poll.
 ///
 /// ```
 /// use heist::{Executor, trace};
@@ -32,7 +33,7 @@ pub fn name_slice(name: &'static str) {
     NAME.with(|running| running.set(Some(name)));
 }
 
-/// What ran on this thread and called itself something; forgets it.
+/// Returns the name that was set on this thread, and clears it.
 pub(super) fn take_name() -> Option<&'static str> {
     NAME.with(|name| name.replace(None))
 }

@@ -1,19 +1,20 @@
-//! Yielding by the phase of a git scan.
+//! A yield policy for scans of a git history.
 
 use super::YieldPolicy;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// What a scan of a git history is doing, and so what a unit is.
+/// A phase of a scan of a git history. The phase determines what a unit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GitPhase {
-    /// Following parents from commit to commit. A unit is one commit.
+    /// The scan follows parents from commit to commit. A unit is one commit.
     CommitWalk,
-    /// Comparing a commit's tree with its parent's. A unit is one pair of trees (one directory).
+    /// The scan compares the tree of a commit with that of its parent. A unit is one pair of trees
+    /// (one directory).
     TreeDiff,
-    /// Inflating objects and applying their deltas. A unit is one object.
+    /// The scan inflates objects and applies their deltas. A unit is one object.
     PackDecode,
-    /// Searching content. A unit is one chunk.
+    /// The scan searches content. A unit is one chunk.
     BlobScan,
 }
 
@@ -21,20 +22,20 @@ impl GitPhase {
     /// All phases, in the order in which a blob passes through them.
     pub const ALL: [Self; 4] = [Self::CommitWalk, Self::TreeDiff, Self::PackDecode, Self::BlobScan];
 
-    /// Units in a slice of this phase by default.
+    /// Returns the default number of units in a slice of this phase.
     ///
-    /// Each is 1 ms divided by what a unit is *assumed* to cost. These are orders of magnitude that
-    /// make the phases commensurable, not measurements; [`Git::with_interval`] replaces them.
+    /// Each number is 1 ms divided by the *assumed* cost of a unit. These are orders of magnitude
+    /// that make the phases comparable, not measurements. [`Git::with_interval`] replaces them.
     #[must_use]
     pub const fn default_interval(self) -> NonZeroU32 {
         let units = match self {
-            // A few hundred bytes are parsed, mostly out of a commit-graph or a cache: about 2 µs.
+            // Parses a few hundred bytes, mostly from a commit-graph or a cache: about 2 µs.
             Self::CommitWalk => 512,
-            // Two lists of some tens of entries are merged: about 8 µs.
+            // Merges two lists of some tens of entries: about 8 µs.
             Self::TreeDiff => 128,
-            // Some KiB are inflated, once per link of a delta chain: about 32 µs.
+            // Inflates some KiB, once per link of a delta chain: about 32 µs.
             Self::PackDecode => 32,
-            // 256 KiB are searched at about 2 GB/s: about 128 µs.
+            // Searches 256 KiB at about 2 GB/s: about 128 µs.
             Self::BlobScan => 8,
         };
         NonZeroU32::new(units).unwrap()
@@ -43,10 +44,10 @@ impl GitPhase {
 
 /// Yields after a number of units that depends on the phase of a git scan.
 ///
-/// Going from one phase to another does not begin a new slice: a unit uses up its phase's share
-/// (one in `interval`) of *one* slice. Counting each phase for itself would let a scan that changes
-/// its phase at every unit (walk one commit, compare its trees, search one blob, and again) go on
-/// for ever without a yield.
+/// Entering another phase does not begin a new slice: each unit uses up the share of its phase (one
+/// part in `interval`) of *one* slice. If each phase had its own count, a scan that changes its
+/// phase at every unit (walk one commit, compare its trees, search one blob, and repeat) would
+/// never yield.
 ///
 /// ```
 /// use std::time::Duration;
@@ -62,17 +63,18 @@ pub struct Git {
     phase: GitPhase,
     /// By phase, in the order of [`GitPhase::ALL`].
     intervals: [NonZeroU32; GitPhase::ALL.len()],
-    /// How much of the current slice is used up, of [`WHOLE_SLICE`](Self::WHOLE_SLICE).
+    /// The used part of the current slice, out of [`WHOLE_SLICE`](Self::WHOLE_SLICE).
     pub(super) used: u64,
 }
 
 impl Git {
-    /// A slice in the finest parts that 64 bits have. With shares rounded up, exactly the `n`-th
-    /// unit of an interval `n` fills it: `n` shares are at least the whole, and `n - 1` shares are
-    /// less than it as long as `(n - 1)^2` is, which holds for every `u32`.
+    /// A whole slice, in the smallest parts that 64 bits can express. Shares are rounded up, so
+    /// exactly the `n`-th unit of an interval `n` fills the slice: `n` shares are at least the
+    /// whole, and `n - 1` shares are less than the whole as long as `(n - 1)^2` is, which is true
+    /// for every `u32`.
     pub(super) const WHOLE_SLICE: u64 = u64::MAX;
 
-    /// A policy that starts in [`GitPhase::CommitWalk`], with the default intervals.
+    /// Creates a policy that starts in [`GitPhase::CommitWalk`] with the default intervals.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -82,19 +84,19 @@ impl Git {
         }
     }
 
-    /// The same with another interval for `phase`.
+    /// Sets the interval of `phase`.
     #[must_use]
     pub const fn with_interval(mut self, phase: GitPhase, interval: NonZeroU32) -> Self {
         self.intervals[phase as usize] = interval;
         self
     }
 
-    /// From now on units are of `phase`. The current slice goes on.
+    /// Enters `phase`: the following units belong to it. The current slice continues.
     pub const fn enter(&mut self, phase: GitPhase) {
         self.phase = phase;
     }
 
-    /// The phase entered last.
+    /// Returns the phase that was entered last.
     #[must_use]
     pub const fn phase(&self) -> GitPhase {
         self.phase

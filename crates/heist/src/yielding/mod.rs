@@ -1,10 +1,10 @@
-//! When a long task should let others have a turn.
+//! Decides when a long task should let other work run.
 //!
-//! A worker is never pre-empted, so a task that walks a 10 GB file or a git pack keeps its worker
-//! until it returns. Such a task works in *units* (a chunk, a commit, an object), asks its
-//! [`YieldPolicy`] after each, and when told to yield re-spawns itself with its cursor and returns.
-//! What was one long tail is then a row of short tasks (*slices*) which siblings can steal, which a
-//! shutdown can drop, and between which waiting work gets its turn.
+//! heist never pre-empts a task, so a task that walks a 10 GB file or a git pack keeps its worker
+//! until it returns. Such a task works in *units* (a chunk, a commit, an object) and asks its
+//! [`YieldPolicy`] after each unit. When the policy says yes, the task spawns itself again with its
+//! cursor and returns. One long task then becomes a series of short tasks (*slices*). Other workers
+//! can steal them, a shutdown can drop them, and waiting work runs between them.
 //!
 //! | policy | a slice is | for |
 //! |---|---|---|
@@ -15,12 +15,13 @@
 //! | [`Always`] | one unit | tests: every cursor is saved and resumed |
 //!
 //! Invariants:
-//! - policies are pure: they read no clock and draw no random numbers; the time that a unit took is
-//!   passed in. The same calls give the same answers, in production and in simulation;
-//! - every policy but [`Never`] says yes after a finite number of units, however they are timed.
+//! - Policies are pure: they read no clock and draw no random numbers. The caller passes in the
+//!   time that a unit took. The same calls give the same answers in production and in simulation.
+//! - Every policy except [`Never`] says yes after a finite number of units, whatever times are
+//!   passed in.
 //!
-//! Not guaranteed: any bound on a single unit. A unit that takes a second takes a second; no policy
-//! is asked in the middle of it.
+//! Not guaranteed: a bound on a single unit. The policy is not asked in the middle of a unit, so a
+//! unit of one second holds its worker for one second.
 
 mod adaptive;
 mod git;
@@ -39,7 +40,7 @@ use std::time::Duration;
 /// use std::time::Instant;
 /// use heist::yielding::{EveryN, YieldPolicy};
 ///
-/// /// Sums from `cursor` on. `Err` is the cursor to re-spawn the task with.
+/// /// Sums from `cursor` on. Returns `Err` with the cursor at which to continue.
 /// fn one_slice(
 ///     units: &[u64], mut cursor: usize, sum: &mut u64, policy: &mut impl YieldPolicy,
 /// ) -> Result<(), usize> {
@@ -65,15 +66,16 @@ use std::time::Duration;
 /// assert_eq!(slices, 4); // 64 + 64 + 64 + 8 units
 /// ```
 pub trait YieldPolicy {
-    /// Called after each unit of work with the time that this unit took; says whether to yield now.
-    /// A `true` ends the slice: the next unit is the first of a new one.
+    /// Returns `true` if the task should yield now. Call this after each unit of work, with the
+    /// time that this unit took. `true` ends the slice: the next unit is the first of a new one.
     ///
-    /// Policies that only count ([`EveryN`], [`Git`], [`Never`], [`Always`]) ignore the time; their
-    /// callers need not read a clock and may pass [`Duration::ZERO`].
+    /// Policies that only count ([`EveryN`], [`Git`], [`Never`], [`Always`]) ignore the time, so
+    /// their callers need not read a clock and may pass [`Duration::ZERO`].
     fn should_yield(&mut self, elapsed: Duration) -> bool;
 
-    /// Begins a new slice without a yield, for a caller that stopped for another reason (it waited
-    /// for a permit, or began with another file). What was learnt about the cost of units is kept.
+    /// Begins a new slice without a yield. Call this after stopping for another reason, for example
+    /// to wait for a permit or to open another file. The policy keeps what it has learnt about the
+    /// cost of units.
     fn reset(&mut self);
 }
 
@@ -129,13 +131,13 @@ pub struct EveryN {
 }
 
 impl EveryN {
-    /// Units in a slice by default: with units of about 16 µs (some tens of KiB searched) a slice
-    /// is about a millisecond, the same as the default target of [`Adaptive`]; and what a re-spawn
-    /// costs is shared by 64 units.
+    /// The default number of units in a slice. With units of about 16 µs (searching some tens of
+    /// KiB), a slice takes about a millisecond, like the default target of [`Adaptive`], and 64
+    /// units share the cost of one spawn.
     pub const DEFAULT_INTERVAL: NonZeroU32 = NonZeroU32::new(64).unwrap();
 
-    /// Yields after every `interval` units. An interval of 0 would have no meaning (before any
-    /// work? never?), so its type has none.
+    /// Creates a policy that yields after every `interval` units. The type excludes 0, which would
+    /// have no meaning.
     #[must_use]
     pub const fn new(interval: NonZeroU32) -> Self {
         Self { interval, units: 0 }
@@ -150,7 +152,7 @@ impl Default for EveryN {
 
 impl YieldPolicy for EveryN {
     fn should_yield(&mut self, _elapsed: Duration) -> bool {
-        // `units` is below the interval between calls, so this does not overflow.
+        // Between calls `units` is below the interval, so this does not overflow.
         self.units += 1;
         let full = self.units >= self.interval.get();
         if full {

@@ -1,4 +1,4 @@
-//! What the policies promise.
+//! Tests of what the policies promise.
 
 use super::*;
 
@@ -8,14 +8,15 @@ fn nonzero(n: u32) -> NonZeroU32 {
     NonZeroU32::new(n).unwrap()
 }
 
-/// Units until the next yield, all taking `unit`; panics if there are more than `limit`.
+/// Returns the number of units until the next yield, if each takes `unit`. Panics after `limit`
+/// units.
 fn slice_len(policy: &mut impl YieldPolicy, unit: Duration, limit: u32) -> u32 {
     (1..=limit)
         .find(|_| policy.should_yield(unit))
         .unwrap_or_else(|| panic!("no yield in {limit} units of {unit:?}"))
 }
 
-/// Lets the average settle on `unit`, and begins a new slice.
+/// Lets the average settle at `unit`, and begins a new slice.
 fn settle(policy: &mut Adaptive, unit: Duration) {
     for _ in 0..200 {
         policy.should_yield(unit);
@@ -24,7 +25,7 @@ fn settle(policy: &mut Adaptive, unit: Duration) {
 }
 
 #[test]
-fn never_and_always_are_what_they_say() {
+fn never_never_yields_and_always_always_does() {
     for unit in [NO_TIME, Duration::from_secs(1), Duration::MAX] {
         assert!(!Never.should_yield(unit));
         assert!(Always.should_yield(unit));
@@ -91,21 +92,21 @@ fn adaptive_slices_last_about_the_target() {
 
 #[test]
 fn adaptive_follows_a_change_by_a_hundred_both_ways() {
-    let (cheap, dear) = (Duration::from_micros(10), Duration::from_millis(1));
+    let (cheap, costly) = (Duration::from_micros(10), Duration::from_millis(1));
     let mut policy = Adaptive::default();
 
     settle(&mut policy, cheap);
     let when_cheap = policy.interval();
     assert!((90..=100).contains(&when_cheap), "{when_cheap}");
 
-    // Up: the very first dear unit ends the slice, although 100 units were forecast.
+    // Up: the very first expensive unit ends the slice, although 100 units were forecast.
     policy.should_yield(cheap);
-    assert!(policy.should_yield(dear));
-    settle(&mut policy, dear);
+    assert!(policy.should_yield(costly));
+    settle(&mut policy, costly);
     assert_eq!(policy.interval(), 1);
-    assert_eq!(slice_len(&mut policy, dear, 1), 1);
+    assert_eq!(slice_len(&mut policy, costly, 1), 1);
 
-    // Down: within a factor of two after the promised 35 units, and back where it was at last.
+    // Down: within a factor of two after the promised 35 units, and finally back where it was.
     for _ in 0..35 {
         policy.should_yield(cheap);
     }
@@ -116,8 +117,8 @@ fn adaptive_follows_a_change_by_a_hundred_both_ways() {
 }
 
 #[test]
-fn the_average_alone_follows_too() {
-    // The same up-change with units too short for the watch on time spent to act first.
+fn the_average_follows_a_change_without_the_watch_on_time() {
+    // The same rise, but with units so short that the watch on the time spent does not act first.
     let mut policy = Adaptive::new(Duration::from_millis(100));
     settle(&mut policy, Duration::from_micros(100));
     assert!(policy.interval() >= 950, "{}", policy.interval());
@@ -129,8 +130,8 @@ fn the_average_alone_follows_too() {
 }
 
 #[test]
-fn no_adaptive_slice_passes_its_target_by_more_than_a_unit() {
-    // Costs that no average forecasts: mostly nothing, now and then a lot.
+fn no_adaptive_slice_exceeds_its_target_by_more_than_a_unit() {
+    // Costs that no average can forecast: mostly nothing, occasionally a lot.
     let target = Duration::from_millis(1);
     let mut policy = Adaptive::default();
     let mut before_last_unit = NO_TIME;
@@ -149,7 +150,7 @@ fn no_adaptive_slice_passes_its_target_by_more_than_a_unit() {
 }
 
 #[test]
-fn one_stall_does_not_cripple_adaptive() {
+fn one_stall_does_not_shrink_later_adaptive_slices() {
     let cheap = Duration::from_micros(10);
     let mut policy = Adaptive::default();
     settle(&mut policy, cheap);
@@ -162,13 +163,13 @@ fn one_stall_does_not_cripple_adaptive() {
 }
 
 #[test]
-fn adaptive_starts_from_a_guess() {
+fn adaptive_starts_from_an_estimate() {
     assert_eq!(Adaptive::default().interval(), 20); // 1 ms in units of 50 µs
     assert_eq!(Adaptive::new(Duration::from_micros(1)).interval(), 1);
 }
 
 #[test]
-fn units_without_time_are_bounded_by_the_maximum() {
+fn the_maximum_bounds_slices_of_units_that_take_no_time() {
     let mut policy = Adaptive::default();
     for _ in 0..5 {
         policy.reset();
@@ -217,7 +218,7 @@ fn reset_keeps_what_adaptive_has_learnt() {
 }
 
 #[test]
-fn each_git_phase_has_its_interval() {
+fn each_git_phase_has_its_own_interval() {
     for (phase, units) in GitPhase::ALL.into_iter().zip([512, 128, 32, 8]) {
         let mut policy = Git::default();
         assert_eq!(policy.phase(), GitPhase::CommitWalk);
@@ -237,12 +238,12 @@ fn git_phases_are_listed_in_the_order_of_their_numbers() {
 }
 
 #[test]
-fn git_intervals_are_exact_whatever_they_are() {
+fn git_intervals_are_exact() {
     for n in (1..=300).chain([1000, 1023, 65_537, 99_991]) {
         let mut policy = Git::new().with_interval(GitPhase::CommitWalk, nonzero(n));
         assert_eq!(slice_len(&mut policy, NO_TIME, n), n);
     }
-    // Too long to count through: all but one unit at once.
+    // Too many units to count one by one, so start with all of them used except the last two.
     for n in [u32::MAX, u32::MAX - 1, 1 << 31, (1 << 31) + 1, 3_000_000_019] {
         let mut policy = Git::new().with_interval(GitPhase::CommitWalk, nonzero(n));
         let share = Git::WHOLE_SLICE.div_ceil(u64::from(n));
@@ -266,13 +267,13 @@ fn alternating_git_phases_still_yield() {
         }
         assert!(rounds < 100, "no yield");
     };
-    // A round uses 1/512 + 1/128 + 1/32 + 1/8 = 85/512 of a slice. Six rounds leave 2/512, of
-    // which the next commit takes one and the next pair of trees the rest.
+    // A round uses 1/512 + 1/128 + 1/32 + 1/8 = 85/512 of a slice. Six rounds leave 2/512, of which
+    // the next commit takes one and the next pair of trees the rest.
     assert_eq!((rounds, yielded_in), (7, GitPhase::TreeDiff));
 }
 
 #[test]
-fn a_half_used_slice_stays_half_used_in_another_phase() {
+fn a_partly_used_slice_stays_partly_used_in_another_phase() {
     let mut policy = Git::default();
     for _ in 0..256 {
         assert!(!policy.should_yield(NO_TIME));

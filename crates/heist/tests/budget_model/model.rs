@@ -1,8 +1,8 @@
-//! What a budget should do, written down in the simplest way: a queue, a few sums, and no concurrency.
+//! What a budget should do, in the simplest possible form: a queue, a few sums, and no concurrency.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// An amount of both units. A budget of one unit has nothing of the other.
+/// An amount of both units. In a budget of one unit the other is 0.
 pub(crate) type Pair = [u64; 2];
 
 pub(crate) fn add(left: Pair, right: Pair) -> Pair {
@@ -17,7 +17,7 @@ pub(crate) fn covers(left: Pair, right: Pair) -> bool {
     left[0] >= right[0] && left[1] >= right[1]
 }
 
-/// Names a request.
+/// Identifies a request.
 pub(crate) type Request = usize;
 
 /// What a callback does with its permit.
@@ -28,14 +28,14 @@ pub(crate) enum Habit {
     Panic,
 }
 
-/// Who asks.
+/// Who makes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
     Future,
     Callback(Habit),
 }
 
-/// What a request was answered.
+/// The answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Granted,
@@ -50,7 +50,7 @@ struct Waiting {
     asker: Asker,
 }
 
-/// What can be seen of a budget.
+/// What is visible of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Figures {
     pub(crate) total: Pair,
@@ -71,12 +71,13 @@ pub(crate) struct Model {
     high_water: Pair,
     closed: bool,
     queue: VecDeque<Waiting>,
-    /// Granted or refused, and not yet called.
+    /// Callbacks that were granted or refused but not yet called.
     deliveries: VecDeque<(Waiting, Answer)>,
-    /// The futures that were answered, in that order; and the callbacks. The two are told in different ways.
+    /// The answered futures and the answered callbacks, each in order. They are separate because
+    /// they are notified in different ways.
     pub(crate) futures: Vec<(Request, Answer)>,
     pub(crate) callbacks: Vec<(Request, Answer)>,
-    /// What the futures want that were granted and not yet asked for it.
+    /// The amounts of futures that were granted but have not been polled since.
     pub(crate) in_futures: BTreeMap<Request, Pair>,
 }
 
@@ -107,7 +108,7 @@ impl Model {
         self.high_water = [0, 1].map(|unit| self.high_water[unit].max(self.in_use[unit]));
     }
 
-    /// What is answered at once; `None` if the request has to wait.
+    /// Returns the immediate answer, or `None` if the request has to wait.
     pub(crate) fn try_acquire(&mut self, wanted: Pair) -> Option<Answer> {
         if self.closed {
             Some(Answer::Closed)
@@ -121,7 +122,7 @@ impl Model {
         }
     }
 
-    /// A request that waits if it must; says what it was answered at once.
+    /// Makes a request that waits if it must. Returns the immediate answer, if there is one.
     pub(crate) fn acquire(
         &mut self,
         request: Request,
@@ -158,7 +159,8 @@ impl Model {
         }
     }
 
-    /// Grants what fits, in turn; then one callback is called, which may make more fit; and so on.
+    /// Grants requests that fit, in order. Then calls one callback, which may make more requests
+    /// fit, and repeats.
     fn settle(&mut self) {
         loop {
             while let Some(front) = self.queue.front().copied()
@@ -183,7 +185,7 @@ impl Model {
         self.forgotten = add(self.forgotten, amount);
     }
 
-    /// A future is dropped: it waits, or was granted, or neither.
+    /// Drops a future, which may be waiting, granted, or neither.
     pub(crate) fn cancel(&mut self, request: Request) {
         self.queue.retain(|waiting| waiting.request != request);
         match self.in_futures.remove(&request) {

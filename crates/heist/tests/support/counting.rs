@@ -1,9 +1,9 @@
-//! A global allocator that counts, for the test files that install it.
+//! A global allocator that counts allocations, for the test files that install it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
 
-/// The system's allocator, with a count of allocations and of the bytes that are in use.
+/// The system's allocator, with counts of the allocations and of the bytes in use.
 pub(crate) struct CountingAllocator {
     allocations: AtomicU64,
     live_bytes: AtomicIsize,
@@ -14,12 +14,12 @@ impl CountingAllocator {
         Self { allocations: AtomicU64::new(0), live_bytes: AtomicIsize::new(0) }
     }
 
-    /// How many blocks were allocated or moved so far, by any thread.
+    /// Returns the number of blocks that any thread has allocated or moved so far.
     pub(crate) fn allocations(&self) -> u64 {
         self.allocations.load(Ordering::Relaxed)
     }
 
-    /// How many bytes are in use now.
+    /// Returns the number of bytes in use.
     pub(crate) fn live_bytes(&self) -> isize {
         self.live_bytes.load(Ordering::Relaxed)
     }
@@ -30,8 +30,8 @@ impl CountingAllocator {
     }
 }
 
-// SAFETY: every call is handed on to the system's allocator as it came; counting touches no memory of the caller's
-// and does not allocate.
+// SAFETY: every call is passed on unchanged to the system's allocator. Counting neither touches the
+// caller's memory nor allocates.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.count(layout.size(), 0);

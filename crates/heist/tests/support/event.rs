@@ -1,4 +1,4 @@
-//! Something that futures wait for, and guards that tell what became of them.
+//! An event that futures wait for, and guards that show what happened to a future.
 
 use super::sync::Mutex;
 use std::future::poll_fn;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
 
-/// Futures wait for it until it is set, once and for all. Clones are the same event.
+/// An event that is set once. Futures wait until it is set. Clones share the event.
 #[derive(Clone, Default)]
 pub(crate) struct Event(Arc<Mutex<(bool, Vec<Waker>)>>);
 
 impl Event {
-    /// Lets everybody go on, and wakes them on this thread.
+    /// Sets the event, and wakes all waiting futures on this thread.
     pub(crate) fn set(&self) {
         let waiting = {
             let mut event = self.0.lock().unwrap();
@@ -21,27 +21,28 @@ impl Event {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits until it is set.
+    /// Waits until the event is set.
     pub(crate) async fn wait(&self) {
         poll_fn(|cx| {
             let mut event = self.0.lock().unwrap();
             if event.0 {
                 return Poll::Ready(());
             }
-            // Who is polled again for another reason has a second place. Tests are short.
+            // A future that is polled again for another reason registers twice. Tests are short, so
+            // this does no harm.
             event.1.push(cx.waker().clone());
             Poll::Pending
         })
         .await;
     }
 
-    /// How many wait.
+    /// Returns the number of registered wakers.
     pub(crate) fn waiting(&self) -> usize {
         self.0.lock().unwrap().1.len()
     }
 }
 
-/// Counts how many of its kind are alive.
+/// Counts how many values of its kind are alive.
 pub(crate) struct Live(Arc<AtomicUsize>);
 
 impl Live {
@@ -57,7 +58,7 @@ impl Drop for Live {
     }
 }
 
-/// Does something when it is dropped.
+/// Calls a closure when it is dropped.
 pub(crate) struct OnDrop<F: FnOnce()>(Option<F>);
 
 impl<F: FnOnce()> OnDrop<F> {

@@ -1,21 +1,22 @@
-//! Processes that may not map much memory, in which the system refuses threads; or that may not open many files.
+//! Processes with limited memory, in which the system refuses threads, or with a limited number of
+//! open files.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
 
-/// Set in the process that a test starts for itself.
+/// Set in the child process that a test starts.
 const LIMITED: &str = "HEIST_TEST_IS_LIMITED";
 
 /// Enough for the process itself and for some large stacks.
 const LIMIT_KIB: u64 = 1_500_000;
 
-/// Runs the test `name` of this file again, in a process of its own with limited memory; says whether this is that
-/// process.
+/// Runs the test `name` of this file again, in a child process with limited memory. Returns `true`
+/// in that process.
 pub(crate) fn is_limited(name: &str) -> bool {
     is_limited_to(name, &format!("-v {LIMIT_KIB}"))
 }
 
-/// As [`is_limited`], for a process that may have `descriptors` open.
+/// Like [`is_limited`], for a process that may have at most `descriptors` files open.
 pub(crate) fn is_limited_to_descriptors(name: &str, descriptors: u32) -> bool {
     is_limited_to(name, &format!("-n {descriptors}"))
 }

@@ -1,5 +1,5 @@
-//! What the behaviour tests share: a watchdog, the check that every finished pool must pass, and a pool whose
-//! tasks are closures.
+//! What the behaviour tests share: a watchdog, the check that every finished pool must pass, and a
+//! pool whose tasks are closures.
 
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
@@ -22,11 +22,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 use sync::{Condvar, Mutex};
 
-/// No test takes a tenth of this, even on a machine that is busy with others.
+/// No test takes a tenth of this, even on a busy machine.
 const TEST_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// Runs a test's body and fails if it does not come to an end: a lost wake-up must fail the test that met it,
-/// not hang everything that runs after it.
+/// Runs the body of a test and fails if it does not end. A lost wake-up must fail the test that met
+/// it, and not hang everything after it.
 pub(crate) fn watched(body: impl FnOnce() + Send + 'static) {
     let (ended, when_ended) = channel::<()>();
     let name = thread::current().name().unwrap_or("test").to_owned();
@@ -37,29 +37,30 @@ pub(crate) fn watched(body: impl FnOnce() + Send + 'static) {
     });
     let body = body.expect("a thread for the test's body");
     if when_ended.recv_timeout(TEST_TIME_MAX) == Err(RecvTimeoutError::Timeout) {
-        panic!("the test hangs: it had not ended after {TEST_TIME_MAX:?}");
+        panic!("the test hangs: it did not end within {TEST_TIME_MAX:?}");
     }
     if let Err(payload) = body.join() {
         resume_unwind(payload);
     }
 }
 
-/// The number of cases that fits into CI's time, unless `PROPTEST_CASES` says otherwise.
+/// Returns a configuration with the number of cases that fits into CI's time, unless
+/// `PROPTEST_CASES` is set.
 pub(crate) fn cases(in_ci: u32) -> ProptestConfig {
     let from_environment = std::env::var_os("PROPTEST_CASES").is_some();
     let default = ProptestConfig::default();
     ProptestConfig {
         cases: if from_environment { default.cases } else { in_ci },
-        // The smallest failing program is printed, and is to become a test of its own.
+        // proptest prints the smallest failing program, which should then become a test.
         failure_persistence: None,
-        // A program that hangs takes the watchdog's whole minute at every attempt to make it smaller.
+        // If a program hangs, each attempt to shrink it takes the watchdog's whole minute.
         max_shrink_time: 300_000,
         ..default
     }
 }
 
-/// What must be true of every pool that has ended, whatever it was used for: each of the `spawned` tasks has
-/// been run or dropped, none is left, and no wake-up was lost on the way.
+/// Checks what must be true of every pool that has ended: each of the `spawned` tasks was run or
+/// dropped, none is left, and no wake-up was lost.
 #[track_caller]
 pub(crate) fn check_finished(metrics: &MetricsSnapshot, spawned: u64) {
     assert_eq!(metrics.tasks_ended(), spawned, "tasks that ended: {metrics}");
@@ -69,7 +70,7 @@ pub(crate) fn check_finished(metrics: &MetricsSnapshot, spawned: u64) {
     assert!(metrics.wakes_received <= metrics.parks, "{metrics}");
 }
 
-/// [`check_finished`], for a pool in which every task was run and none panicked.
+/// Like [`check_finished`], for a pool in which every task was run and none panicked.
 #[track_caller]
 pub(crate) fn check_all_run(metrics: &MetricsSnapshot, spawned: u64) {
     check_finished(metrics, spawned);
@@ -77,7 +78,7 @@ pub(crate) fn check_all_run(metrics: &MetricsSnapshot, spawned: u64) {
     assert_eq!(metrics.panics, 0, "{metrics}");
 }
 
-/// A configuration with this many workers.
+/// Returns a configuration with this number of workers.
 pub(crate) fn workers(workers: usize) -> ExecutorConfig {
     ExecutorConfig { workers, ..ExecutorConfig::default() }
 }
@@ -111,17 +112,17 @@ impl Runs {
     }
 }
 
-/// Waits for something that another thread brings about, and that nothing can be waited for to learn.
+/// Waits for a condition that another thread brings about without a notification.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let deadline = Instant::now() + TEST_TIME_MAX / 2;
     while !condition() {
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        assert!(Instant::now() < deadline, "timed out waiting until {what}");
         thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// A task that is a closure, for tests that need one task to differ from the next.
+/// A task that is a closure, for tests whose tasks all differ.
 pub(crate) struct Job(Box<dyn FnOnce(&mut JobCtx<'_>) + Send>);
 
 pub(crate) type JobCtx<'w> = WorkerCtx<'w, Job, ()>;
@@ -130,17 +131,20 @@ pub(crate) fn job(body: impl FnOnce(&mut JobCtx<'_>) + Send + 'static) -> Job {
     Job(Box::new(body))
 }
 
-/// A pool that runs jobs.
+/// Starts a pool that runs jobs.
 pub(crate) fn start_jobs(config: ExecutorConfig) -> Executor<Job> {
     let runner = |Job(body): Job, ctx: &mut JobCtx<'_>| body(ctx);
     Executor::new(config, |_worker| (), runner).expect("the pool starts")
 }
 
-/// Something that tasks wait for until the test opens it, once and for all.
+/// Blocks tasks until the test opens it, once.
 #[derive(Clone, Default)]
-pub(crate) struct Gate(Arc<(Mutex<bool>, Condvar)>);
+pub(crate) struct Latch(Arc<(Mutex<bool>, Condvar)>);
 
-impl Gate {
+/// The former name of [`Latch`].
+pub(crate) type Gate = Latch;
+
+impl Latch {
     pub(crate) fn open(&self) {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.0.1.notify_all();
@@ -152,24 +156,24 @@ impl Gate {
     }
 }
 
-/// Keeps one worker busy from when this returns until the gate is opened.
-pub(crate) fn occupy_worker(executor: &Executor<Job>) -> Gate {
-    let (entered, gate) = (Gate::default(), Gate::default());
-    let held = (entered.clone(), gate.clone());
+/// Keeps one worker busy, from the return of this function until the latch is opened.
+pub(crate) fn occupy_worker(executor: &Executor<Job>) -> Latch {
+    let (entered, latch) = (Latch::default(), Latch::default());
+    let held = (entered.clone(), latch.clone());
     let holder = job(move |_ctx| {
         held.0.open();
         held.1.wait();
     });
     executor.spawn_external(holder).expect("the pool is open");
     entered.wait();
-    gate
+    latch
 }
 
-/// Threads of this name panic without a word: their panics are what is tested.
+/// Threads with this name panic without a message, because their panics are intended.
 pub(crate) const SILENT: &str = "silent";
 
-/// Keeps the panics of threads named [`SILENT`] out of the output. All other threads keep their say, so a
-/// failed assertion is still reported.
+/// Keeps the panics of threads named [`SILENT`] out of the output. All other threads still print
+/// theirs, so a failed assertion is reported.
 pub(crate) fn silence_panics() {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
@@ -183,38 +187,38 @@ pub(crate) fn silence_panics() {
     });
 }
 
-/// The same configuration for a pool whose panics do not show in the output.
+/// Returns the configuration for a pool whose panics do not show in the output.
 pub(crate) fn silent(config: ExecutorConfig) -> ExecutorConfig {
     silence_panics();
     ExecutorConfig { thread_name: SILENT.to_owned(), ..config }
 }
 
-/// Joins a pool that was stopped by a panic, and returns what the rethrown panic said.
+/// Joins a pool that was stopped by a panic, and returns the message of the rethrown panic.
 #[track_caller]
 pub(crate) fn join_rethrows<T: Send>(executor: Executor<T>) -> String {
     let joined = catch_unwind(AssertUnwindSafe(|| executor.join()));
     let payload = joined.expect_err("join must rethrow");
     let text = panic_text(&*payload).to_owned();
-    // It may be one whose `drop` panics.
+    // Its `drop` may panic.
     std::mem::forget(payload);
     text
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(not text)")
 }
 
-/// The threads of this process whose name starts with `prefix`, by their numbers. A name is cut to 15 bytes by
-/// the system.
+/// Returns the ids of this process's threads whose name starts with `prefix`. The system cuts names
+/// to 15 bytes.
 #[cfg(target_os = "linux")]
 pub(crate) fn threads_named(prefix: &str) -> Vec<String> {
     let threads = std::fs::read_dir("/proc/self/task").expect("/proc is mounted");
     threads
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|thread| {
-            // A thread may end while we look.
+            // A thread may end meanwhile.
             std::fs::read_to_string(format!("/proc/self/task/{thread}/comm"))
                 .is_ok_and(|name| name.starts_with(prefix))
         })

@@ -1,4 +1,4 @@
-//! Random rounds, over and over: how many a soak runs, which seeds they have, and how a failing one is repeated.
+//! Runs random rounds for a soak: how many, with which seeds, and how to repeat a failing one.
 
 use super::watched;
 use std::thread;
@@ -13,10 +13,12 @@ fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
         .map(|value| value.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
 }
 
-/// Runs `round` with one seed after the other, each under the watchdog, and prints the seed of a round that fails.
+/// Runs `round` with one seed after the other, each under the watchdog, and prints the seed of a
+/// round that fails.
 ///
-/// The first seed is `HEIST_SOAK_SEED`, or 0. The soak ends after `HEIST_SOAK_MINUTES` or `HEIST_SOAK_ROUNDS`,
-/// whichever comes first; with only a seed it repeats that one round; with none of the three it runs `in_ci` rounds.
+/// The first seed is `HEIST_SOAK_SEED`, or 0. The soak ends after `HEIST_SOAK_MINUTES` or
+/// `HEIST_SOAK_ROUNDS`, whichever comes first. If only the seed is set, it repeats that one round.
+/// If none of the three is set, it runs `in_ci` rounds.
 pub(crate) fn soak(name: &str, in_ci: u64, round: fn(u64)) {
     let minutes: Option<f64> = from_environment("HEIST_SOAK_MINUTES");
     let seed: Option<u64> = from_environment("HEIST_SOAK_SEED");
@@ -45,7 +47,7 @@ pub(crate) fn soak(name: &str, in_ci: u64, round: fn(u64)) {
         }
     }
     let seconds = began.elapsed().as_secs();
-    eprintln!("soak of {name}: {done} rounds in {seconds} s, from seed {first} on, none failed");
+    eprintln!("soak of {name}: {done} rounds from seed {first} on passed in {seconds} s");
 }
 
 /// Prints the seed of a round that fails or hangs.
@@ -57,7 +59,7 @@ struct FailingSeed<'a> {
 impl Drop for FailingSeed<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            eprintln!("soak of {}: the round of HEIST_SOAK_SEED={} failed", self.name, self.seed);
+            eprintln!("soak of {}: failed; repeat with HEIST_SOAK_SEED={}", self.name, self.seed);
         }
     }
 }

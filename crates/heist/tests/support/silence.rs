@@ -1,4 +1,4 @@
-//! How often a pool's threads give up their cores of their own accord: an idle pool's never do.
+//! Counts voluntary context switches. The threads of an idle pool make none.
 #![cfg(target_os = "linux")]
 
 use super::threads_named;
@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
-/// How often each thread of this process, but for the one that asks, gave up its core of its own accord.
+/// Returns the number of voluntary context switches of each thread of this process, except the
+/// calling one.
 pub(crate) fn context_switches_of_others() -> BTreeMap<String, u64> {
     let mut switches = context_switches("");
     let this = std::fs::read_link("/proc/thread-self").expect("/proc is mounted");
@@ -15,7 +16,7 @@ pub(crate) fn context_switches_of_others() -> BTreeMap<String, u64> {
     switches
 }
 
-/// How often each thread of this name gave up its core of its own accord.
+/// Returns the number of voluntary context switches of each thread whose name starts with this.
 pub(crate) fn context_switches(thread_name: &str) -> BTreeMap<String, u64> {
     threads_named(thread_name)
         .into_iter()
@@ -29,7 +30,7 @@ pub(crate) fn context_switches(thread_name: &str) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// Waits until all workers sleep: their counts have stood still for a while.
+/// Waits until all workers sleep, that is, until their counts have not changed for a while.
 pub(crate) fn settle(thread_name: &str) -> BTreeMap<String, u64> {
     let mut before = context_switches(thread_name);
     loop {
@@ -42,7 +43,8 @@ pub(crate) fn settle(thread_name: &str) -> BTreeMap<String, u64> {
     }
 }
 
-/// Requires that no other thread of the process makes a context switch for so long. Returns how many there are.
+/// Requires that no other thread of the process makes a context switch during `time`. Returns the
+/// number of those threads.
 #[track_caller]
 pub(crate) fn check_process_silent_for(time: Duration) -> usize {
     let mut before = context_switches_of_others();
@@ -59,7 +61,7 @@ pub(crate) fn check_process_silent_for(time: Duration) -> usize {
     before.len()
 }
 
-/// Requires that the pool's threads make no context switch for so long.
+/// Requires that the threads of the pool make no context switch during `time`.
 #[track_caller]
 pub(crate) fn check_silent_for(thread_name: &str, workers_wanted: usize, time: Duration) {
     let before = settle(thread_name);

@@ -1,4 +1,5 @@
-//! The locks of the tests: std's, or under ThreadSanitizer, which does not see those wait, such as it does see.
+//! The locks of the tests: std's, or under ThreadSanitizer, which cannot see std's locks wait,
+//! locks that it understands.
 
 #[cfg(not(heist_tsan))]
 pub(crate) use std::sync::{Condvar, Mutex};

@@ -1,13 +1,14 @@
-//! A gated queue's inside: the items, the gate's flags, and who is told when there is something to do.
+//! The inside of a gated queue: its items, the gate's flags, and how it gets its consumer to run.
 //!
-//! The consumer's *turn* is a task of the executor, and the turn is what the executor counts: it is counted before the
-//! first item goes in, and before a turn that has left something behind ends. So every item is covered from push to
-//! processed, at the price of one count per turn instead of one per item.
+//! The consumer's *turn* is a task of the executor, and the executor counts turns. A turn is
+//! counted before the first item goes in, and the next turn is counted before a turn that leaves
+//! items behind ends. So a counted turn covers every item from its push until it is processed, at
+//! the cost of one count per turn instead of one per item.
 //!
-//! Invariant, whenever the lock is free: if there are items, the gate is not idle, or its consumer has yet to finish
-//! and will see them. `PROTOCOL.md` beside the flags says why.
+//! Invariant, whenever the lock is free: if there are items, then either the gate is not idle, or
+//! its consumer has yet to finish and will see them. `../PROTOCOL.md` proves it.
 
-use super::hand::Hand;
+use super::ring::ConsumerRing;
 use super::stats::QueueStats;
 use super::turn::QueueTurn;
 use crate::budget::{AcquireError, Amount, CountBudget, CountPermit};
@@ -21,51 +22,52 @@ use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, CachePadded, Mutex, Ordering};
 use std::collections::VecDeque;
 
-/// How a queue's turn gets onto its executor.
+/// How the turn of a queue gets onto its executor.
 pub(crate) trait Scheduler<T>: Send + Sync {
-    /// The executor.
+    /// Returns the executor.
     fn executor(&self) -> &dyn AnyExecutor;
 
-    /// Spawns a turn that was counted.
+    /// Spawns a turn that the executor has already counted.
     fn spawn_turn(&self, turn: QueueTurn<T>);
 
-    /// The queue is empty for good: a turn that waits for something else need not wait any longer.
+    /// Tells the scheduler that the queue stays empty, so a turn that waits for something else
+    /// should stop waiting.
     fn recall_turn(&self) {}
 }
 
-/// Why an item was not taken.
+/// Why a push was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     Closed,
     Executor(SpawnErrorKind),
 }
 
-/// Whether items come in, and what becomes of those that are there.
+/// Whether the queue accepts items, and what happens to the items that it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Door {
     Open,
-    /// Nothing comes in.
+    /// The queue accepts no items.
     Closed,
-    /// Nothing comes in, and what waits is dropped.
+    /// The queue accepts no items and drops those that wait.
     ClosedAndEmptied,
 }
 
-/// The items, in two rings: the consumer takes a whole ring, so that no item is ever moved from one place to another.
+/// The items, in two rings. The consumer takes a whole ring, so no item ever moves between rings.
 struct Items<T> {
-    /// The older ones: what the consumer's last turn has left of its ring. Empty while it has it in hand.
+    /// The older items: what the last turn left of its ring. Empty while a consumer holds the ring.
     older: VecDeque<T>,
-    /// The newer ones.
+    /// The newer items.
     newer: VecDeque<T>,
     door: Door,
     consumed: u64,
     dropped: u64,
-    /// Those of the dropped ones that are still in the consumer's ring.
+    /// The number of dropped items that are still in the consumer's ring.
     dropped_in_ring: usize,
     turns: u64,
 }
 
-/// Rings that have grown beyond this are given back when the queue runs empty, so that one burst does not hold its
-/// memory for the life of the queue.
+/// When the queue runs empty it frees rings that have grown beyond this, so that one burst does not
+/// hold its memory for the lifetime of the queue.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
 impl<T> Items<T> {
@@ -76,23 +78,25 @@ impl<T> Items<T> {
 }
 
 pub(crate) struct QueueCore<T> {
-    /// On lines of their own: what every push reads beside them hardly ever changes.
+    /// On their own cache lines, because the other fields that every push reads hardly ever change.
     items: CachePadded<Mutex<Items<T>>>,
     flags: CachePadded<GateFlags>,
-    /// Items in the consumer's ring that are nobody's yet. The consumer claims a batch of them; whoever empties the
-    /// queue claims all, for the consumer to drop.
+    /// Items in the consumer's ring that no thread has claimed yet. The consumer claims a batch of
+    /// them at a time. A thread that empties the queue claims all of them, and the consumer then
+    /// drops them.
     in_ring: AtomicUsize,
-    /// Items that the consumer has taken or may take now, since it last told the statistics.
+    /// Items that the consumer has taken or may take now, since it last updated the statistics.
     in_batch: AtomicUsize,
-    /// One unit for each item that waits or is being consumed; none in an unbounded queue.
+    /// One unit for each item that waits or is being consumed; `None` in an unbounded queue.
     pub(super) capacity: Option<CountBudget>,
     pub(super) batch: usize,
     scheduler: Box<dyn Scheduler<T>>,
-    /// The executor's, which every push looks at: not through the scheduler, which would be two calls.
+    /// The executor's intake. Every push reads it, and going through the scheduler would cost two
+    /// calls.
     intake: Arc<Intake>,
     cancel: CancelToken,
-    /// A task is being made of the turn. If the turn is dropped now, the making has panicked. Written only by whoever
-    /// holds the one turn.
+    /// `true` while the caller's closure makes a task out of the turn. If the turn is dropped
+    /// meanwhile, that closure has panicked. Only the holder of the one turn writes this.
     making: AtomicBool,
 }
 
@@ -126,7 +130,7 @@ impl<T> QueueCore<T> {
         }
     }
 
-    /// The executor that the consumer runs on.
+    /// Returns the executor on which the consumer runs.
     pub(crate) fn executor(&self) -> &dyn AnyExecutor {
         self.scheduler.executor()
     }
@@ -147,7 +151,7 @@ impl<T> QueueCore<T> {
         let items = self.items.lock();
         let here = self.len_of(&items) + self.in_batch.load(Ordering::Relaxed);
         QueueStats {
-            // Not counted at each push, which has little enough to do to feel it.
+            // Derived here, because a counter would noticeably slow down each push.
             pushed: items.consumed + items.dropped + here as u64,
             consumed: items.consumed,
             dropped: items.dropped,
@@ -155,8 +159,9 @@ impl<T> QueueCore<T> {
         }
     }
 
-    /// Puts an item at the back. Its share of the capacity was taken before; when refused, the caller gives it back.
-    /// `inside`: a task of the executor waits for this push, wherever it is made.
+    /// Puts an item at the back. The caller has already taken the item's share of the capacity, and
+    /// gives it back if the push is refused. `inside` says that a task of the executor waits for
+    /// this push, on whichever thread it happens.
     #[inline]
     pub(crate) fn push(this: &Arc<Self>, item: T, inside: bool) -> Result<(), (Refused, T)> {
         let accepting = inside || this.is_accepting();
@@ -168,7 +173,8 @@ impl<T> QueueCore<T> {
         if items.door != Door::Open {
             return Err((Refused::Closed, item));
         }
-        // With a newer item there, whoever pushed that has scheduled the consumer since it last took a ring.
+        // If there is a newer item, then its producer has scheduled the consumer since the consumer
+        // last took a ring.
         let must_spawn = if items.newer.is_empty() {
             match this.schedule(inside) {
                 Ok(must_spawn) => must_spawn,
@@ -185,21 +191,23 @@ impl<T> QueueCore<T> {
         Ok(())
     }
 
-    /// Whether the executor takes anything from outside.
+    /// Returns `true` if the executor accepts work from outside.
     #[inline]
     fn is_accepting(&self) -> bool {
         self.intake.is_accepting() && !self.cancel.is_cancelled()
     }
 
-    /// Schedules the consumer, and counts its turn if there is none; says whether it must be spawned. Under the lock.
+    /// Schedules the consumer, and counts a turn if there is none. Returns `true` if the caller
+    /// must spawn that turn. The caller holds the lock.
     fn schedule(&self, inside: bool) -> Result<bool, SpawnErrorKind> {
         match self.flags.schedule() {
-            // The turn that is there is counted, and ends only after it has looked again.
+            // The existing turn is counted, and it looks at the queue again before it ends.
             Scheduled::WasScheduled | Scheduled::WasExecuting => Ok(false),
             Scheduled::WasIdle => {
                 let counted = self.executor().count_later(inside || self.executor().is_inside());
                 if counted.is_err() {
-                    // Nobody else has seen it scheduled: those who look hold the lock, or have a turn.
+                    // No other thread has seen the gate scheduled: producers need the lock, and
+                    // there is no consumer because there is no turn.
                     let back_to_idle = self.flags.begin() && !self.flags.finish();
                     assert!(back_to_idle, "a gate without a turn was scheduled twice");
                 }
@@ -212,58 +220,63 @@ impl<T> QueueCore<T> {
         this.scheduler.spawn_turn(QueueTurn::new(this));
     }
 
-    /// The consumer's turn begins: it may take `most` items.
-    pub(super) fn begin_turn(&self, most: usize) -> Hand<T> {
+    /// Begins a turn of at most `most` items.
+    pub(super) fn begin_turn(&self, most: usize) -> ConsumerRing<T> {
         let begun = self.flags.begin();
-        assert!(begun, "a queue's turn was begun that nobody had scheduled");
+        assert!(begun, "a queue began a turn that was not scheduled");
         let mut items = self.items.lock();
         items.turns += 1;
         let mut ring = std::mem::take(&mut items.older);
         if ring.is_empty() {
-            // The empty ring stays behind, for its memory.
+            // The empty ring stays behind, so that its memory is reused.
             std::mem::swap(&mut ring, &mut items.newer);
         }
         self.in_ring.store(ring.len(), Ordering::Relaxed);
-        let mut hand = Hand::new(ring);
-        self.claim_batch(&mut hand, most);
-        hand
+        let mut held = ConsumerRing::new(ring);
+        self.claim_batch(&mut held, most);
+        held
     }
 
-    /// Claims the next batch of the consumer's ring. It is empty if somebody has emptied the queue.
-    fn claim_batch(&self, hand: &mut Hand<T>, most: usize) -> bool {
-        // Relaxed: who claims what is decided by this word alone. Whoever empties the queue does so under the lock,
-        // which the consumer takes before it drops anything.
+    /// Claims the next batch of the consumer's ring. Returns `false` if the batch is empty because
+    /// another thread has emptied the queue.
+    fn claim_batch(&self, held: &mut ConsumerRing<T>, most: usize) -> bool {
+        // Relaxed: this word alone decides which thread claims which items. A thread that empties
+        // the queue does so under the lock, and the consumer takes the lock before it drops
+        // anything.
         let before = self.in_ring.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |in_ring| {
             Some(in_ring - in_ring.min(most))
         });
-        hand.begin_batch(before.unwrap_or(0).min(most));
-        self.in_batch.store(hand.count(), Ordering::Relaxed);
-        hand.allowed() > 0
+        held.begin_batch(before.unwrap_or(0).min(most));
+        self.in_batch.store(held.count(), Ordering::Relaxed);
+        held.allowed() > 0
     }
 
-    /// The consumer has used up its batch. Gives it another one, unless something else waits for this worker or there
-    /// is nothing more: so nobody is kept waiting by a busy queue, and no other worker is woken for it.
-    pub(super) fn next_batch(&self, hand: &mut Hand<T>) -> bool {
-        hand.end_batch();
+    /// Gives the consumer another batch after it has used up its own, unless the queue is empty or
+    /// other work waits for this worker. So a busy queue delays no other work, and no other worker
+    /// is woken for it.
+    pub(super) fn next_batch(&self, held: &mut ConsumerRing<T>) -> bool {
+        held.end_batch();
         if planted(Plant::BatchLeftBehind) || planted(Plant::FinishIgnoresSchedule) {
             return false;
         }
         if !self.executor().has_nothing_else() {
             return false;
         }
-        if hand.ring.is_empty() && !self.take_next_ring(hand) {
+        if held.ring.is_empty() && !self.take_next_ring(held) {
             return false;
         }
-        // Producers that wait for room are woken for a good part of it, not for every batch: waking costs more.
-        let owed = hand.room_owed as u64;
+        // Waking producers is expensive, so room goes back in large portions and not after every
+        // batch.
+        let owed = held.room_owed as u64;
         if self.capacity.as_ref().is_some_and(|capacity| owed >= capacity.total() / 2) {
-            self.give_room_back(std::mem::take(&mut hand.room_owed));
+            self.give_room_back(std::mem::take(&mut held.room_owed));
         }
-        self.claim_batch(hand, self.batch)
+        self.claim_batch(held, self.batch)
     }
 
-    /// Ends the turn and begins the next, in one step under the lock; not if there is nothing for it.
-    fn take_next_ring(&self, hand: &mut Hand<T>) -> bool {
+    /// Ends the turn and begins the next one in a single step under the lock. Returns `false`, and
+    /// changes nothing, if there are no newer items.
+    fn take_next_ring(&self, held: &mut ConsumerRing<T>) -> bool {
         let mut items = self.items.lock();
         if items.newer.is_empty() {
             return false;
@@ -271,22 +284,22 @@ impl<T> QueueCore<T> {
         self.flags.finish_and_schedule();
         let begun = self.flags.begin();
         assert!(begun, "a queue has two consumers");
-        items.consumed += hand.take_count();
+        items.consumed += held.take_count();
         self.in_batch.store(0, Ordering::Relaxed);
         items.turns += 1;
-        std::mem::swap(&mut hand.ring, &mut items.newer);
-        self.in_ring.store(hand.ring.len(), Ordering::Relaxed);
+        std::mem::swap(&mut held.ring, &mut items.newer);
+        self.in_ring.store(held.ring.len(), Ordering::Relaxed);
         true
     }
 
-    /// The consumer's turn ends. What is left of its ring stays in front of the newer items.
-    pub(super) fn end_turn(this: &Arc<Self>, hand: &mut Hand<T>) {
-        hand.end_batch();
+    /// Ends the consumer's turn. The rest of its ring stays in front of the newer items.
+    pub(super) fn end_turn(this: &Arc<Self>, held: &mut ConsumerRing<T>) {
+        held.end_batch();
         let outgrown;
         let (more, dropped) = {
             let mut items = this.items.lock();
-            items.consumed += hand.take_count();
-            let mut ring = std::mem::take(&mut hand.ring);
+            items.consumed += held.take_count();
+            let mut ring = std::mem::take(&mut held.ring);
             let mut dropped = VecDeque::new();
             if items.door == Door::ClosedAndEmptied {
                 std::mem::swap(&mut ring, &mut dropped);
@@ -303,9 +316,9 @@ impl<T> QueueCore<T> {
             outgrown = if more { Vec::new() } else { items.give_back_outgrown_rings() };
             (more, dropped)
         };
-        // Freed outside the lock: unmapping a large ring takes its time.
+        // Freed outside the lock, because unmapping a large ring takes time.
         drop(outgrown);
-        this.give_room_back(hand.room_owed + dropped.len());
+        this.give_room_back(held.room_owed + dropped.len());
         drop_contained(dropped);
         let more = (more && !planted(Plant::BatchLeftBehind)) || planted(Plant::SlotBeforeQueue);
         let due = if more {
@@ -319,9 +332,10 @@ impl<T> QueueCore<T> {
         }
     }
 
-    /// Spawns a turn for a gate that is scheduled and has none, or drops what nobody will consume.
+    /// Spawns a turn for a gate that is scheduled but has none. If the executor refuses the turn,
+    /// this drops the items, because no consumer will come for them.
     fn spawn_next_turn(this: &Arc<Self>) {
-        // Usually on a worker that runs the turn before, whose count covers this one.
+        // Usually this runs on a worker inside the previous turn, whose count covers this one.
         if planted(Plant::TurnUncounted) || this.count_next_turn().is_ok() {
             Self::spawn_turn(this);
         } else {
@@ -333,49 +347,51 @@ impl<T> QueueCore<T> {
         self.executor().count_later(self.executor().is_inside())
     }
 
-    /// A turn was dropped without being run: by a stopped executor, by a panic on its way, or by a task that ignores
-    /// it.
+    /// Handles a turn that was dropped without being run: by a stopped executor, by a panic before
+    /// it began, or by a task that ignores it.
     pub(super) fn turn_dropped(this: &Arc<Self>) {
         if this.making.load(Ordering::Relaxed) {
             this.making.store(false, Ordering::Relaxed);
-            // Closed as well: else each producer that waits for room would push now, and come to this in its turn, all
-            // of them inside the first one's unwinding.
+            // Close the queue as well. Otherwise each producer that waits for room would push now
+            // and end up here too, all of them inside the unwinding of the first.
             Self::drop_everything(this, Some(Door::ClosedAndEmptied));
             return this.close_room();
         }
         if this.executor().is_stopped() {
             return Self::drop_everything(this, None);
         }
-        // At the price of an item. Otherwise a task that always drops its turn would get it again for ever.
-        let mut hand = this.begin_turn(1);
-        let first = hand.pop();
+        // Drop one item. Otherwise a task that always drops its turn would get it again forever.
+        let mut held = this.begin_turn(1);
+        let first = held.pop();
         if first.is_some() {
-            hand.end_batch();
+            held.end_batch();
             let mut items = this.items.lock();
-            items.dropped += hand.take_count();
+            items.dropped += held.take_count();
             this.in_batch.store(0, Ordering::Relaxed);
         }
         contain(|| drop(first));
-        Self::end_turn(this, &mut hand);
+        Self::end_turn(this, &mut held);
     }
 
-    /// Drops what waits, with the gate scheduled and no turn there; and closes the door, if told to.
+    /// Drops the waiting items, when the gate is scheduled but has no turn. Also changes `Door`, if
+    /// one is passed.
     fn drop_everything(this: &Arc<Self>, door: Option<Door>) {
         loop {
             let begun = this.flags.begin();
-            assert!(begun, "a queue was to be emptied that nobody had scheduled");
+            assert!(begun, "a queue was emptied while its gate was not scheduled");
             this.drop_waiting(door);
             if !this.flags.finish() {
                 return;
             }
-            // Somebody has pushed meanwhile: in a stopped executor, a task that still runs.
+            // An item was pushed meanwhile. In a stopped executor, a task that still runs did that.
             if door.is_none() && this.count_next_turn().is_ok() {
                 return Self::spawn_turn(this);
             }
         }
     }
 
-    /// Drops what waits and says how much that is, with what the consumer has in hand and will drop for it.
+    /// Drops the waiting items and returns their number, including those in the consumer's ring,
+    /// which the consumer drops at the end of its turn.
     fn drop_waiting(&self, door: Option<Door>) -> usize {
         let (older, newer, in_ring) = {
             let mut items = self.items.lock();
@@ -394,8 +410,9 @@ impl<T> QueueCore<T> {
         count + in_ring
     }
 
-    /// Takes no more items; drops those that wait, if told to, and says how many. What the consumer has in hand beyond
-    /// its turn is dropped at the end of that.
+    /// Closes the queue. If `drop_waiting` is set, this also drops the waiting items and returns
+    /// their number. Items in the consumer's ring beyond its current batch are dropped when its
+    /// turn ends.
     pub(crate) fn close(&self, drop_waiting: bool) -> usize {
         let dropped = if drop_waiting {
             let dropped = self.drop_waiting(Some(Door::ClosedAndEmptied));
@@ -412,15 +429,16 @@ impl<T> QueueCore<T> {
         dropped
     }
 
-    /// Refuses those who wait for room. After the door: a producer that gets room now finds that closed.
+    /// Refuses the producers that wait for room. Call this after closing the door, so that a
+    /// producer that gets room now finds the door closed.
     fn close_room(&self) {
         if let Some(capacity) = &self.capacity {
             capacity.close();
         }
     }
 
-    /// Takes room for one item, if there is some and nobody waits for it. Not as a permit, which would count one more
-    /// reference to the budget for each item.
+    /// Takes room for one item, if there is some and no producer waits for it. This does not create
+    /// a permit, which would add a reference to the budget for each item.
     #[inline]
     pub(super) fn try_take_room(&self) -> Result<(), AcquireError> {
         match &self.capacity {
@@ -446,10 +464,10 @@ impl<T> QueueCore<T> {
         }
     }
 
-    /// Makes a task out of a turn. If the caller's `make` panics, the turn that is dropped then knows it by the flag,
-    /// and does not try again.
+    /// Makes a task out of a turn by calling `make`. The flag is set meanwhile: if `make` panics,
+    /// the dropped turn sees it and does not try again.
     pub(crate) fn making<R>(this: &Arc<Self>, make: impl FnOnce() -> R) -> R {
-        // Relaxed: there is one turn, and its next holder gets it through a lock.
+        // Relaxed: there is only one turn, and it reaches its next holder through a lock.
         this.making.store(true, Ordering::Relaxed);
         let made = make();
         this.making.store(false, Ordering::Relaxed);
@@ -457,8 +475,9 @@ impl<T> QueueCore<T> {
     }
 }
 
-/// Items are the caller's, and their `drop` may panic; and this may be the middle of an unwinding. One by one: of two
-/// that panic in one `drop` of their ring, the second would end the process.
+/// Drops items one by one and contains their panics. The caller's `drop` may panic, and this may
+/// already run during unwinding. If two items panicked in one `drop` of their ring, the second
+/// panic would abort the process.
 fn drop_contained<T>(items: VecDeque<T>) {
     for item in items {
         contain(|| drop(item));
@@ -471,20 +490,20 @@ mod tests {
     use crate::{Executor, GatedQueue};
 
     #[test]
-    fn a_burst_does_not_hold_its_memory_for_ever() {
+    fn a_burst_does_not_hold_its_memory_forever() {
         let executor = Executor::builder()
             .workers(1)
             .build(|_worker| (), |turn: QueueTurn<u32>, _ctx| drop(turn.begin()))
             .unwrap();
         let queue = GatedQueue::unbounded(&executor.handle(), |turn| turn);
         let core = Arc::clone(&queue.core);
-        // As a consumer that others keep from running: both rings grow.
+        // Pretend to be a consumer that does not get to run, so that both rings grow.
         assert!(core.flags.schedule().must_announce());
         for _ in 0..2 {
             (0..200_000).for_each(|item| queue.push(item).unwrap());
-            let mut hand = core.begin_turn(usize::MAX);
-            while hand.pop().is_some() {}
-            QueueCore::end_turn(&core, &mut hand);
+            let mut held = core.begin_turn(usize::MAX);
+            while held.pop().is_some() {}
+            QueueCore::end_turn(&core, &mut held);
             assert!(core.flags.schedule().must_announce());
         }
         let items = core.items.lock();

@@ -1,4 +1,4 @@
-//! Why an item was not taken.
+//! Why a push was refused.
 
 use super::core::Refused;
 use crate::budget::AcquireError;
@@ -7,20 +7,20 @@ use crate::sync::Unshared;
 use std::error::Error;
 use std::fmt;
 
-/// Why a push was refused.
+/// The reason for which a push was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PushErrorKind {
-    /// There is no room now ([`try_push`](super::GatedQueue::try_push) only).
+    /// The queue is full ([`try_push`](super::GatedQueue::try_push) only).
     Full,
-    /// The queue was closed.
+    /// The queue is closed.
     Closed,
-    /// The queue's executor takes nothing more.
+    /// The executor of the queue accepts no more work.
     Executor(SpawnErrorKind),
-    /// There is no room, and the caller is a worker of an executor, which must not wait: use `try_push` or
-    /// `push_then`.
+    /// The queue is full, and the caller is an executor's worker, which must not block. Use
+    /// `try_push` or `push_then`.
     OnWorker,
-    /// The executor whose task waited for room was stopped.
+    /// The executor was stopped while its task waited for room.
     Stopped,
 }
 
@@ -34,13 +34,13 @@ impl From<Refused> for PushErrorKind {
 }
 
 impl From<AcquireError> for PushErrorKind {
-    /// Room is a budget, with the same reasons to be refused.
+    /// Converts the error of the budget that counts the queue's room.
     fn from(error: AcquireError) -> Self {
         match error {
             AcquireError::NotNow => Self::Full,
             AcquireError::OnWorker => Self::OnWorker,
             AcquireError::Stopped => Self::Stopped,
-            // One item is never too large, and nobody waits for room with a deadline.
+            // One item is never too large for the budget, and no push waits with a timeout.
             _ => Self::Closed,
         }
     }
@@ -53,7 +53,7 @@ impl fmt::Display for PushErrorKind {
             Self::Closed => f.write_str("the queue is closed"),
             Self::Executor(kind) => kind.fmt(f),
             Self::OnWorker => f.write_str(
-                "the queue is full, and a worker must not wait for room: use `try_push` or `push_then`",
+                "the queue is full and a worker must not block; use `try_push` or `push_then`",
             ),
             Self::Stopped => f.write_str("the executor was stopped while its task waited for room"),
         }
@@ -62,7 +62,7 @@ impl fmt::Display for PushErrorKind {
 
 impl Error for PushErrorKind {}
 
-/// A refused item, and the reason. It is `Send` and `Sync` if the item is `Send`.
+/// A refused item and the reason. It is `Send` and `Sync` if the item is `Send`.
 pub struct PushError<T> {
     kind: PushErrorKind,
     item: Unshared<T>,
@@ -73,18 +73,18 @@ impl<T> PushError<T> {
         Self { kind: kind.into(), item: Unshared::new(item) }
     }
 
-    /// Why it was refused.
+    /// Returns the reason for the refusal.
     pub fn kind(&self) -> PushErrorKind {
         self.kind
     }
 
-    /// The item, unharmed.
+    /// Returns the item.
     pub fn into_inner(self) -> T {
         self.item.into_inner()
     }
 }
 
-// By hand, so that `T` need not be `Debug`.
+// Not derived, so that `T` need not be `Debug`.
 impl<T> fmt::Debug for PushError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PushError").field("kind", &self.kind).finish_non_exhaustive()
@@ -93,7 +93,7 @@ impl<T> fmt::Debug for PushError<T> {
 
 impl<T> fmt::Display for PushError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "item refused: {}", self.kind)
+        write!(f, "the item was not pushed: {}", self.kind)
     }
 }
 

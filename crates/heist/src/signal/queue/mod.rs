@@ -1,19 +1,20 @@
 //! [`GatedQueue`]: a queue that schedules its own consumer.
 //!
-//! Many producers push; one consumer at a time takes, and it is put on the executor exactly when there is something to
-//! take. No thread belongs to the queue, and nothing spins or polls: an idle queue costs its memory.
+//! Many producers push and one consumer at a time pops. The queue puts its consumer on the executor
+//! exactly when there is something to pop. A queue needs no thread of its own and never spins or
+//! polls; an idle queue costs only its memory.
 //!
-//! | file | idea |
+//! | file | contents |
 //! |---|---|
-//! | `core` | the items, the gate's flags, and who is told |
-//! | `turn`, `hand` | the consumer's turn, the guard that it becomes, and what that holds |
+//! | `core` | the items, the gate's flags, and when a turn is spawned |
+//! | `turn`, `ring` | the consumer's turn, the consumer, and the ring of items that it holds |
 //! | `schedule` | how a turn becomes a task |
-//! | `error`, `stats` | why an item was not taken; what a queue has done |
+//! | `error`, `stats` | why a push was refused; counters |
 
 pub(crate) mod core;
 mod error;
-mod hand;
 pub(crate) mod on_permit;
+mod ring;
 mod schedule;
 mod stats;
 mod turn;
@@ -28,24 +29,24 @@ use crate::executor::shared::Shared;
 use crate::executor::{ConfigError, ExecutorHandle, SpawnError};
 use crate::future::coop;
 use crate::sync::Arc;
-use schedule::AtOnce;
+use schedule::SpawnTurnAtOnce;
 use std::fmt;
 
-/// How a queue is made.
+/// The configuration of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueConfig {
-    /// How many items may wait or be in the consumer's hands, until the end of their batch; `None` for as many as
-    /// memory holds.
+    /// The largest number of items that may wait or be with the consumer; an item gives its room
+    /// back at the end of its batch. `None` means that only memory limits the queue.
     pub capacity: Option<u64>,
-    /// After how many items a consumer looks whether others wait, and lets them go first. A larger one is cheaper per
-    /// item; a smaller one lets others in sooner.
+    /// The number of items after which a consumer checks for other work and lets it go first. A
+    /// larger batch is cheaper per item; a smaller one lets other work run sooner.
     pub batch: usize,
 }
 
 impl Default for QueueConfig {
     fn default() -> Self {
-        // Large enough to make the cost of a turn disappear beside that of its items, small enough for items of 10 us
-        // to hold a worker for less than a millisecond.
+        // Large enough that the cost of a turn disappears beside that of its items. Small enough
+        // that items of 10 us hold a worker for less than a millisecond.
         Self { capacity: None, batch: 64 }
     }
 }
@@ -67,13 +68,16 @@ impl QueueConfig {
     }
 }
 
-/// A queue with many producers and one consumer at a time, which the queue itself puts on an executor.
+/// A queue with many producers and one consumer at a time, which the queue itself puts on an
+/// executor.
 ///
-/// The consumer is a task of the executor's own type, made of a [`QueueTurn`]; so it has the worker's scratch, and can
-/// spawn. Items come in the order in which each producer pushed them. They count for the executor: [`join`] waits until
-/// all of them are consumed, and refuses new ones from outside (but not from its own tasks).
+/// The consumer is a task of the executor's own type that contains a [`QueueTurn`], so it can use
+/// the worker's scratch and spawn tasks. Items of the same producer come out in the order in which
+/// it pushed them. The executor counts the items: [`join`] waits until all of them are consumed.
+/// Once `join` has been called, the queue refuses items from outside the executor, but not from the
+/// executor's own tasks.
 ///
-/// A handle: clones are the same queue.
+/// Cloning a `GatedQueue` gives another handle to the same queue.
 ///
 /// ```
 /// use heist::{Executor, GatedQueue, QueueTurn};
@@ -87,10 +91,10 @@ impl QueueConfig {
 /// let executor = Executor::builder().build(
 ///     |_worker| (),
 ///     move |task, _ctx| match task {
-///         Task::Square(number, squares) => squares.push(number * number).expect("it is not closed"),
-///         // Never two of these at the same time: no lock is needed around what the consumer writes to.
+///         Task::Square(number, squares) => squares.push(number * number).unwrap(),
+///         // Two of these never run at the same time, so the consumer's data needs no lock.
 ///         Task::Collect(turn) => {
-///             turn.run(|square| sender.send(square).expect("somebody listens"));
+///             turn.run(|square| sender.send(square).expect("the receiver is alive"));
 ///         }
 ///     },
 /// )?;
@@ -124,20 +128,23 @@ impl<T> fmt::Debug for GatedQueue<T> {
 }
 
 impl<T: Send + 'static> GatedQueue<T> {
-    /// A queue without a bound. `turn` makes the executor's task that consumes it: usually the variant of an enum. (If
-    /// it panics, that counts as the task's panic, and the queue is closed and emptied.)
+    /// Creates a queue without a bound. `turn` makes the task that consumes the queue; it is
+    /// usually a variant of the task enum. If `turn` panics, heist treats that as a panic of the
+    /// task, and closes and empties the queue.
     pub fn unbounded<K: Send + 'static>(
         executor: &ExecutorHandle<K>,
         turn: impl Fn(QueueTurn<T>) -> K + Send + Sync + 'static,
     ) -> Self {
-        let scheduler = Box::new(AtOnce { shared: Arc::clone(executor.shared()), make: turn });
+        let scheduler =
+            Box::new(SpawnTurnAtOnce { shared: Arc::clone(executor.shared()), make: turn });
         Self::with_scheduler(scheduler, None, QueueConfig::default().batch)
     }
 
-    /// A queue that holds `capacity` items at most; see [`QueueConfig::capacity`] for when their room comes back.
+    /// Creates a queue that holds at most `capacity` items. See [`QueueConfig::capacity`] for when
+    /// an item gives its room back.
     ///
     /// # Errors
-    /// A capacity of 0, or one beyond what a budget can count.
+    /// Returns an error if the capacity is 0 or larger than a budget can count.
     pub fn bounded<K: Send + 'static>(
         executor: &ExecutorHandle<K>,
         capacity: u64,
@@ -147,17 +154,18 @@ impl<T: Send + 'static> GatedQueue<T> {
         Self::with_config(executor, &config, turn)
     }
 
-    /// A queue as configured.
+    /// Creates a queue with the given configuration.
     ///
     /// # Errors
-    /// The configuration names an impossible value.
+    /// Returns an error if a value of the configuration is out of range.
     pub fn with_config<K: Send + 'static>(
         executor: &ExecutorHandle<K>,
         config: &QueueConfig,
         turn: impl Fn(QueueTurn<T>) -> K + Send + Sync + 'static,
     ) -> Result<Self, ConfigError> {
         let capacity = config.budget()?;
-        let scheduler = Box::new(AtOnce { shared: Arc::clone(executor.shared()), make: turn });
+        let scheduler =
+            Box::new(SpawnTurnAtOnce { shared: Arc::clone(executor.shared()), make: turn });
         Ok(Self::with_scheduler(scheduler, capacity, config.batch))
     }
 }
@@ -175,43 +183,45 @@ impl<T> GatedQueue<T> {
         Self { core }
     }
 
-    /// Whether this is the only handle, and no consumer is due or at work.
+    /// Returns `true` if this is the only handle and there is neither a turn nor a consumer.
     pub(crate) fn is_sole_handle(&self) -> bool {
         Arc::strong_count(&self.core) == 1
     }
 
-    /// How many items wait. Those that a running consumer has taken are not among them.
+    /// Returns the number of waiting items, without those that a running consumer has taken.
     pub fn len(&self) -> usize {
         self.core.len()
     }
 
-    /// Whether none waits.
+    /// Returns `true` if no items wait.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many items the queue holds at most.
+    /// Returns the largest number of items that the queue holds, or `None` if it is unbounded.
     pub fn capacity(&self) -> Option<u64> {
         self.core.capacity.as_ref().map(CountBudget::total)
     }
 
-    /// Whether it was closed. (An executor that takes nothing more closes no queue: it refuses the items.)
+    /// Returns `true` if the queue was closed. An executor that accepts no more work refuses items
+    /// but does not close the queue.
     pub fn is_closed(&self) -> bool {
         self.core.is_closed()
     }
 
-    /// What it has done so far.
+    /// Returns the counters of the queue.
     pub fn stats(&self) -> QueueStats {
         self.core.stats()
     }
 
-    /// Takes no more items. Those that wait are still consumed; producers that wait for room get their items back.
+    /// Closes the queue. Items that wait are still consumed; producers that wait for room get their
+    /// items back.
     pub fn close(&self) {
         self.core.close(false);
     }
 
-    /// Takes no more items, and drops those that wait; says how many. Those of them that a running consumer has in
-    /// hand, beyond its batch, are dropped when that ends.
+    /// Closes the queue, drops the waiting items, and returns their number. Items that a running
+    /// consumer holds beyond its current batch are dropped when its turn ends.
     pub fn close_and_drop(&self) -> usize {
         self.core.close(true)
     }
@@ -219,7 +229,7 @@ impl<T> GatedQueue<T> {
     /// Pushes an item if there is room.
     ///
     /// # Errors
-    /// The queue is full or closed, or its executor takes nothing more. The error gives the item back.
+    /// Returns the item if the queue is full or closed, or if its executor accepts no more work.
     #[inline]
     pub fn try_push(&self, item: T) -> Result<(), PushError<T>> {
         match self.core.try_take_room() {
@@ -228,11 +238,12 @@ impl<T> GatedQueue<T> {
         }
     }
 
-    /// Pushes an item, after waiting for room if need be. An unbounded queue always has room.
+    /// Pushes an item, and blocks the thread until there is room. An unbounded queue always has
+    /// room.
     ///
     /// # Errors
-    /// The queue is closed; its executor takes nothing more; or this is a worker of an executor, which must not wait,
-    /// and there is no room. The error gives the item back.
+    /// Returns the item if the queue is closed, if its executor accepts no more work, or if there
+    /// is no room and the caller is an executor's worker, which must not block.
     #[inline]
     pub fn push(&self, item: T) -> Result<(), PushError<T>> {
         let room = match self.core.try_take_room() {
@@ -245,24 +256,25 @@ impl<T> GatedQueue<T> {
         }
     }
 
-    /// Pushes an item as soon as there is room. On any runtime; dropped before it is ready, it has pushed nothing, and
-    /// drops the item.
+    /// Pushes an item as soon as there is room. This works on any runtime. If the future is dropped
+    /// before it is ready, it has pushed nothing and drops the item.
     ///
     /// # Errors
-    /// The queue is closed, or its executor takes nothing more. The error gives the item back.
+    /// Returns the item if the queue is closed or if its executor accepts no more work.
     pub async fn push_async(&self, item: T) -> Result<(), PushError<T>> {
         match &self.core.capacity {
             Some(capacity) => match capacity.acquire_async(1).await {
                 Ok(room) => room.into_item(),
                 Err(error) => return Err(PushError::new(error, item)),
             },
-            // Nothing to wait for, but a producer that never waits must give way, too.
+            // There is nothing to wait for, but even a producer that never waits must yield.
             None => coop::consume_budget().await,
         }
         self.push_with_room(item, false)
     }
 
-    /// Pushes an item for which there is room: that is the item's from now on, and whoever ends the item gives it back.
+    /// Pushes an item whose room was already taken. The item owns that room from now on, and gives
+    /// it back when it is consumed or dropped.
     #[inline]
     fn push_with_room(&self, item: T, inside: bool) -> Result<(), PushError<T>> {
         QueueCore::push(&self.core, item, inside).map_err(|(refused, item)| {
@@ -273,15 +285,17 @@ impl<T> GatedQueue<T> {
 }
 
 impl<T: Send + 'static> GatedQueue<T> {
-    /// Pushes an item as soon as there is room, and then spawns the task that `then` makes: the way for a task, which
-    /// must not wait, to go on when its item is in. The task counts for `executor` from now on.
+    /// Pushes an item as soon as there is room, and then spawns the task that `then` makes. A task
+    /// must not block; this lets it continue in another task once its item is in. `executor` counts
+    /// the new task from now on.
     ///
-    /// `then` gets the item back if the queue was closed, its executor takes nothing more, or `executor` was stopped
-    /// while the task waited. A running task of `executor` may call this also while that is being joined. `then` is
-    /// called on whichever thread makes room, so it should do no more than make the task.
+    /// `then` gets the item back if the queue was closed, if its executor accepts no more work, or
+    /// if `executor` was stopped while the task waited. A running task of `executor` may call this
+    /// even while the executor is being joined. heist calls `then` on whichever thread makes room,
+    /// so `then` should only make the task.
     ///
     /// # Errors
-    /// `executor` takes no more tasks; the error gives the item and `then` back.
+    /// Returns the item and `then` if `executor` accepts no more tasks.
     pub fn push_then<K, F>(
         &self,
         item: T,
@@ -296,7 +310,8 @@ impl<T: Send + 'static> GatedQueue<T> {
         if let Err(kind) = shared.count_now() {
             return Err(SpawnError::new(kind, (item, then)));
         }
-        // The task that waits keeps its own executor from ending, wherever the item is pushed from.
+        // The waiting task keeps its own executor from ending, on whichever thread the item is
+        // pushed.
         let inside = self.core.executor().pool() == shared.pool();
         let queue = self.clone();
         let push = move |room: Result<(), AcquireError>| {

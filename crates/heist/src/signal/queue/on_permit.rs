@@ -2,7 +2,7 @@
 
 use super::core::Scheduler;
 use super::turn::QueueTurn;
-use crate::budget::{AcquireError, Amount, Core, CountBudget, CountPermit, Permit};
+use crate::budget::{AcquireError, Amount, BudgetCore, CountBudget, CountPermit, Permit};
 use crate::executor::any::AnyExecutor;
 use crate::executor::shared::Shared;
 use crate::sync::plant::{Plant, planted};
@@ -53,7 +53,7 @@ where
             turn.make(|turn| make(turn, permit))
         };
         if planted(Plant::RequeueInsteadOfLane) {
-            let permit = Core::try_acquire(self.permits.core(), Amount::ONE);
+            let permit = BudgetCore::try_acquire(self.permits.core(), Amount::ONE);
             return self.shared.spawn_made(make, permit);
         }
         let number =

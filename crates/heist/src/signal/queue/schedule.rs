@@ -1,4 +1,4 @@
-//! How a turn gets onto the executor at once: as a task of its own type.
+//! Spawns a turn at once, as a task of the executor's own type.
 
 use super::core::Scheduler;
 use super::turn::QueueTurn;
@@ -6,14 +6,14 @@ use crate::executor::any::AnyExecutor;
 use crate::executor::shared::Shared;
 use crate::sync::Arc;
 
-/// Turns become tasks by `make`, and go to the back of the executor's shared queue: so queues that are busy all the
-/// time take turns with each other, and with everybody else.
-pub(super) struct AtOnce<K, F> {
+/// Makes a task out of each turn with `make`, and puts it at the back of the executor's injector.
+/// So queues that are always busy alternate with each other and with all other work.
+pub(super) struct SpawnTurnAtOnce<K, F> {
     pub(super) shared: Arc<Shared<K>>,
     pub(super) make: F,
 }
 
-impl<T, K, F> Scheduler<T> for AtOnce<K, F>
+impl<T, K, F> Scheduler<T> for SpawnTurnAtOnce<K, F>
 where
     K: Send + 'static,
     F: Fn(QueueTurn<T>) -> K + Send + Sync,

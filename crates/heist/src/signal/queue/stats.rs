@@ -1,18 +1,18 @@
-//! What a queue has done, in figures.
+//! Counters of a queue.
 
-/// What a queue has done so far.
+/// Counts of what has happened to the items of a queue so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueueStats {
-    /// Items that were taken in.
+    /// Items that the queue accepted.
     pub pushed: u64,
-    /// Items that a consumer has taken out.
+    /// Items that a consumer has popped.
     pub consumed: u64,
-    /// Items that were dropped: by closing the queue, because the executor was stopped, with a turn that was dropped,
-    /// or because the making of a turn's task panicked.
+    /// Items that were dropped: because the queue was closed, because the executor was stopped,
+    /// because a turn was dropped, or because making a task for the turn panicked.
     pub dropped: u64,
-    /// Times a consumer took what was there in hand. One that goes on in place, because nothing else waits, has one
-    /// turn after the other in the same task.
+    /// The number of times that a consumer took a ring of items. A consumer that continues because
+    /// no other work waits has several turns in one task.
     pub turns: u64,
 }
 

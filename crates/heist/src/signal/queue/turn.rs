@@ -1,25 +1,27 @@
-//! The consumer's turn: a value that lives inside a task, and the guard that it becomes when it is run.
+//! The consumer's turn: a value inside a task, which becomes a consumer when the task runs it.
 
 use super::GatedQueue;
 use super::core::QueueCore;
-use super::hand::Hand;
+use super::ring::ConsumerRing;
 use crate::sync::Arc;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The right to consume a [`GatedQueue`] for one turn. There is at most one of it for each queue, so nobody consumes
-/// beside its holder.
+/// The right to consume a [`GatedQueue`] for one turn. A queue has at most one turn at a time, so
+/// its holder is the only consumer.
 ///
-/// It comes to the executor inside a task, when there is something to consume, and [`QueueTurn::run`] is what the task
-/// should do, before it ends: the task is what the executor counts, so a turn that is kept elsewhere keeps no `join`
-/// waiting, and what it leaves to be consumed after that is dropped.
+/// When there is something to consume, the queue puts a task with a turn on its executor. The task
+/// should call [`QueueTurn::run`] before it ends. The executor counts the task, not the turn: `join`
+/// does not wait for a turn that was moved out of its task, and the items that such a turn leaves
+/// behind after the join are dropped.
 ///
-/// Dropped instead of run, by a panic on the way or by a task that ignores it, it drops the oldest item, counted, and
-/// comes again in another task if there are more. So a task that never runs its turns loses the items one by one, but
-/// no executor for ever. In an executor that was stopped all items are dropped with it.
-#[must_use = "a turn that is dropped drops an item"]
+/// If a turn is dropped and not run, by an early panic or by a task that ignores it, then the queue
+/// drops its oldest item, counts it as dropped, and sends another turn if it has more. So a task
+/// that never runs its turns loses the items one by one, but does not keep its executor busy
+/// forever. In a stopped executor, dropping the turn drops all items.
+#[must_use = "dropping a turn drops an item"]
 pub struct QueueTurn<T> {
-    /// `None` once it has begun.
+    /// `None` once the turn has begun.
     queue: Option<Arc<QueueCore<T>>>,
 }
 
@@ -42,14 +44,16 @@ impl<T> QueueTurn<T> {
         }
     }
 
-    /// Consumes items, in order, and says how many: a batch; and as long as there are more and nothing else waits for
-    /// this worker, another one. What is left then comes with another turn, behind everything else that waits in the
-    /// executor.
+    /// Consumes items in order and returns how many.
     ///
-    /// A busy queue on an idle executor is consumed in one call that may not return for long. For exactly one batch, to
-    /// do something after each, use [`QueueTurn::begin`].
+    /// The turn ends after one batch, unless more items are there and no other work waits for this
+    /// worker; then it continues with another batch. Items that are left come with another turn,
+    /// behind all other work that waits in the executor.
     ///
-    /// If `each` panics, the item that it had is gone; those after it are not.
+    /// On an idle executor, one call consumes a busy queue and may not return for a long time. To
+    /// do something after each batch, use [`QueueTurn::begin`], which takes exactly one.
+    ///
+    /// If `each` panics, only the item that was passed to it is lost.
     pub fn run(self, mut each: impl FnMut(T)) -> usize {
         let mut consumer = self.begin();
         let mut consumed = 0;
@@ -58,27 +62,27 @@ impl<T> QueueTurn<T> {
                 each(item);
                 consumed += 1;
             }
-            if !consumer.queue.next_batch(&mut consumer.hand) {
+            if !consumer.queue.next_batch(&mut consumer.held) {
                 return consumed;
             }
         }
     }
 
-    /// Begins the turn. It ends when the guard is dropped.
+    /// Begins the turn. It ends when the returned consumer is dropped.
     pub fn begin(self) -> QueueConsumer<T> {
         self.begin_with(usize::MAX)
     }
 
     /// Begins a turn of at most `most` items.
     pub(crate) fn begin_with(mut self, most: usize) -> QueueConsumer<T> {
-        let queue = self.queue.take().expect("a turn begins once, and is gone then");
-        let hand = queue.begin_turn(most.min(queue.batch));
-        QueueConsumer { queue, hand, _this_thread_only: PhantomData }
+        let queue = self.queue.take().expect("`begin` consumes the turn");
+        let held = queue.begin_turn(most.min(queue.batch));
+        QueueConsumer { queue, held, _this_thread_only: PhantomData }
     }
 
-    /// The queue.
+    /// Returns the queue of this turn.
     pub fn queue(&self) -> GatedQueue<T> {
-        let queue = self.queue.as_ref().expect("a turn begins once, and is gone then");
+        let queue = self.queue.as_ref().expect("`begin` consumes the turn");
         GatedQueue::from_core(Arc::clone(queue))
     }
 }
@@ -91,35 +95,35 @@ impl<T> Drop for QueueTurn<T> {
     }
 }
 
-/// The one consumer of a queue, for one turn. Dropping it, also by a panic, ends the turn; what it has not popped stays
-/// in the queue.
+/// The one consumer of a queue, for one turn. Dropping it ends the turn, even during a panic; items
+/// that it has not popped stay in the queue.
 pub struct QueueConsumer<T> {
     queue: Arc<QueueCore<T>>,
-    hand: Hand<T>,
-    /// Not `Send`: the turn belongs to the task that runs here, and ends with it.
+    held: ConsumerRing<T>,
+    /// Not `Send`: the turn belongs to the task that runs on this thread, and ends with it.
     _this_thread_only: PhantomData<*const ()>,
 }
 
 impl<T> fmt::Debug for QueueConsumer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueueConsumer").field("left_in_turn", &self.hand.allowed()).finish()
+        f.debug_struct("QueueConsumer").field("left_in_turn", &self.held.allowed()).finish()
     }
 }
 
 impl<T> QueueConsumer<T> {
-    /// Takes the oldest item. `None` when the turn has no more: the queue was empty when it began, or the batch is used
-    /// up. Either way the next turn brings the rest.
+    /// Pops the oldest item. Returns `None` if the queue was empty when the turn began or if the
+    /// batch is used up. In both cases the next turn brings the rest.
     #[inline]
     pub fn try_pop(&mut self) -> Option<T> {
-        self.hand.pop()
+        self.held.pop()
     }
 
-    /// How many items there are: those that this turn may still take, and those behind them.
+    /// Returns the number of items: those that this turn may still pop, and those behind them.
     pub fn len(&self) -> usize {
-        self.hand.allowed() + self.queue.len()
+        self.held.allowed() + self.queue.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -127,6 +131,6 @@ impl<T> QueueConsumer<T> {
 
 impl<T> Drop for QueueConsumer<T> {
     fn drop(&mut self) {
-        QueueCore::end_turn(&self.queue, &mut self.hand);
+        QueueCore::end_turn(&self.queue, &mut self.held);
     }
 }

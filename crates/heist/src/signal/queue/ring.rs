@@ -1,23 +1,24 @@
-//! What a consumer holds: a ring that it has taken whole, and how much of it is its own.
+//! The ring that a consumer takes from its queue, and the part of it that the consumer may pop.
 //!
-//! Invariant: the oldest `allowed` items of the ring are the consumer's; the others wait, like those in the queue.
+//! Invariant: the oldest `allowed` items of the ring belong to the consumer. The others still wait,
+//! like those in the queue.
 
 use std::collections::VecDeque;
 
-/// What a consumer has in hand during its turn.
-pub(super) struct Hand<T> {
+/// The ring that a consumer holds during its turn.
+pub(super) struct ConsumerRing<T> {
     pub(super) ring: VecDeque<T>,
-    /// How many of them it may take now.
+    /// The number of items that the consumer may pop now.
     allowed: usize,
-    /// How many it might take when the batch began.
+    /// The size of the current batch when it began.
     batch: usize,
-    /// How many it has taken in earlier batches, since the queue was last told.
+    /// Items popped in earlier batches, since they were last added to the queue's statistics.
     taken_before: usize,
-    /// Items that are gone and whose room was not given back yet, without those of this batch.
+    /// Items that were popped in earlier batches and whose room has not been given back yet.
     pub(super) room_owed: usize,
 }
 
-impl<T> Hand<T> {
+impl<T> ConsumerRing<T> {
     pub(super) fn new(ring: VecDeque<T>) -> Self {
         Self { ring, allowed: 0, batch: 0, taken_before: 0, room_owed: 0 }
     }
@@ -28,12 +29,12 @@ impl<T> Hand<T> {
         self.ring.pop_front()
     }
 
-    /// How many it may still take.
+    /// Returns the number of items that the consumer may still pop.
     pub(super) fn allowed(&self) -> usize {
         self.allowed
     }
 
-    /// The batch is over.
+    /// Ends the batch.
     pub(super) fn end_batch(&mut self) {
         let taken = self.batch - self.allowed;
         self.taken_before += taken;
@@ -42,17 +43,18 @@ impl<T> Hand<T> {
         self.batch = 0;
     }
 
-    /// How many it has taken since this was last asked. Between two batches only.
+    /// Returns the number of items popped since the last call. Call this only between two batches.
     pub(super) fn take_count(&mut self) -> u64 {
         std::mem::take(&mut self.taken_before) as u64
     }
 
-    /// How many are its own, or were, since the queue was last told.
+    /// Returns the number of items that belong or belonged to the consumer, since the queue's
+    /// statistics were last updated.
     pub(super) fn count(&self) -> usize {
         self.taken_before + self.batch
     }
 
-    /// Another batch of the same ring.
+    /// Begins another batch of the same ring.
     pub(super) fn begin_batch(&mut self, allowed: usize) {
         self.allowed = allowed;
         self.batch = allowed;
