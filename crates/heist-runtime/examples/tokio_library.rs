@@ -9,8 +9,8 @@
 //! thread of the process, which only waits for sockets and timers, while the futures are polled by heist's workers.
 //! What the library spawns goes where its executor puts it: here onto heist, too.
 //!
-//! The server, and for comparison a second client, use `heist_runtime::net` and need no tokio. docs/TOKIO.md says what works in
-//! this way, what does not, and what it costs.
+//! The server, and for comparison a second client, use `heist_runtime::net` and need no tokio. docs/TOKIO.md says
+//! what works in this way, what does not, and what it costs.
 
 use async_compat::Compat;
 use heist_runtime::net::{TcpListener, TcpStream};

@@ -66,7 +66,7 @@ pub(crate) fn draw(runs: &[Run]) -> String {
     svg
 }
 
-/// For those who hear the picture.
+/// The description for screen readers.
 fn description(runs: &[Run]) -> String {
     let mut text = String::from("Two disks on one executor.");
     for run in runs {

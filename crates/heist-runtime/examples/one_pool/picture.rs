@@ -105,7 +105,7 @@ pub(crate) fn draw(slices: &Slices, material: &Material) -> String {
     svg
 }
 
-/// For those who hear the picture.
+/// The description for screen readers.
 fn description(slices: &Slices, material: &Material) -> String {
     let (files, objects) = (material.files.len(), material.objects.len());
     let mut text = format!(

@@ -99,11 +99,11 @@ impl FileSearch {
 
 /// Sends a report to the writer.
 fn send(reports: &GatedQueue<Report>, report: Report) {
-    // The queue has no bound and nobody closes it. A pool that is stopped wants no reports.
+    // The queue has no bound and is never closed. A pool that is stopped wants no reports.
     let _ = reports.push(report);
 }
 
-/// Where the writer writes to. It is the only one: nobody ever waits for this lock.
+/// Where the writer writes to. It is the only one, so no thread ever waits for this lock.
 type Written = Arc<Mutex<Vec<Report>>>;
 
 fn run_task(task: Task, ctx: &mut WorkerCtx<'_, Task, Vec<u8>>, written: &Written) {
@@ -159,7 +159,7 @@ impl Pool {
         Ok(Fetcher { store: Store::open(&material.objects)?, pool, reports })
     }
 
-    /// Waits for everything, and takes what was written.
+    /// Waits foreverything, and takes what was written.
     fn join(self) -> (MetricsSnapshot, Vec<Report>) {
         let metrics = self.executor.join();
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);

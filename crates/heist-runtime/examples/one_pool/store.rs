@@ -42,7 +42,7 @@ struct Replies {
 }
 
 enum Reply {
-    /// Nobody has asked for it yet.
+    /// No task has asked for it yet.
     Wanted,
     Awaited(Waker),
     Here(Vec<u8>, Instant),
@@ -96,12 +96,12 @@ impl Drop for Store {
 }
 
 impl Replies {
-    /// Reads answers and wakes those who wait for them, until the connection is closed.
+    /// Reads answers and wakes the tasks that wait for them, until the connection is closed.
     fn read(this: &Mutex<Self>, connection: TcpStream) {
         let mut connection = BufReader::new(connection);
         while let Ok((request, body)) = read_answer(&mut connection) {
             let mut replies = lock(this);
-            // Not there: whoever asked has given up.
+            // Not there: the task that asked has given up.
             let Some(reply) = replies.by_request.get_mut(&request) else { continue };
             let before = std::mem::replace(reply, Reply::Here(body, Instant::now()));
             // Waking runs the pool's code: not under our lock.

@@ -49,8 +49,8 @@
 //!
 //! States, pairings, the argument for the above, and the mistakes to avoid are in `PROTOCOL.md` beside this file.
 //!
-//! Raw gates bring no queue: any that many may push to will do. A [`GatedQueue`](crate::GatedQueue) is queue and gate in
-//! one, and its consumer is a task of an executor; for most programs it is the better choice.
+//! Raw gates bring no queue: any that many may push to will do. A [`GatedQueue`](crate::GatedQueue) is queue and gate
+//! in one, and its consumer is a task of an executor; for most programs it is the better choice.
 
 pub(crate) mod flags;
 mod gate;
