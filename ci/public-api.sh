@@ -16,7 +16,7 @@ packages=()
 features=()
 for crate in "${crates[@]}"; do
     packages+=(-p "$crate")
-    if [[ $crate == heist-runtime ]]; then features=(--features heist-runtime/io); fi
+    if [[ $crate == heist-runtime ]]; then features=(--features io); fi
 done
 cargo doc --no-deps --quiet "${packages[@]}" "${features[@]}"
 doc=${CARGO_TARGET_DIR:-target}/doc

@@ -168,7 +168,7 @@ mod tests {
         let file = Path::new("/proc/self/status");
         assert_eq!(system.place_of_named(file), place_of(file).unwrap());
         assert_eq!(system.place_of_named(Path::new("/does/not/exist")), None);
-        assert_eq!(system.place_of_named(Path::new(".")), None, "nobody knows relative to what");
+        assert_eq!(system.place_of_named(Path::new(".")), None, "the base of the path is unknown");
 
         let fake = Detector::new("/sys".into(), MountTable::parse(b"9 1 0:5 / / rw - tmpfs t rw"));
         let expected = FilePlace::new(DeviceNumber::new(0, 5), Some(9));

@@ -64,14 +64,14 @@ impl fmt::Display for DeviceKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PhysicalDevice {
-    /// Equal for everything on this device.
+    /// Equal foreverything on this device.
     pub id: DeviceId,
     /// What it is made of.
     pub kind: DeviceKind,
     /// A name for people: the kernel's name of a disk (`sda`, `nvme0n1`, `md0`), or the source of
     /// the mount (`server:/export`).
     pub name: String,
-    /// The disks below a stack on several of them, in ascending order; empty for everything else.
+    /// The disks below a stack on several of them, in ascending order; empty foreverything else.
     /// Stacks with common members have different ids but still slow each other down.
     pub members: Vec<DeviceId>,
 }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_nobody_knows_may_be_any_disk() {
+    fn an_unknown_member_may_be_any_disk() {
         let one = disk(0, DeviceKind::Nvme);
         let half_known = stack(vec![Some(one.clone()), None]);
         assert_eq!(half_known.id, DeviceNumber::new(253, 0).into());

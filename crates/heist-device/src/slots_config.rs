@@ -76,7 +76,7 @@ impl fmt::Display for DeviceSlotsError {
         let whose = &self.whose;
         match self.problem {
             SlotsProblem::Zero => {
-                write!(f, "{whose} has 0 slots: its jobs would wait for ever; give it at least 1")
+                write!(f, "{whose} has 0 slots: its jobs would wait forever; give it at least 1")
             }
             SlotsProblem::TooMany => {
                 write!(
@@ -132,7 +132,7 @@ impl Default for DeviceSlotsConfig {
 }
 
 impl DeviceSlotsConfig {
-    /// Configures the same number for every device.
+    /// Configures the same number forevery device.
     #[must_use]
     pub fn uniform(slots: usize) -> Self {
         Self {

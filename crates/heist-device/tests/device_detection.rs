@@ -264,7 +264,7 @@ fn a_zfs_pool_is_one_device() {
 }
 
 #[test]
-fn a_file_system_nobody_knows_may_name_its_disks() {
+fn an_unknown_file_system_may_name_its_disks() {
     let mut system = FakeSystem::new();
     system.sata("sda", "8:0").partition("sda", "sda1", "8:1").partition("sda", "sda2", "8:2");
     system.nvme("nvme0n1", "259:0");
@@ -319,7 +319,7 @@ fn a_sysfs_that_is_only_partly_readable_never_fails() {
     system.sata("sdb", "8:16").write("sdb", "queue/rotational", "maybe");
     check(&system.detect("8:16"), "8:16", DeviceKind::Unknown, "sdb");
 
-    // A stack with a member that is gone, and one whose list of members is no folder.
+    // A stack with a member that is gone, and one whose list of members is not a folder.
     system.nvme("nvme0n1", "259:0").nvme("nvme1n1", "259:1");
     system.stack("md0", "9:0", &["nvme0n1", "nvme1n1"]);
     std::fs::remove_dir_all(system.folder("nvme1n1")).unwrap();

@@ -242,7 +242,7 @@ fn a_full_lane_pushes_back_in_each_of_the_ways() {
 
 /// Those who wait for slots by other ways, and a lane, move up in one line.
 #[test]
-fn threads_and_a_lane_share_a_device_and_nobody_starves() {
+fn threads_and_a_lane_share_a_device_without_starving() {
     const JOBS: usize = 300;
     watched(|| {
         let executor = start_jobs(workers(2));

@@ -184,7 +184,7 @@ fn the_number_can_be_changed_while_slots_are_held() {
     assert!(wakes.poll(waiting.as_mut()).is_pending());
 
     slots.set_slots(disk, 4).unwrap();
-    assert_eq!((slots.total(disk), wakes.get()), (4, 1), "raised, it lets those in who wait");
+    assert_eq!((slots.total(disk), wakes.get()), (4, 1), "raised, it admits the waiting jobs");
     let Poll::Ready(Ok(third)) = wakes.poll(waiting.as_mut()) else { panic!("it was woken") };
     held.push(third);
     held.push(slots.try_acquire(disk).unwrap());
@@ -194,7 +194,10 @@ fn the_number_can_be_changed_while_slots_are_held() {
     assert_eq!((slots.total(disk), slots.available(disk)), (1, Some(0)));
     for _ in 0..3 {
         held.pop();
-        assert!(slots.try_acquire(disk).is_none(), "lowered, it lets nobody in until enough left");
+        assert!(
+            slots.try_acquire(disk).is_none(),
+            "lowered, it admits no job until enough have left"
+        );
     }
     held.pop();
     assert_eq!(slots.available(disk), Some(1));
@@ -221,7 +224,7 @@ fn a_device_that_was_never_used_can_be_given_its_number() {
 }
 
 #[test]
-fn nobody_exceeds_a_devices_slots() {
+fn jobs_never_exceed_the_slots_of_a_device() {
     const DEVICES: usize = 3;
     const ROUNDS: usize = 3_000;
     watched(|| {
@@ -281,7 +284,7 @@ fn ten_thousand_devices_come_and_go() {
         }
         assert!(most <= 200, "{most} devices at a time");
         for slot in &lasting {
-            assert_eq!(slots.available(slot.device()), Some(0), "who is in use is not forgotten");
+            assert_eq!(slots.available(slot.device()), Some(0), "a device in use is not forgotten");
         }
         slots.prune();
         assert_eq!(slots.active_device_count(), 3);

@@ -28,7 +28,7 @@ fn every_mount_of_this_system_has_a_device() {
         assert_eq!(devices.device_of(path).unwrap().id, device.id, "{}", path.display());
         assert_eq!(DeviceId::from_path(path), device.id, "{}", path.display());
 
-        // What was found is no partition: nothing is left to look for.
+        // The device is not a partition: nothing is left to look for.
         let partition = format!("/sys/dev/block/{}/partition", device.id);
         assert!(!Path::new(&partition).exists(), "{}: {device:?}", path.display());
         // A disk's files need no mount table, unless there is a file behind the disk.

@@ -136,7 +136,7 @@ fn bites_a_cancellation_that_tells_nobody() {
     must_fail(Plant::CancelTellsNobody, 2, DEADLOCK, waiting_against_cancel);
 }
 
-/// The first task that has to wait is granted its permit just then; the second one waits for ever, until the pool is
+/// The first task that has to wait is granted its permit just then; the second one waits forever, until the pool is
 /// cancelled. The pool must have an ear at its token by then.
 #[test]
 fn a_cancellation_after_a_first_task_that_did_not_wait() {
@@ -195,7 +195,7 @@ fn pool_and_lanes(jobs: usize, held: bool) -> Model {
         });
         if result.is_none() {
             count.add();
-            // Such a turn may come again for ever: this stops the pool.
+            // Such a turn may come again forever: this stops the pool.
             std::panic::resume_unwind(Box::new("fruitless"));
         }
     };

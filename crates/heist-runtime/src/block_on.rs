@@ -45,7 +45,7 @@ impl Drop for WakeThread {
 pub fn block_on<F: Future>(future: F) -> F::Output {
     assert!(
         current_worker_id().is_none(),
-        "heist_runtime::block_on was called on a worker, which it would hold up, perhaps without an end; \
+        "heist_runtime::block_on was called on a worker, which it would block, perhaps forever; \
          await the future, spawn it, or call this inside `spawn_blocking`"
     );
     if const { is_large::<F>() } {

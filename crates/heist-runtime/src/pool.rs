@@ -117,8 +117,8 @@ impl Runtime {
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         assert!(
             !worker_id::is_worker_of(self.handle.pool()),
-            "Runtime::block_on was called on one of the runtime's own workers, which it would hold up, perhaps for \
-             ever; await the future, spawn it, or call this inside `spawn_blocking`"
+            "Runtime::block_on was called on one of the runtime's own workers, which it would block, \
+             perhaps forever; await the future, spawn it, or call this inside `spawn_blocking`"
         );
         let _current = current::enter(self.handle.clone());
         if const { is_large::<F>() } {

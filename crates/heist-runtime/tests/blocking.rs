@@ -62,7 +62,7 @@ fn a_call_is_made_elsewhere_and_its_result_comes_back() {
         });
         let (on_worker, in_call) = runtime.block_on(from_future).unwrap();
         assert!(on_worker.is_some());
-        assert_eq!(in_call, None, "a thread for calls is no worker");
+        assert_eq!(in_call, None, "a thread for calls is not a worker");
         let metrics = runtime.join();
         assert_eq!((metrics.futures_spawned, metrics.futures_ended, metrics.panics), (3, 3, 0));
         assert_eq!(metrics.blocking_threads, 0, "none is left after the end");
@@ -235,7 +235,7 @@ fn a_batch_gets_as_many_threads_as_it_has_calls() {
 }
 
 #[test]
-fn a_panic_goes_to_the_handle_and_stops_nobody() {
+fn a_panic_goes_to_the_handle_and_does_not_stop_others() {
     watched(|| {
         silence_panics();
         let runtime = start(|builder| builder.thread_name(SILENT).max_blocking_threads(1));

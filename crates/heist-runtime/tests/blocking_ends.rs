@@ -133,7 +133,7 @@ fn check_refused(runtime: &Runtime, expected: SpawnErrorKind) {
 }
 
 #[test]
-fn a_cancel_token_reaches_calls_that_wait_although_nobody_asks_it() {
+fn a_cancel_token_reaches_waiting_calls_without_being_polled() {
     watched(|| {
         let cancel = CancelToken::new();
         let builder = Runtime::builder().workers(1).max_blocking_threads(1);

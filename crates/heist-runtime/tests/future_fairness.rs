@@ -1,4 +1,4 @@
-//! Proves that no future and no task waits for ever beside others that never rest, and that one stuck worker holds up
+//! Proves that no future and no task waits forever beside others that never rest, and that one stuck worker holds up
 //! nobody but itself: neither kind starves the other, a future that wakes itself starves nobody, and what is in the
 //! queue and the slot of a worker that is stuck is taken by others.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
@@ -18,7 +18,7 @@ use support::sync::Mutex;
 use support::{wait_until, watched, workers};
 
 /// How much of the endless work may pass before the other one has its turn: far more than the rules say, far less than
-/// for ever.
+/// forever.
 const WORK_MAX: u64 = 10_000;
 
 /// Ends what would never end, and counts how long that took.
@@ -68,7 +68,7 @@ impl Endless {
 }
 
 enum Task {
-    /// Spawns its like for ever.
+    /// Spawns its like forever.
     Chain(Endless),
     /// Spawns a future from inside.
     SpawnFuture(Endless, Arc<AtomicU64>),

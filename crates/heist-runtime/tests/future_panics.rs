@@ -79,7 +79,7 @@ fn a_panic_can_be_resumed_by_who_awaits_it() {
         let mut other = runtime.spawn(std::future::pending::<()>());
         other.abort();
         let error = heist_runtime::block_on(other).unwrap_err().resume_panic();
-        assert!(matches!(error, JoinError::Aborted), "that is no panic");
+        assert!(matches!(error, JoinError::Aborted), "that is not a panic");
     });
 }
 
@@ -168,7 +168,7 @@ fn a_panic_in_the_drop_of_a_future_goes_no_further() {
 }
 
 #[test]
-fn a_panic_in_the_drop_of_an_output_that_nobody_takes_goes_no_further() {
+fn a_panic_in_the_drop_of_an_untaken_output_is_contained() {
     watched(|| {
         let runtime = start(1);
         runtime.spawn(async { Explosive("output of a future") }).detach();

@@ -133,7 +133,7 @@ fn a_future_that_is_aborted_before_its_first_poll_is_dropped_unpolled() {
         assert_eq!(live.load(Ordering::Acquire), 1, "it is dropped by a worker");
         gate.open();
         assert!(matches!(heist_runtime::block_on(aborted), Err::<(), _>(JoinError::Aborted)));
-        assert_eq!(live.load(Ordering::Acquire), 0, "who was awaited is gone");
+        assert_eq!(live.load(Ordering::Acquire), 0, "the awaited future is gone");
         check_ended(&runtime.join(), 2);
     });
 }

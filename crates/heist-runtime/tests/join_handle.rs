@@ -27,7 +27,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn an_aborted_future_is_finished_when_it_is_gone_although_nobody_awaits_it() {
+fn an_aborted_future_is_finished_when_it_is_gone_even_if_not_awaited() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let (begun, has_begun) = channel();

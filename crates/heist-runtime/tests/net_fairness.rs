@@ -48,7 +48,7 @@ fn peeking_again_and_again() {
 }
 
 #[test]
-fn sending_to_somebody_who_does_not_listen() {
+fn sending_to_a_peer_that_does_not_listen() {
     watched(|| {
         check_fair(10_000, async {
             let receiver = UdpSocket::bind("127.0.0.1:0").await?;

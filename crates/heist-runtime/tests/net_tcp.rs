@@ -182,7 +182,7 @@ fn errors_name_the_address_and_keep_their_kind() {
 
         let error = TcpStream::connect("127.0.0.1").await.expect_err("no port");
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-        assert_eq!(error.to_string(), "`127.0.0.1` is no address: it has no `:port`");
+        assert_eq!(error.to_string(), "`127.0.0.1` is not an address: it has no `:port`");
         Ok(())
     });
 }
@@ -247,7 +247,7 @@ fn a_closed_half_is_an_end_and_closing_twice_is_no_error() {
 }
 
 #[test]
-fn writing_to_nobody_is_an_error() {
+fn writing_to_a_closed_connection_is_an_error() {
     on_a_runtime(async {
         let (mut client, server) = connected().await?;
         drop(server);
@@ -335,7 +335,7 @@ fn what_is_cancelled_loses_nothing() {
 /// On Linux a connection to a full queue of connections is not answered.
 #[cfg(target_os = "linux")]
 #[test]
-fn connecting_to_somebody_who_does_not_answer_can_be_given_up() {
+fn connecting_to_a_silent_host_can_be_given_up() {
     on_a_runtime(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;

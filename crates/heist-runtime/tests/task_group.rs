@@ -190,7 +190,7 @@ fn a_cancelled_group_ends_and_says_so() {
         let (last, aborted) = results.split_last().unwrap();
         assert!(aborted.iter().all(|result| matches!(result, Err(JoinError::Aborted))));
         assert!(last.is_ok(), "it had ended before: {last:?}");
-        assert_eq!(live.load(Ordering::Acquire), 0, "who was awaited is gone");
+        assert_eq!(live.load(Ordering::Acquire), 0, "the awaited future is gone");
     });
 }
 

@@ -90,7 +90,7 @@ impl Wake for Woken {
 }
 
 #[test]
-fn a_sleep_that_is_dropped_wakes_nobody() {
+fn a_dropped_sleep_does_not_wake_its_task() {
     watched(|| {
         let (kept, dropped) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
         let poll = |sleep: &mut heist_runtime::time::Sleep, woken: &Arc<Woken>| {
@@ -231,7 +231,7 @@ fn ticks_that_are_missed_are_skipped_if_so_wished() {
 
 /// With one worker, whoever is always ready must let the other come.
 #[test]
-fn timers_that_are_always_ready_starve_nobody() {
+fn timers_that_are_always_ready_do_not_starve_others() {
     watched(|| {
         let runtime = runtime(1);
         let enough = Arc::new(AtomicBool::new(false));

@@ -3,4 +3,4 @@
 #[path = "../../../heist/tests/loom_support/mod.rs"]
 mod shared;
 
-pub use shared::*;
+pub(crate) use shared::*;

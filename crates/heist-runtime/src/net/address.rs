@@ -123,11 +123,11 @@ fn parse(text: &str) -> io::Result<Address<'_>> {
         return Ok(Address::Known(address));
     }
     let invalid = |problem: &str| {
-        let problem = format!("`{text}` is no address: {problem}");
+        let problem = format!("`{text}` is not an address: {problem}");
         io::Error::new(io::ErrorKind::InvalidInput, problem)
     };
     let (name, port) = text.rsplit_once(':').ok_or_else(|| invalid("it has no `:port`"))?;
-    let port = port.parse().map_err(|_| invalid("its port is no number up to 65535"))?;
+    let port = port.parse().map_err(|_| invalid("its port is not a number up to 65535"))?;
     if name.is_empty() {
         return Err(invalid("it has no host before the port"));
     }
@@ -228,14 +228,14 @@ mod tests {
     fn what_cannot_be_an_address_is_said_to_be_none() {
         for (text, why) in [
             ("localhost", "it has no `:port`"),
-            ("localhost:http", "its port is no number up to 65535"),
-            ("localhost:65536", "its port is no number up to 65535"),
+            ("localhost:http", "its port is not a number up to 65535"),
+            ("localhost:65536", "its port is not a number up to 65535"),
             (":80", "it has no host before the port"),
             ("", "it has no `:port`"),
         ] {
             let error = block_on(resolve(text)).expect_err(text);
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-            assert_eq!(error.to_string(), format!("`{text}` is no address: {why}"));
+            assert_eq!(error.to_string(), format!("`{text}` is not an address: {why}"));
         }
     }
 
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nobody_has_is_named() {
+    fn an_unknown_name_is_in_the_error() {
         // Reserved for this purpose: no name ends so.
         let error = block_on(resolve("nobody.invalid:80")).expect_err("nobody has it");
         assert!(error.to_string().starts_with("could not look up nobody.invalid:80: "), "{error}");

@@ -2,7 +2,7 @@
 //!
 //! Not guaranteed: that continuing after an error helps. A connection that ended before it was
 //! accepted is a harmless error; a process that may not open more files gets the same error at once
-//! for every connection, until it closes some.
+//! forevery connection, until it closes some.
 
 use std::future::Future;
 use std::io;

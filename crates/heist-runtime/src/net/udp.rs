@@ -47,7 +47,7 @@ impl UdpSocket {
         operation::counted(bound).await
     }
 
-    /// Sets whom [`Self::send`] sends to, and receives from nobody else any more.
+    /// Sets the peer that [`Self::send`] sends to. From then on the socket receives from that peer only.
     ///
     /// # Errors
     ///

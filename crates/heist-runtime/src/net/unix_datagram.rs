@@ -42,7 +42,7 @@ impl UnixDatagram {
         bound.map_err(|error| could_not("bind to", path.display(), error))
     }
 
-    /// Makes a socket without a name: it can send, but nobody can answer.
+    /// Makes a socket without a name: it can send, but cannot be answered.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl UnixDatagram {
         Ok((one.try_into()?, other.try_into()?))
     }
 
-    /// Sets whom [`Self::send`] sends to, and receives from nobody else any more.
+    /// Sets the peer that [`Self::send`] sends to. From then on the socket receives from that peer only.
     ///
     /// # Errors
     ///

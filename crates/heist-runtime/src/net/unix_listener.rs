@@ -27,14 +27,14 @@ impl UnixListener {
     ///
     /// # Errors
     ///
-    /// Those of the system, with the path: it exists, it is too long, there is no such directory.
+    /// The system's errors, with the path: it exists, it is too long, there is no such directory.
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let bound = net::UnixListener::bind(path).and_then(Self::try_from);
         bound.map_err(|error| could_not("listen on", path.display(), error))
     }
 
-    /// Waits for a connection. With several who wait, one of them gets it.
+    /// Waits for a connection. If several tasks wait, one of them gets it.
     ///
     /// # Errors
     ///

@@ -45,8 +45,8 @@ impl UnixStream {
     ///
     /// # Errors
     ///
-    /// Those of the system, with the path: there is no such file, nobody listens. `WouldBlock` if too many connections
-    /// wait to be accepted there: the system does not tell when there is room again, so try again later.
+    /// The system's errors, with the path: there is no such file, no process listens. `WouldBlock` if too many
+    /// connections wait to be accepted there: the system does not tell when there is room again, so try again later.
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let connected = async {

@@ -59,7 +59,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissedTickBehavior {
-    /// Makes up for every missed tick, as fast as the task asks: the number of ticks is right.
+    /// Makes up forevery missed tick, as fast as the task asks: the number of ticks is right.
     #[default]
     Burst,
     /// The next tick is due a period after the late one was taken. (This applies if that one was

@@ -169,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn whoever_polls_last_is_woken() {
+    fn the_task_that_polled_last_is_woken() {
         let mut sleep = sleep(Duration::from_millis(20));
         // By another task's waker first, which is gone by then.
         assert!(block_on(future::poll_once(&mut sleep)).is_none());
         block_on(future::or(sleep, async {
             super::sleep(Duration::from_secs(20)).await;
-            panic!("the timer woke somebody else");
+            panic!("the timer woke another task");
         }));
     }
 }

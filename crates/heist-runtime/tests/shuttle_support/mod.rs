@@ -3,4 +3,4 @@
 #[path = "../../../heist/tests/shuttle_support/mod.rs"]
 mod shared;
 
-pub use shared::*;
+pub(crate) use shared::*;

@@ -1,9 +1,9 @@
 //! A walk under way: the executor that runs the engine's tasks, its workers, and whose disk is whose.
 //!
 //! A worker holds a slot of the disk that its tasks are on ([`heist_device::DeviceSlots`]), so that a disk which does
-//! not answer has no more than its share of the workers. The slot covers everything that a task calls: looking up names,
-//! listing, metadata, and the files that a visitor opens and reads. It belongs to the worker and not to the task: the
-//! next task on the same disk finds it there.
+//! not answer has no more than its share of the workers. The slot covers everything that a task calls: looking up
+//! names, listing, metadata, and the files that a visitor opens and reads. It belongs to the worker and not to the
+//! task: the next task on the same disk finds it there.
 //!
 //! Invariant: a worker has at most one slot of a disk, and none while it sleeps. A task whose disk has no slot free
 //! waits in that disk's lane and comes back with one.
