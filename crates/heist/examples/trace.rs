@@ -54,7 +54,7 @@ fn record(path: &Path) -> Result<MetricsSnapshot, Box<dyn Error>> {
     )?;
     // Three waves with rests between them: look for the workers that park, and for who wakes whom.
     for _ in 0..3 {
-        executor.spawn_external_batch(vec![6; 4])?;
+        executor.spawn_batch(vec![6; 4])?;
         thread::sleep(Duration::from_millis(20));
     }
     let metrics = executor.join();

@@ -85,7 +85,7 @@
 //!         ctx.spawn_future(async move { println!("twice {sum} is {}", doubled.await.unwrap()) }).detach();
 //!     },
 //! )?;
-//! executor.spawn_external(vec![1, 2, 3])?;
+//! executor.spawn(vec![1, 2, 3])?;
 //! let metrics = executor.join();
 //! assert_eq!((metrics.tasks_run(), metrics.futures_ended), (1, 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -101,7 +101,7 @@
 //! struct Job(Box<dyn FnOnce(&mut WorkerCtx<'_, Job, ()>) + Send>);
 //!
 //! let executor = Executor::new(ExecutorConfig::default(), |_worker| (), |Job(body), ctx| body(ctx))?;
-//! executor.spawn_external(Job(Box::new(|ctx| {
+//! executor.spawn(Job(Box::new(|ctx| {
 //!     println!("on worker {}", ctx.worker_id());
 //!     ctx.spawn_local(Job(Box::new(|_ctx| println!("and its child"))));
 //! })))?;

@@ -66,7 +66,7 @@ fn a_task_waits_in_line_and_holds_no_worker() {
         // The only worker is free for others.
         let ran = Gate::default();
         let opened = ran.clone();
-        executor.spawn_external(job(move |_| opened.open())).unwrap();
+        executor.spawn(job(move |_| opened.open())).unwrap();
         ran.wait();
         assert_eq!(order.len(), 0);
         drop(held);
@@ -130,7 +130,7 @@ fn a_chain_of_tasks_passes_one_permit_on() {
         let executor = start_jobs(workers(1));
         let budget = CountBudget::new(1).unwrap();
         let ran = Log::default();
-        executor.spawn_external(link(&budget, None, 1_000, &ran)).unwrap();
+        executor.spawn(link(&budget, None, 1_000, &ran)).unwrap();
         check_all_run(&executor.join(), 1_001);
         assert_eq!(ran.entries(), (0..=1_000).rev().collect::<Vec<_>>());
         assert_eq!((budget.available(), budget.high_water()), (1, 1));
@@ -177,7 +177,7 @@ fn tasks_of_a_pool_that_is_joined_may_still_wait() {
         let ran = Gate::default();
         let (opened, inner) = (ran.clone(), budget.clone());
         executor
-            .spawn_external(job(move |ctx| {
+            .spawn(job(move |ctx| {
                 let handle = ctx.handle();
                 wait_until("the pool is closed", || !handle.is_accepting());
                 let held = inner.acquire(1).unwrap();
@@ -319,7 +319,7 @@ fn ends_at_once(end: End) {
         End::Cancel => cancel.cancel(),
         End::CancelParent => parent.cancel(),
         End::CancelWhileJoining | End::Drop => {}
-        End::Panic => executor.spawn_external(job(|_| panic!("as planned"))).unwrap(),
+        End::Panic => executor.spawn(job(|_| panic!("as planned"))).unwrap(),
     }
     let run = match end {
         End::Drop => {

@@ -24,7 +24,7 @@ fn panic_in_a_task_and_in_a_future() {
         |task: u32, _ctx| the_function_that_panics(std::hint::black_box(task)),
     )
     .unwrap();
-    executor.spawn_external(1).unwrap();
+    executor.spawn(1).unwrap();
     let future = async { the_function_that_panics(std::hint::black_box(1)) };
     drop(executor.handle().spawn_future(future).unwrap());
     executor.join();

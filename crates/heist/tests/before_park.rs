@@ -42,7 +42,7 @@ fn who_waits_for_what_a_sleeping_worker_held_gets_it() {
             )
         }
         .unwrap();
-        executor.spawn_external(Task::TakeAndKeep).unwrap();
+        executor.spawn(Task::TakeAndKeep).unwrap();
         budget.acquire_then(1, &executor.handle(), Task::Granted).unwrap();
         // Without the hook the permit would sleep with its worker, and `join` never end.
         executor.join();
@@ -67,7 +67,7 @@ fn the_permit_comes_back_though_nothing_else_happens() {
             |held| *held = None,
         )
         .unwrap();
-    executor.spawn_external(()).unwrap();
+    executor.spawn(()).unwrap();
     wait_until("the permit", || taken.load(Ordering::Relaxed) == 1 && budget.available() == 1);
     executor.join();
 }
@@ -85,13 +85,13 @@ fn its_panic_is_a_panic_like_others() {
             )
             .unwrap();
         let handle = executor.handle();
-        executor.spawn_external(()).unwrap();
+        executor.spawn(()).unwrap();
         wait_until("the panic", || !handle.panics().is_empty());
         (executor, handle)
     };
     // Isolated: the scratch is made anew, and the worker goes on.
     let (executor, handle) = panicking(OnPanic::Isolate);
-    executor.spawn_external(()).unwrap();
+    executor.spawn(()).unwrap();
     wait_until("the next panic", || handle.panics().len() == 2);
     executor.join();
     // Not isolated: it ends the pool.

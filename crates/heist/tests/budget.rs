@@ -415,7 +415,7 @@ fn a_worker_is_never_blocked() {
             ];
             drop((permit, read));
         });
-        executor.spawn_external(task).unwrap();
+        executor.spawn(task).unwrap();
         executor.join();
         let too_large = AcquireError::TooLarge { unit: BudgetUnit::Count, wanted: 2, total: 1 };
         let on_worker = AcquireError::OnWorker;

@@ -235,7 +235,7 @@ fn a_trace_writer_that_panics_is_an_error_of_the_trace_alone() {
             .trace(trace.clone())
             .build(|_worker| (), |_task: u32, _ctx| {})
             .unwrap();
-        executor.spawn_external_batch((0..5_000).collect()).unwrap();
+        executor.spawn_batch(0..5_000).unwrap();
         check_all_run(&executor.join(), 5_000);
         assert_eq!(trace.finish().unwrap_err().to_string(), "the writer panicked");
     });

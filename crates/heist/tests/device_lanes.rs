@@ -63,7 +63,7 @@ fn jobs_wait_without_a_worker_and_begin_in_order() {
         // The only worker is free, for plain tasks and for other devices.
         let ran = Gate::default();
         let opened = ran.clone();
-        executor.spawn_external(job(move |_| opened.open())).unwrap();
+        executor.spawn(job(move |_| opened.open())).unwrap();
         ran.wait();
         lanes.submit(device(2), 1_000).unwrap();
         wait_until("the other device's job has run", || log.entries() == [1_000]);
@@ -216,7 +216,7 @@ fn a_full_lane_pushes_back_in_each_of_the_ways() {
         let told = Log::default();
         let note = told.clone();
         executor
-            .spawn_external(job(move |_| {
+            .spawn(job(move |_| {
                 let refused = inside.submit(device(1), 6).unwrap_err();
                 note.add((refused.kind(), refused.into_inner()));
             }))

@@ -234,7 +234,7 @@ fn ends_at_once(end: End) {
     match end {
         End::ShutDown => executor.shutdown(),
         End::Cancel => cancel.cancel(),
-        End::Panic => executor.spawn_external(job(|_| panic!("as planned"))).unwrap(),
+        End::Panic => executor.spawn(job(|_| panic!("as planned"))).unwrap(),
         End::CancelWhileJoining | End::Drop => {}
     }
     match end {

@@ -34,7 +34,7 @@ fn join_waits_for_the_last_task_of_a_chain() {
         let ended = Arc::new(AtomicBool::new(false));
         let last = Arc::clone(&ended);
         executor
-            .spawn_external(job(move |ctx| {
+            .spawn(job(move |ctx| {
                 thread::sleep(Duration::from_millis(20));
                 ctx.spawn_local(job(move |ctx| {
                     thread::sleep(Duration::from_millis(20));
@@ -55,7 +55,7 @@ fn a_join_that_times_out_gives_the_executor_back() {
     watched(|| {
         let executor = start_jobs(workers(2));
         let gate = occupy_worker(&executor);
-        executor.spawn_external(job(|_| {})).unwrap();
+        executor.spawn(job(|_| {})).unwrap();
         let handle = executor.handle();
 
         let began = Instant::now();
@@ -63,7 +63,7 @@ fn a_join_that_times_out_gives_the_executor_back() {
         assert!(began.elapsed() >= Duration::from_millis(30));
         assert_eq!(timeout.to_string(), "the executor's tasks did not finish in time");
         let executor = timeout.into_executor();
-        let error = executor.spawn_external(job(|_| {})).unwrap_err();
+        let error = executor.spawn(job(|_| {})).unwrap_err();
         assert_eq!(error.kind(), SpawnErrorKind::Closed, "the intake stays closed");
         let executor = executor.join_timeout(Duration::ZERO).unwrap_err().into_executor();
         assert!(!handle.is_accepting());
@@ -80,7 +80,7 @@ fn a_timed_out_executor_can_be_dropped() {
         let executor = start_jobs(workers(1));
         let gate = occupy_worker(&executor);
         let handle = executor.handle();
-        executor.spawn_external(job(|_| panic!("dropped, not run"))).unwrap();
+        executor.spawn(job(|_| panic!("dropped, not run"))).unwrap();
         let timeout = executor.join_timeout(Duration::from_millis(1)).unwrap_err();
         let opener = thread::spawn(move || {
             wait_until("the drop has shut the pool down", || {
@@ -118,7 +118,7 @@ fn pool_with_queued_tasks(queued: usize, alive: &Arc<AtomicUsize>) -> (Executor<
     let held = (entered.clone(), gate.clone(), Arc::clone(alive));
     let other = occupy_worker(&executor);
     executor
-        .spawn_external(job(move |ctx| {
+        .spawn(job(move |ctx| {
             ctx.spawn_local_batch((0..queued).map(|_| queued_job(&held.2)));
             held.0.open();
             held.1.wait();
@@ -126,7 +126,7 @@ fn pool_with_queued_tasks(queued: usize, alive: &Arc<AtomicUsize>) -> (Executor<
         }))
         .unwrap();
     entered.wait();
-    executor.spawn_external_batch((0..queued).map(|_| queued_job(alive)).collect()).unwrap();
+    executor.spawn_batch((0..queued).map(|_| queued_job(alive))).unwrap();
     (executor, gate)
 }
 
@@ -177,7 +177,7 @@ fn shutdown_drops_what_is_queued_and_lets_running_tasks_know() {
         let running = Gate::default();
         let entered = running.clone();
         executor
-            .spawn_external(job(move |ctx| {
+            .spawn(job(move |ctx| {
                 assert!(!ctx.is_cancelled());
                 entered.open();
                 while !ctx.is_cancelled() {
@@ -202,8 +202,8 @@ fn tasks_that_never_come_to_an_end_by_themselves_end_with_the_pool() {
     watched(|| {
         let executor = start_jobs(workers(2));
         let handle = executor.handle();
-        executor.spawn_external(job(forever_local)).unwrap();
-        executor.spawn_external(job(forever_yielding)).unwrap();
+        executor.spawn(job(forever_local)).unwrap();
+        executor.spawn(job(forever_yielding)).unwrap();
         wait_until("both have run for a while", || handle.metrics().tasks_run() > 1_000);
         drop(executor);
         let metrics = handle.metrics();
@@ -217,7 +217,7 @@ fn a_handle_outlives_its_executor() {
     watched(|| {
         let executor = start_jobs(workers(2));
         let handle = executor.handle();
-        executor.spawn_external(job(|_| {})).unwrap();
+        executor.spawn(job(|_| {})).unwrap();
         executor.join();
         assert!(!handle.is_accepting());
         assert_eq!(handle.spawn(job(|_| {})).unwrap_err().kind(), SpawnErrorKind::Closed);

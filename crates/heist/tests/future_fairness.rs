@@ -107,7 +107,7 @@ fn an_endless_chain_of_tasks_does_not_starve_a_future() {
     watched(|| {
         // One from outside.
         let (executor, endless) = (start_tasks(), Endless::default());
-        executor.spawn_external(Task::Chain(endless.clone())).unwrap();
+        executor.spawn(Task::Chain(endless.clone())).unwrap();
         let before = endless.started();
         let ends = endless.clone();
         let future = executor.handle().spawn_future(async move { ends.end() }).unwrap();
@@ -115,9 +115,9 @@ fn an_endless_chain_of_tasks_does_not_starve_a_future() {
         check_no_panic(executor);
         // One from inside, which yields in between.
         let (executor, endless) = (start_tasks(), Endless::default());
-        executor.spawn_external(Task::Chain(endless.clone())).unwrap();
+        executor.spawn(Task::Chain(endless.clone())).unwrap();
         endless.started();
-        executor.spawn_external(Task::SpawnFuture(endless, Arc::default())).unwrap();
+        executor.spawn(Task::SpawnFuture(endless, Arc::default())).unwrap();
         check_no_panic(executor);
     });
 }
@@ -128,7 +128,7 @@ fn a_future_that_never_rests_does_not_starve_a_task() {
         let (executor, endless) = (start_tasks(), Endless::default());
         executor.handle().spawn_future(endless.future()).unwrap().detach();
         let before = Arc::new(AtomicU64::new(endless.started()));
-        executor.spawn_external(Task::End(endless, before)).unwrap();
+        executor.spawn(Task::End(endless, before)).unwrap();
         check_no_panic(executor);
     });
 }

@@ -90,13 +90,13 @@ fn a_futures_panic_does_not_stop_a_pool_of_tasks() {
             let executor = start_jobs(ExecutorConfig { on_panic, ..silent(workers(1)) });
             let handle = executor.handle();
             executor
-                .spawn_external(job(|ctx| {
+                .spawn(job(|ctx| {
                     ctx.spawn_future(async { panic!("of a task's future") });
                 }))
                 .unwrap();
             let panicked = handle.spawn_future(async { panic!("from outside") }).unwrap();
             check_panicked::<()>(heist::block_on(panicked), "from outside");
-            executor.spawn_external(job(|_| {})).unwrap();
+            executor.spawn(job(|_| {})).unwrap();
             let metrics = executor.join();
             assert_eq!((metrics.tasks_run(), metrics.tasks_dropped), (2, 0));
             assert_eq!((metrics.futures_ended, metrics.panics), (2, 2));
@@ -123,7 +123,7 @@ fn a_tasks_panic_stops_the_futures_too() {
             })
             .collect();
         wait_until("they wait", || event.waiting() == 10);
-        executor.spawn_external(job(|_| panic!("of a task"))).unwrap();
+        executor.spawn(job(|_| panic!("of a task"))).unwrap();
         for handle in handles {
             assert!(matches!(heist::block_on(handle), Err(JoinError::Stopped)));
         }
@@ -218,13 +218,13 @@ fn tasks_and_futures_that_panic_side_by_side_are_counted_together() {
         let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..silent(workers(2)) };
         let executor = start_jobs(config);
         for _ in 0..100 {
-            executor.spawn_external(job(|_| panic!("task"))).unwrap();
+            executor.spawn(job(|_| panic!("task"))).unwrap();
             executor.handle().spawn_future(async { panic!("future") }).unwrap().detach();
         }
         let metrics = executor.join();
         assert_eq!((metrics.panics, metrics.tasks_run(), metrics.futures_ended), (200, 100, 100));
         let executor = start_jobs(workers(1));
-        executor.spawn_external(job(|_| {})).unwrap();
+        executor.spawn(job(|_| {})).unwrap();
         check_all_run(&executor.join(), 1);
     });
 }

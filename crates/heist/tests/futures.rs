@@ -70,7 +70,7 @@ fn futures_run_beside_typed_tasks() {
             }
         };
         let executor = Executor::new(workers(2), |_| (), runner).unwrap();
-        executor.spawn_external_batch(vec![100; 10]).unwrap();
+        executor.spawn_batch(vec![100; 10]).unwrap();
         let outside = executor.handle().spawn_future(async move {
             by_handle.fetch_add(1_000_000, Ordering::Relaxed);
             7
@@ -442,7 +442,7 @@ fn runtimes_and_executors_may_await_each_other() {
             there.await.unwrap() + 3
         });
         assert_eq!(other.block_on(sum).unwrap(), 6);
-        executor.spawn_external(job(|_| {})).unwrap();
+        executor.spawn(job(|_| {})).unwrap();
         check_all_run(&executor.join(), 1);
         check_ended(&other.join(), 1);
         check_ended(&runtime.join(), 1);

@@ -84,7 +84,7 @@ fn a_turn_is_a_batch_and_then_others_have_theirs() {
             right.push(()).unwrap();
         }
         let log = order.clone();
-        executor.spawn_external(job(move |_| log.add('j'))).unwrap();
+        executor.spawn(job(move |_| log.add('j'))).unwrap();
         gate.open();
         let metrics = executor.join();
         let order: String = order.entries().into_iter().collect();
@@ -260,7 +260,7 @@ fn a_worker_must_not_wait_for_room() {
         let (entered, go) = (Gate::default(), gate.clone());
         let held = entered.clone();
         executor
-            .spawn_external(job(move |_| {
+            .spawn(job(move |_| {
                 // Both workers are taken, so nobody makes room.
                 pusher.push(1).unwrap();
                 let refused = pusher.push(2).unwrap_err();
@@ -358,7 +358,7 @@ fn a_task_goes_on_when_its_item_is_in() {
             let consume = consumed_by(move |item| seen.add(item));
             let queue = GatedQueue::with_config(&executor.handle(), &config, consume).unwrap();
             let done = Gate::default();
-            executor.spawn_external(push_all(&queue, 0, ITEMS, done.clone())).unwrap();
+            executor.spawn(push_all(&queue, 0, ITEMS, done.clone())).unwrap();
             // Joined at once: the tasks that wait for room, and what they push, count.
             let metrics = executor.join();
             done.wait();
@@ -377,7 +377,7 @@ fn what_tasks_push_while_the_pool_is_joined_is_taken() {
         let gate = occupy_worker(&executor);
         let (inside, checked) = (queue.clone(), handle.clone());
         executor
-            .spawn_external(job(move |_| {
+            .spawn(job(move |_| {
                 wait_until("the pool is closed", || !checked.is_accepting());
                 for number in 0..100 {
                     inside.push(number).unwrap();

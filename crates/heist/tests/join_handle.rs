@@ -133,7 +133,7 @@ fn a_panic_in_the_drop_of_a_scratch_is_counted_and_reported() {
         )
         .unwrap();
         let handle = executor.handle();
-        executor.spawn_external(1).unwrap();
+        executor.spawn(1).unwrap();
         assert_eq!(executor.join().panics, 2);
         let mut reports = handle.panics();
         reports.sort_by_key(|panic| panic.worker);
@@ -161,7 +161,7 @@ fn block_on_on_a_worker_panics_instead_of_waiting_for_itself() {
             let answer = ctx.spawn_future(async { 7 });
             said.send(panic_of(|| drop(heist::block_on(answer)))).unwrap();
         });
-        executor.spawn_external(task).unwrap();
+        executor.spawn(task).unwrap();
         let text = says.recv().unwrap();
         assert!(text.starts_with("heist::block_on was called on a worker"), "{text}");
         assert!(text.contains("spawn_blocking"), "it says what to do: {text}");
@@ -179,7 +179,7 @@ fn spawn_on_an_executor_says_what_to_call_instead() {
             said.send(panic_of(|| drop(heist::spawn(async {})))).unwrap();
             said.send(panic_of(|| drop(heist::spawn_blocking(|| ())))).unwrap();
         });
-        executor.spawn_external(task).unwrap();
+        executor.spawn(task).unwrap();
         let (spawn, spawn_blocking) = (says.recv().unwrap(), says.recv().unwrap());
         assert!(spawn.contains("`ExecutorHandle::spawn_future`"), "{spawn}");
         assert!(spawn.contains("`WorkerCtx::spawn_future`"), "{spawn}");

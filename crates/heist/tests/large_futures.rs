@@ -97,7 +97,7 @@ fn check_in_a_task(
         let (spawned, when_spawned) = channel();
         let runner = move |(), ctx: &mut WorkerCtx<'_, (), ()>| spawned.send(spawn(ctx)).unwrap();
         let executor = Executor::new(workers(1), |_worker| (), runner).unwrap();
-        executor.spawn_external(()).unwrap();
+        executor.spawn(()).unwrap();
         assert_eq!(heist::block_on(when_spawned.recv().unwrap()).unwrap(), SIZE);
     });
 }

@@ -73,7 +73,7 @@ fn pool() -> ExecutorConfig {
 fn pools_that_are_joined_leak_nothing() {
     check_no_leak(|| {
         let executor = start(pool());
-        executor.spawn_external((20..40).collect()).unwrap();
+        executor.spawn((20..40).collect()).unwrap();
         check_all_run(&executor.join(), TASKS);
     });
 }
@@ -83,7 +83,7 @@ fn pools_that_are_dropped_with_work_left_leak_nothing() {
     check_no_leak(|| {
         let executor = start(pool());
         let handle = executor.handle();
-        executor.spawn_external_batch(vec![(20..40).collect(); 10]).unwrap();
+        executor.spawn_batch(vec![(20..40).collect(); 10]).unwrap();
         drop(executor);
         let metrics = handle.metrics();
         check_finished(&metrics, metrics.tasks_run() + metrics.tasks_dropped);
@@ -104,7 +104,7 @@ fn pools_that_a_panic_ends_leak_nothing() {
     let config = silent(pool());
     check_no_leak(move || {
         let executor = start(config.clone());
-        executor.spawn_external((5..25).collect()).unwrap();
+        executor.spawn((5..25).collect()).unwrap();
         catch_unwind(AssertUnwindSafe(|| executor.join())).expect_err("13 is unlucky");
     });
 }

@@ -18,14 +18,14 @@ fn tasks_are_counted_by_where_they_were_found() {
     watched(|| {
         // One by one and alone on its worker: each comes straight from the injector.
         let executor = start_jobs(ExecutorConfig { injector_batch: 1, ..workers(1) });
-        executor.spawn_external_batch((0..10).map(|_| job(|_| {})).collect()).unwrap();
+        executor.spawn_batch((0..10).map(|_| job(|_| {}))).unwrap();
         let metrics = executor.join();
         check_all_run(&metrics, 10);
         assert_eq!((metrics.tasks_injector, metrics.tasks_local), (10, 0));
 
         let executor = start_jobs(workers(1));
         executor
-            .spawn_external(job(|ctx| {
+            .spawn(job(|ctx| {
                 for _ in 0..10 {
                     ctx.spawn_local(job(|_| {}));
                 }
@@ -45,7 +45,7 @@ fn stolen_tasks_are_counted() {
         let barrier = Arc::new(Barrier::new(2));
         let meeting = Arc::clone(&barrier);
         executor
-            .spawn_external(job(move |ctx| {
+            .spawn(job(move |ctx| {
                 let other = Arc::clone(&meeting);
                 ctx.spawn_local(job(move |_| {
                     other.wait();
@@ -67,12 +67,10 @@ fn panics_and_dropped_tasks_are_counted() {
         let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..silent(workers(1)) };
         let executor = start_jobs(config);
         let handle = executor.handle();
-        executor
-            .spawn_external_batch((0..3).map(|_| job(|_| panic!("counted"))).collect())
-            .unwrap();
+        executor.spawn_batch((0..3).map(|_| job(|_| panic!("counted")))).unwrap();
         wait_until("all have panicked", || handle.metrics().panics == 3);
         let gate = occupy_worker(&executor);
-        executor.spawn_external_batch((0..7).map(|_| job(|_| {})).collect()).unwrap();
+        executor.spawn_batch((0..7).map(|_| job(|_| {}))).unwrap();
         wait_until("they are queued", || handle.metrics().injector_depth == 7);
         executor.shutdown();
         gate.open();
@@ -90,7 +88,7 @@ fn a_snapshot_can_be_taken_while_tasks_run() {
         assert_eq!(handle.metrics().tasks_ended(), 0);
         let (gate, other) = (occupy_worker(&executor), occupy_worker(&executor));
         for queued in 1..=5 {
-            executor.spawn_external(job(|_| {})).unwrap();
+            executor.spawn(job(|_| {})).unwrap();
             assert_eq!(handle.metrics().injector_depth, queued);
             assert_eq!(executor.metrics().tasks_run(), 0);
         }
@@ -118,13 +116,13 @@ fn a_task_reads_its_own_workers_counters() {
             },
         )
         .unwrap();
-        executor.spawn_external_batch((0..200).collect()).unwrap();
+        executor.spawn_batch(0..200).unwrap();
         check_all_run(&executor.join(), 200);
 
         let executor = start_jobs(workers(3));
         for _ in 0..100 {
             executor
-                .spawn_external(job(|ctx| {
+                .spawn(job(|ctx| {
                     let (mine, all) = (ctx.metrics(), ctx.handle().metrics());
                     assert_eq!((mine.workers, all.workers), (1, 3));
                     assert!(mine.tasks_run() <= all.tasks_run());
@@ -140,7 +138,7 @@ fn histograms_hold_samples_of_the_right_size() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let slow = || job(|_| thread::sleep(Duration::from_millis(2)));
-        executor.spawn_external_batch((0..100).map(|_| slow()).collect()).unwrap();
+        executor.spawn_batch((0..100).map(|_| slow())).unwrap();
         let metrics = executor.join();
         check_all_run(&metrics, 100);
         let task_time = metrics.task_time_ns;
@@ -151,7 +149,7 @@ fn histograms_hold_samples_of_the_right_size() {
         // What waits in the injector while the only worker is held for 20 ms has waited that long.
         let executor = start_jobs(workers(1));
         let gate = occupy_worker(&executor);
-        executor.spawn_external_batch((0..200).map(|_| job(|_| {})).collect()).unwrap();
+        executor.spawn_batch((0..200).map(|_| job(|_| {}))).unwrap();
         thread::sleep(Duration::from_millis(20));
         gate.open();
         let metrics = executor.join();
@@ -167,7 +165,7 @@ fn no_more_wake_ups_arrive_than_are_sent() {
         let executor = start_jobs(ExecutorConfig { spin_iters: 0, ..workers(3) });
         let handle = executor.handle();
         for round in 1..=200 {
-            executor.spawn_external(job(|ctx| ctx.spawn_local(job(|_| {})))).unwrap();
+            executor.spawn(job(|ctx| ctx.spawn_local(job(|_| {})))).unwrap();
             wait_until("the round is over", || handle.metrics().tasks_run() == 2 * round);
         }
         let metrics = executor.join();
@@ -185,7 +183,7 @@ fn no_more_wake_ups_arrive_than_are_sent() {
 fn a_snapshot_reads_as_a_few_lines() {
     watched(|| {
         let executor = start_jobs(workers(1));
-        executor.spawn_external(job(|ctx| ctx.spawn_local(job(|_| {})))).unwrap();
+        executor.spawn(job(|ctx| ctx.spawn_local(job(|_| {})))).unwrap();
         let shown = executor.join().to_string();
         assert!(
             shown.starts_with(

@@ -298,7 +298,7 @@ impl Bench {
     fn start_supply(self: &Arc<Self>) {
         let tasks = |count| {
             let tasks = std::iter::repeat_with(|| Task::Supply).take(count);
-            self.handle().spawn_batch(tasks.collect()).unwrap();
+            self.handle().spawn_batch(tasks).unwrap();
         };
         match self.supply {
             Supply::Tasks => tasks(1),

@@ -96,9 +96,9 @@ fn abort_drops_what_is_queued_and_rethrows_the_first_panic_only() {
         let executor = start_jobs(silent_pool(1, OnPanic::Abort));
         let handle = executor.handle();
         let gate = occupy_worker(&executor);
-        executor.spawn_external(job(|_| panic!("the first"))).unwrap();
-        executor.spawn_external(job(|_| panic!("the second"))).unwrap();
-        executor.spawn_external(job(|_| unreachable!("run after a panic"))).unwrap();
+        executor.spawn(job(|_| panic!("the first"))).unwrap();
+        executor.spawn(job(|_| panic!("the second"))).unwrap();
+        executor.spawn(job(|_| unreachable!("run after a panic"))).unwrap();
         gate.open();
         assert_eq!(join_rethrows(executor), "the first");
         let metrics = handle.metrics();
@@ -114,7 +114,7 @@ fn an_aborted_pool_that_is_dropped_instead_of_joined_keeps_silent() {
     watched(|| {
         let executor = start_jobs(silent_pool(2, OnPanic::Abort));
         let handle = executor.handle();
-        executor.spawn_external(job(|_| panic!("nobody asks"))).unwrap();
+        executor.spawn(job(|_| panic!("nobody asks"))).unwrap();
         wait_until("the panic has been noticed", || !handle.is_accepting());
         assert_eq!(handle.panics()[0].message, "nobody asks");
         drop(executor);
@@ -150,7 +150,7 @@ fn isolate_goes_on_counts_reports_and_rebuilds_the_scratch() {
         )
         .unwrap();
         let handle = executor.handle();
-        executor.spawn_external_batch((0..6).collect()).unwrap();
+        executor.spawn_batch(0..6).unwrap();
         let metrics = executor.join();
         check_finished(&metrics, 6);
         assert_eq!((metrics.panics, metrics.tasks_run(), metrics.tasks_dropped), (3, 6, 0));
@@ -177,7 +177,7 @@ fn two_thousand_isolated_panics_are_all_counted_and_the_first_thousand_kept() {
         )
         .unwrap();
         let handle = executor.handle();
-        executor.spawn_external_batch((0..2_000).collect()).unwrap();
+        executor.spawn_batch(0..2_000).unwrap();
         let metrics = executor.join();
         check_finished(&metrics, 4_000);
         assert_eq!((metrics.panics, metrics.tasks_dropped), (2_000, 0));
@@ -200,8 +200,8 @@ fn a_panic_in_the_drop_of_a_task_that_was_run_is_that_tasks_panic() {
         let executor = start_jobs(silent_pool(2, OnPanic::Isolate));
         let handle = executor.handle();
         let bomb = Bomb("dropped at the end");
-        executor.spawn_external(job(move |_| drop(bomb))).unwrap();
-        executor.spawn_external(job(|_| {})).unwrap();
+        executor.spawn(job(move |_| drop(bomb))).unwrap();
+        executor.spawn(job(|_| {})).unwrap();
         let metrics = executor.join();
         check_finished(&metrics, 2);
         assert_eq!(metrics.panics, 1);
@@ -214,8 +214,8 @@ fn shut_down_over_a_bomb(on_panic: OnPanic) -> Executor<support::Job> {
     let executor = start_jobs(silent_pool(1, on_panic));
     let gate = occupy_worker(&executor);
     let bomb = Bomb("dropped unrun");
-    executor.spawn_external(job(move |_| drop(bomb))).unwrap();
-    executor.spawn_external(job(|_| {})).unwrap();
+    executor.spawn(job(move |_| drop(bomb))).unwrap();
+    executor.spawn(job(|_| {})).unwrap();
     executor.shutdown();
     gate.open();
     executor
@@ -251,7 +251,7 @@ fn a_payload_whose_drop_panics_does_no_harm() {
     watched(|| {
         let executor = start_jobs(silent_pool(2, OnPanic::Isolate));
         for _ in 0..10 {
-            executor.spawn_external(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
+            executor.spawn(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
         }
         let metrics = executor.join();
         check_finished(&metrics, 10);
@@ -260,9 +260,7 @@ fn a_payload_whose_drop_panics_does_no_harm() {
         let executor = start_jobs(silent_pool(2, OnPanic::Abort));
         let handle = executor.handle();
         executor
-            .spawn_external_batch(
-                (0..10).map(|_| job(|_| panic_any(Bomb("the payload explodes")))).collect(),
-            )
+            .spawn_batch((0..10).map(|_| job(|_| panic_any(Bomb("the payload explodes")))))
             .unwrap();
         assert_eq!(join_rethrows(executor), "(not text)");
         check_finished(&handle.metrics(), 10);
@@ -273,7 +271,7 @@ fn a_payload_whose_drop_panics_does_no_harm() {
 fn dropping_an_aborted_pool_survives_a_payload_whose_drop_panics() {
     watched(|| {
         let executor = start_jobs(silent_pool(2, OnPanic::Abort));
-        executor.spawn_external(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
+        executor.spawn(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
         wait_until("the panic has been noticed", || !executor.handle().is_accepting());
         // On a thread whose panics are silent, and without a handle that would keep the payload.
         let dropper = thread::Builder::new().name(SILENT.to_owned());

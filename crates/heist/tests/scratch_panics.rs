@@ -54,7 +54,7 @@ fn a_panic_in_rebuilding_the_scratch_ends_even_an_isolating_pool() {
         )
         .unwrap();
         let handle = executor.handle();
-        executor.spawn_external_batch((0..10).collect()).unwrap();
+        executor.spawn_batch(0..10).unwrap();
         assert!(join_rethrows(executor).contains("only once"));
         let metrics = handle.metrics();
         check_finished(&metrics, 10);
@@ -85,7 +85,7 @@ fn a_panic_in_dropping_the_last_scratch_is_contained() {
             |_task: u32, _ctx| {},
         )
         .unwrap();
-        executor.spawn_external_batch((0..100).collect()).unwrap();
+        executor.spawn_batch(0..100).unwrap();
         check_finished(&executor.join(), 100);
         assert_eq!(dropped.load(Ordering::Relaxed), 3);
     });
@@ -103,7 +103,7 @@ fn a_panic_in_dropping_a_spoilt_scratch_ends_the_pool() {
         )
         .unwrap();
         let handle = executor.handle();
-        executor.spawn_external_batch((0..10).collect()).unwrap();
+        executor.spawn_batch(0..10).unwrap();
         assert_eq!(join_rethrows(executor), "the scratch explodes");
         check_finished(&handle.metrics(), 10);
         assert_eq!(dropped.load(Ordering::Relaxed), 1);
@@ -149,8 +149,8 @@ fn a_panic_in_a_trace_hook_ends_the_pool_and_is_rethrown() {
             )
             .unwrap();
         let handle = executor.handle();
-        let tasks = (0..1_000).map(|_| Arc::clone(&alive)).collect();
-        executor.spawn_external_batch(tasks).unwrap();
+        let tasks = (0..1_000).map(|_| Arc::clone(&alive));
+        executor.spawn_batch(tasks).unwrap();
         assert!(join_rethrows(executor).contains("the trace gives up"));
         assert_eq!(handle.spawn(Arc::clone(&alive)).unwrap_err().kind(), SpawnErrorKind::Panicked);
         drop(handle);

@@ -386,8 +386,8 @@ fn tasks_and_futures_wake_each_other() {
             }
         };
         let executor = Executor::new(config(2), |_worker| (), runner).unwrap();
-        executor.spawn_external(None).unwrap();
-        executor.spawn_external(None).unwrap();
+        executor.spawn(None).unwrap();
+        executor.spawn(None).unwrap();
         let metrics = executor.join();
         assert_eq!(woken.get(), 2);
         assert_eq!(metrics.tasks_run(), 4, "{metrics}");

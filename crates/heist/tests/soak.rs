@@ -97,7 +97,7 @@ fn round(seed: u64) {
         })
         .collect();
     let first = Task { levels: rng.below(10), panics };
-    let first_accepted = executor.spawn_external(first).is_ok();
+    let first_accepted = executor.spawn(first).is_ok();
     spawned.fetch_add(u64::from(first_accepted), Ordering::Relaxed);
 
     let handle = executor.handle();

@@ -66,7 +66,7 @@ fn tasks_spawn_through_a_handle_while_the_executor_is_joined() {
             },
         )
         .unwrap();
-        executor.spawn_external(4).unwrap();
+        executor.spawn(4).unwrap();
         check_all_run(&executor.join(), 1 + 4 + 16 + 64 + 256);
     });
 }
@@ -124,7 +124,7 @@ fn a_stopped_executor_refuses_what_its_own_tasks_spawn() {
                 let batch = handle.spawn_batch(vec![job(|_| {}), job(|_| {})]).unwrap_err();
                 refusals.send((single.kind(), batch.kind(), batch.into_inner().len())).unwrap();
             });
-            executor.spawn_external(task).unwrap();
+            executor.spawn(task).unwrap();
             let metrics = executor.join();
             assert_eq!(refused.recv().unwrap(), (kind, kind, 2));
             assert_eq!((metrics.tasks_run(), metrics.tasks_dropped), (1, 1), "{kind:?}");

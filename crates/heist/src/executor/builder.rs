@@ -113,7 +113,7 @@ impl<H: Tracer> ExecutorBuilder<H> {
     ///     // ... and not held while asleep.
     ///     |licence| *licence = None,
     /// )?;
-    /// executor.spawn_external(1)?;
+    /// executor.spawn(1)?;
     /// executor.join();
     /// assert_eq!(licences.available(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -59,8 +59,11 @@ impl<T> ExecutorHandle<T> {
     ///
     /// # Errors
     /// As [`ExecutorHandle::spawn`]; the error gives all of the tasks back.
-    pub fn spawn_batch(&self, tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
-        self.shared.spawn_batch(tasks)
+    pub fn spawn_batch(
+        &self,
+        tasks: impl IntoIterator<Item = T>,
+    ) -> Result<(), SpawnError<Vec<T>>> {
+        self.shared.spawn_batch(tasks.into_iter().collect())
     }
 
     /// Like [`ExecutorHandle::spawn_batch`], but empties the caller's vector and leaves its memory in place for the
@@ -84,7 +87,7 @@ impl<T> ExecutorHandle<T> {
     ///     |task: u32, _ctx| println!("task {task}"),
     /// )?;
     /// let future = executor.handle().spawn_future(async { println!("a future") })?;
-    /// executor.spawn_external(1)?;
+    /// executor.spawn(1)?;
     /// future.detach();
     /// executor.join();
     /// # Ok::<(), Box<dyn std::error::Error>>(())

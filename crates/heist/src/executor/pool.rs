@@ -41,7 +41,7 @@ use std::time::Duration;
 ///         }
 ///     },
 /// )?;
-/// executor.spawn_external_batch(vec![8, 100])?;
+/// executor.spawn_batch(vec![8, 100])?;
 /// let metrics = executor.join();
 /// assert_eq!(total.load(Ordering::Relaxed), (8 + 4 + 2 + 1) + (100 + 50 + 25 + 12 + 6 + 3 + 1));
 /// assert_eq!(metrics.tasks_run(), 11);
@@ -152,7 +152,7 @@ impl<T: Send + 'static> Executor<T> {
     ///
     /// # Errors
     /// The executor takes no more tasks; the error says why and gives the task back.
-    pub fn spawn_external(&self, task: T) -> Result<(), SpawnError<T>> {
+    pub fn spawn(&self, task: T) -> Result<(), SpawnError<T>> {
         self.shared.spawn(task)
     }
 
@@ -160,8 +160,11 @@ impl<T: Send + 'static> Executor<T> {
     ///
     /// # Errors
     /// The executor takes no more tasks; the error says why and gives all of them back.
-    pub fn spawn_external_batch(&self, tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
-        self.shared.spawn_batch(tasks)
+    pub fn spawn_batch(
+        &self,
+        tasks: impl IntoIterator<Item = T>,
+    ) -> Result<(), SpawnError<Vec<T>>> {
+        self.shared.spawn_batch(tasks.into_iter().collect())
     }
 
     /// Takes no more tasks and drops those that are queued. Does not wait; see

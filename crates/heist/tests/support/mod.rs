@@ -160,7 +160,7 @@ pub(crate) fn occupy_worker(executor: &Executor<Job>) -> Gate {
         held.0.open();
         held.1.wait();
     });
-    executor.spawn_external(holder).expect("the pool is open");
+    executor.spawn(holder).expect("the pool is open");
     entered.wait();
     gate
 }

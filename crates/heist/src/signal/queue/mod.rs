@@ -95,7 +95,7 @@ impl QueueConfig {
 /// )?;
 /// let squares = GatedQueue::unbounded(&executor.handle(), Task::Collect);
 /// for number in 1..=4 {
-///     executor.spawn_external(Task::Square(number, squares.clone()))?;
+///     executor.spawn(Task::Square(number, squares.clone()))?;
 /// }
 /// executor.join();
 /// assert_eq!(results.into_iter().sum::<u64>(), 1 + 4 + 9 + 16);
