@@ -177,7 +177,7 @@
 //!   one comes back in the [`SpawnError`].
 //! - **Exact end.** [`Executor::join`] returns when every task has ended, and not before; nothing runs after.
 //! - **No lost wake-up.** No task waits while every worker that could take it sleeps.
-//! - **Panics are contained.** With [`OnPanic::Abort`] the first one closes the pool, drops what is queued (so
+//! - **Panics are contained.** With [`OnPanic::StopPool`] the first one closes the pool, drops what is queued (so
 //!   that a producer waiting for a permit inside a task is freed) and is rethrown by `join`; with
 //!   [`OnPanic::Isolate`] it ends its task alone.
 //! - **Yielding is fair.** A task spawned with [`WorkerCtx::spawn_yielded`] runs after everything that was in the
@@ -214,7 +214,7 @@
 //! | `lifo_slot` | on | off when a woken future should wait its turn |
 //! | `lifo_stealing` | on | off when futures are short and never compute for long |
 //! | `injector_interval` | adapts, 8 to 255 | a fixed number for those who compare |
-//! | `on_panic` | `Abort` | `Isolate` when one bad input must not end the run |
+//! | `on_panic` | `StopPool` | `Isolate` when one bad input must not end the run |
 //! | `park_backstop` | off | for those who insist on a timeout; never needed |
 //! | `thread_name` | `heist` | to find the threads in a profile |
 //! | `stack_size` | the platform's | deep recursion inside a task |

@@ -257,7 +257,7 @@ fn bytes_and_read_tokens_are_waited_for_alike() {
 #[test]
 fn a_panic_in_the_making_gives_the_permit_back() {
     watched(|| {
-        for on_panic in [OnPanic::Isolate, OnPanic::Abort] {
+        for on_panic in [OnPanic::Isolate, OnPanic::StopPool] {
             let executor = start_jobs(silent(ExecutorConfig { on_panic, ..workers(1) }));
             let handle = executor.handle();
             let budget = CountBudget::new(1).unwrap();
@@ -274,7 +274,7 @@ fn a_panic_in_the_making_gives_the_permit_back() {
                     check_finished(&metrics, 2);
                     assert_eq!((metrics.tasks_run(), metrics.panics), (1, 1));
                 }
-                OnPanic::Abort => assert_eq!(join_rethrows(executor), "as planned"),
+                OnPanic::StopPool => assert_eq!(join_rethrows(executor), "as planned"),
             }
             assert_eq!((budget.available(), budget.waiting()), (1, 0));
             assert_eq!(handle.panics()[0].worker, None);

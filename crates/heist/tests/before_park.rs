@@ -95,7 +95,7 @@ fn its_panic_is_a_panic_like_others() {
     wait_until("the next panic", || handle.panics().len() == 2);
     executor.join();
     // Not isolated: it ends the pool.
-    let (executor, _handle) = panicking(OnPanic::Abort);
+    let (executor, _handle) = panicking(OnPanic::StopPool);
     let joined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executor.join()));
     assert!(joined.is_err());
 }

@@ -86,7 +86,7 @@ fn a_panic_can_be_resumed_by_who_awaits_it() {
 #[test]
 fn a_futures_panic_does_not_stop_a_pool_of_tasks() {
     watched(|| {
-        for on_panic in [OnPanic::Abort, OnPanic::Isolate] {
+        for on_panic in [OnPanic::StopPool, OnPanic::Isolate] {
             let executor = start_jobs(ExecutorConfig { on_panic, ..silent(workers(1)) });
             let handle = executor.handle();
             executor

@@ -424,7 +424,7 @@ fn a_hook_of_a_quiet_worker_is_outside() {
 #[test]
 fn a_join_ends_although_the_last_task_could_not_be_made() {
     watched(|| {
-        for on_panic in [OnPanic::Isolate, OnPanic::Abort] {
+        for on_panic in [OnPanic::Isolate, OnPanic::StopPool] {
             let executor = start_jobs(silent(ExecutorConfig { on_panic, ..workers(2) }));
             let handle = executor.handle();
             let (making, go) = (Gate::default(), Gate::default());
@@ -443,7 +443,7 @@ fn a_join_ends_although_the_last_task_could_not_be_made() {
                 OnPanic::Isolate => {
                     executor.join();
                 }
-                OnPanic::Abort => assert_eq!(join_rethrows(executor), "as planned"),
+                OnPanic::StopPool => assert_eq!(join_rethrows(executor), "as planned"),
             });
             wait_until("the pool is closed", || !handle.is_accepting());
             go.open();

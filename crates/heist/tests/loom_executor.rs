@@ -228,7 +228,7 @@ fn start_tasks<T: Send + 'static>(
     config: &ExecutorConfig,
     runner: fn(T, &mut WorkerCtx<'_, T, ()>),
 ) -> (heist::sync::Arc<heist::executor::shared::Shared<T>>, loom_support::Threads) {
-    let config = ExecutorConfig { on_panic: OnPanic::Abort, ..config.clone() };
+    let config = ExecutorConfig { on_panic: OnPanic::StopPool, ..config.clone() };
     start_with(&config, move |worker| {
         let scratch_init = |_worker| ();
         let mut tasks = TaskRunner::new(worker, &scratch_init, &runner, &|_scratch: &mut ()| {});

@@ -1,4 +1,4 @@
-//! Proves what a panic does: with `Abort` it ends the pool, releases whoever waits for it and is rethrown by
+//! Proves what a panic does: with `StopPool` it ends the pool, releases whoever waits for it and is rethrown by
 //! `join`; with `Isolate` it ends its task alone, is counted and reported, and the worker gets a new scratch.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
@@ -57,7 +57,7 @@ fn a_panic_releases_a_blocked_producer_and_is_rethrown() {
         for workers_wanted in [1, 2] {
             let budget = Budget::new(PERMITS);
             let executor = Executor::new(
-                silent_pool(workers_wanted, OnPanic::Abort),
+                silent_pool(workers_wanted, OnPanic::StopPool),
                 |_| (),
                 |(task, _permit): (u64, Permit), _ctx| {
                     // Slow enough that the producer waits for permits most of the time.
@@ -93,7 +93,7 @@ fn a_panic_releases_a_blocked_producer_and_is_rethrown() {
 #[test]
 fn abort_drops_what_is_queued_and_rethrows_the_first_panic_only() {
     watched(|| {
-        let executor = start_jobs(silent_pool(1, OnPanic::Abort));
+        let executor = start_jobs(silent_pool(1, OnPanic::StopPool));
         let handle = executor.handle();
         let gate = occupy_worker(&executor);
         executor.spawn(job(|_| panic!("the first"))).unwrap();
@@ -112,7 +112,7 @@ fn abort_drops_what_is_queued_and_rethrows_the_first_panic_only() {
 #[test]
 fn an_aborted_pool_that_is_dropped_instead_of_joined_keeps_silent() {
     watched(|| {
-        let executor = start_jobs(silent_pool(2, OnPanic::Abort));
+        let executor = start_jobs(silent_pool(2, OnPanic::StopPool));
         let handle = executor.handle();
         executor.spawn(job(|_| panic!("nobody asks"))).unwrap();
         wait_until("the panic has been noticed", || !handle.is_accepting());
@@ -224,7 +224,7 @@ fn shut_down_over_a_bomb(on_panic: OnPanic) -> Executor<support::Job> {
 #[test]
 fn a_panic_in_the_drop_of_a_queued_task_is_rethrown_by_an_aborting_pool() {
     watched(|| {
-        let executor = shut_down_over_a_bomb(OnPanic::Abort);
+        let executor = shut_down_over_a_bomb(OnPanic::StopPool);
         let handle = executor.handle();
         assert_eq!(join_rethrows(executor), "dropped unrun");
         let metrics = handle.metrics();
@@ -257,7 +257,7 @@ fn a_payload_whose_drop_panics_does_no_harm() {
         check_finished(&metrics, 10);
         assert_eq!(metrics.panics, 10);
 
-        let executor = start_jobs(silent_pool(2, OnPanic::Abort));
+        let executor = start_jobs(silent_pool(2, OnPanic::StopPool));
         let handle = executor.handle();
         executor
             .spawn_batch((0..10).map(|_| job(|_| panic_any(Bomb("the payload explodes")))))
@@ -270,7 +270,7 @@ fn a_payload_whose_drop_panics_does_no_harm() {
 #[test]
 fn dropping_an_aborted_pool_survives_a_payload_whose_drop_panics() {
     watched(|| {
-        let executor = start_jobs(silent_pool(2, OnPanic::Abort));
+        let executor = start_jobs(silent_pool(2, OnPanic::StopPool));
         executor.spawn(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
         wait_until("the panic has been noticed", || !executor.handle().is_accepting());
         // On a thread whose panics are silent, and without a handle that would keep the payload.

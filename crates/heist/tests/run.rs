@@ -264,7 +264,7 @@ fn isolated_panics_are_reported_beside_the_result() {
 #[test]
 fn a_panic_while_scratch_is_made_stops_the_run() {
     watched(|| {
-        for on_panic in [OnPanic::Abort, OnPanic::Isolate] {
+        for on_panic in [OnPanic::StopPool, OnPanic::Isolate] {
             let ran = AtomicUsize::new(0);
             let error = heist::run(
                 ExecutorConfig { on_panic, ..silent(workers(3)) },

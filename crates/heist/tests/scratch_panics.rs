@@ -20,7 +20,7 @@ fn silent_pool(workers_wanted: usize, on_panic: OnPanic) -> ExecutorConfig {
 fn a_panic_in_scratch_init_ends_the_pool() {
     watched(|| {
         for (workers_wanted, on_panic) in
-            [(1, OnPanic::Abort), (3, OnPanic::Abort), (3, OnPanic::Isolate)]
+            [(1, OnPanic::StopPool), (3, OnPanic::StopPool), (3, OnPanic::Isolate)]
         {
             let executor = Executor::new(
                 silent_pool(workers_wanted, on_panic),
@@ -80,7 +80,7 @@ fn a_panic_in_dropping_the_last_scratch_is_contained() {
         let dropped = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&dropped);
         let executor = Executor::new(
-            silent_pool(3, OnPanic::Abort),
+            silent_pool(3, OnPanic::StopPool),
             move |_worker| BadScratch(Arc::clone(&counter)),
             |_task: u32, _ctx| {},
         )

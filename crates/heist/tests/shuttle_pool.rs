@@ -224,7 +224,7 @@ fn panics_while_producing(on_panic: OnPanic, joined: bool) {
     let run = check_end(&handle, &tallies);
     let panics = handle.metrics().panics;
     match on_panic {
-        OnPanic::Abort => {
+        OnPanic::StopPool => {
             assert!(ended.is_err(), "join rethrows");
             let last = Task::new(0, false, &tallies);
             assert_eq!(handle.spawn(last).unwrap_err().kind(), SpawnErrorKind::Panicked);
@@ -238,12 +238,12 @@ fn panics_while_producing(on_panic: OnPanic, joined: bool) {
 
 #[test]
 fn a_panic_against_producers() {
-    check(3_000, || panics_while_producing(OnPanic::Abort, true));
+    check(3_000, || panics_while_producing(OnPanic::StopPool, true));
 }
 
 #[test]
 fn a_panic_against_producers_and_no_join() {
-    check(3_000, || panics_while_producing(OnPanic::Abort, false));
+    check(3_000, || panics_while_producing(OnPanic::StopPool, false));
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn bites_accepting_in_two_steps() {
 #[test]
 fn bites_an_intake_left_open_on_panic() {
     must_fail(Plant::IntakeOpenOnPanic, 1_000, LIVELOCK, || {
-        panics_while_producing(OnPanic::Abort, false);
+        panics_while_producing(OnPanic::StopPool, false);
     });
 }
 

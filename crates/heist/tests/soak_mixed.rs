@@ -112,11 +112,11 @@ fn round(seed: u64) {
     let mut random = XorShift64::new(seed);
     let cancel = CancelToken::new();
     let panics = random.below(3) == 0;
-    let on_panic = if random.below(3) == 0 { OnPanic::Abort } else { OnPanic::Isolate };
+    let on_panic = if random.below(3) == 0 { OnPanic::StopPool } else { OnPanic::Isolate };
     let (owner, pool) = Owner::start(&mut random, &cancel, on_panic);
     let end = random.below(8);
     let is_stopped_by_panics =
-        panics && on_panic == OnPanic::Abort && matches!(owner, Owner::Executor(_));
+        panics && on_panic == OnPanic::StopPool && matches!(owner, Owner::Executor(_));
     let permits = CountBudget::new(PERMITS).unwrap();
     // Held over the end of the pool, they leave everything that asks for a permit waiting when the pool is stopped.
     let kept_permits =

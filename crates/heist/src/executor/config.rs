@@ -11,7 +11,7 @@ pub enum OnPanic {
     /// The first panic stops the pool: nothing more is accepted, what is queued is dropped, and `join`
     /// rethrows it.
     #[default]
-    Abort,
+    StopPool,
     /// The panic ends its task alone. It is counted and reported, the worker's scratch is rebuilt, and the
     /// run goes on. If that scratch cannot be dropped or made without a panic, the pool stops after all.
     Isolate,
@@ -49,7 +49,7 @@ pub struct ExecutorConfig {
     /// After how many tasks or polls of its own a worker looks at the injector. Default: it adapts to how long they
     /// take, from 8 to 255.
     pub injector_interval: Option<u32>,
-    /// What happens when a task panics. Default [`OnPanic::Abort`].
+    /// What happens when a task panics. Default [`OnPanic::StopPool`].
     pub on_panic: OnPanic,
     /// A worker that slept this long looks for work although nobody woke it. Default off: no wake-up is ever
     /// lost, and an idle pool makes no system call. For those who insist; `backstop_rescues` in the metrics

@@ -72,7 +72,7 @@ impl<T: Send + 'static> Executor<T> {
     /// and hands every task to `runner`. The scratch is dropped when the worker ends; to have it back, use
     /// [`crate::run`], or send what it holds when it is dropped.
     ///
-    /// A panic in `scratch_init` stops the pool as a task's does with [`crate::OnPanic::Abort`]: `join` rethrows it.
+    /// A panic in `scratch_init` stops the pool as a task's does with [`crate::OnPanic::StopPool`]: `join` rethrows it.
     ///
     /// # Errors
     /// The configuration names an impossible value, or the system refuses a thread.
@@ -195,7 +195,7 @@ impl<T: Send + 'static> Executor<T> {
     /// run out on its own, and returns the metrics so far.
     ///
     /// # Panics
-    /// Rethrows the panic of the task that stopped the pool, with [`crate::OnPanic::Abort`].
+    /// Rethrows the panic of the task that stopped the pool, with [`crate::OnPanic::StopPool`].
     pub fn join(mut self) -> MetricsSnapshot {
         self.shared.close();
         self.wait();

@@ -48,7 +48,7 @@ pub struct RunOutput<S> {
 ///
 /// # Errors
 /// The configuration names an impossible value; the system refuses a thread; or a task panicked and
-/// [`ExecutorConfig::on_panic`] is [`crate::OnPanic::Abort`].
+/// [`ExecutorConfig::on_panic`] is [`crate::OnPanic::StopPool`].
 pub fn run<T, S, I, R>(
     config: ExecutorConfig,
     roots: impl IntoIterator<Item = T>,

@@ -383,7 +383,7 @@ impl<T> Shared<T> {
         payload: Box<dyn Any + Send>,
     ) -> Option<Box<dyn Any + Send>> {
         match self.on_panic {
-            OnPanic::Abort => self.abort(worker, payload),
+            OnPanic::StopPool => self.abort(worker, payload),
             OnPanic::Isolate => {
                 self.keep_report(TaskPanic::new(worker, &*payload));
                 Some(payload)

@@ -16,7 +16,7 @@ use crate::policy::Source;
 /// What happens in one worker. Every method has an empty default.
 ///
 /// Hooks run on the worker, between tasks: one that blocks holds the worker, and one that panics stops the pool as
-/// [`crate::OnPanic::Abort`] does, whatever was configured.
+/// [`crate::OnPanic::StopPool`] does, whatever was configured.
 pub trait TraceHooks {
     /// A task starts to run.
     #[inline]
