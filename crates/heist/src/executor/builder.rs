@@ -10,6 +10,8 @@ use super::run::{RunOutput, run_traced};
 use crate::cancel::CancelToken;
 use crate::trace::{NoTrace, Tracer};
 use std::convert::Infallible;
+use std::fmt;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 /// Builds an [`Executor`] or does one run. See [`ExecutorConfig`] for what each setting means.
@@ -22,11 +24,48 @@ use std::time::Duration;
 /// # executor.join();
 /// # Ok::<(), heist::StartError>(())
 /// ```
-#[derive(Clone, Debug)]
+///
+/// The task type `T` follows from the runner. Naming it where the builder begins,
+/// `Executor::<Task>::builder()`, lets the runner leave the types of its arguments out:
+///
+/// ```
+/// use heist::Executor;
+///
+/// enum Task {
+///     Greet(&'static str),
+/// }
+///
+/// let executor = Executor::<Task>::builder()
+///     .workers(2)
+///     .build(|_worker| (), |task, _ctx| match task {
+///         Task::Greet(name) => println!("hello, {name}"),
+///     })?;
+/// executor.spawn(Task::Greet("world"))?;
+/// executor.join();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
-pub struct ExecutorBuilder<H = NoTrace> {
+pub struct ExecutorBuilder<T, H = NoTrace> {
     config: ExecutorConfig,
     tracer: H,
+    /// A builder holds no task, so it may cross threads whatever `T` is.
+    _task: PhantomData<fn(T)>,
+}
+
+// By hand, so that `T` need be neither `Clone` nor `Debug`.
+impl<T, H: Clone> Clone for ExecutorBuilder<T, H> {
+    fn clone(&self) -> Self {
+        Self { config: self.config.clone(), tracer: self.tracer.clone(), _task: PhantomData }
+    }
+}
+
+impl<T, H: fmt::Debug> fmt::Debug for ExecutorBuilder<T, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecutorBuilder")
+            .field("config", &self.config)
+            .field("tracer", &self.tracer)
+            .finish()
+    }
 }
 
 /// Declares one setter per field.
@@ -40,14 +79,14 @@ macro_rules! setters {
     };
 }
 
-impl ExecutorBuilder<NoTrace> {
+impl<T> ExecutorBuilder<T, NoTrace> {
     /// Starts from a configuration.
     pub fn new(config: ExecutorConfig) -> Self {
-        Self { config, tracer: NoTrace }
+        Self { config, tracer: NoTrace, _task: PhantomData }
     }
 }
 
-impl<H: Tracer> ExecutorBuilder<H> {
+impl<T, H: Tracer> ExecutorBuilder<T, H> {
     setters! {
         workers: usize,
         seed: u64,
@@ -73,15 +112,15 @@ impl<H: Tracer> ExecutorBuilder<H> {
     }
 
     /// Lets `tracer` watch every worker, for example a [`crate::trace::ChromeTrace`].
-    pub fn trace<G: Tracer>(self, tracer: G) -> ExecutorBuilder<G> {
-        ExecutorBuilder { config: self.config, tracer }
+    pub fn trace<G: Tracer>(self, tracer: G) -> ExecutorBuilder<T, G> {
+        ExecutorBuilder { config: self.config, tracer, _task: PhantomData }
     }
 
     /// Starts the executor. See [`Executor::new`].
     ///
     /// # Errors
     /// The configuration names an impossible value, or the system refuses a thread.
-    pub fn build<T, S, I, R>(self, scratch_init: I, runner: R) -> Result<Executor<T>, StartError>
+    pub fn build<S, I, R>(self, scratch_init: I, runner: R) -> Result<Executor<T>, StartError>
     where
         T: Send + 'static,
         S: 'static,
@@ -121,7 +160,7 @@ impl<H: Tracer> ExecutorBuilder<H> {
     ///
     /// # Errors
     /// As [`Self::build`].
-    pub fn build_with<T, S, I, R, P>(
+    pub fn build_with<S, I, R, P>(
         self,
         scratch_init: I,
         runner: R,
@@ -143,22 +182,12 @@ impl<H: Tracer> ExecutorBuilder<H> {
         &self.config
     }
 
-    /// Starts an executor without typed tasks, whose workers' scratch is made of a handle to it.
-    pub(crate) fn build_for_futures<S: 'static>(
-        self,
-        attached: Box<dyn Attached>,
-        scratch_init: impl Fn(&ExecutorHandle<Infallible>) -> S + Send + Sync + 'static,
-    ) -> Result<Executor<Infallible>, StartError> {
-        let with_handle = |handle| move |_worker| scratch_init(&handle);
-        let runner = |never: Infallible, _ctx: &mut WorkerCtx<'_, Infallible, S>| match never {};
-        Executor::start(&self.config, self.tracer, Some(attached), with_handle, runner, |_| {})
-    }
-
-    /// Does one run over borrowed data. See [`crate::run`].
+    /// Does one run over borrowed data. See [`crate::run`]. The tasks of an [`Executor`] are
+    /// `'static`; for tasks that borrow, begin with [`ExecutorBuilder::new`].
     ///
     /// # Errors
     /// As [`crate::run`].
-    pub fn run<T, S, I, R>(
+    pub fn run<S, I, R>(
         self,
         roots: impl IntoIterator<Item = T>,
         scratch_init: I,
@@ -174,6 +203,19 @@ impl<H: Tracer> ExecutorBuilder<H> {
     }
 }
 
+impl<H: Tracer> ExecutorBuilder<Infallible, H> {
+    /// Starts an executor without typed tasks, whose workers' scratch is made of a handle to it.
+    pub(crate) fn build_for_futures<S: 'static>(
+        self,
+        attached: Box<dyn Attached>,
+        scratch_init: impl Fn(&ExecutorHandle<Infallible>) -> S + Send + Sync + 'static,
+    ) -> Result<Executor<Infallible>, StartError> {
+        let with_handle = |handle| move |_worker| scratch_init(&handle);
+        let runner = |never: Infallible, _ctx: &mut WorkerCtx<'_, Infallible, S>| match never {};
+        Executor::start(&self.config, self.tracer, Some(attached), with_handle, runner, |_| {})
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,7 +225,7 @@ mod tests {
     #[test]
     fn the_builder_sets_every_field() {
         let token = CancelToken::new();
-        let builder = ExecutorBuilder::new(ExecutorConfig::default())
+        let builder = ExecutorBuilder::<()>::new(ExecutorConfig::default())
             .workers(4096)
             .seed(2)
             .steal_tries(3)

@@ -13,7 +13,7 @@ use crate::metrics::MetricsSnapshot;
 use crate::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, Mutex};
-use crate::trace::{NoTrace, Tracer};
+use crate::trace::Tracer;
 use crate::worker_id;
 use std::convert::Infallible;
 use std::panic::resume_unwind;
@@ -60,14 +60,12 @@ impl<T: Send + 'static> std::fmt::Debug for Executor<T> {
     }
 }
 
-impl Executor<()> {
-    /// Sets the fields of the configuration one by one.
-    pub fn builder() -> ExecutorBuilder<NoTrace> {
+impl<T: Send + 'static> Executor<T> {
+    /// Returns a builder with the default configuration.
+    pub fn builder() -> ExecutorBuilder<T> {
         ExecutorBuilder::new(ExecutorConfig::default())
     }
-}
 
-impl<T: Send + 'static> Executor<T> {
     /// Starts the workers. Each makes its scratch with `scratch_init` (given the worker's id), on its own thread,
     /// and hands every task to `runner`. The scratch is dropped when the worker ends; to have it back, use
     /// [`crate::run`], or send what it holds when it is dropped.

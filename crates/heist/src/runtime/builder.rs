@@ -5,6 +5,7 @@ use super::blocking::BlockingConfig;
 use crate::cancel::CancelToken;
 use crate::executor::{ConfigError, ExecutorBuilder, ExecutorConfig, StartError};
 use crate::trace::{NoTrace, Tracer};
+use std::convert::Infallible;
 use std::time::Duration;
 
 /// As many as tokio has, whose users' programs were written for it: enough that hundreds of slow files, or of calls
@@ -27,7 +28,7 @@ const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RuntimeBuilder<H = NoTrace> {
-    executor: ExecutorBuilder<H>,
+    executor: ExecutorBuilder<Infallible, H>,
     max_blocking_threads: usize,
     blocking_keep_alive: Duration,
 }

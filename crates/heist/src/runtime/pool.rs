@@ -59,7 +59,7 @@ impl Runtime {
     }
 
     pub(super) fn start(
-        executor: ExecutorBuilder<impl Tracer>,
+        executor: ExecutorBuilder<Infallible, impl Tracer>,
         blocking: BlockingConfig,
     ) -> Result<Self, StartError> {
         let (threads, all_ended) = BlockingThreads::new(blocking);
