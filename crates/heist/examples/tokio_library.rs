@@ -41,7 +41,7 @@ fn main() -> Result<(), AnyError> {
         let address = listener.local_addr()?;
         Ok::<_, AnyError>((listener, address))
     })?;
-    let mut server = runtime.spawn(serve(listener));
+    let server = runtime.spawn(serve(listener));
 
     // Everything that touches tokio is inside of a `Compat`: polls and drops happen with its runtime at hand.
     let through_tokio = runtime.spawn(Compat::new(ask_through_tokio(handle, address, requests)));

@@ -329,7 +329,7 @@ pub use executor::{
 #[doc(inline)]
 pub use executor::{Executor, ExecutorBuilder, ExecutorHandle, JoinTimeout, RunOutput, run};
 #[doc(inline)]
-pub use future::{JoinError, JoinHandle, PanicPayload, coop, yield_now};
+pub use future::{AbortHandle, JoinError, JoinHandle, PanicPayload, coop, yield_now};
 #[doc(inline)]
 pub use histogram::Histogram;
 #[doc(inline)]
@@ -339,7 +339,7 @@ pub use rng::XorShift64;
 #[doc(inline)]
 pub use runtime::{
     GroupError, Runtime, RuntimeBuilder, RuntimeHandle, RuntimeJoinTimeout, ShutdownTimeout,
-    TaskGroup, block_on, spawn, spawn_blocking,
+    SpawnedMember, TaskGroup, block_on, spawn, spawn_blocking,
 };
 #[doc(inline)]
 pub use signal::{

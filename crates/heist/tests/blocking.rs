@@ -270,7 +270,7 @@ fn a_call_that_is_aborted_before_it_begins_is_dropped() {
         let held = hold(&runtime, 1);
         let dropped = Gate::default();
         let guard = Dropped(dropped.clone());
-        let mut call = runtime.spawn_blocking(move || {
+        let call = runtime.spawn_blocking(move || {
             let _guard = guard;
             panic!("it was aborted");
         });
@@ -287,7 +287,7 @@ fn a_call_that_is_aborted_while_it_runs_goes_on_to_its_end() {
     watched(|| {
         let runtime = start(|builder| builder);
         let mut held = hold(&runtime, 1);
-        let mut call = held.calls.pop().unwrap();
+        let call = held.calls.pop().unwrap();
         call.abort();
         let mut awaited = std::pin::pin!(call);
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());

@@ -75,7 +75,7 @@ fn a_panic_can_be_resumed_by_who_awaits_it() {
         let error = heist::block_on(handle).map(|(): ()| ()).unwrap_err();
         let resumed = catch_unwind(AssertUnwindSafe(|| drop(error.resume_panic())));
         assert_eq!(panic_text(&*resumed.unwrap_err()), "passed on");
-        let mut other = runtime.spawn(std::future::pending::<()>());
+        let other = runtime.spawn(std::future::pending::<()>());
         other.abort();
         let error = heist::block_on(other).unwrap_err().resume_panic();
         assert!(matches!(error, JoinError::Aborted), "that is no panic");
@@ -146,7 +146,7 @@ fn a_panic_in_the_drop_of_a_future_goes_no_further() {
         check_panicked(heist::block_on(completes), "in its last poll");
         let event = Event::default();
         let waits = event.clone();
-        let mut aborted = runtime.spawn(async move {
+        let aborted = runtime.spawn(async move {
             let _explosive = Explosive("aborted");
             waits.wait().await;
         });

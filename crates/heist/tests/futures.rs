@@ -125,7 +125,7 @@ fn a_future_that_is_aborted_before_its_first_poll_is_dropped_unpolled() {
         let (gate, _occupies) = occupy(&runtime);
         let live = Arc::new(AtomicUsize::new(0));
         let guard = Live::new(&live);
-        let mut aborted = runtime.spawn(async move {
+        let aborted = runtime.spawn(async move {
             let _guard = guard;
             unreachable!("it was aborted");
         });
@@ -145,7 +145,7 @@ fn a_future_that_is_aborted_while_it_waits_is_dropped_by_a_worker() {
         let event = Event::default();
         let waits = event.clone();
         let (dropped_by, worker) = std::sync::mpsc::channel();
-        let mut aborted = runtime.spawn(async move {
+        let aborted = runtime.spawn(async move {
             let _guard = OnDrop::new(|| dropped_by.send(heist::current_worker_id()).unwrap());
             waits.wait().await;
         });
@@ -167,7 +167,7 @@ fn a_future_that_is_aborted_while_it_is_polled_ends_with_that_poll() {
             let runtime = start(1);
             let (entered, gate) = (Gate::default(), Gate::default());
             let held = (entered.clone(), gate.clone());
-            let mut aborted = runtime.spawn(async move {
+            let aborted = runtime.spawn(async move {
                 held.0.open();
                 held.1.wait();
                 if !completes {
@@ -192,7 +192,7 @@ fn a_future_that_is_aborted_while_it_is_polled_ends_with_that_poll() {
 fn aborting_a_future_that_has_completed_changes_nothing() {
     watched(|| {
         let runtime = start(1);
-        let mut handle = runtime.spawn(async { 42 });
+        let handle = runtime.spawn(async { 42 });
         wait_until("it has completed", || handle.is_finished());
         handle.abort();
         handle.abort();
@@ -465,7 +465,7 @@ fn a_future_that_is_aborted_twice_is_still_waited_for() {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         let gone = Arc::new(AtomicBool::new(false));
         let slow = Slow(Arc::clone(&gone));
-        let mut handle = runtime.spawn(async move {
+        let handle = runtime.spawn(async move {
             let _slow = slow;
             std::future::pending::<()>().await;
         });
@@ -481,7 +481,7 @@ fn a_future_that_is_aborted_twice_is_still_waited_for() {
 fn a_future_that_is_aborted_twice_after_its_end_has_its_output() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
-        let mut handle = runtime.spawn(async { 5 });
+        let handle = runtime.spawn(async { 5 });
         wait_until("it has ended", || handle.is_finished());
         handle.abort();
         handle.abort();
@@ -553,7 +553,7 @@ fn a_panic_in_the_drop_of_a_future_is_counted_and_reported() {
         silence_panics();
         let runtime = Runtime::builder().workers(1).thread_name(SILENT).build().unwrap();
         let fragile = Fragile;
-        let mut handle = runtime.spawn(async move {
+        let handle = runtime.spawn(async move {
             let _fragile = fragile;
             std::future::pending::<()>().await;
         });

@@ -24,7 +24,7 @@ fn what_was_accepted_and_has_not_ended_is_in_flight() {
         executor.spawn(job(|_| {})).unwrap();
         executor.spawn_batch(vec![job(|_| {}), job(|_| {})]).unwrap();
         assert_eq!(handle.in_flight(), 4, "and queued ones");
-        let mut endless = handle.spawn_future(pending::<()>()).unwrap();
+        let endless = handle.spawn_future(pending::<()>()).unwrap();
         assert_eq!(executor.in_flight(), 5, "and a future");
         let budget = CountBudget::new(1).unwrap();
         let permit = budget.try_acquire(1).unwrap();

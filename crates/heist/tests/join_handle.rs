@@ -4,14 +4,16 @@
 
 mod support;
 
-use heist::{Executor, JoinError, Runtime};
+use heist::{Executor, JoinError, JoinHandle, Runtime};
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::thread;
+use support::event::Live;
 use support::{job, panic_text, silence_panics, silent, start_jobs, wait_until, watched, workers};
 
 /// Its drop panics.
@@ -36,7 +38,7 @@ fn an_aborted_future_is_finished_when_it_is_gone_although_nobody_awaits_it() {
             waits.recv().unwrap();
         });
         has_begun.recv().unwrap();
-        let mut aborted = runtime.spawn(pending::<()>());
+        let aborted = runtime.spawn(pending::<()>());
         aborted.abort();
         assert!(!aborted.is_finished(), "its only worker is busy, so it cannot be gone yet");
         let_go.send(()).unwrap();
@@ -72,7 +74,7 @@ fn another_thread_that_asks_whether_it_is_finished_takes_no_wake_up() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         for _ in 0..3_000 {
-            let mut aborted = runtime.spawn(pending::<()>());
+            let aborted = runtime.spawn(pending::<()>());
             aborted.abort();
             let aborted = Mutex::new(aborted);
             thread::scope(|scope| {
@@ -82,6 +84,122 @@ fn another_thread_that_asks_whether_it_is_finished_takes_no_wake_up() {
                 assert!(matches!(ended, Err(JoinError::Aborted)));
             });
         }
+    });
+}
+
+/// A future that never ends by itself, and counts as alive until it is dropped.
+fn endless(runtime: &Runtime, live: &Arc<AtomicUsize>) -> JoinHandle<()> {
+    let guard = Live::new(live);
+    runtime.spawn(async move {
+        let _guard = guard;
+        pending::<()>().await;
+    })
+}
+
+#[test]
+fn an_abort_handle_ends_a_future_while_it_is_awaited() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let live = Arc::new(AtomicUsize::new(0));
+        for round in 0..2_000 {
+            let endless = endless(&runtime, &live);
+            let abort = endless.abort_handle();
+            let aborting = thread::spawn(move || {
+                if round % 2 == 0 {
+                    thread::yield_now();
+                }
+                abort.clone().abort();
+                abort.abort();
+            });
+            assert!(matches!(heist::block_on(endless), Err(JoinError::Aborted)));
+            assert_eq!(live.load(Ordering::Acquire), 0, "the awaited future is gone");
+            aborting.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_future_aborts_another_one_that_a_third_one_awaits() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        for _ in 0..1_000 {
+            let endless = runtime.spawn(pending::<()>());
+            let abort = endless.abort_handle();
+            let awaiting = runtime.spawn(endless);
+            let aborting = runtime.spawn(async move { abort.abort() });
+            let result = runtime.block_on(awaiting).unwrap();
+            assert!(matches!(result, Err(JoinError::Aborted)));
+            runtime.block_on(aborting).unwrap();
+        }
+    });
+}
+
+#[test]
+fn an_abort_handle_outlives_its_join_handle() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let live = Arc::new(AtomicUsize::new(0));
+        let detached = endless(&runtime, &live);
+        let abort = detached.abort_handle();
+        detached.detach();
+        runtime.block_on(runtime.spawn(async {})).unwrap();
+        assert!(!abort.is_finished());
+        assert_eq!(live.load(Ordering::Acquire), 1, "detaching it does not end it");
+        abort.abort();
+        wait_until("the aborted future is finished", || abort.is_finished());
+        assert_eq!(live.load(Ordering::Acquire), 0);
+    });
+}
+
+#[test]
+fn a_future_goes_on_when_its_handles_are_dropped() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let (sent, received) = channel();
+        let future = runtime.spawn(async move {
+            heist::yield_now().await;
+            sent.send(7).unwrap();
+        });
+        let abort = future.abort_handle();
+        drop(future);
+        drop(abort);
+        assert_eq!(received.recv().unwrap(), 7);
+    });
+}
+
+#[test]
+fn an_abort_handle_of_a_future_that_has_ended_does_nothing() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let future = runtime.spawn(async { 7 });
+        let abort = future.abort_handle();
+        wait_until("the future has completed", || abort.is_finished());
+        abort.abort();
+        assert_eq!(runtime.block_on(future).unwrap(), 7);
+        abort.abort();
+        assert!(abort.is_finished());
+
+        let handle = runtime.handle();
+        runtime.join();
+        let refused = handle.spawn(async {});
+        let abort = refused.abort_handle();
+        abort.abort();
+        assert!(abort.is_finished());
+        assert!(matches!(heist::block_on(refused), Err(JoinError::Refused(_))));
+    });
+}
+
+#[test]
+fn an_abort_handle_ends_a_blocking_call_that_has_not_begun() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).max_blocking_threads(1).build().unwrap();
+        let (let_go, waits) = channel::<()>();
+        let busy = runtime.spawn_blocking(move || waits.recv().unwrap());
+        let waiting = runtime.spawn_blocking(|| unreachable!("it was aborted"));
+        waiting.abort_handle().abort();
+        let_go.send(()).unwrap();
+        assert!(matches!(runtime.block_on(waiting), Err(JoinError::Aborted)));
+        runtime.block_on(busy).unwrap();
     });
 }
 
@@ -109,7 +227,7 @@ fn a_panic_in_the_drop_of_an_aborted_future_is_counted_and_reported() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let bomb = Bomb("in the drop of an aborted future");
-        let mut aborted = runtime.spawn(async move {
+        let aborted = runtime.spawn(async move {
             let _bomb = bomb;
             pending::<()>().await;
         });

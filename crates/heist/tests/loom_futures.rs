@@ -195,7 +195,7 @@ fn an_await_against_the_completion() {
 /// A future is woken and then aborted. When the handle says that it is gone, it is.
 fn abort_against_poll() {
     let (event, dropped) = (Event::new(), Tally::default());
-    let (shared, mut handle, threads) = start_futures(&config(1), |pool| {
+    let (shared, handle, threads) = start_futures(&config(1), |pool| {
         let (event, value) = (event.clone(), DropTally(dropped.clone()));
         let future = async move {
             event.wait().await;

@@ -251,7 +251,7 @@ fn aborts_against_polls() {
     let aborting = [true, false].map(|waits| {
         let values = Values::default();
         let (event, value) = (event.clone(), values.make());
-        let mut future: JoinHandle<()> = handle.spawn(async move {
+        let future: JoinHandle<()> = handle.spawn(async move {
             yield_now().await;
             if waits {
                 event.wait().await;

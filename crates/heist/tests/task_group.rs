@@ -176,20 +176,50 @@ fn endless_group<T: Send + 'static>(
 }
 
 #[test]
-fn a_cancelled_group_ends_and_says_so() {
+fn an_aborted_group_ends_and_its_results_say_so() {
     watched(|| {
         let runtime = start(1);
         let (mut group, live) = endless_group::<()>(&runtime, 100);
         group.spawn(async {});
         // With one worker, who was spawned before has been polled.
         runtime.block_on(runtime.spawn(async {})).unwrap();
-        group.cancel();
+        group.abort_all();
         let results = runtime.block_on(group.join_all());
         assert_eq!(results.len(), 101);
         let (last, aborted) = results.split_last().unwrap();
         assert!(aborted.iter().all(|result| matches!(result, Err(JoinError::Aborted))));
         assert!(last.is_ok(), "it had ended before: {last:?}");
         assert_eq!(live.load(Ordering::Acquire), 0, "who was awaited is gone");
+    });
+}
+
+/// The one that waits for the group learns of it, whichever thread aborts the member.
+#[test]
+fn an_abort_handle_ends_one_member_alone() {
+    watched(|| {
+        let runtime = start(2);
+        for _ in 0..500 {
+            let (mut group, live) = endless_group::<()>(&runtime, 3);
+            let abort = group.spawn(std::future::pending()).abort_handle();
+            let aborting = std::thread::spawn(move || abort.abort());
+            let result = runtime.block_on(group.join_next()).unwrap();
+            assert!(matches!(result, Err(JoinError::Aborted)));
+            assert_eq!((group.len(), live.load(Ordering::Acquire)), (3, 3));
+            aborting.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_member_that_has_ended_is_not_aborted() {
+    watched(|| {
+        let runtime = start(1);
+        let mut group = runtime.handle().group();
+        let abort = group.spawn(async { 7 }).abort_handle();
+        wait_until("the member has ended", || abort.is_finished());
+        abort.abort();
+        assert_eq!(runtime.block_on(group.join_next()).unwrap().unwrap(), 7);
+        assert!(group.is_empty());
     });
 }
 

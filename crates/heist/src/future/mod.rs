@@ -8,7 +8,8 @@
 //! | `seat` | the worker's own end of its queue, where a wake-up finds it |
 //! | `live` | the futures that wait for something, so that a stop can reach them |
 //! | `large` | which futures are boxed before they are passed on |
-//! | `join` | the handle that awaits a future, or aborts it |
+//! | `join` | the handle that awaits a future |
+//! | `abort` | ending a future by its handle, or from elsewhere |
 //! | `coop` | the budget of a poll, and giving way |
 //!
 //! A future is **counted** from its spawn to its end, by completing or by being dropped; its polls are not counted. So
@@ -17,6 +18,7 @@
 //!
 //! Not guaranteed: that a future that nobody will ever wake ends. It lives until the pool is stopped.
 
+mod abort;
 pub mod coop;
 pub(crate) mod counted;
 mod join;
@@ -31,5 +33,6 @@ pub mod raw_model;
 mod raw_model_tests;
 pub(crate) mod seat;
 
+pub use abort::AbortHandle;
 pub use coop::yield_now;
 pub use join::{JoinError, JoinHandle, PanicPayload};

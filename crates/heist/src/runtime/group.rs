@@ -9,7 +9,7 @@
 use super::RuntimeHandle;
 use crate::executor::task::contain;
 use crate::future::large::is_large;
-use crate::future::{JoinError, JoinHandle, coop};
+use crate::future::{AbortHandle, JoinError, JoinHandle, coop};
 use crate::sync::{Arc, Mutex, show_to_sanitizer};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -60,11 +60,11 @@ impl Drop for MemberWaker {
 struct Member<T: Send + 'static> {
     /// How many were spawned before it.
     number: u64,
-    state: State<T>,
+    state: MemberState<T>,
 }
 
 #[derive(Debug)]
-enum State<T: Send + 'static> {
+enum MemberState<T: Send + 'static> {
     Spawned(JoinHandle<T>, Waker),
     /// It had ended before it could be listened to.
     Ended(Result<T, JoinError>),
@@ -75,16 +75,63 @@ enum State<T: Send + 'static> {
 impl<T: Send + 'static> Member<T> {
     /// Its result if it has ended; else it is going to be on the list.
     fn poll(&mut self) -> Poll<Result<T, JoinError>> {
-        match std::mem::replace(&mut self.state, State::Taken) {
-            State::Spawned(mut handle, waker) => {
+        match std::mem::replace(&mut self.state, MemberState::Taken) {
+            MemberState::Spawned(mut handle, waker) => {
                 let polled = handle.poll_ended(&mut Context::from_waker(&waker));
                 if polled.is_pending() {
-                    self.state = State::Spawned(handle, waker);
+                    self.state = MemberState::Spawned(handle, waker);
                 }
                 polled
             }
-            State::Ended(result) => Poll::Ready(result),
-            State::Taken => Poll::Pending,
+            MemberState::Ended(result) => Poll::Ready(result),
+            MemberState::Taken => Poll::Pending,
+        }
+    }
+
+    /// Has the member put its place on the list when it ends, or does so now if it has ended. This
+    /// is done when the member is added, not when a result is asked for: members that end before
+    /// that must be listed in the order in which they ended.
+    fn listen(&mut self, place: usize, ready: &Mutex<Ready>) {
+        if let Poll::Ready(result) = self.poll() {
+            self.state = MemberState::Ended(result);
+            ready.lock().places.push_back(place);
+        }
+    }
+}
+
+/// A member that was just spawned, by [`TaskGroup::spawn`] or [`TaskGroup::spawn_blocking`].
+#[derive(Debug)]
+pub struct SpawnedMember<'g, T: Send + 'static> {
+    group: &'g mut TaskGroup<T>,
+    place: usize,
+}
+
+impl<T: Send + 'static> SpawnedMember<'_, T> {
+    /// Returns a handle that aborts this member alone. Its result is then [`JoinError::Aborted`],
+    /// unless it has ended before.
+    ///
+    /// ```
+    /// let runtime = heist::Runtime::new()?;
+    /// let mut group = runtime.handle().group();
+    /// let abort = group.spawn(std::future::pending::<u32>()).abort_handle();
+    /// group.spawn(async { 7 });
+    /// abort.abort();
+    /// let results = runtime.block_on(group.join_all());
+    /// assert!(matches!(results[0], Err(heist::JoinError::Aborted)));
+    /// assert_eq!(*results[1].as_ref().unwrap(), 7);
+    /// # Ok::<(), heist::StartError>(())
+    /// ```
+    pub fn abort_handle(self) -> AbortHandle {
+        let Self { group, place } = self;
+        let member = &mut group.members[place];
+        match &member.state {
+            MemberState::Spawned(handle, _waker) => {
+                let abort = handle.abort_handle();
+                // Only a poll after that leaves a waker which an abort from elsewhere wakes.
+                member.listen(place, &group.ready);
+                abort
+            }
+            MemberState::Ended(_) | MemberState::Taken => AbortHandle::of_nothing(),
         }
     }
 }
@@ -95,7 +142,7 @@ impl<T: Send + 'static> Member<T> {
 /// ([`TaskGroup::join_all`], [`TaskGroup::try_join_all`]). A member's panic is its result, like any other error.
 ///
 /// **Dropping a group aborts its members.** They are dropped by the workers soon after, and a blocking call that has
-/// begun goes on to its end; to wait for that, [`TaskGroup::cancel`] the group and [`TaskGroup::join_all`].
+/// begun goes on to its end; to wait for that, call [`TaskGroup::abort_all`] and await [`TaskGroup::join_all`].
 ///
 /// ```
 /// let runtime = heist::Runtime::new()?;
@@ -132,8 +179,12 @@ impl<T: Send + 'static> TaskGroup<T> {
         }
     }
 
-    /// Spawns a future as a member. Refused by a runtime that is shut down, its result says so.
-    pub fn spawn<F>(&mut self, future: F)
+    /// Spawns a future as a member. If the runtime refuses it, because it was shut down, the
+    /// member's result is that error.
+    ///
+    /// The return value may be ignored; [`SpawnedMember::abort_handle`] is for aborting this member
+    /// alone.
+    pub fn spawn<F>(&mut self, future: F) -> SpawnedMember<'_, T>
     where
         F: Future<Output = T> + Send + 'static,
     {
@@ -142,28 +193,29 @@ impl<T: Send + 'static> TaskGroup<T> {
         } else {
             self.runtime.spawn(future)
         };
-        self.add(handle);
+        self.add(handle)
     }
 
-    /// Makes a call that blocks, as a member. See [`RuntimeHandle::spawn_blocking`].
-    pub fn spawn_blocking(&mut self, call: impl FnOnce() -> T + Send + 'static) {
+    /// Makes a blocking call as a member. See [`RuntimeHandle::spawn_blocking`].
+    pub fn spawn_blocking(
+        &mut self,
+        call: impl FnOnce() -> T + Send + 'static,
+    ) -> SpawnedMember<'_, T> {
         let handle = self.runtime.spawn_blocking(call);
-        self.add(handle);
+        self.add(handle)
     }
 
-    fn add(&mut self, handle: JoinHandle<T>) {
+    fn add(&mut self, handle: JoinHandle<T>) -> SpawnedMember<'_, T> {
         let entry = self.members.vacant_entry();
         let place = entry.key();
         let waker = MemberWaker { place, ready: Arc::clone(&self.ready) };
         let waker = Waker::from(std::sync::Arc::new(waker));
-        let mut member = Member { number: self.spawned, state: State::Spawned(handle, waker) };
+        let mut member =
+            Member { number: self.spawned, state: MemberState::Spawned(handle, waker) };
         self.spawned += 1;
-        // Now, and not when somebody asks: those that end until then are to be known in that order.
-        if let Poll::Ready(result) = member.poll() {
-            member.state = State::Ended(result);
-            self.ready.lock().places.push_back(place);
-        }
+        member.listen(place, &self.ready);
         entry.insert(member);
+        SpawnedMember { group: self, place }
     }
 
     /// How many members there are whose results were not taken yet.
@@ -195,14 +247,15 @@ impl<T: Send + 'static> TaskGroup<T> {
         in_order(results)
     }
 
-    /// Aborts all members. Their results say so, unless they have ended before; take them to wait for the members' end.
-    pub fn cancel(&mut self) {
+    /// Aborts all members, as [`JoinHandle::abort`] does. Does not wait: take the results to wait for
+    /// the members' end. They are [`JoinError::Aborted`], except for members that had ended before.
+    pub fn abort_all(&mut self) {
         for (_place, member) in &mut self.members {
-            if let State::Spawned(handle, _waker) = &mut member.state {
+            if let MemberState::Spawned(handle, _waker) = &mut member.state {
                 handle.abort();
             }
         }
-        // Aborting has made the handles forget their wakers.
+        // Aborting makes the handles forget the wakers that they were polled with.
         let places = self.members.iter().map(|(place, _member)| place);
         self.ready.lock().places.extend(places);
     }
@@ -280,7 +333,7 @@ impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
                 Ok(Err(error)) => GroupError::Failed(error),
                 Err(error) => GroupError::Ended(error),
             };
-            self.cancel();
+            self.abort_all();
             while self.next().await.is_some() {}
             return Err(error);
         }
@@ -292,10 +345,10 @@ impl<T: Send + 'static> Drop for TaskGroup<T> {
     fn drop(&mut self) {
         for member in self.members.drain() {
             match member.state {
-                State::Spawned(handle, _waker) => handle.abort_and_detach(),
+                MemberState::Spawned(handle, _waker) => handle.abort_and_detach(),
                 // As one that nobody takes: of two that panic in one `drop`, the second would end the process.
-                State::Ended(untaken) => contain(|| drop(untaken)),
-                State::Taken => {}
+                MemberState::Ended(untaken) => contain(|| drop(untaken)),
+                MemberState::Taken => {}
             }
         }
         // Members that still run have the list; whoever waited need not be kept by it.
