@@ -315,7 +315,7 @@ pub use budget::{
     CountPermit, PermitRef, ReadAmount, ReadPermit, ReadTokens,
 };
 #[doc(inline)]
-pub use cancel::CancelToken;
+pub use cancel::{CancelToken, Cancelled};
 #[doc(inline)]
 pub use device::{
     DeviceId, DeviceKind, DeviceLanes, DeviceSlotPermit, DeviceSlots, DeviceSlotsConfig,

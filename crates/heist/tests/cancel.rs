@@ -4,7 +4,7 @@
 
 mod support;
 
-use heist::{CancelToken, ExecutorConfig, SpawnErrorKind};
+use heist::{CancelToken, ExecutorConfig, Runtime, SpawnErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -152,5 +152,28 @@ fn a_token_serves_many_pools_and_a_child_only_its_own() {
         check_all_run(&one.join(), 0);
         check_all_run(&two.join(), 1);
         check_all_run(&three.join(), 1);
+    });
+}
+
+#[test]
+fn futures_that_await_the_token_wake_up() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let root = CancelToken::new();
+        let waiting: Vec<_> = (0..100)
+            .map(|number| {
+                let token = if number % 2 == 0 { root.clone() } else { root.child() };
+                runtime.spawn(async move {
+                    token.cancelled().await;
+                    assert!(token.is_cancelled());
+                })
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(5));
+        assert!(waiting.iter().all(|future| !future.is_finished()));
+        root.cancel();
+        for future in waiting {
+            runtime.block_on(future).unwrap();
+        }
     });
 }
