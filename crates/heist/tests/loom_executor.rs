@@ -227,7 +227,7 @@ impl Drop for Payload {
 fn start_tasks<T: Send + 'static>(
     config: &ExecutorConfig,
     runner: fn(T, &mut WorkerCtx<'_, T, ()>),
-) -> (heist::sync::Arc<heist::executor::shared::Shared<T>>, loom_support::Threads) {
+) -> (heist::sync::Arc<heist::executor::shared::PoolShared<T>>, loom_support::Threads) {
     let config = ExecutorConfig { on_panic: OnPanic::StopPool, ..config.clone() };
     start_with(&config, move |worker| {
         let scratch_init = |_worker| ();

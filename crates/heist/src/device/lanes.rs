@@ -12,7 +12,7 @@ use super::DeviceId;
 use super::slots::{DeviceSlotPermit, DeviceSlots};
 use crate::budget::{AcquireError, Amount, Core, CountBudget, CountPermit, Permit};
 use crate::executor::any::AnyExecutor;
-use crate::executor::shared::Shared;
+use crate::executor::shared::PoolShared;
 use crate::executor::{ConfigError, ExecutorHandle, SpawnError};
 use crate::future::coop;
 use crate::signal::queue::core::Scheduler;
@@ -350,7 +350,7 @@ impl<T> DeviceTurn<T> {
 
 /// A lane's turn becomes a task when its device has a slot for it.
 struct OnSlot<K, F> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<PoolShared<K>>,
     make: Arc<F>,
     device: DeviceId,
     slots: CountBudget,
@@ -386,7 +386,8 @@ where
             let slot = Core::try_acquire(self.slots.core(), Amount::ONE);
             return self.shared.spawn_made(make, slot);
         }
-        let number = Shared::spawn_when_granted(&self.shared, self.slots.core(), Amount::ONE, make);
+        let number =
+            PoolShared::spawn_when_granted(&self.shared, self.slots.core(), Amount::ONE, make);
         let recalled = {
             let mut place = self.place.lock();
             // The turn may be over already, and the next one in line, from another thread: the later number stays.

@@ -4,7 +4,7 @@
 //! because the executor cannot end before that task does.
 
 use super::error::SpawnErrorKind;
-use super::shared::Shared;
+use super::shared::PoolShared;
 use crate::cancel::CancelToken;
 use crate::intake::Intake;
 use crate::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) trait AnyExecutor: Send + Sync {
     fn count_later(&self, inside: bool) -> Result<(), SpawnErrorKind>;
 }
 
-impl<T: Send> AnyExecutor for Shared<T> {
+impl<T: Send> AnyExecutor for PoolShared<T> {
     fn pool(&self) -> PoolId {
         self.pool()
     }
@@ -70,7 +70,7 @@ impl<T: Send> AnyExecutor for Shared<T> {
     }
 }
 
-impl<T> Shared<T> {
+impl<T> PoolShared<T> {
     /// Whether this is a thread whose running task belongs to this pool. What such a thread spawns is never refused:
     /// the pool cannot end meanwhile.
     pub(crate) fn is_inside(&self) -> bool {

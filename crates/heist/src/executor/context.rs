@@ -1,6 +1,6 @@
 //! What a running task sees of its worker.
 
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::worker::Worker;
 use crate::future::JoinHandle;
 use crate::future::large::is_large;
@@ -83,9 +83,9 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
     {
         let shared = &self.worker.shared;
         let spawned = if const { is_large::<F>() } {
-            Shared::spawn_boxed(shared, Box::new(future))
+            PoolShared::spawn_boxed(shared, Box::new(future))
         } else {
-            Shared::spawn_future(shared, future)
+            PoolShared::spawn_future(shared, future)
         };
         match spawned {
             Ok(task) => JoinHandle::new(task),

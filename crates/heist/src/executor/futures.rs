@@ -4,7 +4,7 @@
 //! while the future lives.
 
 use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::waiting::StopWhenCancelled;
 use crate::future::counted::{Counted, Ended};
 use crate::future::live::LivePlace;
@@ -26,7 +26,7 @@ const SPAWNED_MAX: usize = 64;
 type Made<T> = (Runnable, Task<Ended<T>>);
 
 /// What a future asks of its pool, whatever the type of the pool's tasks.
-pub(crate) trait Pool: Send + Sync + 'static {
+pub(crate) trait FuturePool: Send + Sync + 'static {
     /// The future has returned `Pending` for the first time: notes how a stop can reach it.
     fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace>;
 
@@ -43,11 +43,11 @@ pub(crate) trait Pool: Send + Sync + 'static {
     fn future_ended(&self);
 }
 
-impl<T: Send + 'static> Pool for Arc<Shared<T>> {
+impl<T: Send + 'static> FuturePool for Arc<PoolShared<T>> {
     fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace> {
         // Nobody but workers polls; elsewhere (a thread for blocking calls) a future never waits.
         let worker = worker_id::worker_of(self.pool())?;
-        Shared::hear_of_cancellation(self);
+        PoolShared::hear_of_cancellation(self);
         let place = self.futures.live.add(worker, cx.waker().clone());
         if place.is_none() {
             // Stopped: whoever polls it next drops it.
@@ -88,7 +88,7 @@ impl<T: Send + 'static> Pool for Arc<Shared<T>> {
     }
 }
 
-impl<T: Send + 'static> Shared<T> {
+impl<T: Send + 'static> PoolShared<T> {
     /// Spawns a future onto the pool. From a running task or future of this pool it is never refused.
     pub(crate) fn spawn_future<F>(
         this: &Arc<Self>,
@@ -104,7 +104,7 @@ impl<T: Send + 'static> Shared<T> {
         }
     }
 
-    /// [`Shared::spawn_future`] for a large one, which the error gives back without moving it.
+    /// [`PoolShared::spawn_future`] for a large one, which the error gives back without moving it.
     pub(crate) fn spawn_boxed<F>(
         this: &Arc<Self>,
         future: Box<F>,
@@ -292,7 +292,7 @@ impl<T: Send + 'static> Shared<T> {
     }
 }
 
-impl<T> Shared<T> {
+impl<T> PoolShared<T> {
     /// Has every future that waits polled once more: to be dropped by the workers.
     pub(super) fn release_futures(&self) {
         if planted(Plant::StopForgetsFutures) {

@@ -1,7 +1,7 @@
 //! The producers' end.
 
 use super::error::{SpawnError, TaskPanic};
-use super::shared::Shared;
+use super::shared::PoolShared;
 use crate::future::JoinHandle;
 use crate::future::large::is_large;
 use crate::future::raw::Runnable;
@@ -15,7 +15,7 @@ use std::future::Future;
 /// through a handle is taken, and [`Executor::join`](crate::Executor::join) waits for it. An executor that was shut
 /// down, cancelled or stopped by a panic refuses tasks from everywhere.
 pub struct ExecutorHandle<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<PoolShared<T>>,
 }
 
 impl<T> Clone for ExecutorHandle<T> {
@@ -35,11 +35,11 @@ impl<T> std::fmt::Debug for ExecutorHandle<T> {
 impl<T> ExecutorHandle<T> {
     /// A handle to a pool whose threads somebody else has started: a model.
     #[doc(hidden)]
-    pub fn new(shared: Arc<Shared<T>>) -> Self {
+    pub fn new(shared: Arc<PoolShared<T>>) -> Self {
         Self { shared }
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared<T>> {
+    pub(crate) fn shared(&self) -> &Arc<PoolShared<T>> {
         &self.shared
     }
 
@@ -104,7 +104,7 @@ impl<T> ExecutorHandle<T> {
         if const { is_large::<F>() } {
             return self.spawn_boxed(Box::new(future));
         }
-        Shared::spawn_future(&self.shared, future).map(JoinHandle::new)
+        PoolShared::spawn_future(&self.shared, future).map(JoinHandle::new)
     }
 
     /// [`ExecutorHandle::spawn_future`] for a large one.
@@ -117,7 +117,7 @@ impl<T> ExecutorHandle<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Shared::spawn_boxed(&self.shared, future).map(JoinHandle::new)
+        PoolShared::spawn_boxed(&self.shared, future).map(JoinHandle::new)
     }
 
     /// Spawns a future that counts as this pool's, but is polled where `schedule` says: for models of such places.
@@ -132,7 +132,7 @@ impl<T> ExecutorHandle<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (runnable, task) = Shared::make_future(&self.shared, future, schedule)?;
+        let (runnable, task) = PoolShared::make_future(&self.shared, future, schedule)?;
         runnable.schedule();
         Ok(JoinHandle::new(task))
     }

@@ -6,7 +6,7 @@ use super::config::ExecutorConfig;
 use super::context::WorkerCtx;
 use super::error::{JoinTimeout, SpawnError, StartError, TaskPanic};
 use super::handle::ExecutorHandle;
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::task::contain;
 use super::thread::ThreadPlan;
 use crate::metrics::MetricsSnapshot;
@@ -48,7 +48,7 @@ use std::time::Duration;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Executor<T: Send + 'static> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<PoolShared<T>>,
     threads: Vec<JoinHandle<()>>,
     /// Every thread holds a sender until its last line, so this disconnects when all have ended.
     all_ended: Mutex<Receiver<Infallible>>,
@@ -103,7 +103,7 @@ impl<T: Send + 'static> Executor<T> {
         P: Fn(&mut S) + Send + Sync + 'static,
     {
         config.validate()?;
-        let (shared, workers) = Shared::with_attached(config, attached);
+        let (shared, workers) = PoolShared::with_attached(config, attached);
         let (running, all_ended) = channel();
         let mut executor = Self { shared, threads: Vec::new(), all_ended: Mutex::new(all_ended) };
         let work = Arc::new((

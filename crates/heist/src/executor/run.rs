@@ -4,7 +4,7 @@ use super::builder::ExecutorBuilder;
 use super::config::ExecutorConfig;
 use super::context::WorkerCtx;
 use super::error::{RunError, StartError, TaskPanic};
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::task::contain;
 use super::thread::ThreadPlan;
 use crate::future::PanicPayload;
@@ -78,7 +78,7 @@ where
     R: Fn(T, &mut WorkerCtx<'_, T, S>) + Sync,
 {
     config.validate().map_err(StartError::from)?;
-    let (shared, workers) = Shared::new(config);
+    let (shared, workers) = PoolShared::new(config);
     // The caller's iterator may panic: not while threads wait for what it gives.
     let roots = roots.into_iter().collect();
 

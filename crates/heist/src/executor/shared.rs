@@ -4,7 +4,7 @@ use super::attached::Attached;
 use super::config::{ExecutorConfig, OnPanic};
 use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
 use super::task::contain;
-use super::waiting::Waiting;
+use super::waiting::WaitingTasks;
 use super::worker::Worker;
 use crate::cancel::{CancelToken, Watcher};
 use crate::future::queues::{FutureQueues, Lifo};
@@ -30,7 +30,7 @@ const INJECTOR_BATCH_MIN: usize = 4;
 /// How far a pool has come towards its end. It only ever grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-enum Stage {
+enum PoolStage {
     Running = 0,
     /// Nothing more comes in from outside; what is queued is still run, and so is what that spawns.
     Draining = 1,
@@ -40,7 +40,7 @@ enum Stage {
     Panicked = 4,
 }
 
-impl Stage {
+impl PoolStage {
     fn refusal(stage: u8) -> SpawnErrorKind {
         match stage {
             stage if stage == Self::ShutDown as u8 => SpawnErrorKind::ShutDown,
@@ -53,7 +53,7 @@ impl Stage {
 
 /// The panics of a pool's tasks.
 #[derive(Default)]
-struct Panics {
+struct PanicReports {
     /// The panic that stopped the pool.
     fatal: Option<TaskPanic>,
     /// Its payload, until somebody takes it to rethrow it.
@@ -63,11 +63,11 @@ struct Panics {
 }
 
 /// A pool's shared state.
-pub struct Shared<T> {
+pub struct PoolShared<T> {
     pool: PoolId,
     pub(super) injector: Injector<T>,
     pub(super) futures: FutureQueues,
-    pub(super) waiting: Waiting<T>,
+    pub(super) waiting: WaitingTasks<T>,
     pub(super) stealers: Box<[Stealer<T>]>,
     pub(super) intake: Arc<Intake>,
     pub(super) idle: Idle,
@@ -81,17 +81,17 @@ pub struct Shared<T> {
     on_panic: OnPanic,
     stage: AtomicU8,
     pub(super) cancel: CancelToken,
-    panics: Mutex<Panics>,
+    panics: Mutex<PanicReports>,
     attached: Option<Box<dyn Attached>>,
 }
 
-impl<T> std::fmt::Debug for Shared<T> {
+impl<T> std::fmt::Debug for PoolShared<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("workers", &self.stealers.len()).finish_non_exhaustive()
+        f.debug_struct("PoolShared").field("workers", &self.stealers.len()).finish_non_exhaustive()
     }
 }
 
-impl<T> Shared<T> {
+impl<T> PoolShared<T> {
     /// The shared state of a pool and its workers, none of them started. `config` must be valid.
     pub fn new(config: &ExecutorConfig) -> (Arc<Self>, Vec<Worker<T>>) {
         Self::with_attached(config, None)
@@ -117,7 +117,7 @@ impl<T> Shared<T> {
             pool: PoolId::next(),
             injector: Injector::new(),
             futures,
-            waiting: Waiting::new(),
+            waiting: WaitingTasks::new(),
             stealers: locals.iter().map(LocalQueue::stealer).collect(),
             intake: Arc::new(Intake::new()),
             idle,
@@ -135,9 +135,9 @@ impl<T> Shared<T> {
             injector_batch: if config.stealing { config.injector_batch } else { 1 },
             park_backstop: config.park_backstop,
             on_panic: config.on_panic,
-            stage: AtomicU8::new(Stage::Running as u8),
+            stage: AtomicU8::new(PoolStage::Running as u8),
             cancel: config.cancel.clone(),
-            panics: Mutex::new(Panics::default()),
+            panics: Mutex::new(PanicReports::default()),
             attached,
         });
         let workers = locals
@@ -195,7 +195,7 @@ impl<T> Shared<T> {
         Ok(())
     }
 
-    /// [`Shared::spawn`] for several tasks: takes all or none, and leaves `tasks` empty or as it was.
+    /// [`PoolShared::spawn`] for several tasks: takes all or none, and leaves `tasks` empty or as it was.
     ///
     /// # Errors
     /// The pool is stopped, or closed to the calling thread.
@@ -236,7 +236,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// [`Shared::spawn_all`] for a vector of its own, which an error gives back.
+    /// [`PoolShared::spawn_all`] for a vector of its own, which an error gives back.
     pub(super) fn spawn_batch(&self, mut tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
         self.spawn_all(&mut tasks).map_err(|kind| SpawnError::new(kind, tasks))
     }
@@ -285,7 +285,7 @@ impl<T> Shared<T> {
     pub(super) fn notice_cancellation(&self) -> bool {
         let cancelled = self.cancel.is_cancelled();
         if cancelled {
-            self.stop(Stage::Cancelled);
+            self.stop(PoolStage::Cancelled);
         }
         !cancelled
     }
@@ -295,28 +295,28 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn refusal(&self) -> SpawnErrorKind {
-        Stage::refusal(self.stage.load(Ordering::Acquire))
+        PoolStage::refusal(self.stage.load(Ordering::Acquire))
     }
 
     /// Nothing more comes in; what is queued is still run.
     pub fn close(&self) {
-        self.stop(Stage::Draining);
+        self.stop(PoolStage::Draining);
         // What waits for a permit would otherwise wait for it although nobody wants the result.
         self.notice_cancellation();
     }
 
     /// Nothing more comes in, and what is queued is dropped.
     pub fn shut_down(&self) {
-        self.stop(Stage::ShutDown);
+        self.stop(PoolStage::ShutDown);
         if planted(Plant::ShutdownIsDone) {
             self.finish();
         }
     }
 
-    fn stop(&self, stage: Stage) {
+    fn stop(&self, stage: PoolStage) {
         // The stage first, so that whoever is refused finds the reason.
         let before = self.stage.fetch_max(stage as u8, Ordering::AcqRel);
-        if stage == Stage::Panicked && planted(Plant::IntakeOpenOnPanic) {
+        if stage == PoolStage::Panicked && planted(Plant::IntakeOpenOnPanic) {
             return;
         }
         // Only the caller that closed the intake checks. If the pool is not done by then, the last worker to go quiet
@@ -328,7 +328,7 @@ impl<T> Shared<T> {
         {
             self.finish();
         }
-        let drops_from_now_on = before < Stage::ShutDown as u8 && stage >= Stage::ShutDown;
+        let drops_from_now_on = before < PoolStage::ShutDown as u8 && stage >= PoolStage::ShutDown;
         if drops_from_now_on {
             self.release_waiting();
             self.release_futures();
@@ -356,12 +356,13 @@ impl<T> Shared<T> {
     /// Whether the pool was stopped, as far as it knows: a cancellation may be about to be noticed.
     #[inline]
     pub(super) fn drops_what_is_queued(&self) -> bool {
-        self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8
+        self.stage.load(Ordering::Relaxed) >= PoolStage::ShutDown as u8
     }
 
     /// Whether what is queued is dropped instead of run.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stage.load(Ordering::Acquire) >= Stage::ShutDown as u8 || self.cancel.is_cancelled()
+        self.stage.load(Ordering::Acquire) >= PoolStage::ShutDown as u8
+            || self.cancel.is_cancelled()
     }
 
     /// Whether running tasks should come to an end.
@@ -369,11 +370,12 @@ impl<T> Shared<T> {
         if planted(Plant::StopUnheard) {
             return false;
         }
-        self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 || self.cancel.is_cancelled()
+        self.stage.load(Ordering::Relaxed) >= PoolStage::ShutDown as u8
+            || self.cancel.is_cancelled()
     }
 
     pub(super) fn has_panicked(&self) -> bool {
-        self.stage.load(Ordering::Acquire) == Stage::Panicked as u8
+        self.stage.load(Ordering::Acquire) == PoolStage::Panicked as u8
     }
 
     /// A task has panicked. Returns the payload if it is nobody's any more.
@@ -383,7 +385,7 @@ impl<T> Shared<T> {
         payload: Box<dyn Any + Send>,
     ) -> Option<Box<dyn Any + Send>> {
         match self.on_panic {
-            OnPanic::StopPool => self.abort(worker, payload),
+            OnPanic::StopPool => self.stop_for_panic(worker, payload),
             OnPanic::Isolate => {
                 self.keep_report(TaskPanic::new(worker, &*payload));
                 Some(payload)
@@ -411,7 +413,7 @@ impl<T> Shared<T> {
     }
 
     /// Stops the pool for a panic. The first payload is kept for `join`; a later one is returned.
-    pub(super) fn abort(
+    pub(super) fn stop_for_panic(
         &self,
         worker: Option<usize>,
         payload: Box<dyn Any + Send>,
@@ -426,7 +428,7 @@ impl<T> Shared<T> {
                 Some(payload)
             }
         };
-        self.stop(Stage::Panicked);
+        self.stop(PoolStage::Panicked);
         surplus
     }
 

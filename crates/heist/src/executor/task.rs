@@ -46,7 +46,7 @@ impl<'r, S, I: Fn(usize) -> S, R, P> TaskRunner<'r, S, I, R, P> {
             Ok(scratch) => self.scratch = Some(scratch),
             Err(payload) => {
                 worker.metrics().panics.add(1);
-                let surplus = worker.shared.abort(Some(worker.id), payload);
+                let surplus = worker.shared.stop_for_panic(Some(worker.id), payload);
                 contain(|| drop(surplus));
             }
         }

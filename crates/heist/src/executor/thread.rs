@@ -77,7 +77,7 @@ impl ThreadPlan {
             // Not a task's panic but a trace hook's, or the engine's own. The counts cannot be relied on any
             // more: end the pool at once and let `join` rethrow, instead of waiting for a worker that is gone.
             worker.metrics().panics.add(1);
-            let surplus = shared.abort(Some(id), payload);
+            let surplus = shared.stop_for_panic(Some(id), payload);
             contain(|| drop(surplus));
             shared.finish();
             // Whoever waits for what the queued tasks hold must not wait for ever.

@@ -9,7 +9,7 @@
 //!
 //! Not guaranteed: on which thread a task is made. It is the one that releases the permit, so the making must be short.
 
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::task::contain;
 use crate::budget::{AcquireError, Amount, Core, Permit, Ticket};
 use crate::cancel::Watcher;
@@ -31,10 +31,10 @@ struct WaitingTask<T> {
 }
 
 /// The pool's ear at its cancel token, while anything may wait.
-pub(super) struct StopWhenCancelled<T>(Weak<Shared<T>>);
+pub(super) struct StopWhenCancelled<T>(Weak<PoolShared<T>>);
 
 impl<T> StopWhenCancelled<T> {
-    pub(super) fn of(shared: &Arc<Shared<T>>) -> Self {
+    pub(super) fn of(shared: &Arc<PoolShared<T>>) -> Self {
         Self(Arc::downgrade(shared))
     }
 }
@@ -57,7 +57,7 @@ impl<T: Send> Watcher for StopWhenCancelled<T> {
     }
 }
 
-struct Tasks<T> {
+struct WaitingTable<T> {
     /// By number, so that they are released in the order in which they came.
     waiting: BTreeMap<u64, WaitingTask<T>>,
     next: u64,
@@ -68,13 +68,14 @@ struct Tasks<T> {
 }
 
 /// The tasks of one pool that wait.
-pub(super) struct Waiting<T> {
-    tasks: Mutex<Tasks<T>>,
+pub(super) struct WaitingTasks<T> {
+    tasks: Mutex<WaitingTable<T>>,
 }
 
-impl<T> Waiting<T> {
+impl<T> WaitingTasks<T> {
     pub(super) fn new() -> Self {
-        let tasks = Tasks { waiting: BTreeMap::new(), next: 0, stopped: false, watches: false };
+        let tasks =
+            WaitingTable { waiting: BTreeMap::new(), next: 0, stopped: false, watches: false };
         Self { tasks: Mutex::new(tasks) }
     }
 
@@ -118,7 +119,7 @@ impl<T> Waiting<T> {
     }
 }
 
-impl<T> Shared<T> {
+impl<T> PoolShared<T> {
     /// Spawns a task that was counted before.
     pub(crate) fn spawn_counted(&self, task: T) {
         self.injector.push(task, || self.clock.now_ns());
@@ -171,7 +172,7 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T: Send + 'static> Shared<T> {
+impl<T: Send + 'static> PoolShared<T> {
     /// Spawns a task, counted before, as soon as `amount` is granted to it; or at once, with the error, if it never
     /// will be. Returns the number that it waits under, if it may still wait.
     pub(crate) fn spawn_when_granted(

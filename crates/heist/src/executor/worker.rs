@@ -3,7 +3,7 @@
 use super::config::ExecutorConfig;
 use super::pace::Pace;
 use super::polling::{Lap, WatchedSlot};
-use super::shared::Shared;
+use super::shared::PoolShared;
 use crate::future::raw::Runnable;
 use crate::future::seat::Seat;
 use crate::idle::Unparked;
@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 /// One worker of a pool.
 pub struct Worker<T> {
     pub(super) id: usize,
-    pub(super) shared: Arc<Shared<T>>,
+    pub(super) shared: Arc<PoolShared<T>>,
     pub(super) rng: XorShift64,
     local: LocalQueue<T>,
     /// Its end of the queue of futures, until it sits down on its thread.
@@ -65,7 +65,7 @@ impl<T> std::fmt::Debug for Worker<T> {
 impl<T> Worker<T> {
     pub(super) fn new(
         id: usize,
-        shared: Arc<Shared<T>>,
+        shared: Arc<PoolShared<T>>,
         local: LocalQueue<T>,
         seat: Seat,
         parker: Parker,

@@ -2,16 +2,16 @@
 //! injector its share, from 4 to 64.
 
 use super::ExecutorConfig;
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::worker::Worker;
 use crate::policy::Context;
 use crate::queue::Order;
 use crate::sync::Arc;
 
-type Pool = (Arc<Shared<usize>>, Vec<Worker<usize>>);
+type Pool = (Arc<PoolShared<usize>>, Vec<Worker<usize>>);
 
 fn pool(workers: usize) -> Pool {
-    Shared::new(&ExecutorConfig { workers, ..ExecutorConfig::default() })
+    PoolShared::new(&ExecutorConfig { workers, ..ExecutorConfig::default() })
 }
 
 /// How many tasks one steal takes from a worker that has `queued`; checks that the one it returns is an old one.
@@ -76,7 +76,7 @@ fn a_worker_takes_its_share_of_the_injector_from_4_to_64() {
 fn the_sizes_of_batches_can_be_set() {
     let config =
         ExecutorConfig { workers: 2, steal_batch: 5, injector_batch: 6, ..Default::default() };
-    let (shared, mut workers) = Shared::<usize>::new(&config);
+    let (shared, mut workers) = PoolShared::<usize>::new(&config);
     shared.spawn_all(&mut (0..100).collect()).unwrap();
     workers[0].pop_injector(Order::All, usize::MAX);
     assert_eq!(shared.injector.len(), 94);

@@ -4,7 +4,7 @@
 //! caller's future, in a poll or in its drop, goes no further than this, and is reported.
 
 use super::live::LivePlace;
-use crate::executor::futures::Pool;
+use crate::executor::futures::FuturePool;
 use crate::executor::task::contain;
 use crate::sync::plant::{Plant, planted};
 use pin_project_lite::pin_project;
@@ -40,7 +40,7 @@ impl<T> Drop for Ended<T> {
 
 pin_project! {
     /// See the module.
-    pub(crate) struct Counted<F, P: Pool> {
+    pub(crate) struct Counted<F, P: FuturePool> {
         // `None` once it has ended.
         #[pin]
         future: Option<F>,
@@ -48,7 +48,7 @@ pin_project! {
         place: Option<LivePlace>,
     }
 
-    impl<F, P: Pool> PinnedDrop for Counted<F, P> {
+    impl<F, P: FuturePool> PinnedDrop for Counted<F, P> {
         fn drop(this: Pin<&mut Self>) {
             if this.future.is_some() && !planted(Plant::FutureDropUncounted) {
                 this.end();
@@ -57,7 +57,7 @@ pin_project! {
     }
 }
 
-impl<F, P: Pool> Counted<F, P> {
+impl<F, P: FuturePool> Counted<F, P> {
     /// A future that `pool` has counted as spawned.
     pub(crate) fn new(future: F, pool: P) -> Self {
         Self { future: Some(future), pool, place: None }
@@ -79,7 +79,7 @@ impl<F, P: Pool> Counted<F, P> {
     }
 }
 
-impl<F: Future, P: Pool> Future for Counted<F, P> {
+impl<F: Future, P: FuturePool> Future for Counted<F, P> {
     type Output = Ended<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

@@ -120,20 +120,20 @@ pub(crate) fn current() -> Option<RuntimeHandle> {
 
 /// Makes `handle` the calling thread's current runtime until the guard is dropped.
 #[must_use = "the runtime is current while the guard lives"]
-pub(super) fn enter(handle: RuntimeHandle) -> Guard {
+pub(super) fn enter(handle: RuntimeHandle) -> CurrentGuard {
     // At a thread's end the place may be gone already: then no runtime is current, but `block_on` works.
     let before = CURRENT.try_with(|current| current.replace(Some(handle))).ok().flatten();
-    Guard { before, _this_thread_only: PhantomData }
+    CurrentGuard { before, _this_thread_only: PhantomData }
 }
 
 /// See [`enter`].
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct CurrentGuard {
     before: Option<RuntimeHandle>,
     _this_thread_only: PhantomData<*const ()>,
 }
 
-impl Drop for Guard {
+impl Drop for CurrentGuard {
     fn drop(&mut self) {
         // At a thread's end the place may be gone already.
         let before = self.before.take();

@@ -1,7 +1,7 @@
 //! What models of futures are made of.
 
 use super::{Tally, Threads, start_prepared, work};
-use heist::executor::shared::Shared;
+use heist::executor::shared::PoolShared;
 use heist::executor::worker::Worker;
 use heist::sync::{Arc, AtomicBool, Ordering, fence};
 use heist::{ExecutorConfig, ExecutorHandle};
@@ -12,7 +12,7 @@ use std::task::{Poll, Waker};
 pub fn start_futures<P>(
     config: &ExecutorConfig,
     prepare: impl FnOnce(&ExecutorHandle<()>) -> P,
-) -> (Arc<Shared<()>>, P, Threads) {
+) -> (Arc<PoolShared<()>>, P, Threads) {
     start_prepared(config, prepare, |()| ())
 }
 
@@ -54,8 +54,8 @@ fn start_worker(mut worker: Worker<()>) -> loom::thread::JoinHandle<()> {
 pub fn run_with_late_worker(
     config: &ExecutorConfig,
     prepare: impl FnOnce(&ExecutorHandle<()>, LateWorker),
-) -> Arc<Shared<()>> {
-    let (shared, mut workers) = Shared::new(config);
+) -> Arc<PoolShared<()>> {
+    let (shared, mut workers) = PoolShared::new(config);
     let late = workers.pop().expect("two workers");
     let late = LateWorker(Arc::new(std::sync::Mutex::new(Late::Waiting(Box::new(late)))));
     prepare(&ExecutorHandle::new(Arc::clone(&shared)), late.clone());

@@ -26,7 +26,7 @@ mod threads;
 pub(super) use threads::{AttachedThreads, BlockingConfig, BlockingOwner, BlockingThreads};
 
 use super::RuntimeHandle;
-use crate::executor::shared::Shared;
+use crate::executor::shared::PoolShared;
 use crate::executor::task::contain;
 use crate::future::JoinHandle;
 use crate::future::raw::Runnable;
@@ -87,7 +87,7 @@ impl<F: FnOnce() -> R, R> Future for Call<F> {
     }
 }
 
-type Pool = Arc<Shared<Infallible>>;
+type Pool = Arc<PoolShared<Infallible>>;
 
 /// Makes a task of a call that was counted.
 fn make_task<F, R>(pool: &Pool, call: F) -> (Runnable, JoinHandle<R>)
@@ -97,7 +97,7 @@ where
 {
     // It is scheduled from now to its only poll, so nobody ever has it scheduled again.
     let schedule = |runnable, _woken_while_running| drop(runnable);
-    let (runnable, task) = Shared::make_counted(pool, Call(Some(call)), schedule);
+    let (runnable, task) = PoolShared::make_counted(pool, Call(Some(call)), schedule);
     (runnable, JoinHandle::of_call(task))
 }
 
@@ -114,7 +114,7 @@ where
     if let Err(kind) = pool.count_futures(1) {
         return JoinHandle::refused(kind);
     }
-    Shared::hear_of_cancellation(pool);
+    PoolShared::hear_of_cancellation(pool);
     let (runnable, handle) = make_task(pool, call);
     BlockingThreads::push(threads, runnable, runtime);
     handle
@@ -136,7 +136,7 @@ where
     if let Err(kind) = pool.count_futures(calls.len() as u64) {
         return calls.into_iter().map(|_call| JoinHandle::refused(kind)).collect();
     }
-    Shared::hear_of_cancellation(pool);
+    PoolShared::hear_of_cancellation(pool);
     let (runnables, handles) = calls.into_iter().map(|call| make_task(pool, call)).unzip();
     BlockingThreads::push_all(threads, runnables, runtime);
     handles

@@ -23,7 +23,7 @@ pub use turn::{QueueConsumer, QueueTurn};
 
 use self::core::{QueueCore, Scheduler};
 use crate::budget::{AcquireError, Amount, CountBudget, CountPermit};
-use crate::executor::shared::Shared;
+use crate::executor::shared::PoolShared;
 use crate::executor::{ConfigError, ExecutorHandle, SpawnError};
 use crate::future::coop;
 use crate::sync::Arc;
@@ -307,7 +307,7 @@ impl<T: Send + 'static> GatedQueue<T> {
         match &self.core.capacity {
             None => shared.spawn_made(push, Ok(())),
             Some(capacity) => {
-                Shared::spawn_when_granted(shared, capacity.core(), Amount::ONE, |granted| {
+                PoolShared::spawn_when_granted(shared, capacity.core(), Amount::ONE, |granted| {
                     push(granted.map(|room| CountPermit::from_core(room).into_item()))
                 });
             }

@@ -3,13 +3,13 @@
 use super::core::Scheduler;
 use super::turn::QueueTurn;
 use crate::executor::any::AnyExecutor;
-use crate::executor::shared::Shared;
+use crate::executor::shared::PoolShared;
 use crate::sync::Arc;
 
 /// Turns become tasks by `make`, and go to the back of the executor's shared queue: so queues that are busy all the
 /// time take turns with each other, and with everybody else.
 pub(super) struct AtOnce<K, F> {
-    pub(super) shared: Arc<Shared<K>>,
+    pub(super) shared: Arc<PoolShared<K>>,
     pub(super) make: F,
 }
 
