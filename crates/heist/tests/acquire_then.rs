@@ -274,7 +274,7 @@ fn a_panic_in_the_making_gives_the_permit_back() {
                     check_finished(&metrics, 2);
                     assert_eq!((metrics.tasks_run(), metrics.panics), (1, 1));
                 }
-                OnPanic::StopPool => assert_eq!(join_rethrows(executor), "as planned"),
+                _ => assert_eq!(join_rethrows(executor), "as planned"),
             }
             assert_eq!((budget.available(), budget.waiting()), (1, 0));
             assert_eq!(handle.panics()[0].worker, None);

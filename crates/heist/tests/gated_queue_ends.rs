@@ -443,7 +443,7 @@ fn a_join_ends_although_the_last_task_could_not_be_made() {
                 OnPanic::Isolate => {
                     executor.join();
                 }
-                OnPanic::StopPool => assert_eq!(join_rethrows(executor), "as planned"),
+                _ => assert_eq!(join_rethrows(executor), "as planned"),
             });
             wait_until("the pool is closed", || !handle.is_accepting());
             go.open();

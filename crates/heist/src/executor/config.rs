@@ -7,6 +7,7 @@ use std::time::Duration;
 
 /// What happens when a task panics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnPanic {
     /// The first panic stops the pool: nothing more is accepted, what is queued is dropped, and `join`
     /// rethrows it.

@@ -174,6 +174,7 @@ impl<T> Error for SpawnError<T> {}
 
 /// A panic that a task ended with, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TaskPanic {
     /// The worker that ran the task or polled the future. `None` if the panic came on another thread: from making a
     /// task, or from a blocking call.

@@ -359,6 +359,7 @@ impl<T: Send + 'static> Drop for TaskGroup<T> {
 
 /// Why a group has no values. See [`TaskGroup::try_join_all`].
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum GroupError<E> {
     /// A member has returned this.
     Failed(E),
