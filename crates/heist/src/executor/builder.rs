@@ -1,4 +1,4 @@
-//! Setting the configuration field by field.
+//! `ExecutorBuilder`: sets the configuration field by field.
 
 use super::attached::Attached;
 use super::config::{ExecutorConfig, OnPanic};
@@ -14,7 +14,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// Builds an [`Executor`] or does one run. See [`ExecutorConfig`] for what each setting means.
+/// Builds an [`Executor`], or does one run. See [`ExecutorConfig`] for the meaning of each setting.
 ///
 /// ```
 /// let executor = heist::Executor::builder()
@@ -80,7 +80,7 @@ macro_rules! setters {
 }
 
 impl<T> ExecutorBuilder<T, NoTrace> {
-    /// Starts from a configuration.
+    /// Creates a builder from a configuration.
     pub fn new(config: ExecutorConfig) -> Self {
         Self { config, tracer: NoTrace, _task: PhantomData }
     }
@@ -111,7 +111,7 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
         self
     }
 
-    /// Lets `tracer` watch every worker, for example a [`crate::trace::ChromeTrace`].
+    /// Has `tracer` record what every worker does. See [`crate::trace::ChromeTrace`].
     pub fn trace<G: Tracer>(self, tracer: G) -> ExecutorBuilder<T, G> {
         ExecutorBuilder { config: self.config, tracer, _task: PhantomData }
     }
@@ -119,7 +119,7 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
     /// Starts the executor. See [`Executor::new`].
     ///
     /// # Errors
-    /// The configuration names an impossible value, or the system refuses a thread.
+    /// Fails if a setting has an unusable value, or if the system refuses a thread.
     pub fn build<S, I, R>(self, scratch_init: I, runner: R) -> Result<Executor<T>, StartError>
     where
         T: Send + 'static,
@@ -130,11 +130,13 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
         self.build_with(scratch_init, runner, |_scratch| {})
     }
 
-    /// Starts an executor whose workers also call `before_park`, each time before they go to sleep.
+    /// Starts an executor whose workers call `before_park` with their scratch each time before they
+    /// sleep.
     ///
-    /// For a scratch that holds on to something while its worker is busy (a slot of a disk, a buffer of a pool) and
-    /// that others may be waiting for. What becomes runnable by giving it back is run: the worker looks once more
-    /// before it sleeps. A panic of `before_park` is treated as a task's.
+    /// This is for a scratch that keeps something while its worker is busy, which others may be waiting
+    /// for: a device slot, or a buffer of a pool. If returning it makes other work runnable, that work
+    /// runs: the worker searches once more before it sleeps. A panic in `before_park` counts as a
+    /// task's panic.
     ///
     /// ```
     /// use heist::{CountBudget, CountPermit, Executor};
@@ -144,12 +146,12 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
     /// let executor = Executor::builder().workers(2).build_with(
     ///     |_worker| None::<CountPermit>,
     ///     move |_task: u32, ctx| {
-    ///         // Taken once for many tasks in a row ...
+    ///         // Acquired once for many tasks in a row ...
     ///         if ctx.scratch.is_none() {
     ///             *ctx.scratch = shared.try_acquire(1).ok();
     ///         }
     ///     },
-    ///     // ... and not held while asleep.
+    ///     // ... and returned before the worker sleeps.
     ///     |licence| *licence = None,
     /// )?;
     /// executor.spawn(1)?;
@@ -159,7 +161,7 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::build`].
+    /// Fails as [`Self::build`] does.
     pub fn build_with<S, I, R, P>(
         self,
         scratch_init: I,
@@ -177,7 +179,7 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
         Executor::start(&self.config, self.tracer, None, scratch_init, runner, before_park)
     }
 
-    /// What is set so far.
+    /// Returns the settings so far.
     pub(crate) fn config(&self) -> &ExecutorConfig {
         &self.config
     }
@@ -186,7 +188,7 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
     /// `'static`; for tasks that borrow, begin with [`ExecutorBuilder::new`].
     ///
     /// # Errors
-    /// As [`crate::run`].
+    /// Fails as [`crate::run`] does.
     pub fn run<S, I, R>(
         self,
         roots: impl IntoIterator<Item = T>,
@@ -204,7 +206,8 @@ impl<T, H: Tracer> ExecutorBuilder<T, H> {
 }
 
 impl<H: Tracer> ExecutorBuilder<Infallible, H> {
-    /// Starts an executor without typed tasks, whose workers' scratch is made of a handle to it.
+    /// Starts an executor without typed tasks. `scratch_init` makes a worker's scratch from a handle to
+    /// the executor.
     pub(crate) fn build_for_futures<S: 'static>(
         self,
         attached: Box<dyn Attached>,
@@ -220,8 +223,8 @@ impl<H: Tracer> ExecutorBuilder<Infallible, H> {
 mod tests {
     use super::*;
 
-    /// No value is the default's, so a setter that does nothing shows. Taken apart without `..`: a field that is added
-    /// to the configuration does not compile here before the builder can set it.
+    /// No value is the default, so a setter that does nothing is noticed. The pattern has no `..`, so a
+    /// field without a setter does not compile here.
     #[test]
     fn the_builder_sets_every_field() {
         let token = CancelToken::new();

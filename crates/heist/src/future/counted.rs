@@ -1,7 +1,8 @@
 //! A future as it is spawned: counted from its spawn to its end, its panics contained.
 //!
-//! Invariants: its end is counted once, after the caller's future is gone, wherever that happens; a panic of the
-//! caller's future, in a poll or in its drop, goes no further than this, and is reported.
+//! Invariants:
+//! - The end is counted once, after the caller's future is gone, on whichever thread that happens.
+//! - A panic of the caller's future, in a poll or in its drop, is caught here and reported.
 
 use super::live::LivePlace;
 use crate::executor::futures::FuturePool;
@@ -14,11 +15,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What became of a future: its output, or what it panicked with. If nobody takes it, a panic of its drop is contained.
+/// The end of a future: its output, or the payload of its panic. If it is not taken, it is dropped, and
+/// a panic of that drop is contained.
 pub struct Ended<T>(Option<Result<T, Box<dyn Any + Send>>>);
 
 impl<T> Ended<T> {
-    /// Takes it out.
+    /// Returns the output, or the payload of the panic.
     pub(crate) fn into_result(mut self) -> Result<T, Box<dyn Any + Send>> {
         self.0.take().expect("only this takes it")
     }
@@ -58,7 +60,7 @@ pin_project! {
 }
 
 impl<F, P: FuturePool> Counted<F, P> {
-    /// A future that `pool` has counted as spawned.
+    /// Wraps a future that `pool` has counted as spawned.
     pub(crate) fn new(future: F, pool: P) -> Self {
         Self { future: Some(future), pool, place: None }
     }
@@ -66,10 +68,10 @@ impl<F, P: FuturePool> Counted<F, P> {
     /// Drops the caller's future and counts its end.
     fn end(self: Pin<&mut Self>) {
         let mut this = self.project();
-        // Unwind safety: it is gone then, too.
+        // Unwind safety: after a panic the future is gone as well.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| this.future.set(None))) {
             this.pool.future_panicked(&*payload);
-            // Its own `drop` may panic in turn.
+            // Its `drop` may panic as well.
             std::mem::forget(payload);
         }
         if let Some(place) = this.place.take() {

@@ -1,4 +1,4 @@
-//! The handle that awaits a future, or aborts it.
+//! The handle that awaits a future, and its errors.
 
 use super::abort::{AbortHandle, JoinTask, TaskEnd};
 use super::coop;
@@ -158,7 +158,7 @@ impl<T: Send + 'static> fmt::Debug for JoinHandle<T> {
     }
 }
 
-/// Why a future has no output.
+/// The reason why a future has no output.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JoinError {
@@ -166,22 +166,22 @@ pub enum JoinError {
     Aborted,
     /// Its executor was shut down, cancelled or stopped by a panic, and dropped it.
     Stopped,
-    /// Its executor took no more when it was spawned.
+    /// Its executor refused it when it was spawned.
     Refused(SpawnErrorKind),
-    /// It is a blocking call for which there is no thread, because the system refuses one. It was not begun.
+    /// It is a blocking call, and the system refused to start a thread for it. The call was not made.
     NoThread(io::Error),
     /// It panicked.
     Panicked(PanicPayload),
 }
 
 impl JoinError {
-    /// Whether the future panicked.
+    /// Returns `true` if the future panicked.
     pub fn is_panic(&self) -> bool {
         matches!(self, Self::Panicked(_))
     }
 
-    /// Goes on with the future's panic on this thread, if it was one; else gives the error back.
-    #[must_use = "it is the error, if that was no panic"]
+    /// Continues the future's panic on this thread; returns the error if it is not a panic.
+    #[must_use = "this returns the error if it is not a panic"]
     pub fn resume_panic(self) -> Self {
         match self {
             Self::Panicked(payload) => resume_unwind(payload.into_inner()),
@@ -216,7 +216,7 @@ impl Error for JoinError {
     }
 }
 
-/// What a future or a task panicked with.
+/// The payload of a future's or task's panic.
 pub struct PanicPayload {
     message: String,
     /// In a lock, so that the error may be shared between threads, as errors are.
@@ -228,12 +228,12 @@ impl PanicPayload {
         Self { message: panic_message(&*payload), payload: Mutex::new(Some(payload)) }
     }
 
-    /// The message, if it was a string, as it nearly always is.
+    /// Returns the panic's message. Nearly every panic has one; otherwise this is a placeholder.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The payload, for [`std::panic::resume_unwind`].
+    /// Returns the payload, for [`std::panic::resume_unwind`].
     pub fn into_inner(self) -> Box<dyn Any + Send> {
         self.payload.lock().take().expect("only this takes it")
     }

@@ -1,8 +1,8 @@
-//! Which runtime this code runs on.
+//! The current runtime of a thread.
 //!
-//! The threads of a runtime know it, workers and those for blocking calls, and so does a thread inside
-//! [`Runtime::block_on`](super::Runtime::block_on). This is the real thread's, also where threads are modelled: no
-//! protocol asks it.
+//! It is set on a runtime's workers, on its threads for blocking calls, and on a thread inside
+//! [`Runtime::block_on`](super::Runtime::block_on). It belongs to the real thread, also where threads
+//! are modelled, because no protocol depends on it.
 
 use super::RuntimeHandle;
 use crate::current_worker_id;
@@ -16,7 +16,9 @@ thread_local! {
     static CURRENT: RefCell<Option<RuntimeHandle>> = const { RefCell::new(None) };
 }
 
-/// Spawns a future onto the runtime that this code runs on.
+/// Spawns a future onto the current runtime: the one on which the caller runs.
+///
+/// # Examples
 ///
 /// ```
 /// let runtime = heist::Runtime::new()?;
@@ -30,9 +32,9 @@ thread_local! {
 /// ```
 ///
 /// # Panics
-/// Outside of a runtime: neither on one of its threads nor inside its `block_on`. Elsewhere use a [`RuntimeHandle`]. An
-/// [`Executor`](crate::Executor) is not a runtime: on its workers use
-/// [`ExecutorHandle::spawn_future`](crate::ExecutorHandle::spawn_future) or
+/// Panics outside of a runtime, where the thread is not one of its threads and not inside its
+/// `block_on`. Use a [`RuntimeHandle`] there. An [`Executor`](crate::Executor) is not a runtime: on its
+/// workers, use [`ExecutorHandle::spawn_future`](crate::ExecutorHandle::spawn_future) or
 /// [`WorkerCtx::spawn_future`](crate::WorkerCtx::spawn_future).
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
@@ -40,7 +42,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // The future is out of the closure again when it is dropped, should it be refused: its `drop` may spawn.
+    // A refused future is dropped outside of the closure, because its `drop` may spawn.
     RuntimeHandle::joined(if const { is_large::<F>() } {
         let future = Box::new(future);
         with_current(&SPAWN, |handle| handle.try_spawn_boxed(future))
@@ -49,7 +51,9 @@ where
     })
 }
 
-/// Makes a call that blocks, on a thread of the runtime that this code runs on. See [`RuntimeHandle::spawn_blocking`].
+/// Makes a blocking call on a thread of the current runtime. See [`RuntimeHandle::spawn_blocking`].
+///
+/// # Examples
 ///
 /// ```
 /// let runtime = heist::Runtime::new()?;
@@ -61,46 +65,46 @@ where
 /// ```
 ///
 /// # Panics
-/// Outside of a runtime, as [`spawn`].
+/// Panics outside of a runtime, as [`spawn`] does.
 #[track_caller]
 pub fn spawn_blocking<F, R>(call: F) -> JoinHandle<R>
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    // A copy of the handle: a call that is refused is dropped in there, and its `drop` may spawn.
+    // A clone of the handle: a refused call is dropped in `spawn_blocking`, and its `drop` may spawn.
     let handle = with_current(&SPAWN_BLOCKING, RuntimeHandle::clone);
     handle.spawn_blocking(call)
 }
 
-/// A function that needs a current runtime, and what to call where there is none.
-struct Caller {
+/// A function that needs a current runtime, and the advice for a thread without one.
+struct CurrentRuntimeUser {
     name: &'static str,
-    /// On the worker of an executor.
+    /// The advice on the worker of an executor.
     on_executor: &'static str,
 }
 
-const SPAWN: Caller = Caller {
+const SPAWN: CurrentRuntimeUser = CurrentRuntimeUser {
     name: "heist::spawn",
     on_executor: "spawn the future by `ExecutorHandle::spawn_future` or `WorkerCtx::spawn_future`",
 };
 
-const SPAWN_BLOCKING: Caller = Caller {
+const SPAWN_BLOCKING: CurrentRuntimeUser = CurrentRuntimeUser {
     name: "heist::spawn_blocking",
     on_executor: "an executor has no threads for blocking calls, so start a `Runtime` beside it and use its \
                   `RuntimeHandle::spawn_blocking`",
 };
 
-/// Does something with the current runtime. It must run none of the caller's code.
+/// Calls `act` with the current runtime. `act` must not run the caller's code.
 #[track_caller]
-fn with_current<R>(caller: &Caller, act: impl FnOnce(&RuntimeHandle) -> R) -> R {
+fn with_current<R>(caller: &CurrentRuntimeUser, act: impl FnOnce(&RuntimeHandle) -> R) -> R {
     let done = CURRENT.try_with(|current| current.borrow().as_ref().map(act)).ok().flatten();
     done.unwrap_or_else(|| no_runtime(caller))
 }
 
 #[cold]
 #[track_caller]
-fn no_runtime(Caller { name, on_executor }: &Caller) -> ! {
+fn no_runtime(CurrentRuntimeUser { name, on_executor }: &CurrentRuntimeUser) -> ! {
     if current_worker_id().is_some() {
         panic!(
             "{name} was called on a worker of an `Executor`, which is not a runtime; {on_executor}"
@@ -112,7 +116,7 @@ fn no_runtime(Caller { name, on_executor }: &Caller) -> ! {
     )
 }
 
-/// The runtime that this code runs on, if any.
+/// Returns the current runtime, if there is one.
 #[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
 pub(crate) fn current() -> Option<RuntimeHandle> {
     CURRENT.with_borrow(Clone::clone)
@@ -121,7 +125,7 @@ pub(crate) fn current() -> Option<RuntimeHandle> {
 /// Makes `handle` the calling thread's current runtime until the guard is dropped.
 #[must_use = "the runtime is current while the guard lives"]
 pub(super) fn enter(handle: RuntimeHandle) -> CurrentGuard {
-    // At a thread's end the place may be gone already: then no runtime is current, but `block_on` works.
+    // At a thread's end the thread-local may be gone. Then no runtime is current, but `block_on` works.
     let before = CURRENT.try_with(|current| current.replace(Some(handle))).ok().flatten();
     CurrentGuard { before, _this_thread_only: PhantomData }
 }
@@ -135,7 +139,7 @@ pub(super) struct CurrentGuard {
 
 impl Drop for CurrentGuard {
     fn drop(&mut self) {
-        // At a thread's end the place may be gone already.
+        // At a thread's end the thread-local may be gone.
         let before = self.before.take();
         let _ = CURRENT.try_with(|current| drop(current.replace(before)));
     }

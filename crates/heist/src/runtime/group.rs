@@ -1,10 +1,11 @@
 //! `TaskGroup`: futures that belong together and end together.
 //!
-//! A member's handle is polled with a waker of its own, which puts the member's place on a list of those that are ready
-//! and wakes whoever waits for the group. So the next result is found in constant time, however many members there are.
+//! The group polls each member's handle with a waker of its own. That waker puts the member's place on
+//! the list of ready members, and wakes the future that awaits the group. So the group finds the next
+//! result in constant time, however many members it has.
 //!
-//! Invariant: every member is on the list, or its handle has a waker that will put it there. A place may be on the list
-//! for no reason (its member was taken, and perhaps another one put there): then it is looked at in vain.
+//! Invariant: every member is on the list, or its handle has a waker that will put it there. A place may
+//! also be on the list in vain: its member was taken, and perhaps replaced by another one.
 
 use super::RuntimeHandle;
 use crate::executor::task::contain;
@@ -18,7 +19,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Members whose handles are to be polled, and who waits for that.
+/// The members whose handles must be polled, and the waker of the future that awaits the group.
 #[derive(Debug, Default)]
 struct Ready {
     places: VecDeque<usize>,
@@ -58,7 +59,7 @@ impl Drop for MemberWaker {
 
 #[derive(Debug)]
 struct Member<T: Send + 'static> {
-    /// How many were spawned before it.
+    /// The number of members that were spawned before it.
     number: u64,
     state: MemberState<T>,
 }
@@ -66,14 +67,14 @@ struct Member<T: Send + 'static> {
 #[derive(Debug)]
 enum MemberState<T: Send + 'static> {
     Spawned(JoinHandle<T>, Waker),
-    /// It had ended before it could be listened to.
+    /// It had ended when it was polled first.
     Ended(Result<T, JoinError>),
     /// Its result was taken, and it is about to be removed.
     Taken,
 }
 
 impl<T: Send + 'static> Member<T> {
-    /// Its result if it has ended; else it is going to be on the list.
+    /// Returns the result if the member has ended. Otherwise its waker will put it on the list.
     fn poll(&mut self) -> Poll<Result<T, JoinError>> {
         match std::mem::replace(&mut self.state, MemberState::Taken) {
             MemberState::Spawned(mut handle, waker) => {
@@ -136,13 +137,17 @@ impl<T: Send + 'static> SpawnedMember<'_, T> {
     }
 }
 
-/// Futures that belong together: they are awaited together, and end together.
+/// A group of futures that are awaited together and end together.
 ///
-/// Results come in the order in which members end ([`TaskGroup::join_next`]), or all at once
-/// ([`TaskGroup::join_all`], [`TaskGroup::try_join_all`]). A member's panic is its result, like any other error.
+/// [`TaskGroup::join_next`] returns results in the order in which the members end.
+/// [`TaskGroup::join_all`] and [`TaskGroup::try_join_all`] return all of them. A member's panic is its
+/// result, like any other error.
 ///
-/// **Dropping a group aborts its members.** They are dropped by the workers soon after, and a blocking call that has
-/// begun goes on to its end; to wait for that, call [`TaskGroup::abort_all`] and await [`TaskGroup::join_all`].
+/// **Dropping a group aborts its members.** The workers drop them soon after that, and a blocking call
+/// that has begun runs to its end. To wait for that, call [`TaskGroup::abort_all`] and await
+/// [`TaskGroup::join_all`].
+///
+/// # Examples
 ///
 /// ```
 /// let runtime = heist::Runtime::new()?;
@@ -169,7 +174,7 @@ pub struct TaskGroup<T: Send + 'static> {
 }
 
 impl<T: Send + 'static> TaskGroup<T> {
-    /// A group without members, whose futures run on `runtime`.
+    /// Creates a group without members, whose futures run on `runtime`.
     pub fn new(runtime: RuntimeHandle) -> Self {
         Self {
             runtime,
@@ -218,27 +223,28 @@ impl<T: Send + 'static> TaskGroup<T> {
         SpawnedMember { group: self, place }
     }
 
-    /// How many members there are whose results were not taken yet.
+    /// Returns the number of members whose results were not taken yet.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether every result was taken.
+    /// Returns `true` if every result was taken.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// The result of a member that has ended, the first of them first; waits for one if there is none. `None` when the
-    /// group is empty.
+    /// Waits until a member has ended, and returns its result. Results come in the order in which members
+    /// end. Returns `None` if the group is empty.
     ///
-    /// Dropping this future loses nothing: the next one goes on.
+    /// This is cancel-safe: dropping the future loses no result.
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.next().await.map(|(_number, result)| result)
     }
 
-    /// Waits for all members, and empties the group. The results are in the order in which the members were spawned.
+    /// Waits for all members, and empties the group. The results are in the order in which the members
+    /// were spawned.
     ///
-    /// Dropping this future before its end drops the results that it has.
+    /// Dropping this future early drops the results that it has collected.
     pub async fn join_all(&mut self) -> Vec<Result<T, JoinError>> {
         let mut results = Vec::with_capacity(self.len());
         while let Some(result) = self.next().await {
@@ -285,14 +291,14 @@ impl<T: Send + 'static> TaskGroup<T> {
         Poll::Pending
     }
 
-    /// The next place on the list, or else leaves the waker there, in one step.
+    /// Returns the next place on the list. If it is empty, leaves the waker there, in the same step.
     fn next_place(&self, waker: &Waker) -> Option<usize> {
         let mut ready = self.ready.lock();
         let place = ready.places.pop_front();
         if place.is_none() && !ready.waiter.as_ref().is_some_and(|waiter| waiter.will_wake(waker)) {
             let before = ready.waiter.replace(waker.clone());
             drop(ready);
-            // Without the lock: a waker's drop may be the end of its task.
+            // Without the lock: dropping a waker may drop its task.
             drop(before);
         }
         place
@@ -305,7 +311,10 @@ fn in_order<R>(mut results: Vec<(u64, R)>) -> Vec<R> {
 }
 
 impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
-    /// Waits for all members, and empties the group. The values are in the order in which the members were spawned.
+    /// Waits for all members, and empties the group. The values are in the order in which the members
+    /// were spawned.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let runtime = heist::Runtime::new()?;
@@ -320,8 +329,9 @@ impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
     /// ```
     ///
     /// # Errors
-    /// A member has failed, panicked, or was dropped. The first such error aborts the other members and is returned
-    /// when all of them have ended. What they end with is dropped; their panics are still in [`RuntimeHandle::panics`].
+    /// Fails if a member has failed, panicked or was dropped. The first such error aborts the other
+    /// members, and is returned when all of them have ended. Their results are dropped; their panics are
+    /// still in [`RuntimeHandle::panics`].
     pub async fn try_join_all(&mut self) -> Result<Vec<T>, GroupError<E>> {
         let mut values = Vec::with_capacity(self.len());
         while let Some((number, result)) = self.next().await {
@@ -346,24 +356,24 @@ impl<T: Send + 'static> Drop for TaskGroup<T> {
         for member in self.members.drain() {
             match member.state {
                 MemberState::Spawned(handle, _waker) => handle.abort_and_detach(),
-                // As one that nobody takes: of two that panic in one `drop`, the second would end the process.
+                // One by one: if the drops of two results panicked, the second would end the process.
                 MemberState::Ended(untaken) => contain(|| drop(untaken)),
                 MemberState::Taken => {}
             }
         }
-        // Members that still run have the list; whoever waited need not be kept by it.
+        // Members that still run keep the list alive. It must not keep the waker alive.
         let waiter = self.ready.lock().waiter.take();
         drop(waiter);
     }
 }
 
-/// Why a group has no values. See [`TaskGroup::try_join_all`].
+/// The reason why a group has no values. See [`TaskGroup::try_join_all`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum GroupError<E> {
-    /// A member has returned this.
+    /// A member has returned this error.
     Failed(E),
-    /// A member has ended without returning anything.
+    /// A member has ended without returning a value.
     Ended(JoinError),
 }
 

@@ -1,4 +1,4 @@
-//! The end of a runtime that other threads hold.
+//! `RuntimeHandle`: the part of a runtime that other threads hold.
 
 use super::blocking::{self, BlockingThreads};
 use super::group::TaskGroup;
@@ -11,7 +11,7 @@ use crate::worker_id::PoolId;
 use std::convert::Infallible;
 use std::future::Future;
 
-/// Spawns futures from any thread. Cheap to clone; outlives its runtime without harm.
+/// Spawns futures and blocking calls from any thread. It is cheap to clone, and may outlive its runtime.
 #[derive(Clone, Debug)]
 pub struct RuntimeHandle {
     executor: ExecutorHandle<Infallible>,
@@ -26,12 +26,13 @@ impl RuntimeHandle {
         Self { executor, blocking }
     }
 
-    /// Which pool this is.
+    /// Returns the pool's id.
     pub(super) fn pool(&self) -> PoolId {
         self.executor.shared().pool()
     }
 
-    /// Spawns a future. Refused by a runtime that is shut down, it is dropped, and the handle says so.
+    /// Spawns a future. If the runtime was shut down, it drops the future, and the handle returns
+    /// [`JoinError::Refused`](crate::JoinError::Refused).
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -43,7 +44,7 @@ impl RuntimeHandle {
         Self::joined(self.executor.spawn_future(future))
     }
 
-    /// [`RuntimeHandle::spawn`] for a large one.
+    /// Does what [`RuntimeHandle::spawn`] does, for a large future.
     pub(super) fn spawn_boxed<F>(&self, future: Box<F>) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -52,10 +53,10 @@ impl RuntimeHandle {
         Self::joined(self.try_spawn_boxed(future))
     }
 
-    /// Spawns a future.
+    /// Spawns a future, or gives it back.
     ///
     /// # Errors
-    /// The runtime takes no more; the error says why and gives the future back.
+    /// Fails if the runtime accepts no more futures. The error tells why, and gives the future back.
     pub fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, SpawnError<F>>
     where
         F: Future + Send + 'static,
@@ -67,7 +68,7 @@ impl RuntimeHandle {
         self.executor.spawn_future(future)
     }
 
-    /// [`RuntimeHandle::try_spawn`] for a large one.
+    /// Does what [`RuntimeHandle::try_spawn`] does, for a large future.
     pub(super) fn try_spawn_boxed<F>(
         &self,
         future: Box<F>,
@@ -89,16 +90,20 @@ impl RuntimeHandle {
         spawned.unwrap_or_else(|refused| JoinHandle::refused(refused.kind()))
     }
 
-    /// Makes a call that blocks, on a thread for such calls: reading files, resolving names, computing for long. A
-    /// worker would be held up by it.
+    /// Makes a blocking call on a thread for such calls: reading files, resolving names, long
+    /// computations. On a worker, it would hold up all other futures there.
     ///
-    /// An idle thread is woken for it; without one, a new thread is started, unless there are
-    /// [`max_blocking_threads`](super::RuntimeBuilder::max_blocking_threads) already. Then it waits its turn.
+    /// The runtime wakes an idle thread for the call, or starts a new one, up to
+    /// [`max_blocking_threads`](super::RuntimeBuilder::max_blocking_threads). Beyond that, the call waits
+    /// until a thread is free.
     ///
-    /// The call counts as one of the runtime's futures: [`Runtime::join`](super::Runtime::join) waits for it, and its
-    /// panic goes to the handle. [`JoinHandle::abort`] drops it if it has not begun; one that has begun goes on to its
-    /// end, and its result is dropped. A runtime that is shut down drops those that wait. If the system refuses a
-    /// thread and there is none, the handle says so ([`crate::JoinError::NoThread`]).
+    /// The call counts as one of the runtime's futures: [`Runtime::join`](super::Runtime::join) waits for
+    /// it, and the handle returns its panic. [`JoinHandle::abort`] drops a call that has not begun. A call
+    /// that has begun runs to its end, and its result is dropped. Shutting the runtime down drops the
+    /// calls that wait. If there is no thread and the system refuses to start one, the handle returns
+    /// [`crate::JoinError::NoThread`].
+    ///
+    /// # Examples
     ///
     /// ```
     /// let runtime = heist::Runtime::new()?;
@@ -114,8 +119,11 @@ impl RuntimeHandle {
         blocking::spawn(self.executor.shared(), &self.blocking, self, call)
     }
 
-    /// [`RuntimeHandle::spawn_blocking`] for many calls: all of them or none are taken, under one lock, and no more
-    /// threads are woken than are idle. At most one is started here; that one starts the next, as long as calls wait.
+    /// Does what [`RuntimeHandle::spawn_blocking`] does, for many calls: the runtime accepts all of them
+    /// or none, under one lock. This starts at most one new thread, which starts the next one as long as
+    /// calls wait.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let runtime = heist::Runtime::new()?;
@@ -139,37 +147,39 @@ impl RuntimeHandle {
         blocking::spawn_all(self.executor.shared(), &self.blocking, self, calls)
     }
 
-    /// A group of futures that belong together. See [`TaskGroup`].
+    /// Creates a group of futures that end together. See [`TaskGroup`].
     pub fn group<T: Send + 'static>(&self) -> TaskGroup<T> {
         TaskGroup::new(self.clone())
     }
 
-    /// Whether futures are still taken. The answer may be out of date by the time it is read.
+    /// Returns `true` if the runtime accepts futures. The answer may be out of date by the time it is
+    /// read.
     pub fn is_accepting(&self) -> bool {
         self.executor.is_accepting()
     }
 
-    /// Takes no more futures and drops those that live, and the blocking calls that have not begun. Does not wait.
+    /// Stops the runtime: it accepts no more futures, and drops those that live and the blocking calls
+    /// that have not begun. Does not wait.
     pub fn shutdown(&self) {
         self.executor.shutdown();
     }
 
-    /// Returns how many futures and blocking calls were accepted or spawned and have not ended: those that are queued,
-    /// wait for something, or run.
+    /// Returns the number of futures and blocking calls that were spawned and have not ended: they are
+    /// queued, wait for something, or run.
     ///
-    /// It is a snapshot of a changing number: exact while nothing begins or ends, otherwise off by no more than what
-    /// begins or ends during the call. A call that has just told the caller of its result may still be counted. To wait
-    /// for the end, use [`Runtime::join`](super::Runtime::join).
+    /// The number is a snapshot. It is exact while nothing begins or ends; otherwise it is off by no more
+    /// than what begins or ends during the call. A call that has just sent its result to the caller may
+    /// still be counted. To wait for the end, use [`Runtime::join`](super::Runtime::join).
     pub fn in_flight(&self) -> u64 {
         self.executor.in_flight()
     }
 
-    /// The runtime's metrics so far.
+    /// Returns the runtime's metrics so far.
     pub fn metrics(&self) -> MetricsSnapshot {
         self.executor.metrics()
     }
 
-    /// The panics of futures and blocking calls so far: all are counted in the metrics, the first 1,000 kept here.
+    /// Returns the first 1,000 panics of futures and blocking calls. The metrics count all of them.
     pub fn panics(&self) -> Vec<TaskPanic> {
         self.executor.panics()
     }

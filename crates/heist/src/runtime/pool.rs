@@ -1,4 +1,4 @@
-//! `Runtime`: the owner of the threads.
+//! `Runtime`: the owner of the workers and of the threads for blocking calls.
 
 use super::block_on::block_on_small;
 use super::blocking::{AttachedThreads, BlockingConfig, BlockingOwner, BlockingThreads};
@@ -19,9 +19,12 @@ use std::time::Duration;
 
 /// A pool of worker threads that poll futures, and of threads for blocking calls.
 ///
-/// Dropping it shuts it down: futures that live and calls that wait are dropped, and it waits for the polls and calls
-/// that are under way. (On one of its own threads it only shuts down.) To have everything run to the end,
-/// [`Runtime::join`] it; to wait no longer than so long, [`Runtime::shutdown_timeout`] or [`Runtime::join_timeout`].
+/// Dropping the runtime shuts it down: it drops the futures that live and the calls that wait, and waits
+/// for the polls and calls that are running. (On one of its own threads, it only shuts down.) To run
+/// everything to the end, call [`Runtime::join`]. [`Runtime::shutdown_timeout`] and
+/// [`Runtime::join_timeout`] limit the time.
+///
+/// # Examples
 ///
 /// ```
 /// let runtime = heist::Runtime::new()?;
@@ -38,22 +41,23 @@ use std::time::Duration;
 /// ```
 #[derive(Debug)]
 pub struct Runtime {
-    // Dropped in this order: blocking calls end before the workers do, their threads after that.
+    // Dropped in this order: blocking calls end before the workers, and their threads after the workers.
     executor: Executor<Infallible>,
     blocking: BlockingOwner,
     handle: RuntimeHandle,
 }
 
 impl Runtime {
-    /// Starts a runtime with a worker for each CPU that this process may use.
+    /// Starts a runtime with one worker for each CPU that this process may use.
     ///
     /// # Errors
-    /// The system refuses a thread, or what timers and sockets need; see [`RuntimeBuilder::build`].
+    /// Fails if the system refuses a thread, or what timers and sockets need; see
+    /// [`RuntimeBuilder::build`].
     pub fn new() -> Result<Self, StartError> {
         Self::builder().build()
     }
 
-    /// A builder, to set up more than that.
+    /// Returns a builder with the default settings.
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder::new()
     }
@@ -66,7 +70,7 @@ impl Runtime {
         let attached = Box::new(AttachedThreads(Arc::clone(&threads)));
         let of_workers = Arc::clone(&threads);
         let executor = executor.build_for_futures(attached, move |executor| {
-            // The workers' scratch: what tells the code on them where it is.
+            // The workers' scratch makes this runtime the current one on their threads.
             current::enter(RuntimeHandle::new(executor.clone(), Arc::clone(&of_workers)))
         })?;
         let handle = RuntimeHandle::new(executor.handle(), Arc::clone(&threads));
@@ -86,7 +90,7 @@ impl Runtime {
         self.handle.spawn(future)
     }
 
-    /// Makes a call that blocks, on a thread for such calls. See [`RuntimeHandle::spawn_blocking`].
+    /// Makes a blocking call on a thread for such calls. See [`RuntimeHandle::spawn_blocking`].
     pub fn spawn_blocking<F, R>(&self, call: F) -> JoinHandle<R>
     where
         F: FnOnce() -> R + Send + 'static,
@@ -95,7 +99,8 @@ impl Runtime {
         self.handle.spawn_blocking(call)
     }
 
-    /// Makes many calls that block, for the price of one hand-over. See [`RuntimeHandle::spawn_blocking_batch`].
+    /// Makes many blocking calls, and hands them over in one step. See
+    /// [`RuntimeHandle::spawn_blocking_batch`].
     pub fn spawn_blocking_batch<F, R>(
         &self,
         calls: impl IntoIterator<Item = F>,
@@ -107,17 +112,18 @@ impl Runtime {
         self.handle.spawn_blocking_batch(calls)
     }
 
-    /// Polls a future on the calling thread until it completes. What it spawns by [`super::spawn`] goes to the workers.
+    /// Polls a future on the calling thread until it completes. What the future spawns with
+    /// [`super::spawn`] runs on the workers.
     ///
     /// # Panics
-    /// On one of this runtime's own workers: there it would hold up the very worker that may have to complete what the
-    /// future waits for. Await the future instead, or spawn it.
+    /// Panics on one of this runtime's own workers: it would block the very worker that may have to
+    /// complete what the future waits for. Await the future instead, or spawn it.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         assert!(
             !worker_id::is_worker_of(self.handle.pool()),
-            "Runtime::block_on was called on one of the runtime's own workers, which it would hold up, perhaps for \
-             ever; await the future, spawn it, or call this inside `spawn_blocking`"
+            "Runtime::block_on was called on one of the runtime's own workers, which it would block, perhaps \
+             forever; await the future, spawn it, or call this inside `spawn_blocking`"
         );
         let _current = current::enter(self.handle.clone());
         if const { is_large::<F>() } {
@@ -127,7 +133,7 @@ impl Runtime {
         }
     }
 
-    /// A handle for other threads.
+    /// Returns a handle for other threads.
     pub fn handle(&self) -> RuntimeHandle {
         self.handle.clone()
     }
@@ -137,21 +143,21 @@ impl Runtime {
         self.handle.in_flight()
     }
 
-    /// The runtime's metrics so far.
+    /// Returns the runtime's metrics so far.
     pub fn metrics(&self) -> MetricsSnapshot {
         self.handle.metrics()
     }
 
-    /// The panics of futures and blocking calls so far. See [`RuntimeHandle::panics`].
+    /// Returns the panics of futures and blocking calls so far. See [`RuntimeHandle::panics`].
     pub fn panics(&self) -> Vec<TaskPanic> {
         self.handle.panics()
     }
 
-    /// Takes no more futures and calls, waits until every one has ended and every thread is gone, and returns the final
-    /// metrics. (A future that waits for something that never comes is waited for, too.)
+    /// Accepts no more futures and calls from outside, waits until all of them and every thread have
+    /// ended, and returns the final metrics. (It also waits for a future that never ends.)
     ///
-    /// Called on one of the runtime's own threads it cannot wait for itself: it then closes the runtime, lets it run
-    /// out on its own, and returns the metrics so far.
+    /// One of the runtime's own threads cannot wait for itself. There, `join` closes the runtime, lets it
+    /// finish on its own, and returns the metrics so far.
     pub fn join(self) -> MetricsSnapshot {
         let Self { executor, blocking, handle } = self;
         executor.join();
@@ -159,11 +165,11 @@ impl Runtime {
         handle.metrics()
     }
 
-    /// [`Runtime::join`], for at most `timeout`.
+    /// Like [`Runtime::join`], but waits for at most `timeout`.
     ///
     /// # Errors
-    /// Something did not end in time. The error gives the runtime back; it takes no more. On one of the runtime's own
-    /// threads, which cannot wait for itself, that is at once.
+    /// Fails if something did not end in time. The error gives the runtime back, which stays closed. On
+    /// one of the runtime's own threads, this fails at once.
     pub fn join_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, RuntimeJoinTimeout> {
         self.executor.close();
         if self.wait_timeout(timeout) {
@@ -173,8 +179,10 @@ impl Runtime {
         }
     }
 
-    /// Takes no more futures and calls, drops those that wait, and waits at most `timeout` for what is running: polls
-    /// that are under way, and blocking calls.
+    /// Accepts no more futures and calls, drops those that wait, and waits for at most `timeout` for the
+    /// polls and blocking calls that are running.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::time::Duration;
@@ -192,9 +200,9 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// Something still runs: nothing can interrupt it. The error says how much, and its threads are left behind; they
-    /// end when it does, if the process lives so long. On one of the runtime's own threads, which cannot wait for
-    /// itself, that is at once.
+    /// Fails if something still runs, which nothing can interrupt. The error tells how much. Its threads
+    /// are left behind, and end when it does, if the process lives that long. On one of the runtime's own
+    /// threads, this fails at once.
     pub fn shutdown_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, ShutdownTimeout> {
         self.executor.shutdown();
         if self.wait_timeout(timeout) {
@@ -207,8 +215,8 @@ impl Runtime {
         Err(ShutdownTimeout::new(calls, metrics.futures_live().saturating_sub(calls)))
     }
 
-    /// Waits for the threads for at most `timeout`; says whether they have ended. One of the runtime's own does not
-    /// wait.
+    /// Waits for the threads for at most `timeout`, and returns `true` if they have ended. One of the
+    /// runtime's own threads does not wait.
     fn wait_timeout(&self, timeout: Duration) -> bool {
         let clock = Clock::start();
         let began_ns = clock.now_ns();
