@@ -1,6 +1,6 @@
-//! Proves that blocking calls are made, each on a thread that has nothing else to do; that threads come when they are
-//! needed, no more than allowed, and go when they are not; and that calls are futures like others: awaited, aborted,
-//! counted, their panics delivered.
+//! Proves that each blocking call is made on a thread of its own; that threads start when they are needed, up
+//! to the limit, and end when they are not; and that calls are futures like others: they can be awaited and
+//! aborted, are counted, and their handles return their panics.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -22,7 +22,7 @@ struct Held {
     gate: Gate,
 }
 
-/// Begins so many calls at the same time.
+/// Begins this many calls at the same time.
 fn hold(runtime: &Runtime, calls: usize) -> Held {
     let gate = Gate::default();
     let begun = Arc::new(AtomicUsize::new(0));
@@ -61,7 +61,7 @@ fn a_call_is_made_elsewhere_and_its_result_comes_back() {
         });
         let (on_worker, in_call) = runtime.block_on(from_future).unwrap();
         assert!(on_worker.is_some());
-        assert_eq!(in_call, None, "a thread for calls is no worker");
+        assert_eq!(in_call, None, "a thread for calls is not a worker");
         let metrics = runtime.join();
         assert_eq!((metrics.futures_spawned, metrics.futures_ended, metrics.panics), (3, 3, 0));
         assert_eq!(metrics.blocking_threads, 0, "none is left after the end");
@@ -145,7 +145,7 @@ fn with_one_thread_calls_are_made_in_order() {
 }
 
 #[test]
-fn threads_without_a_call_leave_after_their_time() {
+fn idle_threads_end_after_the_keep_alive_time() {
     watched(|| {
         let keep_alive = Duration::from_millis(100);
         let runtime =
@@ -212,7 +212,7 @@ fn a_batch_is_made_as_a_whole_and_its_results_keep_their_order() {
     });
 }
 
-/// Calls that wait for each other all get a thread, also those that find nobody idle.
+/// Calls that wait for each other all get a thread, even if no thread is idle.
 #[test]
 fn a_batch_gets_as_many_threads_as_it_has_calls() {
     watched(|| {
@@ -233,7 +233,7 @@ fn a_batch_gets_as_many_threads_as_it_has_calls() {
 }
 
 #[test]
-fn a_panic_goes_to_the_handle_and_stops_nobody() {
+fn a_panic_goes_to_the_handle_and_stops_nothing_else() {
     watched(|| {
         silence_panics();
         let runtime = start(|builder| builder.thread_name(SILENT).max_blocking_threads(1));
@@ -254,7 +254,7 @@ fn a_panic_goes_to_the_handle_and_stops_nobody() {
     });
 }
 
-/// Says so when it is dropped.
+/// Reports when it is dropped.
 struct Dropped(Gate);
 
 impl Drop for Dropped {
@@ -298,7 +298,7 @@ fn a_call_that_is_aborted_while_it_runs_goes_on_to_its_end() {
 }
 
 #[test]
-fn a_call_whose_handle_is_dropped_is_made_all_the_same() {
+fn a_call_whose_handle_is_dropped_is_still_made() {
     watched(|| {
         let runtime = start(|builder| builder);
         let made = Gate::default();

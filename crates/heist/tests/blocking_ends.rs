@@ -1,6 +1,6 @@
-//! Proves that blocking calls end with their runtime: `join` waits for them, a stop drops those that have not begun, a
-//! deadline leaves behind those that have; and that a system that refuses threads is an error, or a wait, but never a
-//! hang.
+//! Proves that blocking calls end with their runtime: `join` waits for them, a stop drops those that have not
+//! begun, and a deadline leaves behind those that have. If the system refuses threads, calls fail or wait, but
+//! never hang.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -71,9 +71,9 @@ fn join_waits_for_calls_that_run_and_calls_that_wait() {
     });
 }
 
-/// While a call runs the runtime cannot end, so nothing that it spawns is refused.
+/// While a call runs, the runtime cannot end, so what the call spawns is never refused.
 #[test]
-fn what_a_call_spawns_is_taken_also_while_the_runtime_is_joined() {
+fn a_runtime_that_is_being_joined_accepts_what_its_calls_spawn() {
     watched(|| {
         let runtime = start(4);
         let handle = runtime.handle();
@@ -130,7 +130,7 @@ fn check_refused(runtime: &Runtime, expected: SpawnErrorKind) {
 }
 
 #[test]
-fn a_cancel_token_reaches_calls_that_wait_although_nobody_asks_it() {
+fn a_cancel_token_reaches_calls_that_wait() {
     watched(|| {
         let cancel = CancelToken::new();
         let builder = Runtime::builder().workers(1).max_blocking_threads(1);
@@ -188,17 +188,17 @@ fn a_runtime_that_ends_in_time_gives_its_final_metrics() {
         let metrics = runtime.shutdown_timeout(Duration::from_secs(30)).unwrap();
         assert_eq!((metrics.futures_spawned, metrics.futures_ended), (2, 2));
         assert_eq!(metrics.blocking_threads, 0);
-        // The longest deadline is none, and the shortest still ends what is idle.
+        // The longest timeout is no deadline, and the shortest one still ends an idle runtime.
         start(3).shutdown_timeout(Duration::MAX).unwrap();
         assert!(start(3).join_timeout(Duration::MAX).is_ok());
         let _in_time_or_not = start(3).shutdown_timeout(Duration::ZERO);
     });
 }
 
-/// Where a test leaves a runtime for one of its own threads to find.
+/// Where a test leaves a runtime for one of the runtime's own threads.
 type Slot = Arc<Mutex<Option<Runtime>>>;
 
-/// Runs `end` on a thread for blocking calls of the runtime's own.
+/// Runs `end` on one of the runtime's own threads for blocking calls.
 fn end_in_own_call(end: impl FnOnce(Runtime) + Send + 'static) {
     let runtime = start(2);
     let handle = runtime.handle();
@@ -241,7 +241,7 @@ fn a_runtime_that_is_ended_in_its_own_call_does_not_wait_for_itself() {
 }
 
 #[test]
-fn block_on_is_welcome_in_a_call_and_refused_on_a_worker() {
+fn block_on_works_in_a_call_and_panics_on_a_worker() {
     watched(|| {
         let runtime = Arc::new(start(2));
         let in_call = Arc::clone(&runtime);

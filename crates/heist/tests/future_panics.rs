@@ -1,6 +1,6 @@
-//! Proves that a future's panic is its own affair: it goes to the handle, is counted and reported, and stops nobody,
-//! whatever the pool does when a task panics; and so is a panic in the drop of a future, of its output, or of a
-//! payload.
+//! Proves that a panic ends its own future only. The handle returns it, the pool counts and reports it, and
+//! nothing else stops, whatever the pool does when a task panics. The same holds for a panic in the drop of a
+//! future, of its output, or of a payload.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -53,14 +53,14 @@ fn a_panic_goes_to_the_handle_is_counted_and_reported() {
         check_panicked::<()>(heist::block_on(later), "number 2");
         let no_text = runtime.spawn(async { std::panic::panic_any(3_u32) });
         check_panicked::<()>(heist::block_on(no_text), "a panic whose payload is not text");
-        let detached = runtime.spawn(async { panic!("nobody listens") });
+        let detached = runtime.spawn(async { panic!("not awaited") });
         detached.detach();
         wait_until("it is reported", || runtime.panics().len() == 4);
         let reports = runtime.panics();
         assert!(reports.iter().all(|report| report.worker.is_some()));
         let messages: Vec<_> = reports.iter().map(|report| report.message.as_str()).collect();
         let no_text = "a panic whose payload is not text";
-        assert_eq!(messages, ["at once", "number 2", no_text, "nobody listens"]);
+        assert_eq!(messages, ["at once", "number 2", no_text, "not awaited"]);
         assert_eq!(runtime.block_on(runtime.spawn(async { 5 })).unwrap(), 5, "it goes on");
         let metrics = runtime.join();
         assert_eq!((metrics.futures_ended, metrics.panics), (5, 4));
@@ -68,7 +68,7 @@ fn a_panic_goes_to_the_handle_is_counted_and_reported() {
 }
 
 #[test]
-fn a_panic_can_be_resumed_by_who_awaits_it() {
+fn the_awaiting_thread_can_resume_a_panic() {
     watched(|| {
         let runtime = start(1);
         let handle = runtime.spawn(async { panic!("passed on") });
@@ -78,11 +78,11 @@ fn a_panic_can_be_resumed_by_who_awaits_it() {
         let other = runtime.spawn(std::future::pending::<()>());
         other.abort();
         let error = heist::block_on(other).unwrap_err().resume_panic();
-        assert!(matches!(error, JoinError::Aborted), "that is no panic");
+        assert!(matches!(error, JoinError::Aborted), "an abort is not a panic");
     });
 }
 
-/// Also where a task's panic stops the pool.
+/// Even where a task's panic stops the pool.
 #[test]
 fn a_futures_panic_does_not_stop_a_pool_of_tasks() {
     watched(|| {
@@ -105,9 +105,9 @@ fn a_futures_panic_does_not_stop_a_pool_of_tasks() {
     });
 }
 
-/// And a task's panic that stops the pool drops its futures.
+/// A task's panic that stops the pool drops its futures.
 #[test]
-fn a_tasks_panic_stops_the_futures_too() {
+fn a_tasks_panic_also_stops_the_futures() {
     watched(|| {
         let executor = start_jobs(silent(workers(2)));
         let event = Event::default();
@@ -133,7 +133,7 @@ fn a_tasks_panic_stops_the_futures_too() {
 }
 
 #[test]
-fn a_panic_in_the_drop_of_a_future_goes_no_further() {
+fn a_panic_in_the_drop_of_a_future_is_contained() {
     watched(|| {
         let runtime = start(1);
         let handle = runtime.handle();
@@ -167,12 +167,12 @@ fn a_panic_in_the_drop_of_a_future_goes_no_further() {
 }
 
 #[test]
-fn a_panic_in_the_drop_of_an_output_that_nobody_takes_goes_no_further() {
+fn a_panic_in_the_drop_of_an_output_that_is_not_taken_is_contained() {
     watched(|| {
         let runtime = start(1);
         runtime.spawn(async { Explosive("output of a future") }).detach();
         runtime.spawn_blocking(|| Explosive("output of a call")).detach();
-        // A payload that nobody takes, whose drop panics, too.
+        // A payload that is not taken, and whose drop also panics.
         runtime.spawn(async { std::panic::panic_any(Explosive("payload")) }).detach();
         // The handle is there when it completes, and then dropped without being awaited.
         let untaken = runtime.spawn(async { Explosive("untaken") });
@@ -186,7 +186,7 @@ fn a_panic_in_the_drop_of_an_output_that_nobody_takes_goes_no_further() {
     });
 }
 
-/// Many panics at once lose none.
+/// No panic is lost when many futures panic at once.
 #[test]
 fn panics_on_all_workers_are_all_delivered() {
     watched(|| {
@@ -211,7 +211,7 @@ fn panics_on_all_workers_are_all_delivered() {
     });
 }
 
-/// A pool that isolates its tasks' panics is the same to futures.
+/// A pool that isolates the panics of its tasks treats futures in the same way.
 #[test]
 fn tasks_and_futures_that_panic_side_by_side_are_counted_together() {
     watched(|| {

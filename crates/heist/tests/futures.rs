@@ -1,5 +1,5 @@
-//! Proves that futures run beside typed tasks and by themselves: each is polled when it is woken, awaited by its
-//! handle, counted from its spawn to its end, and ends with its pool.
+//! Proves that futures run beside typed tasks and by themselves. Each is polled when it is woken, awaited
+//! through its handle, counted from its spawn to its end, and ends with its pool.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -83,7 +83,7 @@ fn futures_run_beside_typed_tasks() {
     });
 }
 
-/// A run takes nothing from outside, but its tasks may spawn futures, and it waits for them.
+/// A run accepts nothing from outside, but its tasks may spawn futures, and it waits for them.
 #[test]
 fn a_run_waits_for_the_futures_of_its_tasks() {
     watched(|| {
@@ -106,7 +106,7 @@ fn a_run_waits_for_the_futures_of_its_tasks() {
     });
 }
 
-/// Keeps the only worker busy from when this returns until the gate is opened.
+/// Keeps the only worker busy until the gate is opened. The worker is busy when this returns.
 fn occupy(runtime: &Runtime) -> (Gate, JoinHandle<()>) {
     let (entered, gate) = (Gate::default(), Gate::default());
     let held = (entered.clone(), gate.clone());
@@ -133,7 +133,7 @@ fn a_future_that_is_aborted_before_its_first_poll_is_dropped_unpolled() {
         assert_eq!(live.load(Ordering::Acquire), 1, "it is dropped by a worker");
         gate.open();
         assert!(matches!(heist::block_on(aborted), Err::<(), _>(JoinError::Aborted)));
-        assert_eq!(live.load(Ordering::Acquire), 0, "who was awaited is gone");
+        assert_eq!(live.load(Ordering::Acquire), 0, "the awaited future is gone");
         check_ended(&runtime.join(), 2);
     });
 }
@@ -176,7 +176,7 @@ fn a_future_that_is_aborted_while_it_is_polled_ends_with_that_poll() {
             });
             entered.wait();
             aborted.abort();
-            // Once more is no more than once.
+            // A second abort changes nothing.
             aborted.abort();
             let mut aborted = pin!(aborted);
             assert!(poll_once(aborted.as_mut()).is_pending(), "the poll is under way");
@@ -212,7 +212,7 @@ fn a_handle_that_is_dropped_or_detached_lets_the_future_go_on() {
             let handle = runtime.spawn(async move {
                 event.wait().await;
                 ended.fetch_add(1, Ordering::Relaxed);
-                // An output that nobody takes is dropped.
+                // An output that is not taken is dropped.
                 vec![round]
             });
             if round % 2 == 0 { drop(handle) } else { handle.detach() }
@@ -223,7 +223,7 @@ fn a_handle_that_is_dropped_or_detached_lets_the_future_go_on() {
     });
 }
 
-/// The waker that counts is the last one.
+/// Completion wakes the waker of the last poll.
 #[test]
 fn a_handle_may_be_awaited_by_one_and_then_by_another() {
     watched(|| {
@@ -259,7 +259,7 @@ fn a_closed_runtime_refuses_futures_from_outside_and_gives_them_back() {
 }
 
 #[test]
-fn what_a_future_spawns_is_taken_also_while_the_runtime_is_joined() {
+fn a_runtime_that_is_being_joined_accepts_what_its_futures_spawn() {
     watched(|| {
         let runtime = start(2);
         let handle = runtime.handle();
@@ -346,7 +346,7 @@ fn a_stop_drops_futures_that_wait_and_those_that_are_queued() {
     });
 }
 
-/// A future that spawns another one like it when it is dropped, so many times.
+/// A future that spawns another one like it when it is dropped, up to a given number.
 fn spawns_when_dropped(left: u32, dropped: &Arc<AtomicUsize>) {
     let inside = Arc::clone(dropped);
     let guard = OnDrop::new(move || {
@@ -392,7 +392,7 @@ fn wakers_outlive_their_runtime_without_harm() {
     });
 }
 
-/// Every wake-up is followed by a poll that sees what came before it, and no two polls run at the same time.
+/// After every wake-up comes a poll that sees what was written before it, and two polls never overlap.
 #[test]
 fn no_wake_up_from_any_thread_is_lost() {
     const WAKES: u64 = 20_000;
@@ -449,7 +449,7 @@ fn runtimes_and_executors_may_await_each_other() {
     });
 }
 
-/// Takes its time to be dropped.
+/// Is slow to drop.
 struct Slow(Arc<AtomicBool>);
 
 impl Drop for Slow {
@@ -489,9 +489,9 @@ fn a_future_that_is_aborted_twice_after_its_end_has_its_output() {
     });
 }
 
-/// More of them than a queue holds, so that some are handed over to the others.
+/// It spawns more futures than a queue holds, so that some go to other workers.
 #[test]
-fn who_yields_goes_behind_all_that_it_has_spawned() {
+fn a_future_that_yields_goes_behind_all_that_it_has_spawned() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let polled = Arc::new(AtomicUsize::new(0));
@@ -522,14 +522,15 @@ thread_local! {
 }
 
 #[test]
-fn a_thread_may_block_on_a_runtime_at_its_very_end() {
+fn a_thread_local_may_block_on_a_runtime_when_its_thread_ends() {
     watched(|| {
         let runtime = Arc::new(Runtime::builder().workers(1).build().unwrap());
         let answered = Arc::new(AtomicBool::new(false));
         let at_the_end = AtTheEnd(runtime, Arc::clone(&answered));
         let thread = std::thread::spawn(move || {
             let runtime = Arc::clone(&at_the_end.0);
-            // Before the thread's first use of the runtime: so it is dropped after what that left on the thread.
+            // Before the thread first uses the runtime, so that this is dropped after the runtime's
+            // thread-locals.
             AT_THE_END.set(Some(at_the_end));
             runtime.block_on(async {});
         });

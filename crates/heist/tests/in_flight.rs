@@ -1,5 +1,5 @@
-//! Proves that `in_flight` counts what was accepted or spawned and has not ended, tasks and futures alike, wherever
-//! they wait; that nothing else is counted; and that it comes down to 0.
+//! Proves that `in_flight` counts the tasks and futures that were spawned and have not ended, wherever they
+//! wait; that it counts nothing else; and that it goes down to 0.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -98,7 +98,7 @@ fn a_runtime_counts_futures_and_blocking_calls() {
     });
 }
 
-/// While everything changes, the count is never above what was ever spawned, and so never below 0.
+/// While everything changes, the count is never larger than the number of spawns, so it never underflows.
 #[test]
 fn a_racing_count_stays_within_its_bounds() {
     const CHILDREN: u64 = 20_000;

@@ -1,5 +1,6 @@
-//! Proves what a `JoinHandle` says after an abort and after its result was taken; that a panic in a drop is counted and
-//! reported wherever it happens; and that calls made in the wrong place panic with words that help.
+//! Proves what a `JoinHandle` returns after an abort and after its result was taken; that an `AbortHandle` ends
+//! a future from anywhere; that a panic in a drop is counted and reported wherever it happens; and that calls
+//! in the wrong place panic with a helpful message.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -28,7 +29,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn an_aborted_future_is_finished_when_it_is_gone_although_nobody_awaits_it() {
+fn an_aborted_future_that_is_not_awaited_is_finished_when_it_is_gone() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let (begun, has_begun) = channel();
@@ -49,9 +50,9 @@ fn an_aborted_future_is_finished_when_it_is_gone_although_nobody_awaits_it() {
     });
 }
 
-/// Asking whether an aborted future is finished takes nothing from the future that awaits its handle.
+/// `is_finished` does not take the wake-up from the future that awaits the handle.
 #[test]
-fn asking_whether_it_is_finished_loses_no_wake_up() {
+fn is_finished_loses_no_wake_up() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         for _ in 0..1_000 {
@@ -68,9 +69,9 @@ fn asking_whether_it_is_finished_loses_no_wake_up() {
     });
 }
 
-/// The same with a thread that asks while another one awaits: what the one finds out, the other is told.
+/// The same, with one thread that calls `is_finished` while another thread awaits the handle.
 #[test]
-fn another_thread_that_asks_whether_it_is_finished_takes_no_wake_up() {
+fn is_finished_on_another_thread_takes_no_wake_up() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         for _ in 0..3_000 {
@@ -204,7 +205,7 @@ fn an_abort_handle_ends_a_blocking_call_that_has_not_begun() {
 }
 
 #[test]
-fn a_handle_that_is_polled_after_its_result_panics_and_says_so() {
+fn a_handle_that_is_polled_after_its_result_panics_with_a_message() {
     silence_panics();
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
@@ -263,7 +264,7 @@ fn a_panic_in_the_drop_of_a_scratch_is_counted_and_reported() {
     });
 }
 
-/// What a call panics with.
+/// Returns the message with which a call panics.
 fn panic_of(call: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it must panic");
     panic_text(&*payload).to_owned()
