@@ -188,7 +188,7 @@ fn a_runtime_that_ends_in_time_gives_its_final_metrics() {
         let metrics = runtime.shutdown_timeout(Duration::from_secs(30)).unwrap();
         assert_eq!((metrics.futures_spawned, metrics.futures_ended), (2, 2));
         assert_eq!(metrics.blocking_threads, 0);
-        // The longest timeout is no deadline, and the shortest one still ends an idle runtime.
+        // The longest timeout never expires, and the shortest one still ends an idle runtime.
         start(3).shutdown_timeout(Duration::MAX).unwrap();
         assert!(start(3).join_timeout(Duration::MAX).is_ok());
         let _in_time_or_not = start(3).shutdown_timeout(Duration::ZERO);

@@ -285,7 +285,7 @@ fn a_permit_that_was_granted_is_not_lost_when_its_future_yields() {
                         2 => {
                             assert_eq!((asked.waiting(), asked.available()), (0, 0), "granted");
                             use_up_budget(cx);
-                            assert!(permit.as_mut().poll(cx).is_pending(), "it gives way");
+                            assert!(permit.as_mut().poll(cx).is_pending(), "it yields");
                             if !taken {
                                 return Poll::Ready(None);
                             }
