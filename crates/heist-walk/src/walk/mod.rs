@@ -244,7 +244,8 @@ impl Walk {
     /// The closure finds the defaults of [`ExecutorConfig`], except that the threads are named `heist-walk` and have
     /// 1 MiB of stack each. `seed` and `cancel` are what [`seed`](Self::seed) and [`cancel`](Self::cancel) set. The
     /// walk overwrites two fields: `workers` by the number of its [threads](Self::threads), and `on_panic` by
-    /// [`OnPanic::StopPool`], because a panic of its visitor ends a walk. The fields about futures have no effect: a walk
+    /// [`OnPanic::StopPool`], because a panic of its visitor ends a walk.
+    /// The fields about futures have no effect: a walk
     /// spawns none.
     ///
     /// [`sorted`](Self::sorted) has no executor; of these settings its threads take the name and the stack size.
