@@ -16,7 +16,7 @@ use std::time::Duration;
 use support::lanes::run_by;
 use support::queued::{Log, Wakes};
 use support::{
-    Gate, check_all_run, check_finished, job, occupy_worker, start_jobs, wait_until, watched,
+    Latch, check_all_run, check_finished, job, occupy_worker, start_jobs, wait_until, watched,
     workers,
 };
 
@@ -62,9 +62,9 @@ fn jobs_wait_without_a_worker_and_begin_in_order() {
         assert_eq!(lanes.waiting(device(1)), 100);
         assert_eq!(executor.metrics().tasks_waiting, 1, "one place in the line for all of them");
         // The only worker is free, for plain tasks and for other devices.
-        let ran = Gate::default();
+        let ran = Latch::default();
         let opened = ran.clone();
-        executor.spawn_external(job(move |_| opened.open())).unwrap();
+        executor.spawn(job(move |_| opened.open())).unwrap();
         ran.wait();
         lanes.submit(device(2), 1_000).unwrap();
         wait_until("the other device's job has run", || log.entries() == [1_000]);
@@ -84,8 +84,8 @@ fn a_device_with_several_slots_runs_as_many_jobs_beside_each_other() {
     watched(|| {
         let executor = start_jobs(workers(4));
         let slots = DeviceSlots::uniform(3).unwrap();
-        let (inside, gate) = (Arc::new(AtomicUsize::new(0)), Gate::default());
-        let (count, held) = (Arc::clone(&inside), gate.clone());
+        let (inside, latch) = (Arc::new(AtomicUsize::new(0)), Latch::default());
+        let (count, held) = (Arc::clone(&inside), latch.clone());
         let run = run_by(move |(), _slot| {
             count.fetch_add(1, Ordering::AcqRel);
             held.wait();
@@ -98,7 +98,7 @@ fn a_device_with_several_slots_runs_as_many_jobs_beside_each_other() {
         // The fourth worker is free. A raised number lets one more in at once.
         slots.set_slots(device(1), 4).unwrap();
         wait_until("one more runs", || inside.load(Ordering::Acquire) == 4);
-        gate.open();
+        latch.open();
         check_all_run(&executor.join(), 5);
         assert_eq!(slots.available(device(1)), Some(4));
     });
@@ -160,8 +160,8 @@ fn a_slow_device_does_not_hold_up_a_fast_one() {
         let executor = start_jobs(workers(2));
         let slots = DeviceSlots::uniform(1).unwrap();
         let (slow, fast) = (device(1), device(2));
-        let (gate, quick) = (Gate::default(), Arc::new(AtomicUsize::new(0)));
-        let (held, count) = (gate.clone(), Arc::clone(&quick));
+        let (latch, quick) = (Latch::default(), Arc::new(AtomicUsize::new(0)));
+        let (held, count) = (latch.clone(), Arc::clone(&quick));
         let run = run_by(move |(), slot| {
             if slot.device() == slow {
                 held.wait();
@@ -175,7 +175,7 @@ fn a_slow_device_does_not_hold_up_a_fast_one() {
         (0..500).for_each(|_| lanes.submit(fast, ()).unwrap());
         wait_until("all of the fast one's have run", || quick.load(Ordering::Acquire) == 500);
         assert_eq!(lanes.waiting(slow), 99);
-        gate.open();
+        latch.open();
         check_all_run(&executor.join(), 600);
     });
 }
@@ -217,7 +217,7 @@ fn a_full_lane_pushes_back_in_each_of_the_ways() {
         let told = Log::default();
         let note = told.clone();
         executor
-            .spawn_external(job(move |_| {
+            .spawn(job(move |_| {
                 let refused = inside.submit(device(1), 6).unwrap_err();
                 note.add((refused.kind(), refused.into_inner()));
             }))
@@ -408,11 +408,11 @@ fn jobs_hand_in_jobs_while_the_pool_is_joined() {
             }
         });
         lanes.set(DeviceLanes::new(&handle, slots, run)).unwrap();
-        let gates = [occupy_worker(&executor), occupy_worker(&executor)];
+        let latches = [occupy_worker(&executor), occupy_worker(&executor)];
         lanes.get().unwrap().submit(device(0), 9).unwrap();
         let opener = thread::spawn(move || {
             wait_until("the pool is closed", || !handle.is_accepting());
-            gates.iter().for_each(Gate::open);
+            latches.iter().for_each(Latch::open);
         });
         let metrics = executor.join();
         opener.join().unwrap();

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use support::lanes::run_by;
 use support::queued::{Log, Tracked};
 use support::{
-    Gate, Runs, check_all_run, check_finished, job, join_rethrows, silent, start_jobs, wait_until,
+    Latch, Runs, check_all_run, check_finished, job, join_rethrows, silent, start_jobs, wait_until,
     watched, workers,
 };
 
@@ -199,11 +199,11 @@ fn ends_at_once(end: End) {
     let handle = executor.handle();
     let slots = DeviceSlots::uniform(2).unwrap();
     let all = || (0..DEVICES as u64).map(device);
-    // One slot of each device is another's; the other one is held by a job that waits for the gate.
+    // One slot of each device is another's; the other one is held by a job that waits for the latch.
     let held: Vec<_> = all().map(|id| slots.acquire(id).unwrap()).collect();
     let ends = Runs::of(JOBS);
-    let (running, gate) = (Gate::default(), Gate::default());
-    let open = (running.clone(), gate.clone());
+    let (running, latch) = (Latch::default(), Latch::default());
+    let open = (running.clone(), latch.clone());
     let run = run_by(move |job: Tracked, _slot| {
         assert_eq!(job.number, 0, "only the first one finds a slot");
         open.0.open();
@@ -219,7 +219,7 @@ fn ends_at_once(end: End) {
     assert_eq!(executor.metrics().tasks_waiting, DEVICES as u64);
     let began = Instant::now();
     let stopper = {
-        let (handle, gate, cancel) = (handle.clone(), gate.clone(), cancel.clone());
+        let (handle, latch, cancel) = (handle.clone(), latch.clone(), cancel.clone());
         thread::spawn(move || {
             wait_until("the pool is closed", || !handle.is_accepting());
             if matches!(end, End::CancelWhileJoining) {
@@ -227,13 +227,13 @@ fn ends_at_once(end: End) {
                 cancel.cancel();
             }
             wait_until("nothing waits", || handle.metrics().tasks_waiting == 0);
-            gate.open();
+            latch.open();
         })
     };
     match end {
         End::ShutDown => executor.shutdown(),
         End::Cancel => cancel.cancel(),
-        End::Panic => executor.spawn_external(job(|_| panic!("as planned"))).unwrap(),
+        End::Panic => executor.spawn(job(|_| panic!("as planned"))).unwrap(),
         End::CancelWhileJoining | End::Drop => {}
     }
     match end {

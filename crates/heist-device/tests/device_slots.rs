@@ -141,7 +141,7 @@ fn a_worker_must_not_wait_for_a_slot() {
         let told = Log::default();
         let (log, inside) = (told.clone(), slots.clone());
         executor
-            .spawn_external(job(move |_| {
+            .spawn(job(move |_| {
                 let held = inside.acquire(device(1)).expect("one is free");
                 log.add(inside.acquire(device(1)).unwrap_err());
                 let timeout = Duration::from_secs(30);

@@ -6,7 +6,7 @@
 
 mod loom_support;
 
-use heist::__internal::executor::Shared;
+use heist::__internal::executor::PoolShared;
 use heist::__internal::sync::Arc;
 use heist::__internal::sync::plant::Plant;
 use heist::{
@@ -30,7 +30,7 @@ type Granted = Result<CountPermit, AcquireError>;
 /// A pool of one worker whose tasks are permits, and a budget of one.
 fn pool_and_budget(
     cancel: &CancelToken,
-) -> (Arc<Shared<Granted>>, CountBudget, ExecutorHandle<Granted>, Threads, Tally) {
+) -> (Arc<PoolShared<Granted>>, CountBudget, ExecutorHandle<Granted>, Threads, Tally) {
     let config = ExecutorConfig { cancel: cancel.clone(), ..config(1) };
     let budget = CountBudget::new(1).unwrap();
     let ran = Tally::default();
@@ -166,7 +166,7 @@ type Turn = DeviceTurn<Tally>;
 
 /// What a model of lanes has.
 struct Model {
-    shared: Arc<Shared<Turn>>,
+    shared: Arc<PoolShared<Turn>>,
     lanes: Kept<DeviceLanes<Tally>>,
     /// The only slot of the disk, if another has it at first.
     slot: Option<DeviceSlotPermit>,

@@ -42,7 +42,7 @@ fn main() -> Result<(), AnyError> {
         let address = listener.local_addr()?;
         Ok::<_, AnyError>((listener, address))
     })?;
-    let mut server = runtime.spawn(serve(listener));
+    let server = runtime.spawn(serve(listener));
 
     // Everything that uses tokio is inside a `Compat`, so that tokio's runtime is there when it is
     // polled or dropped.

@@ -5,6 +5,7 @@ use super::blocking::BlockingConfig;
 use heist::__internal as internal;
 use heist::trace::{NoTrace, Tracer};
 use heist::{CancelToken, ExecutorBuilder, ExecutorConfig, StartError};
+use std::convert::Infallible;
 use std::time::Duration;
 
 /// The same number as tokio, for which many programs were written: enough that hundreds of slow
@@ -29,7 +30,7 @@ const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RuntimeBuilder<H = NoTrace> {
-    executor: ExecutorBuilder<H>,
+    executor: ExecutorBuilder<Infallible, H>,
     max_blocking_threads: usize,
     blocking_keep_alive: Duration,
 }

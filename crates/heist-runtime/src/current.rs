@@ -15,7 +15,9 @@ thread_local! {
     static CURRENT: RefCell<Option<RuntimeHandle>> = const { RefCell::new(None) };
 }
 
-/// Spawns a future onto the current runtime.
+/// Spawns a future onto the current runtime: the one on which the caller runs.
+///
+/// # Examples
 ///
 /// ```
 /// let runtime = heist_runtime::Runtime::new()?;
@@ -29,9 +31,9 @@ thread_local! {
 /// ```
 ///
 /// # Panics
-/// The caller is neither on a thread of a runtime nor inside its `block_on`. Elsewhere use a
-/// [`RuntimeHandle`]. An [`Executor`](heist::Executor) is not a runtime: on its workers use
-/// [`ExecutorHandle::spawn_future`](heist::ExecutorHandle::spawn_future) or
+/// Panics outside of a runtime, where the thread is not one of its threads and not inside its
+/// `block_on`. Use a [`RuntimeHandle`] there. An [`Executor`](heist::Executor) is not a runtime: on its
+/// workers, use [`ExecutorHandle::spawn_future`](heist::ExecutorHandle::spawn_future) or
 /// [`WorkerCtx::spawn_future`](heist::WorkerCtx::spawn_future).
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
@@ -50,6 +52,8 @@ where
 
 /// Makes a blocking call on a thread of the current runtime. See [`RuntimeHandle::spawn_blocking`].
 ///
+/// # Examples
+///
 /// ```
 /// let runtime = heist_runtime::Runtime::new()?;
 /// let manifest = runtime.block_on(async {
@@ -60,46 +64,46 @@ where
 /// ```
 ///
 /// # Panics
-/// The caller is not on a runtime, as for [`spawn`].
+/// Panics outside of a runtime, as [`spawn`] does.
 #[track_caller]
 pub fn spawn_blocking<F, R>(call: F) -> JoinHandle<R>
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    // A clone of the handle: a refused call is dropped in there, and its `drop` may spawn.
+    // A clone of the handle: a refused call is dropped in `spawn_blocking`, and its `drop` may spawn.
     let handle = with_current(&SPAWN_BLOCKING, RuntimeHandle::clone);
     handle.spawn_blocking(call)
 }
 
-/// A function that needs a current runtime, and the advice for callers that have none.
-struct Caller {
+/// A function that needs a current runtime, and the advice for a thread without one.
+struct CurrentRuntimeUser {
     name: &'static str,
     /// The advice on the worker of an executor.
     on_executor: &'static str,
 }
 
-const SPAWN: Caller = Caller {
+const SPAWN: CurrentRuntimeUser = CurrentRuntimeUser {
     name: "heist_runtime::spawn",
     on_executor: "spawn the future by `ExecutorHandle::spawn_future` or `WorkerCtx::spawn_future`",
 };
 
-const SPAWN_BLOCKING: Caller = Caller {
+const SPAWN_BLOCKING: CurrentRuntimeUser = CurrentRuntimeUser {
     name: "heist_runtime::spawn_blocking",
     on_executor: "an executor has no threads for blocking calls, so start a `Runtime` beside it and use its \
                   `RuntimeHandle::spawn_blocking`",
 };
 
-/// Calls `act` with the current runtime. `act` must not run code of the caller.
+/// Calls `act` with the current runtime. `act` must not run the caller's code.
 #[track_caller]
-fn with_current<R>(caller: &Caller, act: impl FnOnce(&RuntimeHandle) -> R) -> R {
+fn with_current<R>(caller: &CurrentRuntimeUser, act: impl FnOnce(&RuntimeHandle) -> R) -> R {
     let done = CURRENT.try_with(|current| current.borrow().as_ref().map(act)).ok().flatten();
     done.unwrap_or_else(|| no_runtime(caller))
 }
 
 #[cold]
 #[track_caller]
-fn no_runtime(Caller { name, on_executor }: &Caller) -> ! {
+fn no_runtime(CurrentRuntimeUser { name, on_executor }: &CurrentRuntimeUser) -> ! {
     if current_worker_id().is_some() {
         panic!(
             "{name} was called on a worker of an `Executor`, which is not a runtime; {on_executor}"
@@ -111,7 +115,7 @@ fn no_runtime(Caller { name, on_executor }: &Caller) -> ! {
     )
 }
 
-/// Returns the current runtime, if any.
+/// Returns the current runtime, if there is one.
 #[cfg(all(feature = "io", not(any(heist_loom, heist_shuttle, heist_sim, heist_tsan))))]
 pub(crate) fn current() -> Option<RuntimeHandle> {
     CURRENT.with_borrow(Clone::clone)
@@ -119,21 +123,21 @@ pub(crate) fn current() -> Option<RuntimeHandle> {
 
 /// Makes `handle` the calling thread's current runtime until the guard is dropped.
 #[must_use = "the runtime is current while the guard lives"]
-pub(super) fn enter(handle: RuntimeHandle) -> Guard {
+pub(super) fn enter(handle: RuntimeHandle) -> CurrentGuard {
     // At a thread's end its thread-locals may be gone already: then no runtime is current, but
     // `block_on` works.
     let before = CURRENT.try_with(|current| current.replace(Some(handle))).ok().flatten();
-    Guard { before, _this_thread_only: PhantomData }
+    CurrentGuard { before, _this_thread_only: PhantomData }
 }
 
 /// See [`enter`].
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct CurrentGuard {
     before: Option<RuntimeHandle>,
     _this_thread_only: PhantomData<*const ()>,
 }
 
-impl Drop for Guard {
+impl Drop for CurrentGuard {
     fn drop(&mut self) {
         // At a thread's end its thread-locals may be gone already.
         let before = self.before.take();

@@ -11,7 +11,7 @@
 use super::RuntimeHandle;
 use heist::__internal::sync::{Arc, Mutex, show_to_sanitizer};
 use heist::__internal::{self as internal, contain, coop, is_large};
-use heist::{JoinError, JoinHandle};
+use heist::{AbortHandle, JoinError, JoinHandle};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::error::Error;
@@ -19,7 +19,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// The members whose handles must be polled, and the task that waits for them.
+/// The members whose handles must be polled, and the waker of the future that awaits the group.
 #[derive(Debug, Default)]
 struct Ready {
     places: VecDeque<usize>,
@@ -59,7 +59,7 @@ impl Drop for MemberWaker {
 
 #[derive(Debug)]
 struct Member<T: Send + 'static> {
-    /// How many members were spawned before it.
+    /// The number of members that were spawned before it.
     number: u64,
     state: MemberState<T>,
 }
@@ -67,14 +67,14 @@ struct Member<T: Send + 'static> {
 #[derive(Debug)]
 enum MemberState<T: Send + 'static> {
     Spawned(JoinHandle<T>, Waker),
-    /// It ended before it had a waker.
+    /// It had ended when it was polled first.
     Ended(Result<T, JoinError>),
     /// Its result was taken, and it is about to be removed.
     Taken,
 }
 
 impl<T: Send + 'static> Member<T> {
-    /// Returns the result if the member has ended; else its waker will put it on the list.
+    /// Returns the result if the member has ended. Otherwise its waker will put it on the list.
     fn poll(&mut self) -> Poll<Result<T, JoinError>> {
         match std::mem::replace(&mut self.state, MemberState::Taken) {
             MemberState::Spawned(mut handle, waker) => {
@@ -88,17 +88,66 @@ impl<T: Send + 'static> Member<T> {
             MemberState::Taken => Poll::Pending,
         }
     }
+
+    /// Has the member put its place on the list when it ends, or does so now if it has ended. This
+    /// is done when the member is added, not when a result is asked for: members that end before
+    /// that must be listed in the order in which they ended.
+    fn listen(&mut self, place: usize, ready: &Mutex<Ready>) {
+        if let Poll::Ready(result) = self.poll() {
+            self.state = MemberState::Ended(result);
+            ready.lock().places.push_back(place);
+        }
+    }
+}
+
+/// A member that was just spawned, by [`TaskGroup::spawn`] or [`TaskGroup::spawn_blocking`].
+#[derive(Debug)]
+pub struct SpawnedMember<'g, T: Send + 'static> {
+    group: &'g mut TaskGroup<T>,
+    place: usize,
+}
+
+impl<T: Send + 'static> SpawnedMember<'_, T> {
+    /// Returns a handle that aborts this member alone. Its result is then [`JoinError::Aborted`],
+    /// unless it has ended before.
+    ///
+    /// ```
+    /// let runtime = heist_runtime::Runtime::new()?;
+    /// let mut group = runtime.handle().group();
+    /// let abort = group.spawn(std::future::pending::<u32>()).abort_handle();
+    /// group.spawn(async { 7 });
+    /// abort.abort();
+    /// let results = runtime.block_on(group.join_all());
+    /// assert!(matches!(results[0], Err(heist::JoinError::Aborted)));
+    /// assert_eq!(*results[1].as_ref().unwrap(), 7);
+    /// # Ok::<(), heist::StartError>(())
+    /// ```
+    pub fn abort_handle(self) -> AbortHandle {
+        let Self { group, place } = self;
+        let member = &mut group.members[place];
+        match &member.state {
+            MemberState::Spawned(handle, _waker) => {
+                let abort = handle.abort_handle();
+                // Only a poll after that leaves a waker which an abort from elsewhere wakes.
+                member.listen(place, &group.ready);
+                abort
+            }
+            MemberState::Ended(_) | MemberState::Taken => internal::abort_handle_of_nothing(),
+        }
+    }
 }
 
 /// A group of futures that are awaited together and end together.
 ///
-/// Results arrive in the order in which members end ([`TaskGroup::join_next`]), or all at once
-/// ([`TaskGroup::join_all`], [`TaskGroup::try_join_all`]). A panic is a result like any other
-/// error.
+/// [`TaskGroup::join_next`] returns results in the order in which the members end.
+/// [`TaskGroup::join_all`] and [`TaskGroup::try_join_all`] return all of them. A member's panic is its
+/// result, like any other error.
 ///
-/// **Dropping a group aborts its members.** The workers drop them soon after. A blocking call that
-/// has begun runs to its end; to wait for it, [`TaskGroup::cancel`] the group and then
+/// **Dropping a group aborts its members.** The workers drop them soon after that, and a blocking call
+/// that has begun runs to its end. To wait for that, call [`TaskGroup::abort_all`] and await
 /// [`TaskGroup::join_all`].
+///
+/// # Examples
 ///
 /// ```
 /// let runtime = heist_runtime::Runtime::new()?;
@@ -135,9 +184,12 @@ impl<T: Send + 'static> TaskGroup<T> {
         }
     }
 
-    /// Spawns a future as a member. If the runtime is shut down, the result of the member is that
-    /// error.
-    pub fn spawn<F>(&mut self, future: F)
+    /// Spawns a future as a member. If the runtime refuses it, because it was shut down, the
+    /// member's result is that error.
+    ///
+    /// The return value may be ignored; [`SpawnedMember::abort_handle`] is for aborting this member
+    /// alone.
+    pub fn spawn<F>(&mut self, future: F) -> SpawnedMember<'_, T>
     where
         F: Future<Output = T> + Send + 'static,
     {
@@ -146,16 +198,19 @@ impl<T: Send + 'static> TaskGroup<T> {
         } else {
             self.runtime.spawn(future)
         };
-        self.add(handle);
+        self.add(handle)
     }
 
     /// Makes a blocking call as a member. See [`RuntimeHandle::spawn_blocking`].
-    pub fn spawn_blocking(&mut self, call: impl FnOnce() -> T + Send + 'static) {
+    pub fn spawn_blocking(
+        &mut self,
+        call: impl FnOnce() -> T + Send + 'static,
+    ) -> SpawnedMember<'_, T> {
         let handle = self.runtime.spawn_blocking(call);
-        self.add(handle);
+        self.add(handle)
     }
 
-    fn add(&mut self, handle: JoinHandle<T>) {
+    fn add(&mut self, handle: JoinHandle<T>) -> SpawnedMember<'_, T> {
         let entry = self.members.vacant_entry();
         let place = entry.key();
         let waker = MemberWaker { place, ready: Arc::clone(&self.ready) };
@@ -163,13 +218,9 @@ impl<T: Send + 'static> TaskGroup<T> {
         let mut member =
             Member { number: self.spawned, state: MemberState::Spawned(handle, waker) };
         self.spawned += 1;
-        // Poll now rather than at the first `join_next`, so that the order of ends is known from
-        // the start.
-        if let Poll::Ready(result) = member.poll() {
-            member.state = MemberState::Ended(result);
-            self.ready.lock().places.push_back(place);
-        }
+        member.listen(place, &self.ready);
         entry.insert(member);
+        SpawnedMember { group: self, place }
     }
 
     /// Returns the number of members whose results were not taken yet.
@@ -182,18 +233,18 @@ impl<T: Send + 'static> TaskGroup<T> {
         self.members.is_empty()
     }
 
-    /// Returns the result of the member that ended first, and waits for one if necessary. `None` if
-    /// the group is empty.
+    /// Waits until a member has ended, and returns its result. Results come in the order in which members
+    /// end. Returns `None` if the group is empty.
     ///
-    /// Dropping this future loses nothing: the next call continues.
+    /// This is cancel-safe: dropping the future loses no result.
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.next().await.map(|(_number, result)| result)
     }
 
-    /// Waits for all members and empties the group. The results are in the order in which the
-    /// members were spawned.
+    /// Waits for all members, and empties the group. The results are in the order in which the members
+    /// were spawned.
     ///
-    /// Dropping this future before its end drops the results that it has collected.
+    /// Dropping this future early drops the results that it has collected.
     pub async fn join_all(&mut self) -> Vec<Result<T, JoinError>> {
         let mut results = Vec::with_capacity(self.len());
         while let Some(result) = self.next().await {
@@ -202,15 +253,15 @@ impl<T: Send + 'static> TaskGroup<T> {
         in_order(results)
     }
 
-    /// Aborts all members. Their results say so, unless they have already ended. To wait for the
-    /// end of the members, take the results.
-    pub fn cancel(&mut self) {
+    /// Aborts all members, as [`JoinHandle::abort`] does. Does not wait: take the results to wait for
+    /// the members' end. They are [`JoinError::Aborted`], except for members that had ended before.
+    pub fn abort_all(&mut self) {
         for (_place, member) in &mut self.members {
             if let MemberState::Spawned(handle, _waker) = &mut member.state {
                 handle.abort();
             }
         }
-        // Aborting makes the handles forget their wakers.
+        // Aborting makes the handles forget the wakers that they were polled with.
         let places = self.members.iter().map(|(place, _member)| place);
         self.ready.lock().places.extend(places);
     }
@@ -240,14 +291,14 @@ impl<T: Send + 'static> TaskGroup<T> {
         Poll::Pending
     }
 
-    /// Takes the next place off the list or, if it is empty, stores the waker there, in one step.
+    /// Returns the next place on the list. If it is empty, leaves the waker there, in the same step.
     fn next_place(&self, waker: &Waker) -> Option<usize> {
         let mut ready = self.ready.lock();
         let place = ready.places.pop_front();
         if place.is_none() && !ready.waiter.as_ref().is_some_and(|waiter| waiter.will_wake(waker)) {
             let before = ready.waiter.replace(waker.clone());
             drop(ready);
-            // Without the lock: dropping a waker may be the end of its task.
+            // Without the lock: dropping a waker may drop its task.
             drop(before);
         }
         place
@@ -260,8 +311,10 @@ fn in_order<R>(mut results: Vec<(u64, R)>) -> Vec<R> {
 }
 
 impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
-    /// Waits for all members and empties the group. The values are in the order in which the
-    /// members were spawned.
+    /// Waits for all members, and empties the group. The values are in the order in which the members
+    /// were spawned.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let runtime = heist_runtime::Runtime::new()?;
@@ -277,9 +330,9 @@ impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
     /// ```
     ///
     /// # Errors
-    /// A member has failed, panicked, or was dropped. The first such error aborts the other
-    /// members, and is returned when all of them have ended. Their results are dropped; their
-    /// panics are still in [`RuntimeHandle::panics`].
+    /// Fails if a member has failed, panicked or was dropped. The first such error aborts the other
+    /// members, and is returned when all of them have ended. Their results are dropped; their panics are
+    /// still in [`RuntimeHandle::panics`].
     pub async fn try_join_all(&mut self) -> Result<Vec<T>, GroupError<E>> {
         let mut values = Vec::with_capacity(self.len());
         while let Some((number, result)) = self.next().await {
@@ -291,7 +344,7 @@ impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
                 Ok(Err(error)) => GroupError::Failed(error),
                 Err(error) => GroupError::Ended(error),
             };
-            self.cancel();
+            self.abort_all();
             while self.next().await.is_some() {}
             return Err(error);
         }
@@ -304,24 +357,24 @@ impl<T: Send + 'static> Drop for TaskGroup<T> {
         for member in self.members.drain() {
             match member.state {
                 MemberState::Spawned(handle, _waker) => internal::abort_and_detach(handle),
-                // One by one: if two of them panicked in one `drop`, the second would abort the
-                // process.
+                // One by one: if the drops of two results panicked, the second would end the process.
                 MemberState::Ended(untaken) => contain(|| drop(untaken)),
                 MemberState::Taken => {}
             }
         }
-        // Members that still run hold the list; the waiting task need not be kept alive by it.
+        // Members that still run keep the list alive. It must not keep the waker alive.
         let waiter = self.ready.lock().waiter.take();
         drop(waiter);
     }
 }
 
-/// Why a group returned no values. See [`TaskGroup::try_join_all`].
+/// The reason why a group has no values. See [`TaskGroup::try_join_all`].
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum GroupError<E> {
-    /// A member returned this error.
+    /// A member has returned this error.
     Failed(E),
-    /// A member ended without returning a value.
+    /// A member has ended without returning a value.
     Ended(JoinError),
 }
 

@@ -1,4 +1,4 @@
-//! The handle through which other threads use a runtime.
+//! `RuntimeHandle`: the part of a runtime that other threads hold.
 
 use super::blocking::{self, BlockingThreads};
 use super::group::TaskGroup;
@@ -8,7 +8,7 @@ use heist::{ExecutorHandle, JoinHandle, MetricsSnapshot, SpawnError, TaskPanic};
 use std::convert::Infallible;
 use std::future::Future;
 
-/// Spawns futures from any thread. Cheap to clone. A handle may outlive its runtime.
+/// Spawns futures and blocking calls from any thread. It is cheap to clone, and may outlive its runtime.
 #[derive(Clone, Debug)]
 pub struct RuntimeHandle {
     executor: ExecutorHandle<Infallible>,
@@ -23,13 +23,13 @@ impl RuntimeHandle {
         Self { executor, blocking }
     }
 
-    /// Returns the id of the pool.
+    /// Returns the pool's id.
     pub(super) fn pool(&self) -> PoolId {
         internal::pool_of(&self.executor)
     }
 
-    /// Spawns a future. If the runtime is shut down, it drops the future, and awaiting the handle
-    /// returns that error.
+    /// Spawns a future. If the runtime was shut down, it drops the future, and the handle returns
+    /// [`JoinError::Refused`](heist::JoinError::Refused).
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -41,7 +41,7 @@ impl RuntimeHandle {
         Self::joined(self.executor.spawn_future(future))
     }
 
-    /// [`RuntimeHandle::spawn`] for a large future.
+    /// Does what [`RuntimeHandle::spawn`] does, for a large future.
     pub(super) fn spawn_boxed<F>(&self, future: Box<F>) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -50,10 +50,10 @@ impl RuntimeHandle {
         Self::joined(self.try_spawn_boxed(future))
     }
 
-    /// Spawns a future.
+    /// Spawns a future, or gives it back.
     ///
     /// # Errors
-    /// The runtime accepts nothing more. The error says why and returns the future.
+    /// Fails if the runtime accepts no more futures. The error tells why, and gives the future back.
     pub fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, SpawnError<F>>
     where
         F: Future + Send + 'static,
@@ -65,7 +65,7 @@ impl RuntimeHandle {
         self.executor.spawn_future(future)
     }
 
-    /// [`RuntimeHandle::try_spawn`] for a large future.
+    /// Does what [`RuntimeHandle::try_spawn`] does, for a large future.
     pub(super) fn try_spawn_boxed<F>(
         &self,
         future: Box<F>,
@@ -88,17 +88,19 @@ impl RuntimeHandle {
     }
 
     /// Makes a blocking call on a thread for such calls: reading files, resolving names, long
-    /// computations. On a worker it would block other futures.
+    /// computations. On a worker, it would hold up all other futures there.
     ///
-    /// The runtime wakes an idle thread, or starts one unless there are
-    /// [`max_blocking_threads`](super::RuntimeBuilder::max_blocking_threads) already. Then the call
-    /// waits.
+    /// The runtime wakes an idle thread for the call, or starts a new one, up to
+    /// [`max_blocking_threads`](super::RuntimeBuilder::max_blocking_threads). Beyond that, the call waits
+    /// until a thread is free.
     ///
-    /// The call counts as one of the runtime's futures: [`Runtime::join`](super::Runtime::join)
-    /// waits for it, and its panic goes to the handle. [`JoinHandle::abort`] drops it if it has not
-    /// begun; a call that has begun runs to its end, and its result is dropped. Shutting the
-    /// runtime down drops the calls that wait. If the system refuses a thread and there is none
-    /// yet, awaiting the handle returns [`heist::JoinError::NoThread`].
+    /// The call counts as one of the runtime's futures: [`Runtime::join`](super::Runtime::join) waits for
+    /// it, and the handle returns its panic. [`JoinHandle::abort`] drops a call that has not begun. A call
+    /// that has begun runs to its end, and its result is dropped. Shutting the runtime down drops the
+    /// calls that wait. If there is no thread and the system refuses to start one, the handle returns
+    /// [`heist::JoinError::NoThread`].
+    ///
+    /// # Examples
     ///
     /// ```
     /// let runtime = heist_runtime::Runtime::new()?;
@@ -114,9 +116,11 @@ impl RuntimeHandle {
         blocking::spawn(&self.executor, &self.blocking, self, call)
     }
 
-    /// [`RuntimeHandle::spawn_blocking`] for many calls. The runtime accepts all of them or none,
-    /// under one lock, and wakes no more threads than are idle. It starts at most one thread here,
-    /// which starts the next while calls wait.
+    /// Does what [`RuntimeHandle::spawn_blocking`] does, for many calls: the runtime accepts all of them
+    /// or none, under one lock. This starts at most one new thread, which starts the next one as long as
+    /// calls wait.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let runtime = heist_runtime::Runtime::new()?;
@@ -140,19 +144,19 @@ impl RuntimeHandle {
         blocking::spawn_all(&self.executor, &self.blocking, self, calls)
     }
 
-    /// Creates a group of futures. See [`TaskGroup`].
+    /// Creates a group of futures that end together. See [`TaskGroup`].
     pub fn group<T: Send + 'static>(&self) -> TaskGroup<T> {
         TaskGroup::new(self.clone())
     }
 
-    /// Returns `true` if the runtime accepts futures. The answer may be out of date when the caller
-    /// reads it.
+    /// Returns `true` if the runtime accepts futures. The answer may be out of date by the time it is
+    /// read.
     pub fn is_accepting(&self) -> bool {
         self.executor.is_accepting()
     }
 
-    /// Shuts the runtime down: drops its futures, and the blocking calls that have not begun. Does
-    /// not wait.
+    /// Stops the runtime: it accepts no more futures, and drops those that live and the blocking calls
+    /// that have not begun. Does not wait.
     pub fn shutdown(&self) {
         self.executor.shutdown();
     }
@@ -172,8 +176,7 @@ impl RuntimeHandle {
         self.executor.metrics()
     }
 
-    /// Returns the panics of futures and blocking calls so far. The metrics count all of them; this
-    /// list keeps the first 1,000.
+    /// Returns the first 1,000 panics of futures and blocking calls. The metrics count all of them.
     pub fn panics(&self) -> Vec<TaskPanic> {
         self.executor.panics()
     }

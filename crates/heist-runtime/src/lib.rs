@@ -89,6 +89,6 @@ pub use builder::RuntimeBuilder;
 pub(crate) use current::current;
 pub use current::{spawn, spawn_blocking};
 pub use error::{RuntimeJoinTimeout, ShutdownTimeout};
-pub use group::{GroupError, TaskGroup};
+pub use group::{GroupError, SpawnedMember, TaskGroup};
 pub use handle::RuntimeHandle;
 pub use pool::Runtime;

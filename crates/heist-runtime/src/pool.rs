@@ -1,4 +1,4 @@
-//! `Runtime`: the owner of the threads.
+//! `Runtime`: the owner of the workers and of the threads for blocking calls.
 
 use super::block_on::block_on_small;
 use super::blocking::{AttachedThreads, BlockingConfig, BlockingOwner, BlockingThreads};
@@ -16,10 +16,12 @@ use std::time::Duration;
 
 /// A pool of worker threads that poll futures, with threads for blocking calls.
 ///
-/// Dropping a runtime shuts it down: it drops its futures and the calls that wait, and waits for
-/// running polls and calls to return. (On one of its own threads it does not wait.)
-/// [`Runtime::join`] runs everything to the end instead. To wait for a limited time, use
-/// [`Runtime::shutdown_timeout`] or [`Runtime::join_timeout`].
+/// Dropping the runtime shuts it down: it drops the futures that live and the calls that wait, and waits
+/// for the polls and calls that are running. (On one of its own threads, it only shuts down.) To run
+/// everything to the end, call [`Runtime::join`]. [`Runtime::shutdown_timeout`] and
+/// [`Runtime::join_timeout`] limit the time.
+///
+/// # Examples
 ///
 /// ```
 /// let runtime = heist_runtime::Runtime::new()?;
@@ -47,7 +49,8 @@ impl Runtime {
     /// Starts a runtime with one worker for each CPU that this process may use.
     ///
     /// # Errors
-    /// The system refuses a thread, or what timers and sockets need; see [`RuntimeBuilder::build`].
+    /// Fails if the system refuses a thread, or what timers and sockets need; see
+    /// [`RuntimeBuilder::build`].
     pub fn new() -> Result<Self, StartError> {
         Self::builder().build()
     }
@@ -58,14 +61,14 @@ impl Runtime {
     }
 
     pub(super) fn start(
-        executor: ExecutorBuilder<impl Tracer>,
+        executor: ExecutorBuilder<Infallible, impl Tracer>,
         blocking: BlockingConfig,
     ) -> Result<Self, StartError> {
         let (threads, all_ended) = BlockingThreads::new(blocking);
         let attached = Box::new(AttachedThreads(Arc::clone(&threads)));
         let of_workers = Arc::clone(&threads);
         let executor = internal::build_for_futures(executor, attached, move |executor| {
-            // The scratch of a worker makes this the current runtime of its thread.
+            // The workers' scratch makes this runtime the current one on their threads.
             current::enter(RuntimeHandle::new(executor.clone(), Arc::clone(&of_workers)))
         })?;
         let handle = RuntimeHandle::new(executor.handle(), Arc::clone(&threads));
@@ -107,12 +110,12 @@ impl Runtime {
         self.handle.spawn_blocking_batch(calls)
     }
 
-    /// Polls a future on the calling thread until it completes. Futures that it spawns with
-    /// [`super::spawn`] run on the workers.
+    /// Polls a future on the calling thread until it completes. What the future spawns with
+    /// [`super::spawn`] runs on the workers.
     ///
     /// # Panics
-    /// The caller is one of this runtime's own workers. The call would block that worker, which may
-    /// have to complete what the future waits for. Await the future, or spawn it.
+    /// Panics on one of this runtime's own workers: it would block the very worker that may have to
+    /// complete what the future waits for. Await the future instead, or spawn it.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         assert!(
@@ -148,12 +151,11 @@ impl Runtime {
         self.handle.panics()
     }
 
-    /// Closes the runtime, waits until every future and call has ended and every thread is gone,
-    /// and returns the final metrics. (It also waits for a future that waits for an event that
-    /// never happens.)
+    /// Accepts no more futures and calls from outside, waits until all of them and every thread have
+    /// ended, and returns the final metrics. (It also waits for a future that never ends.)
     ///
-    /// One of the runtime's own threads cannot wait for itself: called there, this closes the
-    /// runtime, lets it finish by itself, and returns the metrics so far.
+    /// One of the runtime's own threads cannot wait for itself. There, `join` closes the runtime, lets it
+    /// finish on its own, and returns the metrics so far.
     pub fn join(self) -> MetricsSnapshot {
         let Self { executor, blocking, handle } = self;
         executor.join();
@@ -161,7 +163,7 @@ impl Runtime {
         handle.metrics()
     }
 
-    /// [`Runtime::join`], for at most `timeout`.
+    /// Like [`Runtime::join`], but waits for at most `timeout`.
     ///
     /// # Errors
     /// Something did not end in time. The error returns the runtime, which accepts nothing more. On
@@ -175,8 +177,10 @@ impl Runtime {
         }
     }
 
-    /// Shuts the runtime down: drops the futures and calls that wait, and waits at most `timeout`
-    /// for running polls and blocking calls.
+    /// Accepts no more futures and calls, drops those that wait, and waits for at most `timeout` for the
+    /// polls and blocking calls that are running.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::time::Duration;
@@ -194,9 +198,9 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// Something still runs, and nothing can interrupt it. The error says how much. Its threads are
-    /// left behind and end when it returns, if the process lives that long. On one of the runtime's
-    /// own threads, which cannot wait for itself, this happens at once.
+    /// Fails if something still runs, which nothing can interrupt. The error tells how much. Its threads
+    /// are left behind, and end when it does, if the process lives that long. On one of the runtime's own
+    /// threads, this fails at once.
     pub fn shutdown_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, ShutdownTimeout> {
         self.executor.shutdown();
         if self.wait_timeout(timeout) {

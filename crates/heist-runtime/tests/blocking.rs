@@ -1,6 +1,6 @@
-//! Proves that blocking calls are made, each on a thread that has nothing else to do; that threads come when they are
-//! needed, no more than allowed, and go when they are not; and that calls are futures like others: awaited, aborted,
-//! counted, their panics delivered.
+//! Proves that each blocking call is made on a thread of its own; that threads start when they are needed, up
+//! to the limit, and end when they are not; and that calls are futures like others: they can be awaited and
+//! aborted, are counted, and their handles return their panics.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
-use support::{Gate, SILENT, silence_panics, wait_until, watched};
+use support::{Latch, SILENT, silence_panics, wait_until, watched};
 
 fn start(build: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder) -> Runtime {
     build(Runtime::builder().workers(2)).build().unwrap()
@@ -20,29 +20,29 @@ fn start(build: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder) -> Runtime {
 /// Calls that have begun, and wait until they may go on.
 struct Held {
     calls: Vec<JoinHandle<()>>,
-    gate: Gate,
+    latch: Latch,
 }
 
-/// Begins so many calls at the same time.
+/// Begins this many calls at the same time.
 fn hold(runtime: &Runtime, calls: usize) -> Held {
-    let gate = Gate::default();
+    let latch = Latch::default();
     let begun = Arc::new(AtomicUsize::new(0));
     let calls: Vec<_> = (0..calls)
         .map(|_| {
-            let (gate, begun) = (gate.clone(), Arc::clone(&begun));
+            let (latch, begun) = (latch.clone(), Arc::clone(&begun));
             runtime.spawn_blocking(move || {
                 begun.fetch_add(1, Ordering::Release);
-                gate.wait();
+                latch.wait();
             })
         })
         .collect();
     wait_until("all calls have begun", || begun.load(Ordering::Acquire) == calls.len());
-    Held { calls, gate }
+    Held { calls, latch }
 }
 
 impl Held {
     fn release(self) {
-        self.gate.open();
+        self.latch.open();
         for call in self.calls {
             heist_runtime::block_on(call).unwrap();
         }
@@ -146,7 +146,7 @@ fn with_one_thread_calls_are_made_in_order() {
 }
 
 #[test]
-fn threads_without_a_call_leave_after_their_time() {
+fn idle_threads_end_after_the_keep_alive_time() {
     watched(|| {
         let keep_alive = Duration::from_millis(100);
         let runtime =
@@ -214,7 +214,7 @@ fn a_batch_is_made_as_a_whole_and_its_results_keep_their_order() {
     });
 }
 
-/// Calls that wait for each other all get a thread, also those that find nobody idle.
+/// Calls that wait for each other all get a thread, even if no thread is idle.
 #[test]
 fn a_batch_gets_as_many_threads_as_it_has_calls() {
     watched(|| {
@@ -235,7 +235,7 @@ fn a_batch_gets_as_many_threads_as_it_has_calls() {
 }
 
 #[test]
-fn a_panic_goes_to_the_handle_and_does_not_stop_others() {
+fn a_panic_goes_to_the_handle_and_stops_nothing_else() {
     watched(|| {
         silence_panics();
         let runtime = start(|builder| builder.thread_name(SILENT).max_blocking_threads(1));
@@ -256,8 +256,8 @@ fn a_panic_goes_to_the_handle_and_does_not_stop_others() {
     });
 }
 
-/// Says so when it is dropped.
-struct Dropped(Gate);
+/// Reports when it is dropped.
+struct Dropped(Latch);
 
 impl Drop for Dropped {
     fn drop(&mut self) {
@@ -270,9 +270,9 @@ fn a_call_that_is_aborted_before_it_begins_is_dropped() {
     watched(|| {
         let runtime = start(|builder| builder.max_blocking_threads(1));
         let held = hold(&runtime, 1);
-        let dropped = Gate::default();
+        let dropped = Latch::default();
         let guard = Dropped(dropped.clone());
-        let mut call = runtime.spawn_blocking(move || {
+        let call = runtime.spawn_blocking(move || {
             let _guard = guard;
             panic!("it was aborted");
         });
@@ -289,21 +289,21 @@ fn a_call_that_is_aborted_while_it_runs_goes_on_to_its_end() {
     watched(|| {
         let runtime = start(|builder| builder);
         let mut held = hold(&runtime, 1);
-        let mut call = held.calls.pop().unwrap();
+        let call = held.calls.pop().unwrap();
         call.abort();
         let mut awaited = std::pin::pin!(call);
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(awaited.as_mut().poll(&mut cx).is_pending(), "it still runs");
-        held.gate.open();
+        held.latch.open();
         assert!(matches!(runtime.block_on(awaited), Err(JoinError::Aborted)));
     });
 }
 
 #[test]
-fn a_call_whose_handle_is_dropped_is_made_all_the_same() {
+fn a_call_whose_handle_is_dropped_is_still_made() {
     watched(|| {
         let runtime = start(|builder| builder);
-        let made = Gate::default();
+        let made = Latch::default();
         let making = made.clone();
         drop(runtime.spawn_blocking(move || making.open()));
         made.wait();

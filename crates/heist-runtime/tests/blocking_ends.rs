@@ -1,6 +1,6 @@
-//! Proves that blocking calls end with their runtime: `join` waits for them, a stop drops those that have not begun, a
-//! deadline leaves behind those that have; and that a system that refuses threads is an error, or a wait, but never a
-//! hang.
+//! Proves that blocking calls end with their runtime: `join` waits for them, a stop drops those that have not
+//! begun, and a deadline leaves behind those that have. If the system refuses threads, calls fail or wait, but
+//! never hang.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -12,22 +12,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::sync::Mutex;
-use support::{Gate, wait_until, watched};
+use support::{Latch, wait_until, watched};
 
 fn start(max_blocking_threads: usize) -> Runtime {
     Runtime::builder().workers(2).max_blocking_threads(max_blocking_threads).build().unwrap()
 }
 
-/// Begins a call, which lasts until the gate is opened.
-fn hold(runtime: &Runtime) -> (JoinHandle<()>, Gate) {
-    let (begun, gate) = (Gate::default(), Gate::default());
-    let held = (begun.clone(), gate.clone());
+/// Begins a call, which lasts until the latch is opened.
+fn hold(runtime: &Runtime) -> (JoinHandle<()>, Latch) {
+    let (begun, latch) = (Latch::default(), Latch::default());
+    let held = (begun.clone(), latch.clone());
     let call = runtime.spawn_blocking(move || {
         held.0.open();
         held.1.wait();
     });
     begun.wait();
-    (call, gate)
+    (call, latch)
 }
 
 /// Calls that must not be made.
@@ -49,7 +49,7 @@ fn join_waits_for_calls_that_run_and_calls_that_wait() {
     watched(|| {
         let runtime = start(1);
         let handle = runtime.handle();
-        let (_call, gate) = hold(&runtime);
+        let (_call, latch) = hold(&runtime);
         let made = Arc::new(AtomicUsize::new(0));
         for _ in 0..10 {
             let made = Arc::clone(&made);
@@ -64,7 +64,7 @@ fn join_waits_for_calls_that_run_and_calls_that_wait() {
             let refused = heist_runtime::block_on(refused);
             assert!(matches!(refused, Err(JoinError::Refused(SpawnErrorKind::Closed))));
         }
-        gate.open();
+        latch.open();
         let metrics = runtime.join();
         assert_eq!(made.load(Ordering::Relaxed), 10);
         assert_eq!((metrics.futures_spawned, metrics.futures_ended), (11, 11));
@@ -72,13 +72,13 @@ fn join_waits_for_calls_that_run_and_calls_that_wait() {
     });
 }
 
-/// While a call runs the runtime cannot end, so nothing that it spawns is refused.
+/// While a call runs, the runtime cannot end, so what the call spawns is never refused.
 #[test]
-fn what_a_call_spawns_is_taken_also_while_the_runtime_is_joined() {
+fn a_runtime_that_is_being_joined_accepts_what_its_calls_spawn() {
     watched(|| {
         let runtime = start(4);
         let handle = runtime.handle();
-        let closed = Gate::default();
+        let closed = Latch::default();
         let (may_go_on, from_call) = (closed.clone(), handle.clone());
         let sum = runtime.spawn_blocking(move || {
             may_go_on.wait();
@@ -108,7 +108,7 @@ fn what_a_call_spawns_is_taken_also_while_the_runtime_is_joined() {
 fn a_stop_drops_what_has_not_begun_and_waits_for_what_has() {
     watched(|| {
         let runtime = start(1);
-        let (call, gate) = hold(&runtime);
+        let (call, latch) = hold(&runtime);
         let waiting = never(&runtime, 10);
         runtime.handle().shutdown();
         // Also while the only thread is busy.
@@ -116,7 +116,7 @@ fn a_stop_drops_what_has_not_begun_and_waits_for_what_has() {
         check_refused(&runtime, SpawnErrorKind::ShutDown);
         let opens = thread::spawn(move || {
             thread::sleep(Duration::from_millis(20));
-            gate.open();
+            latch.open();
         });
         drop(runtime);
         heist_runtime::block_on(call).expect("it was running, so it ends by itself");
@@ -133,17 +133,17 @@ fn check_refused(runtime: &Runtime, expected: SpawnErrorKind) {
 }
 
 #[test]
-fn a_cancel_token_reaches_waiting_calls_without_being_polled() {
+fn a_cancel_token_reaches_calls_that_wait() {
     watched(|| {
         let cancel = CancelToken::new();
         let builder = Runtime::builder().workers(1).max_blocking_threads(1);
         let runtime = builder.cancel(cancel.clone()).build().unwrap();
-        let (call, gate) = hold(&runtime);
+        let (call, latch) = hold(&runtime);
         let waiting = never(&runtime, 10);
         cancel.cancel();
         check_stopped(waiting);
         check_refused(&runtime, SpawnErrorKind::Cancelled);
-        gate.open();
+        latch.open();
         heist_runtime::block_on(call).unwrap();
     });
 }
@@ -153,11 +153,11 @@ fn what_runs_when_the_time_is_up_is_left_behind_and_counted() {
     watched(|| {
         let runtime = start(3);
         let handle = runtime.handle();
-        let (first, gate) = hold(&runtime);
+        let (first, latch) = hold(&runtime);
         let (second, other_gate) = hold(&runtime);
         // A poll that does not come back, and a future that is dropped.
-        let (polled, poll_gate) = (Gate::default(), Gate::default());
-        let in_poll = (polled.clone(), poll_gate.clone());
+        let (polled, poll_latch) = (Latch::default(), Latch::default());
+        let in_poll = (polled.clone(), poll_latch.clone());
         let stuck = runtime.spawn(async move {
             in_poll.0.open();
             in_poll.1.wait();
@@ -171,9 +171,9 @@ fn what_runs_when_the_time_is_up_is_left_behind_and_counted() {
         assert!(error.to_string().contains("still run: 2"), "{error}");
         assert!(matches!(heist_runtime::block_on(waits), Err(JoinError::Stopped)));
         // They end by themselves, and so do the threads.
-        gate.open();
+        latch.open();
         other_gate.open();
-        poll_gate.open();
+        poll_latch.open();
         heist_runtime::block_on(first).unwrap();
         heist_runtime::block_on(second).unwrap();
         heist_runtime::block_on(stuck).unwrap();
@@ -191,22 +191,22 @@ fn a_runtime_that_ends_in_time_gives_its_final_metrics() {
         let metrics = runtime.shutdown_timeout(Duration::from_secs(30)).unwrap();
         assert_eq!((metrics.futures_spawned, metrics.futures_ended), (2, 2));
         assert_eq!(metrics.blocking_threads, 0);
-        // The longest deadline is none, and the shortest still ends what is idle.
+        // The longest timeout never expires, and the shortest one still ends an idle runtime.
         start(3).shutdown_timeout(Duration::MAX).unwrap();
         assert!(start(3).join_timeout(Duration::MAX).is_ok());
         let _in_time_or_not = start(3).shutdown_timeout(Duration::ZERO);
     });
 }
 
-/// Where a test leaves a runtime for one of its own threads to find.
+/// Where a test leaves a runtime for one of the runtime's own threads.
 type Slot = Arc<Mutex<Option<Runtime>>>;
 
-/// Runs `end` on a thread for blocking calls of the runtime's own.
+/// Runs `end` on one of the runtime's own threads for blocking calls.
 fn end_in_own_call(end: impl FnOnce(Runtime) + Send + 'static) {
     let runtime = start(2);
     let handle = runtime.handle();
     let slot = Slot::default();
-    let (found, placed) = (Arc::clone(&slot), Gate::default());
+    let (found, placed) = (Arc::clone(&slot), Latch::default());
     let may_begin = placed.clone();
     let ending = runtime.spawn_blocking(move || {
         may_begin.wait();
@@ -244,13 +244,13 @@ fn a_runtime_that_is_ended_in_its_own_call_does_not_wait_for_itself() {
 }
 
 #[test]
-fn block_on_is_welcome_in_a_call_and_refused_on_a_worker() {
+fn block_on_works_in_a_call_and_panics_on_a_worker() {
     watched(|| {
         let runtime = Arc::new(start(2));
         let in_call = Arc::clone(&runtime);
         let call = runtime.spawn_blocking(move || in_call.block_on(async { 5 }));
         assert_eq!(heist_runtime::block_on(call).unwrap(), 5);
-        let (on_worker, passed) = (Arc::clone(&runtime), Gate::default());
+        let (on_worker, passed) = (Arc::clone(&runtime), Latch::default());
         let may_end = passed.clone();
         let future = runtime.spawn(async move {
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -280,11 +280,11 @@ mod refused_threads {
     /// Uses up the memory that this process may map, except for what is less than `LARGE_STACK`. Threads that have
     /// just begun give back a part of what they map at first, so it goes on until it was refused for a while.
     fn use_up() -> Vec<thread::JoinHandle<()>> {
-        let gate: &'static Gate = Box::leak(Box::default());
+        let latch: &'static Latch = Box::leak(Box::default());
         let mut started = Vec::new();
         let mut refusals = 0;
         while refusals < 50 {
-            match thread::Builder::new().stack_size(LARGE_STACK).spawn(|| gate.wait()) {
+            match thread::Builder::new().stack_size(LARGE_STACK).spawn(|| latch.wait()) {
                 Ok(thread) => {
                     started.push(thread);
                     refusals = 0;
@@ -334,14 +334,14 @@ mod refused_threads {
         }
         watched(|| {
             let runtime = start();
-            let (held, gate) = hold(&runtime);
+            let (held, latch) = hold(&runtime);
             let used = use_up();
             assert!(!used.is_empty());
             let one: Vec<_> = (0..50).map(|call| runtime.spawn_blocking(move || call)).collect();
             let batch = runtime.spawn_blocking_batch((50..100).map(|call| move || call));
             let metrics = runtime.metrics();
             assert_eq!((metrics.blocking_threads, metrics.blocking_queue_depth), (1, 100));
-            gate.open();
+            latch.open();
             heist_runtime::block_on(held).unwrap();
             let made =
                 one.into_iter().chain(batch).map(|call| heist_runtime::block_on(call).unwrap());
@@ -355,7 +355,7 @@ mod refused_threads {
 fn a_stop_may_drop_a_call_that_holds_the_runtime() {
     watched(|| {
         let runtime = start(1);
-        let (held, gate) = hold(&runtime);
+        let (held, latch) = hold(&runtime);
         let handle = runtime.handle();
         let runtime = Arc::new(runtime);
         let holds_it = Arc::clone(&runtime);
@@ -364,7 +364,7 @@ fn a_stop_may_drop_a_call_that_holds_the_runtime() {
         // Drops the call, and with it the runtime: which is not to wait for the call, nor for the one that runs.
         handle.shutdown();
         assert!(matches!(heist_runtime::block_on(waits), Err(JoinError::Stopped)));
-        gate.open();
+        latch.open();
         heist_runtime::block_on(held).unwrap();
         wait_until("all have ended", || handle.metrics().blocking_threads == 0);
     });

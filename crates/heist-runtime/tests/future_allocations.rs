@@ -1,6 +1,6 @@
-//! Proves what futures cost in memory: one allocation each, which their data, their state and both their ends share; a
-//! waker in the pool's set for one that waits; nothing for a poll, a wake-up or a yield. And that a runtime holds a
-//! million of them.
+//! Proves what futures cost in memory: one allocation each, for their data, their state and both handles; a
+//! waker in the pool's set for a future that waits; and nothing for a poll, a wake-up or a yield. A runtime can
+//! hold a million of them.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -13,10 +13,10 @@ use support::{wait_until, watched};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
-/// The allocator counts for the whole process, so one test at a time.
+/// The allocator counts for the whole process, so the tests run one at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Queues and sets that grow by doubling, and the odd buffer: for each of so many.
+/// One allocation in this many futures is for queues and sets that double, and for the odd buffer.
 const PER_AMORTISED: u64 = 100;
 
 fn alone(test: impl FnOnce() + Send + 'static) {
@@ -28,7 +28,7 @@ fn start() -> Runtime {
     Runtime::builder().workers(2).build().unwrap()
 }
 
-/// What `work` allocates, if it was done once before to warm up.
+/// Returns what `work` allocates after a first, unmeasured call.
 fn allocations(mut work: impl FnMut()) -> u64 {
     work();
     let before = ALLOCATOR.allocations();
@@ -36,7 +36,7 @@ fn allocations(mut work: impl FnMut()) -> u64 {
     ALLOCATOR.allocations() - before
 }
 
-/// What a thread allocates to wait for futures, for one or for many.
+/// What a thread allocates to wait for any number of futures.
 fn allocations_of_waiting() -> u64 {
     allocations(|| heist_runtime::block_on(async {}))
 }
@@ -50,8 +50,8 @@ fn check_each(what: &str, allocations: u64, of: u64, each: u64) {
     assert!(allocations <= most, "{what}: {allocations} allocations for {of}");
 }
 
-/// More than a task of this size has beside its own data: two counters, the waker of who awaits it, the pool and the
-/// place in the pool's set; and that place, with what a set that grows by doubling keeps ready.
+/// More than a task of this size needs in addition to its own data: two counters, the awaiter's waker, the
+/// pool, and a place in the pool's set, which has spare capacity because it grows by doubling.
 const BYTES_PER_FUTURE_MAX: isize = 150;
 
 #[test]

@@ -1,6 +1,6 @@
-//! Proves that no future and no task waits forever beside others that never rest, and that one stuck worker holds up
-//! nobody but itself: neither kind starves the other, a future that wakes itself starves nobody, and what is in the
-//! queue and the slot of a worker that is stuck is taken by others.
+//! Proves that no future and no task waits forever beside endless work. Neither kind starves the other, and
+//! a future that wakes itself starves no other. A stuck worker holds up only what it is running: other
+//! workers take the futures in its queue and its LIFO slot.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -17,11 +17,11 @@ use support::event::Event;
 use support::sync::Mutex;
 use support::{wait_until, watched, workers};
 
-/// How much of the endless work may pass before the other one has its turn: far more than the rules say, far less than
-/// forever.
+/// How much of the endless work may run before the other work gets its turn: far more than the rules allow,
+/// and far from endless.
 const WORK_MAX: u64 = 10_000;
 
-/// Ends what would never end, and counts how long that took.
+/// Ends the endless work, and counts how much of it there was.
 #[derive(Clone, Default)]
 struct Endless {
     stop: Arc<AtomicBool>,
@@ -29,13 +29,13 @@ struct Endless {
 }
 
 impl Endless {
-    /// Counts one piece of work; says whether to go on.
+    /// Counts one piece of work. Returns `true` if the work goes on.
     fn goes_on(&self) -> bool {
         self.work.fetch_add(1, Ordering::Relaxed);
         !self.stop.load(Ordering::Acquire)
     }
 
-    /// A future that is never done of itself, but is always ready to go on.
+    /// A future that never completes by itself, but is always ready to go on.
     fn future(&self) -> impl Future<Output = ()> + Send + 'static {
         let this = self.clone();
         poll_fn(move |cx| {
@@ -47,13 +47,13 @@ impl Endless {
         })
     }
 
-    /// Waits until the endless work is under way; returns how much there was.
+    /// Waits until the endless work has begun. Returns how much there was.
     fn started(&self) -> u64 {
         wait_until("it is under way", || self.work.load(Ordering::Relaxed) > 100);
         self.work.load(Ordering::Relaxed)
     }
 
-    /// The turn of whoever was to be starved has come.
+    /// Called when the work that might be starved runs.
     fn end(&self) -> u64 {
         let work = self.work.load(Ordering::Relaxed);
         self.stop.store(true, Ordering::Release);
@@ -68,7 +68,7 @@ impl Endless {
 }
 
 enum Task {
-    /// Spawns its like forever.
+    /// Spawns another task like itself, forever.
     Chain(Endless),
     /// Spawns a future from inside.
     SpawnFuture(Endless, Arc<AtomicU64>),
@@ -108,7 +108,7 @@ fn an_endless_chain_of_tasks_does_not_starve_a_future() {
     watched(|| {
         // One from outside.
         let (executor, endless) = (start_tasks(), Endless::default());
-        executor.spawn_external(Task::Chain(endless.clone())).unwrap();
+        executor.spawn(Task::Chain(endless.clone())).unwrap();
         let before = endless.started();
         let ends = endless.clone();
         let future = executor.handle().spawn_future(async move { ends.end() }).unwrap();
@@ -116,9 +116,9 @@ fn an_endless_chain_of_tasks_does_not_starve_a_future() {
         check_no_panic(executor);
         // One from inside, which yields in between.
         let (executor, endless) = (start_tasks(), Endless::default());
-        executor.spawn_external(Task::Chain(endless.clone())).unwrap();
+        executor.spawn(Task::Chain(endless.clone())).unwrap();
         endless.started();
-        executor.spawn_external(Task::SpawnFuture(endless, Arc::default())).unwrap();
+        executor.spawn(Task::SpawnFuture(endless, Arc::default())).unwrap();
         check_no_panic(executor);
     });
 }
@@ -129,13 +129,13 @@ fn a_future_that_never_rests_does_not_starve_a_task() {
         let (executor, endless) = (start_tasks(), Endless::default());
         executor.handle().spawn_future(endless.future()).unwrap().detach();
         let before = Arc::new(AtomicU64::new(endless.started()));
-        executor.spawn_external(Task::End(endless, before)).unwrap();
+        executor.spawn(Task::End(endless, before)).unwrap();
         check_no_panic(executor);
     });
 }
 
 #[test]
-fn a_future_that_wakes_itself_for_ever_starves_no_other() {
+fn a_future_that_wakes_itself_forever_starves_no_other() {
     watched(|| {
         for workers in [1, 2] {
             let runtime = Runtime::builder().workers(workers).build().unwrap();
@@ -156,9 +156,9 @@ fn a_future_that_wakes_itself_for_ever_starves_no_other() {
     });
 }
 
-/// Two futures that wake each other pass through the slot, before all that is queued.
+/// Two futures that wake each other pass through the LIFO slot, before all queued futures.
 #[test]
-fn two_futures_that_wake_each_other_for_ever_starve_no_other() {
+fn two_futures_that_wake_each_other_forever_starve_no_other() {
     watched(|| {
         for lifo_slot in [true, false] {
             let runtime = Runtime::builder().workers(1).lifo_slot(lifo_slot).build().unwrap();
@@ -196,13 +196,13 @@ fn two_futures_that_wake_each_other_for_ever_starve_no_other() {
 /// How long a poll is stuck.
 const STUCK: Duration = Duration::from_millis(100);
 
-/// What is not stuck with it must come before this; it takes some 50 µs on a machine that has nothing else to do.
+/// Other work must run before this time has passed. It takes some 50 µs on an idle machine.
 const DELAY_MAX: Duration = Duration::from_millis(50);
 
-/// On a machine that is busy with other programs one attempt may fail. If something waits for the stuck worker, all do.
+/// On a busy machine one attempt may fail. If work really waits for the stuck worker, all attempts fail.
 const ATTEMPTS: usize = 10;
 
-/// Takes the longest delay of each attempt, and requires that it was short enough in one of them.
+/// Requires that in one of the attempts even the longest delay was short enough.
 #[track_caller]
 fn check_delay(what: &str, attempt: impl Fn() -> Duration) {
     let mut delays = Vec::new();
@@ -216,7 +216,7 @@ fn check_delay(what: &str, attempt: impl Fn() -> Duration) {
     panic!("{what} always waited: {delays:?}");
 }
 
-/// A future that notes how long it took from `began` to its poll.
+/// A future that records the time from `began` to its poll.
 fn noted(began: Instant, longest_ns: &Arc<AtomicU64>) -> impl Future<Output = ()> + Send + 'static {
     let longest_ns = Arc::clone(longest_ns);
     async move {
@@ -225,7 +225,7 @@ fn noted(began: Instant, longest_ns: &Arc<AtomicU64>) -> impl Future<Output = ()
 }
 
 #[test]
-fn what_is_queued_by_a_stuck_worker_is_polled_by_others() {
+fn other_workers_poll_what_a_stuck_worker_has_queued() {
     watched(|| {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         check_delay("what the stuck worker has spawned", || {
@@ -247,10 +247,10 @@ fn what_is_queued_by_a_stuck_worker_is_polled_by_others() {
 }
 
 #[test]
-fn what_a_stuck_worker_has_woken_is_polled_by_others() {
+fn other_workers_poll_what_a_stuck_worker_has_woken() {
     watched(|| {
         let runtime = Runtime::builder().workers(2).build().unwrap();
-        // The last one woken is in the slot, the others are in the queue.
+        // The future that was woken last is in the LIFO slot, the others are in the queue.
         for woken in [1, 5] {
             check_delay("what the stuck worker has woken", || {
                 let (longest_ns, event) = (Arc::new(AtomicU64::new(0)), Event::default());
@@ -282,11 +282,11 @@ fn what_a_stuck_worker_has_woken_is_polled_by_others() {
 }
 
 #[test]
-fn what_comes_from_outside_does_not_wait_for_a_stuck_worker() {
+fn futures_from_outside_do_not_wait_for_a_stuck_worker() {
     watched(|| {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         check_delay("what comes from outside", || {
-            let entered = support::Gate::default();
+            let entered = support::Latch::default();
             let enters = entered.clone();
             let stuck = runtime.spawn(async move {
                 enters.open();
@@ -303,9 +303,9 @@ fn what_comes_from_outside_does_not_wait_for_a_stuck_worker() {
     });
 }
 
-/// Threads for blocking calls are there so that this does not happen.
+/// This is what the threads for blocking calls are for.
 #[test]
-fn blocking_calls_hold_up_no_worker() {
+fn blocking_calls_do_not_hold_up_workers() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         check_delay("futures beside blocking calls", || {

@@ -1,5 +1,6 @@
-//! Proves the order in which one worker polls futures: at most three in a row from its slot, those that yield in turn
-//! and behind what has come meanwhile, 128 operations a poll; and that all of it repeats itself.
+//! Proves the order in which one worker polls futures: at most three in a row come from its LIFO slot,
+//! futures that yield take turns and go behind what was queued meanwhile, and a poll has 128 operations. The
+//! order is the same in every run.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -12,9 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Poll, Waker};
 use support::sync::Mutex;
-use support::{Gate, watched};
+use support::{Latch, watched};
 
-/// What was polled, in order.
+/// The polls, in order.
 type Log<T> = Arc<Mutex<Vec<T>>>;
 
 fn one_worker() -> Runtime {
@@ -49,7 +50,7 @@ impl Players {
                 self.log.lock().unwrap().push('s');
                 other.wake();
             }
-            // Both stop, whoever is polled last.
+            // Both stop, whichever is polled last.
             let left = self.left.load(Ordering::Relaxed);
             self.left.store(left.saturating_sub(1), Ordering::Relaxed);
             if left > 0 { Poll::Pending } else { Poll::Ready(()) }
@@ -58,7 +59,7 @@ impl Players {
 }
 
 #[test]
-fn three_in_a_row_come_from_the_slot_and_then_one_from_the_queue() {
+fn after_three_futures_from_the_lifo_slot_comes_one_from_the_queue() {
     watched(|| {
         let log = Log::default();
         let written = Arc::clone(&log);
@@ -110,8 +111,8 @@ fn futures_that_yield_take_turns() {
 fn a_future_that_yields_goes_behind_what_has_come_from_outside() {
     watched(|| {
         let (runtime, log) = (one_worker(), Log::default());
-        let (entered, gate) = (Gate::default(), Gate::default());
-        let held = (entered.clone(), gate.clone());
+        let (entered, latch) = (Latch::default(), Latch::default());
+        let held = (entered.clone(), latch.clone());
         let written = Arc::clone(&log);
         let yields = runtime.spawn(async move {
             let queued = Arc::clone(&written);
@@ -126,7 +127,7 @@ fn a_future_that_yields_goes_behind_what_has_come_from_outside() {
             let log = Arc::clone(&log);
             runtime.spawn(async move { log.lock().unwrap().push("outside") });
         }
-        gate.open();
+        latch.open();
         heist_runtime::block_on(yields).unwrap();
         runtime.join();
         let log = log.lock().unwrap();
@@ -135,7 +136,7 @@ fn a_future_that_yields_goes_behind_what_has_come_from_outside() {
     });
 }
 
-/// Spawned futures are polled in the order of their spawn, and the last one woken comes before them.
+/// Futures are polled in the order of their spawn, after the future that was woken last.
 #[test]
 fn spawned_futures_come_in_order_and_a_woken_one_before_them() {
     watched(|| {
@@ -186,7 +187,7 @@ fn a_poll_has_128_operations_exactly() {
         });
         let polls = polls.lock().unwrap();
         let expected: Vec<_> = (1..=10).map(|turn| (128, turn)).collect();
-        assert_eq!(*polls, expected, "and whoever else is there has a turn after each");
+        assert_eq!(*polls, expected, "and the other futures have a turn after each");
     });
 }
 
@@ -224,7 +225,7 @@ fn awaiting_handles_counts_and_outside_of_polls_nothing_does() {
     });
 }
 
-/// A future that blocks inside of a poll, on another runtime, has a budget without end: nothing would fill it up.
+/// A future that blocks on another runtime inside a poll has an unlimited budget: nothing would refill it.
 #[test]
 fn a_future_that_blocks_with_its_budget_used_up_is_not_kept_waiting() {
     watched(|| {
@@ -242,7 +243,7 @@ fn a_future_that_blocks_with_its_budget_used_up_is_not_kept_waiting() {
     });
 }
 
-/// A tree of futures that spawn, yield, wait for each other and wake each other as random numbers say.
+/// A random tree of futures that spawn, yield, wait for each other and wake each other.
 fn grow(number: u32, seed: u64, log: &Log<(u32, u32)>) -> impl Future<Output = u64> + Send + use<> {
     let log = Arc::clone(log);
     async move {

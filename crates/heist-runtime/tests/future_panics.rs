@@ -1,6 +1,6 @@
-//! Proves that a future's panic is its own affair: it goes to the handle, is counted and reported, and stops nobody,
-//! whatever the pool does when a task panics; and so is a panic in the drop of a future, of its output, or of a
-//! payload.
+//! Proves that a panic ends its own future only. The handle returns it, the pool counts and reports it, and
+//! nothing else stops, whatever the pool does when a task panics. The same holds for a panic in the drop of a
+//! future, of its output, or of a payload.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -54,14 +54,14 @@ fn a_panic_goes_to_the_handle_is_counted_and_reported() {
         check_panicked::<()>(heist_runtime::block_on(later), "number 2");
         let no_text = runtime.spawn(async { std::panic::panic_any(3_u32) });
         check_panicked::<()>(heist_runtime::block_on(no_text), "a panic whose payload is not text");
-        let detached = runtime.spawn(async { panic!("nobody listens") });
+        let detached = runtime.spawn(async { panic!("not awaited") });
         detached.detach();
         wait_until("it is reported", || runtime.panics().len() == 4);
         let reports = runtime.panics();
         assert!(reports.iter().all(|report| report.worker.is_some()));
         let messages: Vec<_> = reports.iter().map(|report| report.message.as_str()).collect();
         let no_text = "a panic whose payload is not text";
-        assert_eq!(messages, ["at once", "number 2", no_text, "nobody listens"]);
+        assert_eq!(messages, ["at once", "number 2", no_text, "not awaited"]);
         assert_eq!(runtime.block_on(runtime.spawn(async { 5 })).unwrap(), 5, "it goes on");
         let metrics = runtime.join();
         assert_eq!((metrics.futures_ended, metrics.panics), (5, 4));
@@ -69,35 +69,35 @@ fn a_panic_goes_to_the_handle_is_counted_and_reported() {
 }
 
 #[test]
-fn a_panic_can_be_resumed_by_who_awaits_it() {
+fn the_awaiting_thread_can_resume_a_panic() {
     watched(|| {
         let runtime = start(1);
         let handle = runtime.spawn(async { panic!("passed on") });
         let error = heist_runtime::block_on(handle).map(|(): ()| ()).unwrap_err();
         let resumed = catch_unwind(AssertUnwindSafe(|| drop(error.resume_panic())));
         assert_eq!(panic_text(&*resumed.unwrap_err()), "passed on");
-        let mut other = runtime.spawn(std::future::pending::<()>());
+        let other = runtime.spawn(std::future::pending::<()>());
         other.abort();
         let error = heist_runtime::block_on(other).unwrap_err().resume_panic();
-        assert!(matches!(error, JoinError::Aborted), "that is not a panic");
+        assert!(matches!(error, JoinError::Aborted), "an abort is not a panic");
     });
 }
 
-/// Also where a task's panic stops the pool.
+/// Even where a task's panic stops the pool.
 #[test]
 fn a_futures_panic_does_not_stop_a_pool_of_tasks() {
     watched(|| {
-        for on_panic in [OnPanic::Abort, OnPanic::Isolate] {
+        for on_panic in [OnPanic::StopPool, OnPanic::Isolate] {
             let executor = start_jobs(ExecutorConfig { on_panic, ..silent(workers(1)) });
             let handle = executor.handle();
             executor
-                .spawn_external(job(|ctx| {
+                .spawn(job(|ctx| {
                     ctx.spawn_future(async { panic!("of a task's future") });
                 }))
                 .unwrap();
             let panicked = handle.spawn_future(async { panic!("from outside") }).unwrap();
             check_panicked::<()>(heist_runtime::block_on(panicked), "from outside");
-            executor.spawn_external(job(|_| {})).unwrap();
+            executor.spawn(job(|_| {})).unwrap();
             let metrics = executor.join();
             assert_eq!((metrics.tasks_run(), metrics.tasks_dropped), (2, 0));
             assert_eq!((metrics.futures_ended, metrics.panics), (2, 2));
@@ -106,9 +106,9 @@ fn a_futures_panic_does_not_stop_a_pool_of_tasks() {
     });
 }
 
-/// And a task's panic that stops the pool drops its futures.
+/// A task's panic that stops the pool drops its futures.
 #[test]
-fn a_tasks_panic_stops_the_futures_too() {
+fn a_tasks_panic_also_stops_the_futures() {
     watched(|| {
         let executor = start_jobs(silent(workers(2)));
         let event = Event::default();
@@ -124,7 +124,7 @@ fn a_tasks_panic_stops_the_futures_too() {
             })
             .collect();
         wait_until("they wait", || event.waiting() == 10);
-        executor.spawn_external(job(|_| panic!("of a task"))).unwrap();
+        executor.spawn(job(|_| panic!("of a task"))).unwrap();
         for handle in handles {
             assert!(matches!(heist_runtime::block_on(handle), Err(JoinError::Stopped)));
         }
@@ -134,7 +134,7 @@ fn a_tasks_panic_stops_the_futures_too() {
 }
 
 #[test]
-fn a_panic_in_the_drop_of_a_future_goes_no_further() {
+fn a_panic_in_the_drop_of_a_future_is_contained() {
     watched(|| {
         let runtime = start(1);
         let handle = runtime.handle();
@@ -147,7 +147,7 @@ fn a_panic_in_the_drop_of_a_future_goes_no_further() {
         check_panicked(heist_runtime::block_on(completes), "in its last poll");
         let event = Event::default();
         let waits = event.clone();
-        let mut aborted = runtime.spawn(async move {
+        let aborted = runtime.spawn(async move {
             let _explosive = Explosive("aborted");
             waits.wait().await;
         });
@@ -168,12 +168,12 @@ fn a_panic_in_the_drop_of_a_future_goes_no_further() {
 }
 
 #[test]
-fn a_panic_in_the_drop_of_an_untaken_output_is_contained() {
+fn a_panic_in_the_drop_of_an_output_that_is_not_taken_is_contained() {
     watched(|| {
         let runtime = start(1);
         runtime.spawn(async { Explosive("output of a future") }).detach();
         runtime.spawn_blocking(|| Explosive("output of a call")).detach();
-        // A payload that nobody takes, whose drop panics, too.
+        // A payload that is not taken, and whose drop also panics.
         runtime.spawn(async { std::panic::panic_any(Explosive("payload")) }).detach();
         // The handle is there when it completes, and then dropped without being awaited.
         let untaken = runtime.spawn(async { Explosive("untaken") });
@@ -187,7 +187,7 @@ fn a_panic_in_the_drop_of_an_untaken_output_is_contained() {
     });
 }
 
-/// Many panics at once lose none.
+/// No panic is lost when many futures panic at once.
 #[test]
 fn panics_on_all_workers_are_all_delivered() {
     watched(|| {
@@ -212,20 +212,20 @@ fn panics_on_all_workers_are_all_delivered() {
     });
 }
 
-/// A pool that isolates its tasks' panics is the same to futures.
+/// A pool that isolates the panics of its tasks treats futures in the same way.
 #[test]
 fn tasks_and_futures_that_panic_side_by_side_are_counted_together() {
     watched(|| {
         let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..silent(workers(2)) };
         let executor = start_jobs(config);
         for _ in 0..100 {
-            executor.spawn_external(job(|_| panic!("task"))).unwrap();
+            executor.spawn(job(|_| panic!("task"))).unwrap();
             executor.handle().spawn_future(async { panic!("future") }).unwrap().detach();
         }
         let metrics = executor.join();
         assert_eq!((metrics.panics, metrics.tasks_run(), metrics.futures_ended), (200, 100, 100));
         let executor = start_jobs(workers(1));
-        executor.spawn_external(job(|_| {})).unwrap();
+        executor.spawn(job(|_| {})).unwrap();
         check_all_run(&executor.join(), 1);
     });
 }

@@ -1,5 +1,5 @@
-//! Proves that futures run beside typed tasks and by themselves: each is polled when it is woken, awaited by its
-//! handle, counted from its spawn to its end, and ends with its pool.
+//! Proves that futures run beside typed tasks and by themselves. Each is polled when it is woken, awaited
+//! through its handle, counted from its spawn to its end, and ends with its pool.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -19,7 +19,7 @@ use std::time::Duration;
 use support::event::{Event, Live, OnDrop};
 use support::sync::Mutex;
 use support::{
-    Gate, SILENT, check_all_run, job, silence_panics, start_jobs, wait_until, watched, workers,
+    Latch, SILENT, check_all_run, job, silence_panics, start_jobs, wait_until, watched, workers,
 };
 
 fn start(workers: usize) -> Runtime {
@@ -70,7 +70,7 @@ fn futures_run_beside_typed_tasks() {
             }
         };
         let executor = Executor::new(workers(2), |_| (), runner).unwrap();
-        executor.spawn_external_batch(vec![100; 10]).unwrap();
+        executor.spawn_batch(vec![100; 10]).unwrap();
         let outside = executor.handle().spawn_future(async move {
             by_handle.fetch_add(1_000_000, Ordering::Relaxed);
             7
@@ -83,7 +83,7 @@ fn futures_run_beside_typed_tasks() {
     });
 }
 
-/// A run takes nothing from outside, but its tasks may spawn futures, and it waits for them.
+/// A run accepts nothing from outside, but its tasks may spawn futures, and it waits for them.
 #[test]
 fn a_run_waits_for_the_futures_of_its_tasks() {
     watched(|| {
@@ -106,32 +106,32 @@ fn a_run_waits_for_the_futures_of_its_tasks() {
     });
 }
 
-/// Keeps the only worker busy from when this returns until the gate is opened.
-fn occupy(runtime: &Runtime) -> (Gate, JoinHandle<()>) {
-    let (entered, gate) = (Gate::default(), Gate::default());
-    let held = (entered.clone(), gate.clone());
+/// Keeps the only worker busy until the latch is opened. The worker is busy when this returns.
+fn occupy(runtime: &Runtime) -> (Latch, JoinHandle<()>) {
+    let (entered, latch) = (Latch::default(), Latch::default());
+    let held = (entered.clone(), latch.clone());
     let occupies = runtime.spawn(async move {
         held.0.open();
         held.1.wait();
     });
     entered.wait();
-    (gate, occupies)
+    (latch, occupies)
 }
 
 #[test]
 fn a_future_that_is_aborted_before_its_first_poll_is_dropped_unpolled() {
     watched(|| {
         let runtime = start(1);
-        let (gate, _occupies) = occupy(&runtime);
+        let (latch, _occupies) = occupy(&runtime);
         let live = Arc::new(AtomicUsize::new(0));
         let guard = Live::new(&live);
-        let mut aborted = runtime.spawn(async move {
+        let aborted = runtime.spawn(async move {
             let _guard = guard;
             unreachable!("it was aborted");
         });
         aborted.abort();
         assert_eq!(live.load(Ordering::Acquire), 1, "it is dropped by a worker");
-        gate.open();
+        latch.open();
         assert!(matches!(heist_runtime::block_on(aborted), Err::<(), _>(JoinError::Aborted)));
         assert_eq!(live.load(Ordering::Acquire), 0, "the awaited future is gone");
         check_ended(&runtime.join(), 2);
@@ -145,7 +145,7 @@ fn a_future_that_is_aborted_while_it_waits_is_dropped_by_a_worker() {
         let event = Event::default();
         let waits = event.clone();
         let (dropped_by, worker) = std::sync::mpsc::channel();
-        let mut aborted = runtime.spawn(async move {
+        let aborted = runtime.spawn(async move {
             let _guard = OnDrop::new(|| dropped_by.send(heist::current_worker_id()).unwrap());
             waits.wait().await;
         });
@@ -165,9 +165,9 @@ fn a_future_that_is_aborted_while_it_is_polled_ends_with_that_poll() {
     watched(|| {
         for completes in [false, true] {
             let runtime = start(1);
-            let (entered, gate) = (Gate::default(), Gate::default());
-            let held = (entered.clone(), gate.clone());
-            let mut aborted = runtime.spawn(async move {
+            let (entered, latch) = (Latch::default(), Latch::default());
+            let held = (entered.clone(), latch.clone());
+            let aborted = runtime.spawn(async move {
                 held.0.open();
                 held.1.wait();
                 if !completes {
@@ -176,11 +176,11 @@ fn a_future_that_is_aborted_while_it_is_polled_ends_with_that_poll() {
             });
             entered.wait();
             aborted.abort();
-            // Once more is no more than once.
+            // A second abort changes nothing.
             aborted.abort();
             let mut aborted = pin!(aborted);
             assert!(poll_once(aborted.as_mut()).is_pending(), "the poll is under way");
-            gate.open();
+            latch.open();
             let ended = heist_runtime::block_on(aborted);
             assert!(matches!(ended, Err(JoinError::Aborted)), "{ended:?}");
             check_ended(&runtime.join(), 1);
@@ -192,7 +192,7 @@ fn a_future_that_is_aborted_while_it_is_polled_ends_with_that_poll() {
 fn aborting_a_future_that_has_completed_changes_nothing() {
     watched(|| {
         let runtime = start(1);
-        let mut handle = runtime.spawn(async { 42 });
+        let handle = runtime.spawn(async { 42 });
         wait_until("it has completed", || handle.is_finished());
         handle.abort();
         handle.abort();
@@ -212,7 +212,7 @@ fn a_handle_that_is_dropped_or_detached_lets_the_future_go_on() {
             let handle = runtime.spawn(async move {
                 event.wait().await;
                 ended.fetch_add(1, Ordering::Relaxed);
-                // An output that nobody takes is dropped.
+                // An output that is not taken is dropped.
                 vec![round]
             });
             if round % 2 == 0 { drop(handle) } else { handle.detach() }
@@ -223,7 +223,7 @@ fn a_handle_that_is_dropped_or_detached_lets_the_future_go_on() {
     });
 }
 
-/// The waker that counts is the last one.
+/// Completion wakes the waker of the last poll.
 #[test]
 fn a_handle_may_be_awaited_by_one_and_then_by_another() {
     watched(|| {
@@ -243,7 +243,7 @@ fn a_handle_may_be_awaited_by_one_and_then_by_another() {
 fn a_closed_runtime_refuses_futures_from_outside_and_gives_them_back() {
     watched(|| {
         let runtime = start(1);
-        let (gate, _occupies) = occupy(&runtime);
+        let (latch, _occupies) = occupy(&runtime);
         let runtime = runtime.join_timeout(Duration::from_millis(1)).unwrap_err().into_runtime();
         let refused = runtime.handle().try_spawn(async { 5 }).unwrap_err();
         assert_eq!(refused.kind(), SpawnErrorKind::Closed);
@@ -253,13 +253,13 @@ fn a_closed_runtime_refuses_futures_from_outside_and_gives_them_back() {
         runtime.handle().shutdown();
         let refused = runtime.handle().try_spawn(async {}).unwrap_err();
         assert_eq!(refused.kind(), SpawnErrorKind::ShutDown);
-        gate.open();
+        latch.open();
         check_ended(&runtime.join(), 1);
     });
 }
 
 #[test]
-fn what_a_future_spawns_is_taken_also_while_the_runtime_is_joined() {
+fn a_runtime_that_is_being_joined_accepts_what_its_futures_spawn() {
     watched(|| {
         let runtime = start(2);
         let handle = runtime.handle();
@@ -333,12 +333,12 @@ fn a_stop_drops_futures_that_wait_and_those_that_are_queued() {
         let waits = event.clone();
         let waiting = runtime.spawn(async move { waits.wait().await });
         wait_until("it waits", || event.waiting() == 1);
-        let (gate, occupies) = occupy(&runtime);
+        let (latch, occupies) = occupy(&runtime);
         let queued = runtime.spawn(async { unreachable!("the runtime was stopped") });
         let handle = runtime.handle();
         handle.shutdown();
         let dropping = thread::spawn(move || drop(runtime));
-        gate.open();
+        latch.open();
         dropping.join().unwrap();
         heist_runtime::block_on(occupies).expect("a poll that is under way ends by itself");
         assert!(matches!(heist_runtime::block_on(waiting), Err(JoinError::Stopped)));
@@ -347,7 +347,7 @@ fn a_stop_drops_futures_that_wait_and_those_that_are_queued() {
     });
 }
 
-/// A future that spawns another one like it when it is dropped, so many times.
+/// A future that spawns another one like it when it is dropped, up to a given number.
 fn spawns_when_dropped(left: u32, dropped: &Arc<AtomicUsize>) {
     let inside = Arc::clone(dropped);
     let guard = OnDrop::new(move || {
@@ -393,7 +393,7 @@ fn wakers_outlive_their_runtime_without_harm() {
     });
 }
 
-/// Every wake-up is followed by a poll that sees what came before it, and no two polls run at the same time.
+/// After every wake-up comes a poll that sees what was written before it, and two polls never overlap.
 #[test]
 fn no_wake_up_from_any_thread_is_lost() {
     const WAKES: u64 = 20_000;
@@ -443,14 +443,14 @@ fn runtimes_and_executors_may_await_each_other() {
             there.await.unwrap() + 3
         });
         assert_eq!(other.block_on(sum).unwrap(), 6);
-        executor.spawn_external(job(|_| {})).unwrap();
+        executor.spawn(job(|_| {})).unwrap();
         check_all_run(&executor.join(), 1);
         check_ended(&other.join(), 1);
         check_ended(&runtime.join(), 1);
     });
 }
 
-/// Takes its time to be dropped.
+/// Is slow to drop.
 struct Slow(Arc<AtomicBool>);
 
 impl Drop for Slow {
@@ -466,7 +466,7 @@ fn a_future_that_is_aborted_twice_is_still_waited_for() {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         let gone = Arc::new(AtomicBool::new(false));
         let slow = Slow(Arc::clone(&gone));
-        let mut handle = runtime.spawn(async move {
+        let handle = runtime.spawn(async move {
             let _slow = slow;
             std::future::pending::<()>().await;
         });
@@ -482,7 +482,7 @@ fn a_future_that_is_aborted_twice_is_still_waited_for() {
 fn a_future_that_is_aborted_twice_after_its_end_has_its_output() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
-        let mut handle = runtime.spawn(async { 5 });
+        let handle = runtime.spawn(async { 5 });
         wait_until("it has ended", || handle.is_finished());
         handle.abort();
         handle.abort();
@@ -490,9 +490,9 @@ fn a_future_that_is_aborted_twice_after_its_end_has_its_output() {
     });
 }
 
-/// More of them than a queue holds, so that some are handed over to the others.
+/// It spawns more futures than a queue holds, so that some go to other workers.
 #[test]
-fn who_yields_goes_behind_all_that_it_has_spawned() {
+fn a_future_that_yields_goes_behind_all_that_it_has_spawned() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let polled = Arc::new(AtomicUsize::new(0));
@@ -524,14 +524,15 @@ thread_local! {
 }
 
 #[test]
-fn a_thread_may_block_on_a_runtime_at_its_very_end() {
+fn a_thread_local_may_block_on_a_runtime_when_its_thread_ends() {
     watched(|| {
         let runtime = Arc::new(Runtime::builder().workers(1).build().unwrap());
         let answered = Arc::new(AtomicBool::new(false));
         let at_the_end = AtTheEnd(runtime, Arc::clone(&answered));
         let thread = std::thread::spawn(move || {
             let runtime = Arc::clone(&at_the_end.0);
-            // Before the thread's first use of the runtime: so it is dropped after what that left on the thread.
+            // Before the thread first uses the runtime, so that this is dropped after the runtime's
+            // thread-locals.
             AT_THE_END.set(Some(at_the_end));
             runtime.block_on(async {});
         });
@@ -555,7 +556,7 @@ fn a_panic_in_the_drop_of_a_future_is_counted_and_reported() {
         silence_panics();
         let runtime = Runtime::builder().workers(1).thread_name(SILENT).build().unwrap();
         let fragile = Fragile;
-        let mut handle = runtime.spawn(async move {
+        let handle = runtime.spawn(async move {
             let _fragile = fragile;
             std::future::pending::<()>().await;
         });
@@ -565,5 +566,28 @@ fn a_panic_in_the_drop_of_a_future_is_counted_and_reported() {
         assert_eq!(runtime.panics().len(), 1);
         let metrics = runtime.join();
         assert_eq!((metrics.panics, metrics.futures_ended), (1, 1));
+    });
+}
+
+#[test]
+fn futures_that_await_the_token_wake_up() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let root = CancelToken::new();
+        let waiting: Vec<_> = (0..100)
+            .map(|number| {
+                let token = if number % 2 == 0 { root.clone() } else { root.child() };
+                runtime.spawn(async move {
+                    token.cancelled().await;
+                    assert!(token.is_cancelled());
+                })
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(5));
+        assert!(waiting.iter().all(|future| !future.is_finished()));
+        root.cancel();
+        for future in waiting {
+            runtime.block_on(future).unwrap();
+        }
     });
 }

@@ -1,5 +1,5 @@
-//! Proves that a loop over an operation of heist that is always ready leaves its worker to others, and ends when its
-//! runtime is dropped; and that an operation loses nothing by being put off.
+//! Proves that a loop over one of heist's operations that is always ready yields to other futures, and ends
+//! when its runtime is dropped; and that an operation loses nothing by being postponed.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -20,8 +20,8 @@ use support::{Job, start_jobs, wait_until, watched, workers};
 
 const OPERATIONS: u64 = 10_000;
 
-/// Loops over an operation on a runtime with one worker: beside another future, which must have its turns, and until
-/// the runtime is dropped.
+/// Loops over an operation on a runtime with one worker until the runtime is dropped. Another future must
+/// have its turns meanwhile.
 #[track_caller]
 fn check_gives_way<O>(operation: impl Fn() -> O + Clone + Send + 'static)
 where
@@ -233,7 +233,7 @@ mod io {
         });
     }
 
-    /// The limit must not depend on operations that the limited future has left.
+    /// The limit must not depend on how many operations the limited future has left.
     #[test]
     fn a_limit_ends_a_future_that_uses_up_every_poll() {
         watched(|| {
@@ -263,13 +263,13 @@ mod io {
     }
 }
 
-/// Uses up what the running poll has left.
+/// Uses up the rest of the running poll's budget.
 fn use_up_budget(cx: &mut Context<'_>) {
     while poll_proceed(cx).is_ready() {}
 }
 
 #[test]
-fn a_permit_that_was_granted_is_not_lost_when_its_future_gives_way() {
+fn a_permit_that_was_granted_is_not_lost_when_its_future_yields() {
     watched(|| {
         for taken in [true, false] {
             let runtime = Runtime::builder().workers(1).build().unwrap();
@@ -286,7 +286,7 @@ fn a_permit_that_was_granted_is_not_lost_when_its_future_gives_way() {
                         2 => {
                             assert_eq!((asked.waiting(), asked.available()), (0, 0), "granted");
                             use_up_budget(cx);
-                            assert!(permit.as_mut().poll(cx).is_pending(), "it gives way");
+                            assert!(permit.as_mut().poll(cx).is_pending(), "it yields");
                             if !taken {
                                 return Poll::Ready(None);
                             }
@@ -309,7 +309,7 @@ fn a_permit_that_was_granted_is_not_lost_when_its_future_gives_way() {
 }
 
 #[test]
-fn a_future_that_gives_way_keeps_its_place_in_the_line() {
+fn a_future_that_yields_keeps_its_place_in_line() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let budget = CountBudget::new(1).unwrap();
@@ -341,7 +341,7 @@ fn a_future_that_gives_way_keeps_its_place_in_the_line() {
             .unwrap();
             note.add("first");
         });
-        assert_eq!(has_given_way.recv().unwrap(), 1, "it is still in the line");
+        assert_eq!(has_given_way.recv().unwrap(), 1, "it is still in line");
         let (asked, note) = (budget.clone(), log.clone());
         let second = runtime.spawn(async move {
             let _permit = asked.acquire_async(1).await.unwrap();
@@ -355,7 +355,7 @@ fn a_future_that_gives_way_keeps_its_place_in_the_line() {
     });
 }
 
-/// A task that waits for many things at once must not use up its operations by looking at those that are not there.
+/// A task that waits for many things at once must not spend its budget on those that are not ready.
 #[test]
 fn an_operation_that_has_to_wait_is_not_counted() {
     watched(|| {
@@ -383,9 +383,9 @@ fn an_operation_that_has_to_wait_is_not_counted() {
     });
 }
 
-/// The first poll of a future that finds no operation left neither takes a permit nor a place.
+/// The first poll of a future, if no operation is left, takes neither a permit nor a place in line.
 #[test]
-fn a_future_without_an_operation_left_asks_in_its_next_poll() {
+fn a_future_without_an_operation_left_acquires_in_its_next_poll() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let budget = CountBudget::new(1).unwrap();
@@ -412,9 +412,9 @@ fn a_future_without_an_operation_left_asks_in_its_next_poll() {
     });
 }
 
-/// Outside of heist's workers nothing counts operations.
+/// Outside of heist's workers, operations are not counted.
 #[test]
-fn on_another_runtime_no_operation_is_put_off() {
+fn on_another_runtime_no_operation_is_postponed() {
     watched(|| {
         let budget = CountBudget::new(1).unwrap();
         let mut cx = Context::from_waker(std::task::Waker::noop());

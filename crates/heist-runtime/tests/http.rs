@@ -175,7 +175,7 @@ fn a_thousand_connections_at_the_same_time() {
         let connections = Arc::new(Connections::default());
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("it is free");
         let address = listener.local_addr().expect("it is bound");
-        let mut server = runtime.spawn(serve(handle.clone(), listener, Arc::clone(&connections)));
+        let server = runtime.spawn(serve(handle.clone(), listener, Arc::clone(&connections)));
 
         let everybody = Arc::new(Meeting::of(CONNECTIONS));
         let answered = Arc::new(AtomicUsize::new(0));
@@ -230,7 +230,7 @@ fn a_method_that_is_not_served_is_refused_and_the_connection_goes_on() {
         runtime.block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("it is free");
             let address = listener.local_addr().expect("it is bound");
-            let mut server =
+            let server =
                 runtime.spawn(serve(handle.clone(), listener, Arc::new(Connections::default())));
             let mut sender = connect(&handle, address).await.expect("it listens");
             let request = Request::get("/").header("host", "localhost").body(Full::default());

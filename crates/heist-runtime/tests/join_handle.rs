@@ -1,18 +1,21 @@
-//! Proves what a `JoinHandle` says after an abort and after its result was taken; that a panic in a drop is counted and
-//! reported wherever it happens; and that calls made in the wrong place panic with words that help.
+//! Proves what a `JoinHandle` returns after an abort and after its result was taken; that an `AbortHandle` ends
+//! a future from anywhere; that a panic in a drop is counted and reported wherever it happens; and that calls
+//! in the wrong place panic with a helpful message.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
 
-use heist::{Executor, JoinError};
+use heist::{Executor, JoinError, JoinHandle};
 use heist_runtime::Runtime;
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::thread;
+use support::event::Live;
 use support::{job, panic_text, silence_panics, silent, start_jobs, wait_until, watched, workers};
 
 /// Its drop panics.
@@ -27,7 +30,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn an_aborted_future_is_finished_when_it_is_gone_even_if_not_awaited() {
+fn an_aborted_future_that_is_not_awaited_is_finished_when_it_is_gone() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let (begun, has_begun) = channel();
@@ -37,7 +40,7 @@ fn an_aborted_future_is_finished_when_it_is_gone_even_if_not_awaited() {
             waits.recv().unwrap();
         });
         has_begun.recv().unwrap();
-        let mut aborted = runtime.spawn(pending::<()>());
+        let aborted = runtime.spawn(pending::<()>());
         aborted.abort();
         assert!(!aborted.is_finished(), "its only worker is busy, so it cannot be gone yet");
         let_go.send(()).unwrap();
@@ -48,9 +51,9 @@ fn an_aborted_future_is_finished_when_it_is_gone_even_if_not_awaited() {
     });
 }
 
-/// Asking whether an aborted future is finished takes nothing from the future that awaits its handle.
+/// `is_finished` does not take the wake-up from the future that awaits the handle.
 #[test]
-fn asking_whether_it_is_finished_loses_no_wake_up() {
+fn is_finished_loses_no_wake_up() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         for _ in 0..1_000 {
@@ -67,13 +70,13 @@ fn asking_whether_it_is_finished_loses_no_wake_up() {
     });
 }
 
-/// The same with a thread that asks while another one awaits: what the one finds out, the other is told.
+/// The same, with one thread that calls `is_finished` while another thread awaits the handle.
 #[test]
-fn another_thread_that_asks_whether_it_is_finished_takes_no_wake_up() {
+fn is_finished_on_another_thread_takes_no_wake_up() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         for _ in 0..3_000 {
-            let mut aborted = runtime.spawn(pending::<()>());
+            let aborted = runtime.spawn(pending::<()>());
             aborted.abort();
             let aborted = Mutex::new(aborted);
             thread::scope(|scope| {
@@ -87,8 +90,124 @@ fn another_thread_that_asks_whether_it_is_finished_takes_no_wake_up() {
     });
 }
 
+/// A future that never ends by itself, and counts as alive until it is dropped.
+fn endless(runtime: &Runtime, live: &Arc<AtomicUsize>) -> JoinHandle<()> {
+    let guard = Live::new(live);
+    runtime.spawn(async move {
+        let _guard = guard;
+        pending::<()>().await;
+    })
+}
+
 #[test]
-fn a_handle_that_is_polled_after_its_result_panics_and_says_so() {
+fn an_abort_handle_ends_a_future_while_it_is_awaited() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let live = Arc::new(AtomicUsize::new(0));
+        for round in 0..2_000 {
+            let endless = endless(&runtime, &live);
+            let abort = endless.abort_handle();
+            let aborting = thread::spawn(move || {
+                if round % 2 == 0 {
+                    thread::yield_now();
+                }
+                abort.clone().abort();
+                abort.abort();
+            });
+            assert!(matches!(heist_runtime::block_on(endless), Err(JoinError::Aborted)));
+            assert_eq!(live.load(Ordering::Acquire), 0, "the awaited future is gone");
+            aborting.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_future_aborts_another_one_that_a_third_one_awaits() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        for _ in 0..1_000 {
+            let endless = runtime.spawn(pending::<()>());
+            let abort = endless.abort_handle();
+            let awaiting = runtime.spawn(endless);
+            let aborting = runtime.spawn(async move { abort.abort() });
+            let result = runtime.block_on(awaiting).unwrap();
+            assert!(matches!(result, Err(JoinError::Aborted)));
+            runtime.block_on(aborting).unwrap();
+        }
+    });
+}
+
+#[test]
+fn an_abort_handle_outlives_its_join_handle() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let live = Arc::new(AtomicUsize::new(0));
+        let detached = endless(&runtime, &live);
+        let abort = detached.abort_handle();
+        detached.detach();
+        runtime.block_on(runtime.spawn(async {})).unwrap();
+        assert!(!abort.is_finished());
+        assert_eq!(live.load(Ordering::Acquire), 1, "detaching it does not end it");
+        abort.abort();
+        wait_until("the aborted future is finished", || abort.is_finished());
+        assert_eq!(live.load(Ordering::Acquire), 0);
+    });
+}
+
+#[test]
+fn a_future_goes_on_when_its_handles_are_dropped() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let (sent, received) = channel();
+        let future = runtime.spawn(async move {
+            heist::yield_now().await;
+            sent.send(7).unwrap();
+        });
+        let abort = future.abort_handle();
+        drop(future);
+        drop(abort);
+        assert_eq!(received.recv().unwrap(), 7);
+    });
+}
+
+#[test]
+fn an_abort_handle_of_a_future_that_has_ended_does_nothing() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let future = runtime.spawn(async { 7 });
+        let abort = future.abort_handle();
+        wait_until("the future has completed", || abort.is_finished());
+        abort.abort();
+        assert_eq!(runtime.block_on(future).unwrap(), 7);
+        abort.abort();
+        assert!(abort.is_finished());
+
+        let handle = runtime.handle();
+        runtime.join();
+        let refused = handle.spawn(async {});
+        let abort = refused.abort_handle();
+        abort.abort();
+        assert!(abort.is_finished());
+        assert!(matches!(heist_runtime::block_on(refused), Err(JoinError::Refused(_))));
+    });
+}
+
+#[test]
+fn an_abort_handle_ends_a_blocking_call_that_has_not_begun() {
+    watched(|| {
+        let runtime = Runtime::builder().workers(1).max_blocking_threads(1).build().unwrap();
+        let (let_go, waits) = channel::<()>();
+        let busy = runtime.spawn_blocking(move || waits.recv().unwrap());
+        let waiting = runtime.spawn_blocking(|| unreachable!("it was aborted"));
+        waiting.abort_handle().abort();
+        let_go.send(()).unwrap();
+        assert!(matches!(runtime.block_on(waiting), Err(JoinError::Aborted)));
+        runtime.block_on(busy).unwrap();
+    });
+}
+
+#[test]
+fn a_handle_that_is_polled_after_its_result_panics_with_a_message() {
     silence_panics();
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
@@ -111,7 +230,7 @@ fn a_panic_in_the_drop_of_an_aborted_future_is_counted_and_reported() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let bomb = Bomb("in the drop of an aborted future");
-        let mut aborted = runtime.spawn(async move {
+        let aborted = runtime.spawn(async move {
             let _bomb = bomb;
             pending::<()>().await;
         });
@@ -135,7 +254,7 @@ fn a_panic_in_the_drop_of_a_scratch_is_counted_and_reported() {
         )
         .unwrap();
         let handle = executor.handle();
-        executor.spawn_external(1).unwrap();
+        executor.spawn(1).unwrap();
         assert_eq!(executor.join().panics, 2);
         let mut reports = handle.panics();
         reports.sort_by_key(|panic| panic.worker);
@@ -147,7 +266,7 @@ fn a_panic_in_the_drop_of_a_scratch_is_counted_and_reported() {
     });
 }
 
-/// What a call panics with.
+/// Returns the message with which a call panics.
 fn panic_of(call: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it must panic");
     panic_text(&*payload).to_owned()
@@ -163,7 +282,7 @@ fn block_on_on_a_worker_panics_instead_of_waiting_for_itself() {
             let answer = ctx.spawn_future(async { 7 });
             said.send(panic_of(|| drop(heist_runtime::block_on(answer)))).unwrap();
         });
-        executor.spawn_external(task).unwrap();
+        executor.spawn(task).unwrap();
         let text = says.recv().unwrap();
         assert!(text.starts_with("heist_runtime::block_on was called on a worker"), "{text}");
         assert!(text.contains("spawn_blocking"), "it says what to do: {text}");
@@ -181,7 +300,7 @@ fn spawn_on_an_executor_says_what_to_call_instead() {
             said.send(panic_of(|| drop(heist_runtime::spawn(async {})))).unwrap();
             said.send(panic_of(|| drop(heist_runtime::spawn_blocking(|| ())))).unwrap();
         });
-        executor.spawn_external(task).unwrap();
+        executor.spawn(task).unwrap();
         let (spawn, spawn_blocking) = (says.recv().unwrap(), says.recv().unwrap());
         assert!(spawn.contains("`ExecutorHandle::spawn_future`"), "{spawn}");
         assert!(spawn.contains("`WorkerCtx::spawn_future`"), "{spawn}");

@@ -1,5 +1,5 @@
-//! Proves that a future of 900 KB can be spawned at every entrance, from a thread and from a worker with a stack of the
-//! default size, in builds with and without optimisation: it goes to the heap before it is passed on.
+//! Proves that every function that spawns accepts a future of 900 KB, on a thread or worker with a stack of
+//! the default size, in builds with and without optimisation: heist boxes the future before it passes it on.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -13,7 +13,7 @@ use support::{watched, workers};
 
 const SIZE: usize = 900 * 1024;
 
-/// What the standard library gives a thread, and heist a worker.
+/// The default stack size of threads in the standard library, and of workers in heist.
 const STACK_SIZE: usize = 2 * 1024 * 1024;
 
 /// A future of 900 KB that counts its bytes after it was moved to where it is polled.
@@ -98,7 +98,7 @@ fn check_in_a_task(
         let (spawned, when_spawned) = channel();
         let runner = move |(), ctx: &mut WorkerCtx<'_, (), ()>| spawned.send(spawn(ctx)).unwrap();
         let executor = Executor::new(workers(1), |_worker| (), runner).unwrap();
-        executor.spawn_external(()).unwrap();
+        executor.spawn(()).unwrap();
         assert_eq!(heist_runtime::block_on(when_spawned.recv().unwrap()).unwrap(), SIZE);
     });
 }
@@ -136,7 +136,8 @@ fn blocked_on_by_a_runtime() {
     check_blocked_on(move || runtime.block_on(large()));
 }
 
-/// It goes to the heap before it is known whether it is taken. (Taking it out of the error again takes a larger stack.)
+/// heist boxes the future before it knows whether the runtime accepts it. (Unboxing it from the error needs a
+/// larger stack.)
 #[test]
 fn a_large_future_that_is_refused_comes_back_unharmed() {
     watched(|| {

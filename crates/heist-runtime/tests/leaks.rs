@@ -45,7 +45,7 @@ fn used_runtime() -> Runtime {
     assert_eq!(sum, 285 + 10 + 3);
     let panicked = runtime.block_on(runtime.spawn(async { panic!("unlucky") }));
     assert!(panicked.map(|(): ()| ()).unwrap_err().is_panic());
-    let mut aborted = runtime.spawn(std::future::pending::<Vec<u64>>());
+    let aborted = runtime.spawn(std::future::pending::<Vec<u64>>());
     aborted.abort();
     // And a group that is dropped with its members.
     group.spawn(std::future::pending());

@@ -415,7 +415,7 @@ fn several_tasks_accept_from_one_listener() {
 fn an_aborted_task_closes_its_socket() {
     on_a_runtime(async {
         let (mut client, mut server) = connected().await?;
-        let mut reading = heist_runtime::spawn(async move { server.read(&mut [0; 10]).await });
+        let reading = heist_runtime::spawn(async move { server.read(&mut [0; 10]).await });
         sleep(Duration::from_millis(5)).await;
         reading.abort();
         assert!(reading.await.is_err());

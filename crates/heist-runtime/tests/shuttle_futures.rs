@@ -249,7 +249,7 @@ fn aborts_against_polls() {
     let aborting = [true, false].map(|waits| {
         let values = Values::default();
         let (event, value) = (event.clone(), values.make());
-        let mut future: JoinHandle<()> = handle.spawn(async move {
+        let future: JoinHandle<()> = handle.spawn(async move {
             yield_now().await;
             if waits {
                 event.wait().await;
@@ -384,8 +384,8 @@ fn tasks_and_futures_wake_each_other() {
             }
         };
         let executor = Executor::new(config(2), |_worker| (), runner).unwrap();
-        executor.spawn_external(None).unwrap();
-        executor.spawn_external(None).unwrap();
+        executor.spawn(None).unwrap();
+        executor.spawn(None).unwrap();
         let metrics = executor.join();
         assert_eq!(woken.get(), 2);
         assert_eq!(metrics.tasks_run(), 4, "{metrics}");

@@ -1,10 +1,10 @@
 //! Random executors and runtimes on which typed tasks, futures, blocking calls, queues and permits spawn each other,
 //! are aborted, panic, and are dropped with their pool, over and over.
 //!
-//! Each piece of work counts when it is made, run and gone. After a round every piece is gone, every permit is back
-//! and the metrics agree; after a `join` that nothing stopped, every piece that was accepted has run, except those
-//! that were aborted. A piece that is lost shows as a wrong count, a lost wake-up as a hang. `ci/soak.sh` runs this for
-//! long; `support/rounds.rs` says how a round is repeated.
+//! The test counts each piece of work when it is made, run and gone. After a round, every piece is gone, every
+//! permit is back, and the metrics agree. After a `join` without a stop, every accepted piece has run, except
+//! those that were aborted. A lost piece shows as a wrong count, a lost wake-up as a hang. `ci/soak.sh` runs
+//! this for long; `support/rounds.rs` explains how to repeat a round.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod soak_support;
@@ -92,7 +92,7 @@ impl Owner {
         }
     }
 
-    /// Joins it for a moment, and drops it if it is not done by then.
+    /// Joins the pool for a moment, and drops it if it is not done by then.
     fn join_briefly(self) {
         let moment = Duration::from_micros(1);
         match self {
@@ -113,11 +113,11 @@ fn round(seed: u64) {
     let mut random = XorShift64::new(seed);
     let cancel = CancelToken::new();
     let panics = random.below(3) == 0;
-    let on_panic = if random.below(3) == 0 { OnPanic::Abort } else { OnPanic::Isolate };
+    let on_panic = if random.below(3) == 0 { OnPanic::StopPool } else { OnPanic::Isolate };
     let (owner, pool) = Owner::start(&mut random, &cancel, on_panic);
     let end = random.below(8);
     let is_stopped_by_panics =
-        panics && on_panic == OnPanic::Abort && matches!(owner, Owner::Executor(_));
+        panics && on_panic == OnPanic::StopPool && matches!(owner, Owner::Executor(_));
     let permits = CountBudget::new(PERMITS).unwrap();
     // Held over the end of the pool, they leave everything that asks for a permit waiting when the pool is stopped.
     let kept_permits =
@@ -216,13 +216,13 @@ mod bites {
         Plant::WakeWhileRunningLost,
     ];
 
-    /// Within this many rounds each of them shows.
+    /// Each of them shows within this many rounds.
     const ROUNDS: u64 = 2_000;
 
     /// A round takes milliseconds. One that takes this long hangs.
     const HANGS: Duration = Duration::from_secs(5);
 
-    /// The bug that the threads of this process are to have.
+    /// The bug that is planted in the threads of this process.
     static PLANTED: Mutex<Option<Plant>> = Mutex::new(None);
 
     /// Plants are switched on for each thread by itself.

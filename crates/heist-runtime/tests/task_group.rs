@@ -1,5 +1,6 @@
-//! Proves that a group's results come in the order in which its members end, whoever asks and when; that an error
-//! aborts the others and waits for them; that no result and no panic is lost; and that no member outlives its group.
+//! Proves that a group's results come in the order in which its members end, whenever they are taken; that an
+//! error aborts the other members and waits for them; that no result and no panic is lost; and that no member
+//! outlives its group.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -19,7 +20,7 @@ fn start(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().unwrap()
 }
 
-/// A group whose members complete with their numbers when they are told.
+/// A group whose members complete with their numbers when their events are set.
 fn told_group(runtime: &Runtime, members: usize) -> (TaskGroup<usize>, Vec<Event>) {
     let mut group = runtime.handle().group();
     let told: Vec<_> = (0..members).map(|_| Event::default()).collect();
@@ -53,9 +54,9 @@ fn results_come_in_the_order_in_which_members_end() {
     });
 }
 
-/// The order is kept for those that end while nobody asks.
+/// The group keeps the order of members that end while it is not awaited.
 #[test]
-fn the_order_is_known_also_to_who_asks_late() {
+fn the_order_is_kept_for_results_that_are_taken_late() {
     watched(|| {
         let runtime = start(1);
         let (mut group, told) = told_group(&runtime, 100);
@@ -111,15 +112,15 @@ fn a_group_may_grow_while_it_is_awaited() {
     });
 }
 
-/// Finding the next result must not cost a look at every member.
+/// Finding the next result must not mean checking every member.
 #[test]
 fn a_result_is_found_in_constant_time() {
     watched(|| {
         let runtime = start(2);
-        // Waiting ones that nobody tells, and one that ends again and again.
+        // Members that wait all the time, and one that ends again and again.
         let mut polls_us = [1_000, 100_000].map(|members| {
             let (mut group, _told) = told_group(&runtime, members);
-            // All of them are listened to before the clock starts.
+            // The group has polled all of them before the clock starts.
             assert!(poll_once(pin!(group.join_next())).is_pending());
             let mut times: Vec<_> = (0..200)
                 .map(|_| {
@@ -177,20 +178,50 @@ fn endless_group<T: Send + 'static>(
 }
 
 #[test]
-fn a_cancelled_group_ends_and_says_so() {
+fn an_aborted_group_ends_and_its_results_say_so() {
     watched(|| {
         let runtime = start(1);
         let (mut group, live) = endless_group::<()>(&runtime, 100);
         group.spawn(async {});
-        // With one worker, who was spawned before has been polled.
+        // With one worker, all members that were spawned before have been polled.
         runtime.block_on(runtime.spawn(async {})).unwrap();
-        group.cancel();
+        group.abort_all();
         let results = runtime.block_on(group.join_all());
         assert_eq!(results.len(), 101);
         let (last, aborted) = results.split_last().unwrap();
         assert!(aborted.iter().all(|result| matches!(result, Err(JoinError::Aborted))));
         assert!(last.is_ok(), "it had ended before: {last:?}");
-        assert_eq!(live.load(Ordering::Acquire), 0, "the awaited future is gone");
+        assert_eq!(live.load(Ordering::Acquire), 0, "the awaited members are gone");
+    });
+}
+
+/// The thread that awaits the group learns of it, although another thread aborts the member.
+#[test]
+fn an_abort_handle_ends_one_member_alone() {
+    watched(|| {
+        let runtime = start(2);
+        for _ in 0..500 {
+            let (mut group, live) = endless_group::<()>(&runtime, 3);
+            let abort = group.spawn(std::future::pending()).abort_handle();
+            let aborting = std::thread::spawn(move || abort.abort());
+            let result = runtime.block_on(group.join_next()).unwrap();
+            assert!(matches!(result, Err(JoinError::Aborted)));
+            assert_eq!((group.len(), live.load(Ordering::Acquire)), (3, 3));
+            aborting.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_member_that_has_ended_is_not_aborted() {
+    watched(|| {
+        let runtime = start(1);
+        let mut group = runtime.handle().group();
+        let abort = group.spawn(async { 7 }).abort_handle();
+        wait_until("the member has ended", || abort.is_finished());
+        abort.abort();
+        assert_eq!(runtime.block_on(group.join_next()).unwrap().unwrap(), 7);
+        assert!(group.is_empty());
     });
 }
 
@@ -203,7 +234,7 @@ fn a_dropped_group_aborts_its_members() {
         drop(group);
         wait_until("they are gone", || live.load(Ordering::Acquire) == 0);
         let (group, live) = endless_group::<()>(&runtime, 100);
-        // With one inside the other, too.
+        // Also with one group inside the other.
         let outer = runtime.spawn(async move {
             let mut group = group;
             group.join_next().await.map(|result| result.is_ok())
@@ -235,7 +266,7 @@ fn the_first_error_aborts_the_others_and_waits_for_them() {
             other => panic!("{other:?}"),
         }
         assert!(group.is_empty());
-        assert_eq!(live.load(Ordering::Acquire), 0, "all were waited for, the blocking call too");
+        assert_eq!(live.load(Ordering::Acquire), 0, "all were waited for, also the blocking call");
         assert_eq!(runtime.metrics().futures_live(), 0);
     });
 }
@@ -289,7 +320,7 @@ fn a_members_panic_is_its_result() {
 }
 
 #[test]
-fn a_stopped_runtimes_group_has_results_all_the_same() {
+fn the_group_of_a_stopped_runtime_still_has_results() {
     watched(|| {
         let runtime = start(1);
         let (mut group, _live) = endless_group::<()>(&runtime, 3);
@@ -301,7 +332,7 @@ fn a_stopped_runtimes_group_has_results_all_the_same() {
     });
 }
 
-/// A loop over results that are all there gives way, like other leaf futures.
+/// A loop over results that are all there yields, like other leaf futures.
 #[test]
 fn taking_results_counts_against_the_budget() {
     watched(|| {

@@ -182,7 +182,7 @@ fn a_runtime_that_is_dropped_does_not_wait_for_timers() {
 fn a_sleeping_task_can_be_aborted() {
     watched(|| {
         let runtime = runtime(1);
-        let mut sleeping = runtime.spawn(sleep(HOUR));
+        let sleeping = runtime.spawn(sleep(HOUR));
         runtime.block_on(async {
             sleep(Duration::from_millis(5)).await;
             sleeping.abort();

@@ -139,7 +139,7 @@ fn what_is_aborted_is_dropped_with_tokio_around_it() {
     }
     watched(|| {
         let runtime = runtime();
-        let mut stuck = runtime.spawn(Compat::new(async {
+        let stuck = runtime.spawn(Compat::new(async {
             let _needs_tokio = NeedsTokio;
             tokio::time::sleep(Duration::from_secs(3600)).await;
         }));
@@ -219,7 +219,7 @@ fn a_tokio_bound_http_client_talks_to_our_server() {
         on_a_worker(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("it is free");
             let port = listener.local_addr().expect("it is bound").port();
-            let mut server = heist_runtime::spawn(async move {
+            let server = heist_runtime::spawn(async move {
                 loop {
                     let (stream, _peer) = listener.accept().await.expect("it works");
                     let answer = service_fn(async |request: Request<_>| {

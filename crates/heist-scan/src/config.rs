@@ -180,7 +180,8 @@ impl ScanConfig {
     /// The closure finds the defaults of [`ExecutorConfig`], except that the threads are named `heist-scan`. `seed` and
     /// `cancel` are what [`seed`](Self::seed) and [`cancel`](Self::cancel) set. The scan overwrites two fields:
     /// `workers` by the number of its [workers](Self::workers), and `on_panic` by
-    /// [`OnPanic::Abort`](heist::OnPanic::Abort). (A panic of the detector or the sink ends one object, and does not
+    /// [`OnPanic::StopPool`](heist::OnPanic::StopPool).
+    /// (A panic of the detector or the sink ends one object, and does not
     /// reach the executor.) The fields about futures have no effect: a scan spawns none.
     pub fn executor(mut self, change: impl FnOnce(&mut ExecutorConfig)) -> Self {
         change(&mut self.executor);

@@ -94,7 +94,7 @@ fn a_scan_on_a_worker_of_an_executor_scans_everything() {
                 },
             )
             .unwrap();
-        executor.spawn_external(()).unwrap();
+        executor.spawn(()).unwrap();
         executor.join();
         receiver.recv().unwrap()
     });

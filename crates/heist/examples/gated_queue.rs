@@ -158,8 +158,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         },
     )?;
     let findings = GatedQueue::with_config(&executor.handle(), &QUEUE, Task::Write)?;
-    let roots = paths.into_iter().map(|path| Task::Look(path, findings.clone())).collect();
-    executor.spawn_external_batch(roots)?;
+    let roots = paths.into_iter().map(|path| Task::Look(path, findings.clone()));
+    executor.spawn_batch(roots)?;
     let metrics = executor.join();
     let stats = findings.stats();
     eprintln!(

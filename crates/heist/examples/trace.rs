@@ -58,7 +58,7 @@ fn record(path: &Path) -> Result<MetricsSnapshot, Box<dyn Error>> {
     // Three waves of tasks with pauses between them. In the trace, look for workers that park, and
     // for the wake-ups at the start of a wave.
     for _ in 0..3 {
-        executor.spawn_external_batch(vec![6; 4])?;
+        executor.spawn_batch(vec![6; 4])?;
         thread::sleep(Duration::from_millis(20));
     }
     let metrics = executor.join();

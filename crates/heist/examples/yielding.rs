@@ -71,9 +71,9 @@ fn measure(name: &str, policy: Box<dyn YieldPolicy + Send>) -> Result<u64, Start
         .build(|_worker| (), move |task, ctx| run_task(task, ctx, &results))?;
     let began = Instant::now();
     // The executor has not been closed, so it accepts every task.
-    let _ = executor.spawn_external(Task::Pass { cursor: 0, sum: 0, slices: 0, policy });
+    let _ = executor.spawn(Task::Pass { cursor: 0, sum: 0, slices: 0, policy });
     while lock(&shared).slices == 0 {
-        let _ = executor.spawn_external(Task::Short { spawned: Instant::now() });
+        let _ = executor.spawn(Task::Short { spawned: Instant::now() });
         thread::sleep(Duration::from_millis(1));
     }
     executor.join();

@@ -1,28 +1,40 @@
 //! Telling running work that its result is no longer wanted.
 //!
 //! One [`CancelToken`] serves Ctrl-C, a closed pipe, a deadline and a caller that has seen enough.
-//! Work asks ([`CancelToken::is_cancelled`]) at points where it can stop; nothing is interrupted.
+//! Tasks check [`CancelToken::is_cancelled`] where they can stop, futures await
+//! [`CancelToken::cancelled`]. Nothing is interrupted.
 //!
-//! Tokens form trees: a child is cancelled when it or any ancestor is, and cancelling a child
-//! leaves its parent and its siblings alone. It is the child that looks up, not the parent that
-//! pushes down: a parent knows no children, so a million short-lived children need no list, no lock
-//! and no clean-up. The one exception are executors in which tasks wait for permits: nobody asks there,
-//! so they *watch* their token and its ancestors, and `cancel` tells them.
+//! Tokens form trees: a child is cancelled when it or any ancestor is, and cancelling a child leaves
+//! its parent and its siblings alone. A check looks at the ancestors; a cancellation is not pushed
+//! down to the children. So a parent does not know its children, and a million short-lived children
+//! need no list, no lock and no clean-up.
+//!
+//! *Watchers* are the exception: executors in which tasks wait for permits, and futures that await a
+//! cancellation. They sleep and check nothing, so they register with their token and with all of its
+//! ancestors, and `cancel` notifies them.
 //!
 //! Invariants:
-//! - cancelled is for ever: no flag is ever cleared;
-//! - what a thread did before `cancel` is visible to a thread that has seen the cancellation, by
-//!   whichever token of the tree it saw it.
+//! - A cancellation is forever: no flag is ever cleared.
+//! - What a thread did before `cancel` is visible to a thread that has seen the cancellation,
+//!   through whichever token of the tree it saw it.
+//! - A watcher that registers while the token is being cancelled is notified, or sees the flag
+//!   itself: each side writes, passes a `SeqCst` fence, and then reads what the other side wrote.
 //!
-//! Not guaranteed: promptness (running work notices when it asks), and cheap checks deep down: a check of a
-//! token that is *not* cancelled reads one flag per ancestor. Keep trees shallow.
-//!
-//! Nor is `cancel` safe in a signal handler: it may take locks, and run the callers' closures.
+//! Not guaranteed:
+//! - promptness: running work notices when it checks;
+//! - cheap checks in deep trees: checking a token that is *not* cancelled reads one flag per
+//!   ancestor, and a watcher registers with each of them. Keep trees shallow;
+//! - that `cancel` is safe in a signal handler: it may take locks and run the callers' closures.
+
+mod cancelled;
+
+pub use cancelled::Cancelled;
 
 use std::fmt;
 
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering, fence};
+use slab::Slab;
 
 /// A flag that says "stop", with children. Clones are the same token.
 ///
@@ -42,109 +54,174 @@ use crate::sync::{Arc, AtomicBool, Mutex, Ordering, fence};
 /// ```
 #[derive(Clone)]
 pub struct CancelToken {
-    node: Arc<Node>,
+    node: Arc<TokenNode>,
 }
 
-struct Node {
+struct TokenNode {
     cancelled: AtomicBool,
-    parent: Option<Arc<Node>>,
-    /// Whether there ever was a watcher.
+    parent: Option<Arc<TokenNode>>,
+    /// Set when the first watcher registers, and never cleared.
     watched: AtomicBool,
-    watchers: Mutex<Vec<Box<dyn Watcher>>>,
+    watchers: Mutex<Watchers>,
 }
 
-/// Somebody who is told of a cancellation, because he does not ask.
+/// The watchers of one node.
+#[derive(Default)]
+struct Watchers {
+    registered: Slab<Box<dyn Watcher>>,
+    /// `cancel` has notified the watchers. Those that come later see the flag.
+    notified: bool,
+}
+
+/// Sleeps until it is notified of a cancellation.
 pub(crate) trait Watcher: Send + Sync {
-    /// Whether he still wants to know.
+    /// Returns `false` if the watcher need not be notified any more.
     fn is_alive(&self) -> bool;
 
     /// The token was cancelled. Called at least once, and perhaps several times.
     fn cancelled(&self);
 }
 
-/// Fewer watchers than this are not worth looking through for dead ones.
+/// With fewer watchers than this, looking for dead ones is not worth the time.
 const WATCHERS_BEFORE_PRUNING: usize = 8;
 
-impl Node {
-    /// Adds a watcher, and removes dead ones now and then: a token may outlive many pools.
-    fn watch(&self, watcher: Box<dyn Watcher>) {
+impl TokenNode {
+    /// Registers a watcher and returns its key; `None` if the watchers were notified already.
+    /// Removes dead watchers now and then: a token may outlive many pools.
+    fn watch(&self, watcher: Box<dyn Watcher>) -> Option<usize> {
         let mut watchers = self.watchers.lock();
-        if watchers.len() >= WATCHERS_BEFORE_PRUNING && watchers.len() == watchers.capacity() {
-            watchers.retain(|watcher| watcher.is_alive());
+        if watchers.notified {
+            return None;
         }
-        watchers.push(watcher);
+        let registered = &mut watchers.registered;
+        if registered.len() >= WATCHERS_BEFORE_PRUNING && registered.len() == registered.capacity()
+        {
+            registered.retain(|_key, watcher| watcher.is_alive());
+        }
+        let key = registered.insert(watcher);
         self.watched.store(true, Ordering::Relaxed);
+        Some(key)
+    }
+
+    /// Removes the watcher that `watch` has registered under `key`.
+    fn unwatch(&self, key: usize) {
+        let removed = {
+            let mut watchers = self.watchers.lock();
+            // Once they are notified, the watchers are gone.
+            if watchers.notified { None } else { watchers.registered.try_remove(key) }
+        };
+        drop(removed);
     }
 
     #[cold]
-    fn tell_watchers(&self) {
-        // Told without the lock: what they do is their own.
-        let watchers = std::mem::take(&mut *self.watchers.lock());
-        for watcher in watchers {
+    fn notify_watchers(&self) {
+        let registered = {
+            let mut watchers = self.watchers.lock();
+            watchers.notified = true;
+            std::mem::take(&mut watchers.registered)
+        };
+        // Without the lock: a watcher may run the caller's code, or register elsewhere.
+        for (_key, watcher) in registered {
             watcher.cancelled();
         }
     }
 }
 
 impl CancelToken {
-    /// A token without a parent, not cancelled.
+    /// Creates a token without a parent, not cancelled.
     #[must_use]
     pub fn new() -> Self {
         Self::with_parent(None)
     }
 
-    /// A token that is cancelled with this one, and can be cancelled without it.
+    /// Creates a token that is cancelled with this one, and can be cancelled without it.
     ///
-    /// It keeps its ancestors' flags alive; a child of a cancelled token is cancelled from the
+    /// It keeps its ancestors' flags alive. A child of a cancelled token is cancelled from the
     /// start.
     #[must_use]
     pub fn child(&self) -> Self {
         Self::with_parent(Some(Arc::clone(&self.node)))
     }
 
-    fn with_parent(parent: Option<Arc<Node>>) -> Self {
-        let node = Node {
+    fn with_parent(parent: Option<Arc<TokenNode>>) -> Self {
+        let node = TokenNode {
             cancelled: AtomicBool::new(false),
             parent,
             watched: AtomicBool::new(false),
-            watchers: Mutex::new(Vec::new()),
+            watchers: Mutex::new(Watchers::default()),
         };
         Self { node: Arc::new(node) }
     }
 
     /// Cancels this token and with it every descendant. Further calls change nothing.
     ///
-    /// Tasks that wait for a permit in an executor with this token, or with a descendant of it, are released: they give
-    /// up their places and are dropped. This is done on this thread, and runs the closures that were to make them.
+    /// Futures that await [`CancelToken::cancelled`] are woken. Tasks that wait for a permit in an
+    /// executor with this token, or with a descendant of it, give up their places and are dropped.
+    /// This thread does both, and it runs the closures that would have made those tasks.
     ///
-    /// **Not from a signal handler.** It may take locks, and run those closures. Let the handler wake a thread that
-    /// cancels: by a flag that is polled, or a byte through a pipe.
+    /// **Do not call it in a signal handler**: it may take locks, and it runs those closures. Let
+    /// the handler wake a thread that cancels, by a flag that is polled or a byte through a pipe.
     pub fn cancel(&self) {
         // Release: pairs with the Acquire in `is_cancelled`. Without it, a task that sees the flag
         // might not see what was written before, such as the reason for the cancellation.
         self.node.cancelled.store(true, Ordering::Release);
-        // Pairs with the fence of `watch`: either we see that somebody watches, or he sees the flag.
+        // Pairs with the fence of `watch`: this thread sees the watcher, or the watcher the flag.
         fence(Ordering::SeqCst);
         if self.node.watched.load(Ordering::Relaxed) && !planted(Plant::CancelTellsNobody) {
-            self.node.tell_watchers();
+            self.node.notify_watchers();
         }
     }
 
-    /// Has `watcher` told when this token or an ancestor is cancelled: at once, if it is already.
+    /// Returns a future that completes when this token or an ancestor is cancelled; at once if that
+    /// has happened already.
+    ///
+    /// The future sleeps until `cancel` wakes it. It is cancel-safe: dropping it removes its
+    /// registration, and a later call waits for the same cancellation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use futures_lite::future::block_on; // or that of any runtime
+    ///
+    /// let executor = heist::Executor::builder().build(|_worker| (), |_task: (), _ctx| ())?;
+    /// let token = heist::CancelToken::new();
+    /// let stopped = token.cancelled();
+    /// let waiting = executor.handle().spawn_future(async move {
+    ///     stopped.await;
+    ///     "stopped"
+    /// })?;
+    /// token.cancel();
+    /// assert_eq!(block_on(waiting)?, "stopped");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cancelled(&self) -> Cancelled {
+        Cancelled::new(self.clone())
+    }
+
+    /// Has `watcher` notified when this token or an ancestor is cancelled: at once, if one is.
     pub(crate) fn watch<W: Watcher + Clone + 'static>(&self, watcher: &W) {
-        let mut next = Some(&self.node);
-        while let Some(node) = next {
-            node.watch(Box::new(watcher.clone()));
-            next = node.parent.as_ref();
-        }
-        // Pairs with the fence of `cancel`.
-        fence(Ordering::SeqCst);
+        self.register(watcher);
         if self.is_cancelled() {
             watcher.cancelled();
         }
     }
 
-    /// Whether this token or an ancestor has been cancelled.
+    /// Registers `watcher` with this token and all of its ancestors, and returns its keys in that
+    /// order. The caller must check [`CancelToken::is_cancelled`] afterwards.
+    fn register<W: Watcher + Clone + 'static>(&self, watcher: &W) -> Vec<Option<usize>> {
+        let keys =
+            self.nodes().map(|node| node.watch(Box::new(watcher.clone()))).collect::<Vec<_>>();
+        // Pairs with the fence of `cancel`.
+        fence(Ordering::SeqCst);
+        keys
+    }
+
+    /// The nodes of this token and of all ancestors.
+    fn nodes(&self) -> impl Iterator<Item = &TokenNode> {
+        std::iter::successors(Some(&*self.node), |node| node.parent.as_deref())
+    }
+
+    /// Returns `true` if this token or an ancestor has been cancelled.
     #[must_use]
     #[inline]
     pub fn is_cancelled(&self) -> bool {
@@ -156,7 +233,7 @@ impl CancelToken {
         self.node.parent.as_ref().is_some_and(|parent| self.inherit_from(parent))
     }
 
-    fn inherit_from(&self, parent: &Arc<Node>) -> bool {
+    fn inherit_from(&self, parent: &Arc<TokenNode>) -> bool {
         let mut ancestor = Some(parent);
         while let Some(node) = ancestor {
             if node.cancelled.load(Ordering::Acquire) {
@@ -187,9 +264,9 @@ impl fmt::Debug for CancelToken {
     }
 }
 
-impl Drop for Node {
-    /// Takes a chain of ancestors apart in a loop. Left to the compiler, the last owner of a long
-    /// chain would drop it by recursion, and overflow the stack.
+impl Drop for TokenNode {
+    /// Takes a chain of ancestors apart in a loop. The compiler's code would drop a long chain by
+    /// recursion, and overflow the stack.
     fn drop(&mut self) {
         let mut ancestor = self.parent.take();
         while let Some(node) = ancestor {
@@ -199,11 +276,10 @@ impl Drop for Node {
     }
 }
 
-/// The node itself if `node` was the last reference to it. Of several threads that give up theirs
-/// at the same time, exactly one gets it; with `Arc::try_unwrap`, all might fail, and the chain
-/// would be dropped from inside the last one's `drop` after all, one level deeper at each such
-/// meeting.
-fn into_sole_owner(node: Arc<Node>) -> Option<Node> {
+/// Returns the node itself if `node` was the last reference to it. Of several threads that give up
+/// their references at the same time, exactly one gets the node. With `Arc::try_unwrap` all of them
+/// might fail, and the last one's `drop` would recurse, one level deeper at each such meeting.
+fn into_sole_owner(node: Arc<TokenNode>) -> Option<TokenNode> {
     Arc::into_inner(node)
 }
 
@@ -271,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_found_cancellation_is_remembered() {
+    fn a_child_remembers_the_cancellation_of_an_ancestor() {
         let root = CancelToken::new();
         let token = chain(&root, 3);
         root.cancel();
@@ -281,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_chain_overflows_no_stack() {
+    fn a_deep_chain_does_not_overflow_the_stack() {
         let root = CancelToken::new();
         let deepest = chain(&root, DEEP);
         assert!(!deepest.is_cancelled());
@@ -293,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_chain_is_freed_but_for_what_is_still_held() {
+    fn a_deep_chain_is_freed_except_for_what_is_still_held() {
         let root = CancelToken::new();
         let middle = chain(&root, 10);
         let deepest = chain(&middle, DEEP);
@@ -315,7 +391,7 @@ mod tests {
             drop(trunk);
             let threads = branches.map(|branch| thread::spawn(move || drop(branch)));
             threads.into_iter().for_each(|thread| thread.join().unwrap());
-            assert_eq!(Arc::strong_count(&root.node), 1, "somebody took the trunk apart");
+            assert_eq!(Arc::strong_count(&root.node), 1, "one of the threads took the trunk apart");
         }
     }
 

@@ -14,12 +14,12 @@ pub use crate::future::raw::Runnable;
 pub use crate::worker_id::PoolId;
 
 use crate::budget::{CountBudget, CountPermit};
-use crate::executor::shared::Shared;
+use crate::executor::shared::PoolShared;
 use crate::executor::{
     ConfigError, Executor, ExecutorBuilder, ExecutorConfig, ExecutorHandle, SpawnError,
     SpawnErrorKind, StartError,
 };
-use crate::future::{JoinError, JoinHandle};
+use crate::future::{AbortHandle, JoinError, JoinHandle};
 use crate::signal::queue::on_permit::OnPermit;
 use crate::signal::queue::{
     GatedQueue, PushError, PushErrorKind, QueueConfig, QueueConsumer, QueueTurn,
@@ -73,7 +73,7 @@ pub mod budget {
 
 /// An executor's parts.
 pub mod executor {
-    pub use crate::executor::shared::Shared;
+    pub use crate::executor::shared::PoolShared;
     pub use crate::executor::task::TaskRunner;
     pub use crate::executor::worker::Worker;
 
@@ -84,7 +84,7 @@ pub mod executor {
     use std::future::Future;
 
     /// Returns a handle to a pool whose threads the caller starts.
-    pub fn handle_of<T>(shared: Arc<Shared<T>>) -> ExecutorHandle<T> {
+    pub fn handle_of<T>(shared: Arc<PoolShared<T>>) -> ExecutorHandle<T> {
         ExecutorHandle::new(shared)
     }
 
@@ -154,7 +154,7 @@ pub fn pool_of<T>(executor: &ExecutorHandle<T>) -> PoolId {
 }
 
 /// Returns the configuration that `builder` has so far.
-pub fn config_of<H: Tracer>(builder: &ExecutorBuilder<H>) -> &ExecutorConfig {
+pub fn config_of<T, H: Tracer>(builder: &ExecutorBuilder<T, H>) -> &ExecutorConfig {
     builder.config()
 }
 
@@ -181,7 +181,7 @@ pub fn config_error(
 /// # Errors
 /// As [`ExecutorBuilder::build`].
 pub fn build_for_futures<S: 'static>(
-    builder: ExecutorBuilder<impl Tracer>,
+    builder: ExecutorBuilder<Infallible, impl Tracer>,
     attached: Box<dyn Attached>,
     scratch_init: impl Fn(&ExecutorHandle<Infallible>) -> S + Send + Sync + 'static,
 ) -> Result<Executor<Infallible>, StartError> {
@@ -231,7 +231,7 @@ pub fn count_calls<T: Send + 'static>(
 ) -> Result<(), SpawnErrorKind> {
     let shared = executor.shared();
     shared.count_futures(count)?;
-    Shared::hear_of_cancellation(shared);
+    PoolShared::hear_of_cancellation(shared);
     Ok(())
 }
 
@@ -245,7 +245,7 @@ where
 {
     // The task is scheduled from now until its only poll, so nothing ever schedules it again.
     let schedule = |runnable, _woken_while_running| drop(runnable);
-    let (runnable, task) = Shared::make_counted(executor.shared(), call, schedule);
+    let (runnable, task) = PoolShared::make_counted(executor.shared(), call, schedule);
     (runnable, JoinHandle::of_call(task))
 }
 
@@ -266,6 +266,11 @@ pub fn poll_ended<R: Send + 'static>(
 /// Aborts a future without waiting for its end.
 pub fn abort_and_detach<R: Send + 'static>(handle: JoinHandle<R>) {
     handle.abort_and_detach();
+}
+
+/// Returns an abort handle whose future has ended.
+pub fn abort_handle_of_nothing() -> AbortHandle {
+    AbortHandle::of_nothing()
 }
 
 /// Creates the budget of a queue's capacity. An error calls it the configuration of `subject`.

@@ -67,7 +67,7 @@ fn a_task_waits_in_the_queue_and_holds_no_worker() {
         // The only worker is free for other tasks.
         let ran = Latch::default();
         let opened = ran.clone();
-        executor.spawn_external(job(move |_| opened.open())).unwrap();
+        executor.spawn(job(move |_| opened.open())).unwrap();
         ran.wait();
         assert_eq!(order.len(), 0);
         drop(held);
@@ -135,7 +135,7 @@ fn a_chain_of_tasks_passes_one_permit_on() {
         let executor = start_jobs(workers(1));
         let budget = CountBudget::new(1).unwrap();
         let ran = Log::default();
-        executor.spawn_external(link(&budget, None, 1_000, &ran)).unwrap();
+        executor.spawn(link(&budget, None, 1_000, &ran)).unwrap();
         check_all_run(&executor.join(), 1_001);
         assert_eq!(ran.entries(), (0..=1_000).rev().collect::<Vec<_>>());
         assert_eq!((budget.available(), budget.high_water()), (1, 1));
@@ -182,7 +182,7 @@ fn tasks_of_a_pool_that_is_being_joined_may_still_wait() {
         let ran = Latch::default();
         let (opened, inner) = (ran.clone(), budget.clone());
         executor
-            .spawn_external(job(move |ctx| {
+            .spawn(job(move |ctx| {
                 let handle = ctx.handle();
                 wait_until("the pool is closed", || !handle.is_accepting());
                 let held = inner.acquire(1).unwrap();
@@ -262,7 +262,7 @@ fn tasks_wait_for_bytes_and_read_tokens_in_the_same_way() {
 #[test]
 fn a_panic_while_making_the_task_gives_the_permit_back() {
     watched(|| {
-        for on_panic in [OnPanic::Isolate, OnPanic::Abort] {
+        for on_panic in [OnPanic::Isolate, OnPanic::StopPool] {
             let executor = start_jobs(silent(ExecutorConfig { on_panic, ..workers(1) }));
             let handle = executor.handle();
             let budget = CountBudget::new(1).unwrap();
@@ -279,7 +279,7 @@ fn a_panic_while_making_the_task_gives_the_permit_back() {
                     check_finished(&metrics, 2);
                     assert_eq!((metrics.tasks_run(), metrics.panics), (1, 1));
                 }
-                OnPanic::Abort => assert_eq!(join_rethrows(executor), "deliberate panic"),
+                _ => assert_eq!(join_rethrows(executor), "deliberate panic"),
             }
             assert_eq!((budget.available(), budget.waiting()), (1, 0));
             assert_eq!(handle.panics()[0].worker, None);
@@ -325,7 +325,7 @@ fn ends_at_once(end: End) {
         End::Cancel => cancel.cancel(),
         End::CancelParent => parent.cancel(),
         End::CancelWhileJoining | End::Drop => {}
-        End::Panic => executor.spawn_external(job(|_| panic!("deliberate panic"))).unwrap(),
+        End::Panic => executor.spawn(job(|_| panic!("deliberate panic"))).unwrap(),
     }
     let run = match end {
         End::Drop => {

@@ -68,7 +68,7 @@ impl Pool {
     }
 
     fn spawn_tree(&mut self, level: u32, fanout: u32) {
-        self.executor.spawn_external(Task { level, fanout }).unwrap();
+        self.executor.spawn(Task { level, fanout }).unwrap();
         let tasks = (0..=level).map(|level| u64::from(fanout).pow(level)).sum();
         self.await_backlog(tasks, 0);
     }

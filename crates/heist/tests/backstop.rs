@@ -34,7 +34,7 @@ fn a_backstop_that_races_with_wake_ups_rescues_nothing() {
             let handle = executor.handle();
             let rounds = 3_000;
             for round in 1..=rounds {
-                executor.spawn_external(job(|_| {})).unwrap();
+                executor.spawn(job(|_| {})).unwrap();
                 wait_until("it has run", || handle.metrics().tasks_run() == round);
                 let pause = Instant::now();
                 while pause.elapsed() < Duration::from_micros(round % 300) {

@@ -1,5 +1,5 @@
-//! Proves that the backtrace of a panicking task is about the task: it names the function that panicked, and leaves out
-//! how the worker was started.
+//! Proves that the backtrace of a panicking task names the function that panicked, and leaves out how the
+//! worker was started.
 //!
 //! The panic hook writes to stderr, so the panic happens in a process of its own: this program, started again.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
@@ -24,7 +24,7 @@ fn panic_in_a_task_and_in_a_future() {
         |task: u32, _ctx| the_function_that_panics(std::hint::black_box(task)),
     )
     .unwrap();
-    executor.spawn_external(1).unwrap();
+    executor.spawn(1).unwrap();
     let future = async { the_function_that_panics(std::hint::black_box(1)) };
     drop(executor.handle().spawn_future(future).unwrap());
     executor.join();

@@ -42,7 +42,7 @@ fn a_waiting_task_gets_the_permit_that_a_worker_gives_back_before_it_parks() {
             )
         }
         .unwrap();
-        executor.spawn_external(Task::TakeAndKeep).unwrap();
+        executor.spawn(Task::TakeAndKeep).unwrap();
         budget.acquire_then(1, &executor.handle(), Task::Granted).unwrap();
         // Without the hook, the permit would stay with the sleeping worker, and `join` would never
         // end.
@@ -68,7 +68,7 @@ fn a_worker_gives_its_permit_back_before_it_parks_without_another_event() {
             |held| *held = None,
         )
         .unwrap();
-    executor.spawn_external(()).unwrap();
+    executor.spawn(()).unwrap();
     wait_until("the permit", || taken.load(Ordering::Relaxed) == 1 && budget.available() == 1);
     executor.join();
 }
@@ -86,17 +86,17 @@ fn a_panic_in_the_hook_counts_like_any_other() {
             )
             .unwrap();
         let handle = executor.handle();
-        executor.spawn_external(()).unwrap();
+        executor.spawn(()).unwrap();
         wait_until("the panic", || !handle.panics().is_empty());
         (executor, handle)
     };
     // Isolated: the scratch is rebuilt and the worker continues.
     let (executor, handle) = panicking(OnPanic::Isolate);
-    executor.spawn_external(()).unwrap();
+    executor.spawn(()).unwrap();
     wait_until("the next panic", || handle.panics().len() == 2);
     executor.join();
     // Not isolated: the panic ends the pool.
-    let (executor, _handle) = panicking(OnPanic::Abort);
+    let (executor, _handle) = panicking(OnPanic::StopPool);
     let joined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| executor.join()));
     assert!(joined.is_err());
 }

@@ -418,7 +418,7 @@ fn a_blocking_acquire_on_a_worker_is_an_error() {
             ];
             drop((permit, read));
         });
-        executor.spawn_external(task).unwrap();
+        executor.spawn(task).unwrap();
         executor.join();
         let too_large = AcquireError::TooLarge { unit: BudgetUnit::Count, wanted: 2, total: 1 };
         let on_worker = AcquireError::OnWorker;

@@ -29,7 +29,7 @@ fn running_tasks_see_the_cancellation() {
         for _ in 0..3 {
             let entered = Arc::clone(&running);
             executor
-                .spawn_external(job(move |ctx| {
+                .spawn(job(move |ctx| {
                     assert!(!ctx.is_cancelled());
                     entered.fetch_add(1, Ordering::Relaxed);
                     while !ctx.is_cancelled() {
@@ -53,7 +53,7 @@ fn queued_tasks_are_dropped_and_counted() {
         let latch = occupy_worker(&executor);
         for _ in 0..100 {
             let value = Arc::clone(&alive);
-            executor.spawn_external(job(move |_| unreachable!("{value:?}"))).unwrap();
+            executor.spawn(job(move |_| unreachable!("{value:?}"))).unwrap();
         }
         cancel.cancel();
         latch.open();
@@ -70,7 +70,7 @@ fn tasks_spawned_after_the_cancellation_are_dropped() {
         let (cancel, config) = cancellable(2);
         let executor = start_jobs(config);
         executor
-            .spawn_external(job(move |ctx| {
+            .spawn(job(move |ctx| {
                 cancel.cancel();
                 ctx.spawn_local(job(|_| unreachable!()));
                 ctx.spawn_local_batch((0..10).map(|_| job(|_| unreachable!())));
@@ -141,13 +141,13 @@ fn a_token_cancels_all_its_pools_and_a_child_token_only_its_own() {
         assert!(!one.handle().is_accepting());
         let ran = Latch::default();
         let opened = ran.clone();
-        two.spawn_external(job(move |_| opened.open())).unwrap();
+        two.spawn(job(move |_| opened.open())).unwrap();
         ran.wait();
-        three.spawn_external(job(|_| {})).unwrap();
+        three.spawn(job(|_| {})).unwrap();
         wait_until("the sibling has run it", || three.metrics().tasks_run() == 1);
         root.cancel();
         for pool in [&two, &three] {
-            let refused = pool.spawn_external(job(|_| {})).unwrap_err();
+            let refused = pool.spawn(job(|_| {})).unwrap_err();
             assert_eq!(refused.kind(), SpawnErrorKind::Cancelled);
         }
         check_all_run(&one.join(), 0);

@@ -85,7 +85,7 @@ fn start_countdown(config: ExecutorConfig) -> Result<Executor<u32>, StartError> 
 }
 
 fn check_works(executor: Executor<u32>) {
-    executor.spawn_external_batch(vec![20; 5]).unwrap();
+    executor.spawn_batch(vec![20; 5]).unwrap();
     match executor.join_timeout(Duration::from_secs(10)) {
         Ok(metrics) => check_all_run(&metrics, 5 * 21),
         Err(timeout) => {

@@ -235,7 +235,7 @@ fn a_trace_writer_that_panics_fails_only_the_trace() {
             .trace(trace.clone())
             .build(|_worker| (), |_task: u32, _ctx| {})
             .unwrap();
-        executor.spawn_external_batch((0..5_000).collect()).unwrap();
+        executor.spawn_batch(0..5_000).unwrap();
         check_all_run(&executor.join(), 5_000);
         assert_eq!(trace.finish().unwrap_err().to_string(), "the trace's writer panicked");
     });

@@ -35,7 +35,7 @@ fn join_waits_for_the_last_task_of_a_chain() {
         let ended = Arc::new(AtomicBool::new(false));
         let last = Arc::clone(&ended);
         executor
-            .spawn_external(job(move |ctx| {
+            .spawn(job(move |ctx| {
                 thread::sleep(Duration::from_millis(20));
                 ctx.spawn_local(job(move |ctx| {
                     thread::sleep(Duration::from_millis(20));
@@ -56,7 +56,7 @@ fn a_join_that_times_out_returns_the_executor() {
     watched(|| {
         let executor = start_jobs(workers(2));
         let latch = occupy_worker(&executor);
-        executor.spawn_external(job(|_| {})).unwrap();
+        executor.spawn(job(|_| {})).unwrap();
         let handle = executor.handle();
 
         let began = Instant::now();
@@ -64,7 +64,7 @@ fn a_join_that_times_out_returns_the_executor() {
         assert!(began.elapsed() >= Duration::from_millis(30));
         assert_eq!(timeout.to_string(), "the executor's tasks did not finish in time");
         let executor = timeout.into_executor();
-        let error = executor.spawn_external(job(|_| {})).unwrap_err();
+        let error = executor.spawn(job(|_| {})).unwrap_err();
         assert_eq!(error.kind(), SpawnErrorKind::Closed, "the intake stays closed");
         let executor = executor.join_timeout(Duration::ZERO).unwrap_err().into_executor();
         assert!(!handle.is_accepting());
@@ -81,7 +81,7 @@ fn a_timed_out_executor_can_be_dropped() {
         let executor = start_jobs(workers(1));
         let latch = occupy_worker(&executor);
         let handle = executor.handle();
-        executor.spawn_external(job(|_| panic!("this task must be dropped, not run"))).unwrap();
+        executor.spawn(job(|_| panic!("this task must be dropped, not run"))).unwrap();
         let timeout = executor.join_timeout(Duration::from_millis(1)).unwrap_err();
         let opener = thread::spawn(move || {
             wait_until("the drop has shut the pool down", || {
@@ -119,7 +119,7 @@ fn pool_with_queued_tasks(queued: usize, alive: &Arc<AtomicUsize>) -> (Executor<
     let held = (entered.clone(), latch.clone(), Arc::clone(alive));
     let other = occupy_worker(&executor);
     executor
-        .spawn_external(job(move |ctx| {
+        .spawn(job(move |ctx| {
             ctx.spawn_local_batch((0..queued).map(|_| queued_job(&held.2)));
             held.0.open();
             held.1.wait();
@@ -127,7 +127,7 @@ fn pool_with_queued_tasks(queued: usize, alive: &Arc<AtomicUsize>) -> (Executor<
         }))
         .unwrap();
     entered.wait();
-    executor.spawn_external_batch((0..queued).map(|_| queued_job(alive)).collect()).unwrap();
+    executor.spawn_batch((0..queued).map(|_| queued_job(alive))).unwrap();
     (executor, latch)
 }
 
@@ -178,7 +178,7 @@ fn shutdown_drops_queued_tasks_and_running_tasks_can_see_it() {
         let running = Latch::default();
         let entered = running.clone();
         executor
-            .spawn_external(job(move |ctx| {
+            .spawn(job(move |ctx| {
                 assert!(!ctx.is_cancelled());
                 entered.open();
                 while !ctx.is_cancelled() {
@@ -203,8 +203,8 @@ fn endless_tasks_end_with_the_pool() {
     watched(|| {
         let executor = start_jobs(workers(2));
         let handle = executor.handle();
-        executor.spawn_external(job(forever_local)).unwrap();
-        executor.spawn_external(job(forever_yielding)).unwrap();
+        executor.spawn(job(forever_local)).unwrap();
+        executor.spawn(job(forever_yielding)).unwrap();
         wait_until("both have run for a while", || handle.metrics().tasks_run() > 1_000);
         drop(executor);
         let metrics = handle.metrics();
@@ -218,7 +218,7 @@ fn a_handle_outlives_its_executor() {
     watched(|| {
         let executor = start_jobs(workers(2));
         let handle = executor.handle();
-        executor.spawn_external(job(|_| {})).unwrap();
+        executor.spawn(job(|_| {})).unwrap();
         executor.join();
         assert!(!handle.is_accepting());
         assert_eq!(handle.spawn(job(|_| {})).unwrap_err().kind(), SpawnErrorKind::Closed);

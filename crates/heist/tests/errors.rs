@@ -1,5 +1,5 @@
-//! Proves that every error can be shared between threads, and so become a boxed error of any kind. `tidy` requires that
-//! none is left out.
+//! Proves that every error is `Send` and `Sync`, and so can become a boxed error of any kind. The test `tidy`
+//! requires that no error is left out.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 use heist::budget::BudgetError;
@@ -10,7 +10,7 @@ use heist::{
 };
 use std::error::Error;
 
-/// Can be sent, and is not `Sync`: what a task often is.
+/// `Send` but not `Sync`, as many tasks are.
 type Closure = Box<dyn FnOnce() + Send>;
 
 fn assert_shared<E: Error + Send + Sync + 'static>() {}
@@ -33,7 +33,7 @@ fn every_error_can_be_shared() {
     assert_shared::<TaskPanic>();
 }
 
-/// As a program does that has one kind of error for everything.
+/// Returns a boxed error, as many programs do.
 fn run_and_refuse() -> Result<(), Box<dyn Error + Send + Sync>> {
     heist::run(ExecutorConfig::default(), [1], |_worker| (), |_task: u32, _ctx| {})?;
     let config = ExecutorConfig { workers: 1, ..ExecutorConfig::default() };

@@ -39,7 +39,7 @@ const WAYS_TO_SPAWN: [(&str, SpawnChildren); 7] = [
         children(node).for_each(|child| handle.spawn(child).expect("the pool is open"));
     }),
     ("handle().spawn_batch", |ctx, node| {
-        ctx.handle().spawn_batch(children(node).collect()).expect("the pool is open");
+        ctx.handle().spawn_batch(children(node)).expect("the pool is open");
     }),
 ];
 
@@ -58,7 +58,7 @@ fn every_way_to_spawn_runs_each_task_once() {
                     ended.fetch_add(1, Ordering::Release);
                 };
                 let executor = Executor::new(pool, |_| (), runner).unwrap();
-                executor.spawn_external(0).unwrap();
+                executor.spawn(0).unwrap();
                 // After `join` has begun, a handle refuses tasks, so wait for all of them first.
                 support::wait_until("the whole tree has run", || {
                     last.load(Ordering::Acquire) == TREE_NODES as u64
@@ -89,8 +89,8 @@ fn tasks_from_outside_give_the_sum_of_a_plain_loop() {
             for start in (0..TASKS).step_by(batch as usize) {
                 let mut tasks: Vec<_> = (start..TASKS.min(start + batch)).collect();
                 match start / batch % 3 {
-                    _ if batch == 1 => executor.spawn_external(start).unwrap(),
-                    0 => executor.spawn_external_batch(tasks).unwrap(),
+                    _ if batch == 1 => executor.spawn(start).unwrap(),
+                    0 => executor.spawn_batch(tasks).unwrap(),
                     1 => executor.handle().spawn_batch(tasks).unwrap(),
                     _ => {
                         executor.handle().spawn_drain(&mut tasks).unwrap();
@@ -118,7 +118,7 @@ fn join_runs_tasks_that_are_spawned_after_the_intake_is_closed() {
             },
         )
         .unwrap();
-        executor.spawn_external(0).unwrap();
+        executor.spawn(0).unwrap();
         check_all_run(&executor.join(), TREE_NODES as u64);
         runs.check_each_once();
     });
@@ -191,7 +191,7 @@ fn tasks_that_an_iterator_returned_before_it_panicked_are_run() {
                 )
                 .unwrap();
             let handle = executor.handle();
-            executor.spawn_external(0).unwrap();
+            executor.spawn(0).unwrap();
             let metrics = executor.join();
             check_finished(&metrics, u64::from(GIVEN) + 1);
             assert_eq!(runs.load(Ordering::Relaxed), GIVEN + 1);
@@ -218,7 +218,7 @@ fn tasks_need_not_be_sync_but_executors_and_handles_are() {
         },
     )
     .unwrap();
-    executor.spawn_external(std::cell::Cell::new(7)).unwrap();
+    executor.spawn(std::cell::Cell::new(7)).unwrap();
     check_all_run(&executor.join(), 1);
     assert_eq!(*seen.lock().unwrap(), [7]);
 }

@@ -85,7 +85,7 @@ fn a_turn_takes_one_batch_and_then_other_work_runs() {
             right.push(()).unwrap();
         }
         let log = order.clone();
-        executor.spawn_external(job(move |_| log.add('j'))).unwrap();
+        executor.spawn(job(move |_| log.add('j'))).unwrap();
         latch.open();
         let metrics = executor.join();
         let order: String = order.entries().into_iter().collect();
@@ -262,7 +262,7 @@ fn a_worker_must_not_wait_for_room() {
         let (entered, go) = (Latch::default(), latch.clone());
         let held = entered.clone();
         executor
-            .spawn_external(job(move |_| {
+            .spawn(job(move |_| {
                 // Both workers are busy, so nothing makes room.
                 pusher.push(1).unwrap();
                 let refused = pusher.push(2).unwrap_err();
@@ -361,7 +361,7 @@ fn a_task_continues_once_its_item_is_in() {
             let consume = consumed_by(move |item| seen.add(item));
             let queue = GatedQueue::with_config(&executor.handle(), &config, consume).unwrap();
             let done = Latch::default();
-            executor.spawn_external(push_all(&queue, 0, ITEMS, done.clone())).unwrap();
+            executor.spawn(push_all(&queue, 0, ITEMS, done.clone())).unwrap();
             // Joined at once: the join waits for the tasks that wait for room, and for what they
             // push.
             let metrics = executor.join();
@@ -381,7 +381,7 @@ fn items_that_tasks_push_during_a_join_are_consumed() {
         let latch = occupy_worker(&executor);
         let (inside, checked) = (queue.clone(), handle.clone());
         executor
-            .spawn_external(job(move |_| {
+            .spawn(job(move |_| {
                 wait_until("the pool is closed", || !checked.is_accepting());
                 for number in 0..100 {
                     inside.push(number).unwrap();

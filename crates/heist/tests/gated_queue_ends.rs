@@ -428,7 +428,7 @@ fn a_push_from_the_hook_of_a_quiet_worker_counts_as_from_outside() {
 #[test]
 fn a_join_ends_although_the_last_task_could_not_be_made() {
     watched(|| {
-        for on_panic in [OnPanic::Isolate, OnPanic::Abort] {
+        for on_panic in [OnPanic::Isolate, OnPanic::StopPool] {
             let executor = start_jobs(silent(ExecutorConfig { on_panic, ..workers(2) }));
             let handle = executor.handle();
             let (making, go) = (Latch::default(), Latch::default());
@@ -447,7 +447,7 @@ fn a_join_ends_although_the_last_task_could_not_be_made() {
                 OnPanic::Isolate => {
                     executor.join();
                 }
-                OnPanic::Abort => assert_eq!(join_rethrows(executor), "deliberate panic"),
+                _ => assert_eq!(join_rethrows(executor), "deliberate panic"),
             });
             wait_until("the pool is closed", || !handle.is_accepting());
             go.open();

@@ -44,12 +44,12 @@ fn a_pool_that_had_work_is_silent_and_wakes_again() {
         let (executor, ran) =
             start(ExecutorConfig { thread_name: "rested".to_owned(), ..workers(3) });
         for round in 1..=2 {
-            executor.spawn_external_batch((0..10_000).collect()).unwrap();
+            executor.spawn_batch(0..10_000).unwrap();
             wait_until("all have run", || ran.load(Ordering::Acquire) == 10_000 * round);
             check_silent("rested", 3);
         }
         let began = Instant::now();
-        executor.spawn_external(1).unwrap();
+        executor.spawn(1).unwrap();
         while ran.load(Ordering::Acquire) < 20_001 {
             thread::yield_now();
         }
@@ -73,7 +73,7 @@ fn a_large_pool_is_silent_and_workers_beyond_the_64th_wake() {
         };
         let executor = Executor::new(config, |_| (), runner).unwrap();
         check_silent("large", WORKERS);
-        executor.spawn_external_batch(vec![(); WORKERS]).unwrap();
+        executor.spawn_batch(vec![(); WORKERS]).unwrap();
         check_all_run(&executor.join(), WORKERS as u64);
         assert_eq!(*seen.lock().unwrap(), (0..WORKERS).collect());
     });
@@ -89,7 +89,7 @@ fn an_idle_pool_without_stealing_and_spinning_is_silent() {
             ..workers(2)
         };
         let (executor, ran) = start(config);
-        executor.spawn_external_batch((0..1_000).collect()).unwrap();
+        executor.spawn_batch(0..1_000).unwrap();
         wait_until("all have run", || ran.load(Ordering::Acquire) == 1_000);
         check_silent("plain", 2);
         check_all_run(&executor.join(), 1_000);

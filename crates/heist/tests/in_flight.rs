@@ -1,5 +1,5 @@
-//! Proves that `in_flight` counts what was accepted or spawned and has not ended, tasks and futures alike, wherever
-//! they wait; that nothing else is counted; and that it comes down to 0.
+//! Proves that `in_flight` counts the tasks and futures that were spawned and have not ended, wherever they
+//! wait; that it counts nothing else; and that it goes down to 0.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -19,10 +19,10 @@ fn what_was_accepted_and_has_not_ended_is_in_flight() {
         assert_eq!(handle.in_flight(), 0);
         let gate = occupy_worker(&executor);
         assert_eq!(handle.in_flight(), 1, "a running task");
-        executor.spawn_external(job(|_| {})).unwrap();
-        executor.spawn_external_batch(vec![job(|_| {}), job(|_| {})]).unwrap();
+        executor.spawn(job(|_| {})).unwrap();
+        executor.spawn_batch(vec![job(|_| {}), job(|_| {})]).unwrap();
         assert_eq!(handle.in_flight(), 4, "and queued ones");
-        let mut endless = handle.spawn_future(pending::<()>()).unwrap();
+        let endless = handle.spawn_future(pending::<()>()).unwrap();
         assert_eq!(executor.in_flight(), 5, "and a future");
         let budget = CountBudget::new(1).unwrap();
         let permit = budget.try_acquire(1).unwrap();
@@ -55,7 +55,7 @@ fn a_task_and_its_children_are_in_flight_until_they_have_ended() {
             counts.send(handle.in_flight()).unwrap();
         });
         let handle = executor.handle();
-        executor.spawn_external(task).unwrap();
+        executor.spawn(task).unwrap();
         executor.join();
         assert_eq!([counted.recv().unwrap(), counted.recv().unwrap()], [1, 6]);
         assert_eq!(handle.in_flight(), 0);
@@ -68,7 +68,7 @@ fn what_panics_or_is_dropped_is_no_longer_in_flight() {
         let executor = start_jobs(silent(workers(2)));
         let handle = executor.handle();
         let tasks = (0..100).map(|number| job(move |_| assert_ne!(number, 50, "on purpose")));
-        handle.spawn_batch(tasks.collect()).unwrap();
+        handle.spawn_batch(tasks).unwrap();
         wait_until("everything was run or dropped", || handle.in_flight() == 0);
         assert_eq!(handle.metrics().tasks_ended(), 100);
         drop(executor);
@@ -103,7 +103,7 @@ fn a_racing_count_stays_within_its_bounds() {
                 looks
             });
             for _ in 0..CHILDREN / 10 {
-                executor.spawn_external(9).unwrap();
+                executor.spawn(9).unwrap();
             }
             wait_until("only the future is left", || executor.in_flight() == 1);
             done.store(true, Ordering::Release);

@@ -45,7 +45,7 @@ fn pool() -> ExecutorConfig {
 fn joined_pools_leak_nothing() {
     check_no_leak(|| {
         let executor = start(pool());
-        executor.spawn_external((20..40).collect()).unwrap();
+        executor.spawn((20..40).collect()).unwrap();
         check_all_run(&executor.join(), TASKS);
     });
 }
@@ -55,7 +55,7 @@ fn pools_dropped_with_work_left_leak_nothing() {
     check_no_leak(|| {
         let executor = start(pool());
         let handle = executor.handle();
-        executor.spawn_external_batch(vec![(20..40).collect(); 10]).unwrap();
+        executor.spawn_batch(vec![(20..40).collect(); 10]).unwrap();
         drop(executor);
         let metrics = handle.metrics();
         check_finished(&metrics, metrics.tasks_run() + metrics.tasks_dropped);
@@ -76,7 +76,7 @@ fn pools_ended_by_a_panic_leak_nothing() {
     let config = silent(pool());
     check_no_leak(move || {
         let executor = start(config.clone());
-        executor.spawn_external((5..25).collect()).unwrap();
+        executor.spawn((5..25).collect()).unwrap();
         catch_unwind(AssertUnwindSafe(|| executor.join())).expect_err("task 13 panics");
     });
 }

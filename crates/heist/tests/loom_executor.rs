@@ -10,8 +10,7 @@ use heist::__internal::sync::Arc;
 use heist::__internal::sync::plant::Plant;
 use heist::trace::NoTrace;
 use heist::{
-    AcquireError, CountBudget, CountPermit, ExecutorConfig, ExecutorHandle, OnPanic,
-    SpawnErrorKind, WorkerCtx,
+    AcquireError, CountBudget, CountPermit, ExecutorConfig, OnPanic, SpawnErrorKind, WorkerCtx,
 };
 use loom_support::{
     DEADLOCK, Kept, LookAgain, Rendezvous, Size, Tally, check, config, must_fail, start,
@@ -226,8 +225,9 @@ impl Drop for Payload {
 fn start_tasks<T: Send + 'static>(
     config: &ExecutorConfig,
     runner: fn(T, &mut WorkerCtx<'_, T, ()>),
-) -> (heist::__internal::sync::Arc<heist::__internal::executor::Shared<T>>, loom_support::Threads) {
-    let config = ExecutorConfig { on_panic: OnPanic::Abort, ..config.clone() };
+) -> (heist::__internal::sync::Arc<heist::__internal::executor::PoolShared<T>>, loom_support::Threads)
+{
+    let config = ExecutorConfig { on_panic: OnPanic::StopPool, ..config.clone() };
     start_with(&config, move |worker| {
         let scratch_init = |_worker| ();
         let mut tasks = TaskRunner::new(worker, &scratch_init, &runner, &|_scratch: &mut ()| {});

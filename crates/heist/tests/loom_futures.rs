@@ -5,7 +5,7 @@
 
 mod loom_support;
 
-use heist::__internal::executor::Shared;
+use heist::__internal::executor::PoolShared;
 use heist::__internal::raw::{self, Runnable};
 use heist::__internal::sync::plant::Plant;
 use heist::__internal::sync::{Arc, AtomicBool, Ordering};
@@ -195,7 +195,7 @@ fn an_await_against_the_completion() {
 /// A future is woken and then aborted. When the handle says that it is gone, it is.
 fn abort_against_poll() {
     let (event, dropped) = (Event::new(), Tally::default());
-    let (shared, mut handle, threads) = start_futures(&config(1), |pool| {
+    let (shared, handle, threads) = start_futures(&config(1), |pool| {
         let (event, value) = (event.clone(), DropTally(dropped.clone()));
         let future = async move {
             event.wait().await;
@@ -229,7 +229,7 @@ fn end_outside_against_join(end: fn(Runnable)) {
     let value = DropTally(dropped.clone());
     let schedule = |_runnable, _while_it_ran| unreachable!("nobody wakes it");
     let (runnable, task) =
-        Shared::make_future(&shared, async move { drop(value) }, schedule).unwrap();
+        PoolShared::make_future(&shared, async move { drop(value) }, schedule).unwrap();
     task.detach();
     let ending = loom::thread::spawn(move || end(runnable));
     shared.close();
@@ -253,7 +253,7 @@ fn a_future_that_ends_outside_of_the_workers_against_a_join() {
 }
 
 /// A pool is stopped while a future begins to wait for something that never comes.
-fn stop_against_waiting(config: &ExecutorConfig, stop: impl FnOnce(&Shared<()>)) {
+fn stop_against_waiting(config: &ExecutorConfig, stop: impl FnOnce(&PoolShared<()>)) {
     let dropped = Tally::default();
     let (shared, handle, threads) = start_futures(config, |pool| {
         let value = DropTally(dropped.clone());
@@ -294,7 +294,7 @@ fn a_shutdown_against_a_future_that_goes_on_waiting() {
 }
 
 fn shutdown_against_waiting() {
-    stop_against_waiting(&config(1), Shared::shut_down);
+    stop_against_waiting(&config(1), PoolShared::shut_down);
 }
 
 fn cancel_against_waiting() {

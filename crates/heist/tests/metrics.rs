@@ -19,14 +19,14 @@ fn tasks_are_counted_by_where_they_were_found() {
     watched(|| {
         // The tasks come one by one to a single worker, so each comes directly from the injector.
         let executor = start_jobs(ExecutorConfig { injector_batch: 1, ..workers(1) });
-        executor.spawn_external_batch((0..10).map(|_| job(|_| {})).collect()).unwrap();
+        executor.spawn_batch((0..10).map(|_| job(|_| {}))).unwrap();
         let metrics = executor.join();
         check_all_run(&metrics, 10);
         assert_eq!((metrics.tasks_injector, metrics.tasks_local), (10, 0));
 
         let executor = start_jobs(workers(1));
         executor
-            .spawn_external(job(|ctx| {
+            .spawn(job(|ctx| {
                 for _ in 0..10 {
                     ctx.spawn_local(job(|_| {}));
                 }
@@ -46,7 +46,7 @@ fn stolen_tasks_are_counted() {
         let barrier = Arc::new(Barrier::new(2));
         let meeting = Arc::clone(&barrier);
         executor
-            .spawn_external(job(move |ctx| {
+            .spawn(job(move |ctx| {
                 let other = Arc::clone(&meeting);
                 ctx.spawn_local(job(move |_| {
                     other.wait();
@@ -68,12 +68,10 @@ fn panics_and_dropped_tasks_are_counted() {
         let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..silent(workers(1)) };
         let executor = start_jobs(config);
         let handle = executor.handle();
-        executor
-            .spawn_external_batch((0..3).map(|_| job(|_| panic!("counted"))).collect())
-            .unwrap();
+        executor.spawn_batch((0..3).map(|_| job(|_| panic!("counted")))).unwrap();
         wait_until("all have panicked", || handle.metrics().panics == 3);
         let latch = occupy_worker(&executor);
-        executor.spawn_external_batch((0..7).map(|_| job(|_| {})).collect()).unwrap();
+        executor.spawn_batch((0..7).map(|_| job(|_| {}))).unwrap();
         wait_until("they are queued", || handle.metrics().injector_depth == 7);
         executor.shutdown();
         latch.open();
@@ -91,7 +89,7 @@ fn a_snapshot_can_be_taken_while_tasks_run() {
         assert_eq!(handle.metrics().tasks_ended(), 0);
         let (latch, other) = (occupy_worker(&executor), occupy_worker(&executor));
         for queued in 1..=5 {
-            executor.spawn_external(job(|_| {})).unwrap();
+            executor.spawn(job(|_| {})).unwrap();
             assert_eq!(handle.metrics().injector_depth, queued);
             assert_eq!(executor.metrics().tasks_run(), 0);
         }
@@ -119,13 +117,13 @@ fn a_task_reads_its_own_workers_counters() {
             },
         )
         .unwrap();
-        executor.spawn_external_batch((0..200).collect()).unwrap();
+        executor.spawn_batch(0..200).unwrap();
         check_all_run(&executor.join(), 200);
 
         let executor = start_jobs(workers(3));
         for _ in 0..100 {
             executor
-                .spawn_external(job(|ctx| {
+                .spawn(job(|ctx| {
                     let (mine, all) = (ctx.metrics(), ctx.handle().metrics());
                     assert_eq!((mine.workers, all.workers), (1, 3));
                     assert!(mine.tasks_run() <= all.tasks_run());
@@ -141,7 +139,7 @@ fn histograms_hold_samples_of_the_right_size() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let slow = || job(|_| thread::sleep(Duration::from_millis(2)));
-        executor.spawn_external_batch((0..100).map(|_| slow()).collect()).unwrap();
+        executor.spawn_batch((0..100).map(|_| slow())).unwrap();
         let metrics = executor.join();
         check_all_run(&metrics, 100);
         let task_time = metrics.task_time_ns;
@@ -153,7 +151,7 @@ fn histograms_hold_samples_of_the_right_size() {
         // that long.
         let executor = start_jobs(workers(1));
         let latch = occupy_worker(&executor);
-        executor.spawn_external_batch((0..200).map(|_| job(|_| {})).collect()).unwrap();
+        executor.spawn_batch((0..200).map(|_| job(|_| {}))).unwrap();
         thread::sleep(Duration::from_millis(20));
         latch.open();
         let metrics = executor.join();
@@ -169,7 +167,7 @@ fn no_more_wake_ups_arrive_than_are_sent() {
         let executor = start_jobs(ExecutorConfig { spin_iters: 0, ..workers(3) });
         let handle = executor.handle();
         for round in 1..=200 {
-            executor.spawn_external(job(|ctx| ctx.spawn_local(job(|_| {})))).unwrap();
+            executor.spawn(job(|ctx| ctx.spawn_local(job(|_| {})))).unwrap();
             wait_until("the round is over", || handle.metrics().tasks_run() == 2 * round);
         }
         let metrics = executor.join();
@@ -187,7 +185,7 @@ fn no_more_wake_ups_arrive_than_are_sent() {
 fn a_snapshot_is_printed_in_a_few_lines() {
     watched(|| {
         let executor = start_jobs(workers(1));
-        executor.spawn_external(job(|ctx| ctx.spawn_local(job(|_| {})))).unwrap();
+        executor.spawn(job(|ctx| ctx.spawn_local(job(|_| {})))).unwrap();
         let shown = executor.join().to_string();
         assert!(
             shown.starts_with(

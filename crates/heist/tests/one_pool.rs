@@ -1,8 +1,9 @@
-//! Proves that typed tasks, futures and gated queues live on one executor: random programs in which each kind spawns
-//! every other, with wake-ups from foreign threads. Each piece of work is run once and counted once, nothing is lost,
-//! `join` ends when all have ended, and the metrics agree. In a pool that is stopped each is run or dropped.
+//! Proves that typed tasks, futures and gated queues can share one executor. Random programs, in which each
+//! kind spawns every other, run with wake-ups from foreign threads. Each piece of work runs once and is counted
+//! once, nothing is lost, `join` returns when all have ended, and the metrics agree. In a stopped pool, each
+//! piece is run or dropped.
 //!
-//! `HEIST_ONE_POOL_SEED` repeats a program, on the number of workers and with the end that it had.
+//! `HEIST_ONE_POOL_SEED` repeats a program, with the same number of workers and the same end.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -23,20 +24,20 @@ use support::queued::check_all_run_with_turns;
 use support::sync::{Condvar, Mutex};
 use support::{Runs, check_finished, watched};
 
-/// Of all kinds together. ThreadSanitizer makes everything ten times slower.
+/// The number of pieces of all kinds together. ThreadSanitizer makes everything ten times slower.
 const NODES: usize = if cfg!(heist_tsan) { 3_000 } else { 12_000 };
 
-/// Programs of each test.
+/// The number of programs in each test.
 const PROGRAMS: u64 = if cfg!(heist_tsan) { 4 } else { 12 };
 
 const QUEUES: usize = 8;
 
-/// What a piece of work is.
+/// The kind of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Task,
     Future,
-    /// Of the queue with this number.
+    /// An item of the queue with this number.
     Item(usize),
 }
 
@@ -44,13 +45,13 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 enum Waits {
     Not,
-    /// Gives way so often.
+    /// Yields this many times.
     Yields(u32),
-    /// Until foreign threads have woken it so often.
+    /// Waits until foreign threads have woken it this many times.
     ForThreads(u32),
-    /// For the futures among its children.
+    /// Waits for the futures among its children.
     ForChildren,
-    /// Until it is dropped, after it has spawned its children. Only in a pool that is stopped.
+    /// Spawns its children, and then waits until it is dropped. Only in a stopped pool.
     ForEver,
 }
 
@@ -60,11 +61,11 @@ struct Node {
     kind: Kind,
     waits: Waits,
     children: Vec<usize>,
-    /// Decides by which call each child is spawned.
+    /// Decides which call spawns each child.
     seed: u64,
 }
 
-/// A tree of work: node 0 is its root. It is made in advance, so that everybody knows what must come of it.
+/// A tree of work, with node 0 as its root. It is made in advance, so that the expected result is known.
 struct Program {
     nodes: Vec<Node>,
 }
@@ -100,7 +101,8 @@ impl Program {
     }
 }
 
-/// Foreign threads: who wants to be woken leaves a waker, and they wake in any order, and now and then for nothing.
+/// Foreign threads with which futures leave their wakers. The threads wake them in any order, and now and
+/// then without a reason.
 #[derive(Default)]
 struct Station {
     wanted: Mutex<Wanted>,
@@ -177,7 +179,7 @@ impl Piece {
         &self.world.program.nodes[self.node]
     }
 
-    /// Counts it as run, and says how its children are to be spawned.
+    /// Counts the node as run, and returns how to spawn its children.
     fn run(&self) -> XorShift64 {
         self.world.runs.count(self.node);
         self.world.all_runs.fetch_add(1, Ordering::Relaxed);
@@ -191,7 +193,7 @@ impl Drop for Piece {
     }
 }
 
-/// What all nodes know, and what becomes of them.
+/// What all nodes share, and what happened to them.
 struct World {
     program: Program,
     station: Arc<Station>,
@@ -200,11 +202,11 @@ struct World {
     runs: Arc<Runs>,
     ends: Arc<Runs>,
     all_runs: AtomicU64,
-    /// What was spawned, successfully.
+    /// The number of successful spawns.
     tasks: AtomicU64,
     futures: AtomicU64,
     items: AtomicU64,
-    /// Those that were not, and futures that found a child lost.
+    /// The number of refused spawns, and of futures that lost a child.
     lost: AtomicU64,
 }
 
@@ -347,7 +349,7 @@ impl Doors {
         }
     }
 
-    /// As a future does, which has no worker's context.
+    /// Spawns as a future does, which has no `WorkerCtx`.
     fn spawn_task(&self, piece: Piece) {
         match self.handle.spawn(Task::Run(piece)) {
             Ok(()) => drop(self.world.tasks.fetch_add(1, Ordering::Relaxed)),
@@ -454,14 +456,14 @@ impl Play {
         Arc::clone(&self.doors.world)
     }
 
-    /// Waits until so many nodes have run.
+    /// Waits until this many nodes have run.
     fn wait_for_runs(&self, runs: u64) {
         while self.doors.world.all_runs.load(Ordering::Relaxed) < runs {
             thread::yield_now();
         }
     }
 
-    /// Waits for the end of everything; returns the metrics, and how many turns the queues have had.
+    /// Waits for the end of everything. Returns the metrics, and how many turns the queues have had.
     fn join(self) -> (MetricsSnapshot, Vec<QueueStats>) {
         let metrics = self.executor.join();
         self.doors.world.station.close();
@@ -472,7 +474,7 @@ impl Play {
     }
 }
 
-/// The metrics tell of exactly those futures that were spawned; and none is left.
+/// The metrics count exactly the futures that were spawned, and none is left.
 #[track_caller]
 fn check_futures(metrics: &MetricsSnapshot, spawned: u64) {
     assert_eq!(metrics.futures_spawned, spawned, "{metrics}");

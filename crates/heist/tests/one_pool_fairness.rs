@@ -1,8 +1,10 @@
-//! Proves that on one executor no kind of work starves another: beside an endless supply of typed tasks, of futures or
-//! of a queue's items, one piece of another kind that comes again and again has its turn each time, soon.
+//! Proves that on one executor no kind of work starves another. Beside an endless *supply* of typed tasks,
+//! futures or queue items, *the one*, a piece of another kind that is queued again and again, gets its turn
+//! soon each time.
 //!
-//! All on one worker: with several, an idle one would help out and hide it. Time is counted in pieces of the supply
-//! that go first, so a slow machine does not matter; but no supply lasts longer than some seconds.
+//! There is one worker: with several, an idle one would help out and hide the starvation. Time is counted in
+//! pieces of the supply that go first, so a slow machine does not matter. No supply lasts longer than some
+//! seconds.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -19,46 +21,46 @@ use std::time::{Duration, Instant};
 use support::sync::Mutex;
 use support::{wait_until, watched, workers};
 
-/// How often the one has its turn before the supply ends.
+/// How many turns the one gets before the supply ends.
 const TURNS: usize = 200;
 
-/// Of those supplies that are many, so many.
+/// The number of pieces in supplies that consist of many.
 const AT_A_TIME: usize = 32;
 
-/// So much of the supply may go first: some batches of it, each of 64 at most. (64 is the most that was seen.)
+/// How much of the supply may go first: some batches, each of at most 64. (The most that was seen is 64.)
 const FAIR: u64 = 256;
 
-/// No supply lasts longer: then the one was starved. Usually it is over after some milliseconds.
+/// If the supply lasts this long, the one was starved. Usually it ends after some milliseconds.
 const SUPPLY_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// What never ends.
+/// The endless supply.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Supply {
     /// Tasks, each of which spawns the next onto its worker's own queue.
     Tasks,
     /// The same through the injector, many of them at a time.
     InjectedTasks,
-    /// Tasks that give way.
+    /// Tasks that yield.
     YieldingTasks,
     /// A queue whose consumer pushes an item for each that it takes.
     Items,
-    /// Futures that give way and go on.
+    /// Futures that yield and go on.
     YieldingFutures,
     /// Futures, each of which spawns the next.
     FuturesThatSpawn,
     /// Two futures that wake each other: each comes to the LIFO slot.
     FuturesThatWake,
-    /// A future that is always ready, but for its budget.
+    /// A future that is always ready, except when its budget is used up.
     BusyFuture,
 }
 
-/// What must have its turn. Each notes that it comes again, and how much of the supply went first.
+/// The kinds of the one, which must get its turn. Each records how much of the supply went first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum One {
     LocalTask,
     InjectedTask,
     YieldingTask,
-    /// From a thread that is no worker.
+    /// A task from a thread that is not a worker.
     TaskFromOutside,
     Item,
     YieldingFuture,
@@ -99,7 +101,7 @@ enum Item {
     One,
 }
 
-/// What a foreign thread is asked to do for the one.
+/// What a foreign thread does for the one.
 enum Errand {
     Wake(Waker),
     SpawnTask,
@@ -144,7 +146,7 @@ impl Bench {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Counts a piece of the supply; says whether there is to be another one.
+    /// Counts a piece of the supply. Returns `true` if there must be another one.
     fn supply_goes_on(&self) -> bool {
         let supplied = self.supplied.fetch_add(1, Ordering::Relaxed);
         if supplied.is_multiple_of(1_024) && Instant::now() > self.deadline {
@@ -158,7 +160,7 @@ impl Bench {
         self.queued_at.store(self.supplied.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Counts a turn of the one; says whether it is to come again.
+    /// Counts a turn of the one. Returns `true` if it must be queued again.
     fn one_comes_again(&self) -> bool {
         let waited = self.supplied.load(Ordering::Relaxed) - self.queued_at.load(Ordering::Relaxed);
         let mut waits = self.waits.lock().unwrap();
@@ -180,7 +182,7 @@ impl Bench {
 
     fn send(&self, errand: Errand) {
         let errands = self.errands.lock().unwrap();
-        errands.as_ref().expect("open").send(errand).expect("somebody runs them");
+        errands.as_ref().expect("open").send(errand).expect("the thread for errands runs");
     }
 
     fn spawn<F: Future<Output = ()> + Send + 'static>(
@@ -242,7 +244,7 @@ impl Bench {
 
     async fn busy_supply(self: Arc<Self>) {
         while self.supply_goes_on() {
-            // A whole budget, so that a piece is a poll here, too.
+            // A whole budget, so that a piece is a poll here as well.
             for _ in 0..heist::coop::OPERATIONS_PER_POLL {
                 heist::coop::consume_budget().await;
             }
@@ -298,7 +300,7 @@ impl Bench {
     fn start_supply(self: &Arc<Self>) {
         let tasks = |count| {
             let tasks = std::iter::repeat_with(|| Task::Supply).take(count);
-            self.handle().spawn_batch(tasks.collect()).unwrap();
+            self.handle().spawn_batch(tasks).unwrap();
         };
         match self.supply {
             Supply::Tasks => tasks(1),
@@ -382,7 +384,7 @@ fn waits(supply: Supply, one: One) -> Vec<u64> {
 fn check_fair(supplies: impl IntoIterator<Item = Supply>) {
     for supply in supplies {
         for one in ONES {
-            // Of the tasks in one worker's own queue the newest goes first: that is not fair, and is not meant to be.
+            // In a worker's own queue the newest task goes first: that is not fair, by design.
             if supply == Supply::Tasks && one == One::LocalTask {
                 continue;
             }

@@ -29,7 +29,7 @@ fn end_on_own_worker(end: impl FnOnce(Executor<Job>) + Send + 'static) -> heist:
         has_ended.open();
     });
     let queued = (0..10).map(|_| job(|_| {}));
-    executor.spawn_external_batch(std::iter::once(ending).chain(queued).collect()).unwrap();
+    executor.spawn_batch(std::iter::once(ending).chain(queued)).unwrap();
     *cell.lock().unwrap() = Some(executor);
     placed.open();
     ended.wait();
@@ -62,9 +62,9 @@ fn a_worker_may_wait_for_another_pool() {
     watched(|| {
         let executor = start_jobs(workers(1));
         executor
-            .spawn_external(job(|_| {
+            .spawn(job(|_| {
                 let inner = start_jobs(workers(2));
-                inner.spawn_external_batch((0..100).map(|_| job(|_| {})).collect()).unwrap();
+                inner.spawn_batch((0..100).map(|_| job(|_| {}))).unwrap();
                 check_all_run(&inner.join(), 100);
                 drop(start_jobs(workers(2)));
             }))

@@ -1,4 +1,4 @@
-//! Proves what a panic does. With `Abort` it ends the pool, releases the producers that wait for
+//! Proves what a panic does. With `StopPool` it ends the pool, releases the producers that wait for
 //! it, and `join` rethrows it. With `Isolate` it ends only its task, is counted and reported, and
 //! the worker gets a new scratch.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
@@ -59,7 +59,7 @@ fn a_panic_releases_a_blocked_producer_and_is_rethrown() {
         for workers_wanted in [1, 2] {
             let budget = InFlightLimit::new(PERMITS);
             let executor = Executor::new(
-                silent_pool(workers_wanted, OnPanic::Abort),
+                silent_pool(workers_wanted, OnPanic::StopPool),
                 |_| (),
                 |(task, _permit): (u64, InFlightPermit), _ctx| {
                     // Slow enough that the producer mostly waits for permits.
@@ -95,12 +95,12 @@ fn a_panic_releases_a_blocked_producer_and_is_rethrown() {
 #[test]
 fn abort_drops_queued_tasks_and_rethrows_only_the_first_panic() {
     watched(|| {
-        let executor = start_jobs(silent_pool(1, OnPanic::Abort));
+        let executor = start_jobs(silent_pool(1, OnPanic::StopPool));
         let handle = executor.handle();
         let latch = occupy_worker(&executor);
-        executor.spawn_external(job(|_| panic!("the first"))).unwrap();
-        executor.spawn_external(job(|_| panic!("the second"))).unwrap();
-        executor.spawn_external(job(|_| unreachable!("a task ran after a panic"))).unwrap();
+        executor.spawn(job(|_| panic!("the first"))).unwrap();
+        executor.spawn(job(|_| panic!("the second"))).unwrap();
+        executor.spawn(job(|_| unreachable!("a task ran after a panic"))).unwrap();
         latch.open();
         assert_eq!(join_rethrows(executor), "the first");
         let metrics = handle.metrics();
@@ -114,9 +114,9 @@ fn abort_drops_queued_tasks_and_rethrows_only_the_first_panic() {
 #[test]
 fn dropping_an_aborted_pool_does_not_rethrow() {
     watched(|| {
-        let executor = start_jobs(silent_pool(2, OnPanic::Abort));
+        let executor = start_jobs(silent_pool(2, OnPanic::StopPool));
         let handle = executor.handle();
-        executor.spawn_external(job(|_| panic!("not rethrown"))).unwrap();
+        executor.spawn(job(|_| panic!("not rethrown"))).unwrap();
         wait_until("the panic has been noticed", || !handle.is_accepting());
         assert_eq!(handle.panics()[0].message, "not rethrown");
         drop(executor);
@@ -152,7 +152,7 @@ fn isolate_continues_and_counts_and_reports_and_rebuilds_the_scratch() {
         )
         .unwrap();
         let handle = executor.handle();
-        executor.spawn_external_batch((0..6).collect()).unwrap();
+        executor.spawn_batch(0..6).unwrap();
         let metrics = executor.join();
         check_finished(&metrics, 6);
         assert_eq!((metrics.panics, metrics.tasks_run(), metrics.tasks_dropped), (3, 6, 0));
@@ -179,7 +179,7 @@ fn two_thousand_isolated_panics_are_counted_and_the_first_thousand_kept() {
         )
         .unwrap();
         let handle = executor.handle();
-        executor.spawn_external_batch((0..2_000).collect()).unwrap();
+        executor.spawn_batch(0..2_000).unwrap();
         let metrics = executor.join();
         check_finished(&metrics, 4_000);
         assert_eq!((metrics.panics, metrics.tasks_dropped), (2_000, 0));
@@ -202,8 +202,8 @@ fn a_panic_in_the_drop_of_a_task_that_ran_counts_as_the_tasks_panic() {
         let executor = start_jobs(silent_pool(2, OnPanic::Isolate));
         let handle = executor.handle();
         let bomb = Bomb("dropped at the end");
-        executor.spawn_external(job(move |_| drop(bomb))).unwrap();
-        executor.spawn_external(job(|_| {})).unwrap();
+        executor.spawn(job(move |_| drop(bomb))).unwrap();
+        executor.spawn(job(|_| {})).unwrap();
         let metrics = executor.join();
         check_finished(&metrics, 2);
         assert_eq!(metrics.panics, 1);
@@ -216,8 +216,8 @@ fn shut_down_over_a_bomb(on_panic: OnPanic) -> Executor<support::Job> {
     let executor = start_jobs(silent_pool(1, on_panic));
     let latch = occupy_worker(&executor);
     let bomb = Bomb("dropped unrun");
-    executor.spawn_external(job(move |_| drop(bomb))).unwrap();
-    executor.spawn_external(job(|_| {})).unwrap();
+    executor.spawn(job(move |_| drop(bomb))).unwrap();
+    executor.spawn(job(|_| {})).unwrap();
     executor.shutdown();
     latch.open();
     executor
@@ -226,7 +226,7 @@ fn shut_down_over_a_bomb(on_panic: OnPanic) -> Executor<support::Job> {
 #[test]
 fn a_panic_in_the_drop_of_a_queued_task_is_rethrown_by_an_aborting_pool() {
     watched(|| {
-        let executor = shut_down_over_a_bomb(OnPanic::Abort);
+        let executor = shut_down_over_a_bomb(OnPanic::StopPool);
         let handle = executor.handle();
         assert_eq!(join_rethrows(executor), "dropped unrun");
         let metrics = handle.metrics();
@@ -253,18 +253,16 @@ fn a_payload_whose_drop_panics_does_no_harm() {
     watched(|| {
         let executor = start_jobs(silent_pool(2, OnPanic::Isolate));
         for _ in 0..10 {
-            executor.spawn_external(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
+            executor.spawn(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
         }
         let metrics = executor.join();
         check_finished(&metrics, 10);
         assert_eq!(metrics.panics, 10);
 
-        let executor = start_jobs(silent_pool(2, OnPanic::Abort));
+        let executor = start_jobs(silent_pool(2, OnPanic::StopPool));
         let handle = executor.handle();
         executor
-            .spawn_external_batch(
-                (0..10).map(|_| job(|_| panic_any(Bomb("the payload explodes")))).collect(),
-            )
+            .spawn_batch((0..10).map(|_| job(|_| panic_any(Bomb("the payload explodes")))))
             .unwrap();
         assert_eq!(join_rethrows(executor), "(not text)");
         check_finished(&handle.metrics(), 10);
@@ -274,8 +272,8 @@ fn a_payload_whose_drop_panics_does_no_harm() {
 #[test]
 fn dropping_an_aborted_pool_survives_a_payload_whose_drop_panics() {
     watched(|| {
-        let executor = start_jobs(silent_pool(2, OnPanic::Abort));
-        executor.spawn_external(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
+        let executor = start_jobs(silent_pool(2, OnPanic::StopPool));
+        executor.spawn(job(|_| panic_any(Bomb("the payload explodes")))).unwrap();
         wait_until("the panic has been noticed", || !executor.handle().is_accepting());
         // On a thread whose panics are silent, and without a handle, which would keep the payload
         // alive.

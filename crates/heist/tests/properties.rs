@@ -82,7 +82,7 @@ fn config() -> impl Strategy<Value = ExecutorConfig> {
             steal_batch,
             injector_batch,
             stealing,
-            on_panic: if isolate { OnPanic::Isolate } else { OnPanic::Abort },
+            on_panic: if isolate { OnPanic::Isolate } else { OnPanic::StopPool },
             ..ExecutorConfig::default()
         }
     })
@@ -296,7 +296,7 @@ impl Program {
         let metrics = handle.metrics();
         let accepted = read(&ledger.made) - read(&ledger.refused);
         let panicked = read(&ledger.panicked);
-        let aborted = self.config.on_panic == OnPanic::Abort && panicked > 0;
+        let aborted = self.config.on_panic == OnPanic::StopPool && panicked > 0;
         assert_eq!(read(&ledger.dropped), read(&ledger.made), "each value ends once");
         check_finished(&metrics, accepted);
         assert_eq!(metrics.tasks_run(), read(&ledger.run));

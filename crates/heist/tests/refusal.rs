@@ -66,7 +66,7 @@ fn a_refused_task_comes_back_with_the_reason() {
         (SpawnErrorKind::ShutDown, |executor, _| executor.shutdown()),
         (SpawnErrorKind::Cancelled, |_executor, token| token.cancel()),
         (SpawnErrorKind::Panicked, |executor, _| {
-            executor.spawn_external(job(|_| panic!("deliberate panic"))).unwrap();
+            executor.spawn(job(|_| panic!("deliberate panic"))).unwrap();
             support::wait_until("the panic has closed the intake", || {
                 !executor.handle().is_accepting()
             });

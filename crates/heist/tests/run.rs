@@ -268,7 +268,7 @@ fn isolated_panics_are_reported_along_with_the_result() {
 #[test]
 fn a_panic_in_scratch_init_stops_the_run() {
     watched(|| {
-        for on_panic in [OnPanic::Abort, OnPanic::Isolate] {
+        for on_panic in [OnPanic::StopPool, OnPanic::Isolate] {
             let ran = AtomicUsize::new(0);
             let error = heist::run(
                 ExecutorConfig { on_panic, ..silent(workers(3)) },

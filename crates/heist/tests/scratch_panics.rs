@@ -19,7 +19,7 @@ fn silent_pool(workers_wanted: usize, on_panic: OnPanic) -> ExecutorConfig {
 fn a_panic_in_scratch_init_ends_the_pool() {
     watched(|| {
         for (workers_wanted, on_panic) in
-            [(1, OnPanic::Abort), (3, OnPanic::Abort), (3, OnPanic::Isolate)]
+            [(1, OnPanic::StopPool), (3, OnPanic::StopPool), (3, OnPanic::Isolate)]
         {
             let executor = Executor::new(
                 silent_pool(workers_wanted, on_panic),
@@ -53,7 +53,7 @@ fn a_panic_while_rebuilding_the_scratch_ends_even_an_isolating_pool() {
         )
         .unwrap();
         let handle = executor.handle();
-        executor.spawn_external_batch((0..10).collect()).unwrap();
+        executor.spawn_batch(0..10).unwrap();
         assert!(join_rethrows(executor).contains("only once"));
         let metrics = handle.metrics();
         check_finished(&metrics, 10);
@@ -79,12 +79,12 @@ fn a_panic_while_dropping_the_last_scratch_is_contained() {
         let dropped = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&dropped);
         let executor = Executor::new(
-            silent_pool(3, OnPanic::Abort),
+            silent_pool(3, OnPanic::StopPool),
             move |_worker| BadScratch(Arc::clone(&counter)),
             |_task: u32, _ctx| {},
         )
         .unwrap();
-        executor.spawn_external_batch((0..100).collect()).unwrap();
+        executor.spawn_batch(0..100).unwrap();
         check_finished(&executor.join(), 100);
         assert_eq!(dropped.load(Ordering::Relaxed), 3);
     });
@@ -102,7 +102,7 @@ fn a_panic_while_dropping_the_scratch_of_a_task_that_panicked_ends_the_pool() {
         )
         .unwrap();
         let handle = executor.handle();
-        executor.spawn_external_batch((0..10).collect()).unwrap();
+        executor.spawn_batch(0..10).unwrap();
         assert_eq!(join_rethrows(executor), "the scratch explodes");
         check_finished(&handle.metrics(), 10);
         assert_eq!(dropped.load(Ordering::Relaxed), 1);
@@ -148,8 +148,8 @@ fn a_panic_in_a_trace_hook_ends_the_pool_and_is_rethrown() {
             )
             .unwrap();
         let handle = executor.handle();
-        let tasks = (0..1_000).map(|_| Arc::clone(&alive)).collect();
-        executor.spawn_external_batch(tasks).unwrap();
+        let tasks = (0..1_000).map(|_| Arc::clone(&alive));
+        executor.spawn_batch(tasks).unwrap();
         assert!(join_rethrows(executor).contains("the trace gives up"));
         assert_eq!(handle.spawn(Arc::clone(&alive)).unwrap_err().kind(), SpawnErrorKind::Panicked);
         drop(handle);

@@ -143,7 +143,7 @@ fn outside_tasks_meet() {
             thread::Builder::new().spawn(move || handle.spawn(()).unwrap()).unwrap()
         })
         .collect();
-    executor.spawn_external(()).unwrap();
+    executor.spawn(()).unwrap();
     producers.into_iter().for_each(|producer| producer.join().unwrap());
     executor.join();
 }
@@ -163,7 +163,7 @@ fn children_meet(spawn: fn(&mut WorkerCtx<'_, bool, ()>)) {
         meeting.meet();
     };
     let executor = Executor::new(config(3), |_worker| (), runner).unwrap();
-    executor.spawn_external(true).unwrap();
+    executor.spawn(true).unwrap();
     executor.join();
 }
 
@@ -197,7 +197,7 @@ fn a_batch_meets() {
     let meeting = Rendezvous::new(3);
     let runner = move |(), _: &mut WorkerCtx<'_, (), ()>| meeting.meet();
     let executor = Executor::new(config(3), |_worker| (), runner).unwrap();
-    executor.spawn_external_batch(vec![(), (), ()]).unwrap();
+    executor.spawn_batch(vec![(), (), ()]).unwrap();
     executor.join();
 }
 
@@ -224,12 +224,12 @@ fn panics_while_producing(on_panic: OnPanic, joined: bool) {
     let run = check_end(&handle, &tallies);
     let panics = handle.metrics().panics;
     match on_panic {
-        OnPanic::Abort => {
+        OnPanic::StopPool => {
             assert!(ended.is_err(), "join rethrows");
             let last = Task::new(0, false, &tallies);
             assert_eq!(handle.spawn(last).unwrap_err().kind(), SpawnErrorKind::Panicked);
         }
-        OnPanic::Isolate => {
+        _ => {
             assert!(ended.is_ok());
             assert_eq!((run, panics), (4 * 3, 4 * 2));
         }
@@ -238,12 +238,12 @@ fn panics_while_producing(on_panic: OnPanic, joined: bool) {
 
 #[test]
 fn a_panic_against_producers() {
-    check(3_000, || panics_while_producing(OnPanic::Abort, true));
+    check(3_000, || panics_while_producing(OnPanic::StopPool, true));
 }
 
 #[test]
 fn a_panic_against_producers_and_no_join() {
-    check(3_000, || panics_while_producing(OnPanic::Abort, false));
+    check(3_000, || panics_while_producing(OnPanic::StopPool, false));
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn a_pool_is_shut_down_by_a_task() {
         };
         let executor = Executor::new(config(3), |_worker| (), runner).unwrap();
         let handle = executor.handle();
-        executor.spawn_external(2).unwrap();
+        executor.spawn(2).unwrap();
         executor.join();
         assert_eq!(
             handle.metrics().tasks_ended(),
@@ -350,7 +350,7 @@ fn a_join_finds_no_early_end() {
     }
     // On a new thread, with a new priority: waiting has cost this one its own.
     let closer = thread::Builder::new().spawn(move || {
-        executor.spawn_external(true).unwrap();
+        executor.spawn(true).unwrap();
         executor.join();
     });
     closer.unwrap().join().unwrap();
@@ -428,7 +428,7 @@ fn bites_accepting_in_two_steps() {
 #[test]
 fn bites_an_intake_left_open_on_panic() {
     must_fail(Plant::IntakeOpenOnPanic, 1_000, LIVELOCK, || {
-        panics_while_producing(OnPanic::Abort, false);
+        panics_while_producing(OnPanic::StopPool, false);
     });
 }
 

@@ -259,10 +259,10 @@ fn a_blocking_acquire_on_a_worker_is_an_error_unless_it_need_not_wait() {
             },
         )
         .unwrap();
-        executor.spawn_external(None).unwrap();
+        executor.spawn(None).unwrap();
         assert_eq!(all_answers.recv().unwrap(), (None, Err(AcquireError::OnWorker)));
         waker.announce(9).unwrap();
-        executor.spawn_external(Some(9)).unwrap();
+        executor.spawn(Some(9)).unwrap();
         let answer = all_answers.recv().unwrap();
         assert_eq!(answer, (Some(9), Ok(Some(9))), "there was no need to wait");
         executor.join();

@@ -68,11 +68,11 @@ fn round(seed: u64) {
         steal_batch: 1 + rng.below_usize(100),
         injector_batch: 1 + rng.below_usize(100),
         stealing: rng.below(8) != 0,
-        on_panic: if rng.below(2) == 0 { OnPanic::Abort } else { OnPanic::Isolate },
+        on_panic: if rng.below(2) == 0 { OnPanic::StopPool } else { OnPanic::Isolate },
         cancel: cancel.clone(),
         ..ExecutorConfig::default()
     };
-    let aborts_on_panic = config.on_panic == OnPanic::Abort;
+    let aborts_on_panic = config.on_panic == OnPanic::StopPool;
     let panics = rng.below(4) == 0;
     let spawned = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&spawned);
@@ -100,7 +100,7 @@ fn round(seed: u64) {
         })
         .collect();
     let first = Task { levels: rng.below(10), panics };
-    let first_accepted = executor.spawn_external(first).is_ok();
+    let first_accepted = executor.spawn(first).is_ok();
     spawned.fetch_add(u64::from(first_accepted), Ordering::Relaxed);
 
     let handle = executor.handle();

@@ -1,5 +1,6 @@
-//! Proves that an executor that is being joined still takes what its own tasks and futures spawn through a handle, and
-//! runs it before `join` returns; that it takes nothing from other threads then; and that a stopped one refuses both.
+//! Proves that an executor that is being joined still accepts what its own tasks and futures spawn through a
+//! handle, and runs it before `join` returns; that it accepts nothing from other threads then; and that a
+//! stopped executor refuses both.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -11,14 +12,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 use support::{Job, Runs, check_all_run, job, start_jobs, wait_until, watched, workers};
 
-/// Gives way until `join` has closed the executor to other threads.
+/// Yields until `join` has closed the executor to other threads.
 async fn join_has_begun<T>(handle: &ExecutorHandle<T>) {
     while handle.is_accepting() {
         heist::yield_now().await;
     }
 }
 
-/// The README's example "One pool for both", for many objects and joined at once.
+/// The README's example "One pool for both", with many objects, joined at once.
 #[test]
 fn tasks_that_futures_spawn_while_the_executor_is_joined_are_run() {
     const OBJECTS: usize = 100;
@@ -43,7 +44,7 @@ fn tasks_that_futures_spawn_while_the_executor_is_joined_are_run() {
     });
 }
 
-/// A task through a handle, by each of the three calls; and what it spawned spawns again.
+/// A task spawns through a handle, with each of the three calls, and the spawned tasks do the same.
 #[test]
 fn tasks_spawn_through_a_handle_while_the_executor_is_joined() {
     fn spawn_children(depth: u32, handle: &ExecutorHandle<u32>) {
@@ -66,7 +67,7 @@ fn tasks_spawn_through_a_handle_while_the_executor_is_joined() {
             },
         )
         .unwrap();
-        executor.spawn_external(4).unwrap();
+        executor.spawn(4).unwrap();
         check_all_run(&executor.join(), 1 + 4 + 16 + 64 + 256);
     });
 }
@@ -101,7 +102,7 @@ fn tasks_of_a_run_spawn_through_a_handle() {
     });
 }
 
-/// What a stopped executor would drop comes back to its producer, also inside.
+/// A stopped executor gives a task back to its producer, also to one of its own tasks.
 #[test]
 fn a_stopped_executor_refuses_what_its_own_tasks_spawn() {
     type Stop = fn(&ExecutorHandle<Job>, &CancelToken);
@@ -124,7 +125,7 @@ fn a_stopped_executor_refuses_what_its_own_tasks_spawn() {
                 let batch = handle.spawn_batch(vec![job(|_| {}), job(|_| {})]).unwrap_err();
                 refusals.send((single.kind(), batch.kind(), batch.into_inner().len())).unwrap();
             });
-            executor.spawn_external(task).unwrap();
+            executor.spawn(task).unwrap();
             let metrics = executor.join();
             assert_eq!(refused.recv().unwrap(), (kind, kind, 2));
             assert_eq!((metrics.tasks_run(), metrics.tasks_dropped), (1, 1), "{kind:?}");

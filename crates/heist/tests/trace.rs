@@ -60,7 +60,7 @@ fn a_run_becomes_rows_slices_and_marks() {
             )
             .unwrap();
         thread::sleep(Duration::from_millis(50));
-        executor.spawn_external(WORKERS - 1).unwrap();
+        executor.spawn(WORKERS - 1).unwrap();
         let metrics = executor.join();
         check_all_run(&metrics, WORKERS as u64);
 
@@ -147,7 +147,7 @@ fn a_task_and_a_poll_can_be_named() {
         );
         let executor = executor.unwrap();
         let quoted = "a \"quoted\" \\ name\nin two lines";
-        executor.spawn_external_batch(vec![Some("plain"), None, Some(quoted), None]).unwrap();
+        executor.spawn_batch(vec![Some("plain"), None, Some(quoted), None]).unwrap();
         let future = executor.handle().spawn_future(async {
             heist::trace::name_slice("first poll");
             heist::yield_now().await;
@@ -187,11 +187,11 @@ fn a_trace_can_be_finished_once() {
         let trace = ChromeTrace::new(Vec::new());
         let executor = Executor::builder().workers(2).trace(trace.clone());
         let executor = executor.build(|_| (), |_task: u32, _ctx| {}).unwrap();
-        executor.spawn_external(1).unwrap();
+        executor.spawn(1).unwrap();
         // Finished too early: later events are dropped, and the pool is not affected.
         let early = trace.clone().finish().unwrap();
         parse(&early);
-        executor.spawn_external_batch((0..100).collect()).unwrap();
+        executor.spawn_batch(0..100).unwrap();
         check_all_run(&executor.join(), 101);
         assert_eq!(trace.finish().unwrap_err().to_string(), "the trace is already finished");
     });
@@ -223,7 +223,7 @@ fn finish_reports_a_writer_that_fails_and_nothing_else_is_disturbed() {
             let trace = ChromeTrace::new(Full { bytes_left });
             let executor = Executor::builder().workers(3).trace(trace.clone());
             let executor = executor.build(|_| (), |_task: u32, _ctx| {}).unwrap();
-            executor.spawn_external_batch((0..5_000).collect()).unwrap();
+            executor.spawn_batch(0..5_000).unwrap();
             check_all_run(&executor.join(), 5_000);
             let Err(error) = trace.clone().finish() else { panic!("no error was reported") };
             assert_eq!(error.kind(), io::ErrorKind::StorageFull);

@@ -69,9 +69,9 @@ fn every_size_with_every_setting_gives_the_serial_result() {
                     spawn_halves(task, ctx);
                 };
                 let executor = Executor::new(configured(size, change), |_| (), runner).unwrap();
-                executor.spawn_external_batch(roots.to_vec()).unwrap();
-                roots.iter().for_each(|root| executor.spawn_external(*root).unwrap());
-                executor.spawn_external_batch(roots.to_vec()).unwrap();
+                executor.spawn_batch(roots.to_vec()).unwrap();
+                roots.iter().for_each(|root| executor.spawn(*root).unwrap());
+                executor.spawn_batch(roots.to_vec()).unwrap();
                 let metrics = executor.join();
                 assert_eq!(total.load(Ordering::Relaxed), expected.0);
                 assert_eq!(metrics.workers, size);
@@ -136,11 +136,11 @@ fn as_many_tasks_from_outside_as_workers_use_every_worker() {
                 println!("{size} workers, {name}");
                 let (executor, meeting) = start_meetings(configured(size, change));
                 let all_workers: HashSet<_> = (0..size).collect();
-                executor.spawn_external_batch(vec![Call::Meet; size]).unwrap();
+                executor.spawn_batch(vec![Call::Meet; size]).unwrap();
                 rest(&executor, size);
                 assert_eq!(meeting.take_seen(), all_workers);
                 for _ in 0..size {
-                    executor.spawn_external(Call::Meet).unwrap();
+                    executor.spawn(Call::Meet).unwrap();
                 }
                 check_all_run(&executor.join(), 2 * size as u64);
                 assert_eq!(meeting.take_seen(), all_workers);
@@ -157,7 +157,7 @@ fn children_of_one_task_are_stolen_until_every_worker_has_one() {
                 println!("{size} workers, {name}");
                 let (executor, meeting) = start_meetings(configured(size, change));
                 for round in 1..=3 {
-                    executor.spawn_external(Call::Gather(size - 1)).unwrap();
+                    executor.spawn(Call::Gather(size - 1)).unwrap();
                     rest(&executor, round * size);
                     assert_eq!(meeting.take_seen().len(), size);
                 }
@@ -177,9 +177,9 @@ fn thousands_of_meetings_lose_no_wake_up() {
                 let (executor, _) = start_meetings(ExecutorConfig { spin_iters, ..workers(size) });
                 for round in 0..1_500 {
                     match round % 3 {
-                        0 => executor.spawn_external(Call::Gather(size - 1)).unwrap(),
-                        1 => executor.spawn_external_batch(vec![Call::Meet; size]).unwrap(),
-                        _ => (0..size).for_each(|_| executor.spawn_external(Call::Meet).unwrap()),
+                        0 => executor.spawn(Call::Gather(size - 1)).unwrap(),
+                        1 => executor.spawn_batch(vec![Call::Meet; size]).unwrap(),
+                        _ => (0..size).for_each(|_| executor.spawn(Call::Meet).unwrap()),
                     }
                 }
                 check_all_run(&executor.join(), 1_500 * size as u64);
@@ -203,7 +203,7 @@ fn oversubscribed_pools_side_by_side_all_end() {
             })
             .collect();
         for pool in &pools {
-            pool.spawn_external_batch(vec![500; 4]).unwrap();
+            pool.spawn_batch(vec![500; 4]).unwrap();
         }
         for pool in pools {
             check_all_run(&pool.join(), 4 * serial(500).1);
@@ -216,7 +216,7 @@ fn pinned_workers_run_or_report_that_they_could_not_be_pinned() {
     watched(|| {
         let config = ExecutorConfig { pin_threads: true, ..workers(5) };
         let (executor, _) = start_meetings(config);
-        executor.spawn_external_batch(vec![Call::Meet; 5]).unwrap();
+        executor.spawn_batch(vec![Call::Meet; 5]).unwrap();
         let metrics = executor.join();
         check_finished(&metrics, 5);
         let expected = if cfg!(target_os = "linux") { 0 } else { 5 };

@@ -29,15 +29,15 @@ struct HeistPool {
 
 impl Pool for HeistPool {
     fn spawn(&self, task: Task) {
-        self.executor.spawn_external(task).expect("open until joined");
+        self.executor.spawn(task).expect("open until joined");
     }
 
     fn run(self: Box<Self>, load: &Load) -> Completed {
         let executor = self.executor;
         let span = Span::of(|| {
             load.feed_batches(
-                |task| executor.spawn_external(task).expect("open until joined"),
-                |batch| executor.spawn_external_batch(batch).expect("open until joined"),
+                |task| executor.spawn(task).expect("open until joined"),
+                |batch| executor.spawn_batch(batch).expect("open until joined"),
             );
             executor.join();
         });

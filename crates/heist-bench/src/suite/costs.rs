@@ -100,7 +100,7 @@ fn spawned_by_a_task(spawn: Spawn) -> f64 {
         )
         .expect("one worker is a valid configuration");
     let started = Instant::now();
-    executor.spawn_external(TASKS).expect("open until joined");
+    executor.spawn(TASKS).expect("open until joined");
     let ran = executor.join().tasks_run();
     started.elapsed().as_nanos() as f64 / ran as f64
 }

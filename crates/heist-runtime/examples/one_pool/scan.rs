@@ -151,8 +151,8 @@ impl Pool {
     fn spawn_files(&self, material: &Material, slice: Duration) -> Result<(), Box<dyn Error>> {
         let files = material.files.iter().cloned();
         let searches = files.map(|path| FileSearch::new(path, slice, self.reports.clone()));
-        let tasks = searches.map(|search| Task::File(Box::new(search))).collect();
-        self.executor.spawn_external_batch(tasks)?;
+        let tasks = searches.map(|search| Task::File(Box::new(search)));
+        self.executor.spawn_batch(tasks)?;
         Ok(())
     }
 

@@ -32,7 +32,7 @@ pub(crate) fn check_fair(
     let runs = Arc::new(AtomicU64::new(0));
     let runtime = Runtime::builder().workers(1).build().expect("the runtime starts");
     let counting = Arc::clone(&runs);
-    let mut other = runtime.spawn(async move {
+    let other = runtime.spawn(async move {
         loop {
             counting.fetch_add(1, Ordering::Relaxed);
             heist::yield_now().await;

@@ -75,7 +75,7 @@ pub fn scan_local_with_progress<D: Detector>(
     let workers = config.workers.unwrap_or_else(|| ExecutorConfig::default().workers);
     let settings = ExecutorConfig {
         workers,
-        on_panic: OnPanic::Abort,
+        on_panic: OnPanic::StopPool,
         cancel: shared.stop.clone(),
         ..config.executor.clone()
     };

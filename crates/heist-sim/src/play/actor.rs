@@ -35,7 +35,7 @@ pub(super) fn act(
                 let tasks: Vec<_> =
                     (0..*count).map(|_| Task::new(*program, Place::Injector, true)).collect();
                 let numbers: Vec<_> = tasks.iter().map(Task::number).collect();
-                let jobs = tasks.into_iter().map(Job::Program).collect();
+                let jobs: Vec<_> = tasks.into_iter().map(Job::Program).collect();
                 offer(&numbers, Refusable::OnceClosed, || handle.spawn_batch(jobs));
             }
             Act::Run { ns } => machine().work(*ns),

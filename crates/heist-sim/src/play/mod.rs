@@ -163,7 +163,7 @@ fn config(scenario: &Scenario, cancel: &CancelToken) -> ExecutorConfig {
         lifo_slot: pool.lifo != Lifo::Off,
         lifo_stealing: pool.lifo == Lifo::Stealable,
         injector_interval: None,
-        on_panic: if pool.isolate_panics { OnPanic::Isolate } else { OnPanic::Abort },
+        on_panic: if pool.isolate_panics { OnPanic::Isolate } else { OnPanic::StopPool },
         park_backstop: pool.backstop_ns.map(Duration::from_nanos),
         thread_name: "worker".to_owned(),
         stack_size: None,

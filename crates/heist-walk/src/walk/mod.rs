@@ -243,7 +243,8 @@ impl Walk {
     /// The closure finds the defaults of [`ExecutorConfig`], except that the threads are named `heist-walk` and have
     /// 1 MiB of stack each. `seed` and `cancel` are what [`seed`](Self::seed) and [`cancel`](Self::cancel) set. The
     /// walk overwrites two fields: `workers` by the number of its [threads](Self::threads), and `on_panic` by
-    /// [`OnPanic::Abort`], because a panic of its visitor ends a walk. The fields about futures have no effect: a walk
+    /// [`OnPanic::StopPool`], because a panic of its visitor ends a walk.
+    /// The fields about futures have no effect: a walk
     /// spawns none.
     ///
     /// [`sorted`](Self::sorted) has no executor; of these settings its threads take the name and the stack size.
@@ -312,7 +313,7 @@ impl Walk {
     pub(crate) fn checked_executor(&self) -> Result<ExecutorConfig, WalkStartError> {
         let config = ExecutorConfig {
             workers: self.threads.unwrap_or(1),
-            on_panic: OnPanic::Abort,
+            on_panic: OnPanic::StopPool,
             ..self.executor.clone()
         };
         config.validate()?;
@@ -386,7 +387,7 @@ mod tests {
         };
         let walk = Walk::new(".").threads(Some(3)).executor(|config| *config = changed.clone());
         let kept = walk.checked_executor().unwrap();
-        let expected = ExecutorConfig { workers: 3, on_panic: OnPanic::Abort, ..changed };
+        let expected = ExecutorConfig { workers: 3, on_panic: OnPanic::StopPool, ..changed };
         assert_eq!(format!("{kept:?}"), format!("{expected:?}"));
         cancel.cancel();
         assert!(kept.cancel.is_cancelled());

@@ -80,7 +80,7 @@ impl Walk {
         let _ = lanes.set(DeviceLanes::new(&executor.handle(), slots, Job::OnDisk));
         for root in 0..roots {
             // Refused only if the walk was cancelled already.
-            let _ = executor.spawn_external(Job::Walk(WalkTask::Root(root)));
+            let _ = executor.spawn(Job::Walk(WalkTask::Root(root)));
         }
         Ok(Running { executor, ended, progress, stop, threads, reserve })
     }

@@ -4,7 +4,7 @@ use super::amount::Amount;
 use super::core::BudgetCore;
 use super::error::AcquireError;
 use super::permit::Permit;
-use crate::executor::shared::Shared;
+use crate::executor::shared::PoolShared;
 use crate::executor::{ExecutorHandle, SpawnError};
 use crate::sync::Arc;
 
@@ -28,7 +28,7 @@ where
     }
     match wanted {
         Ok(wanted) => {
-            Shared::spawn_when_granted(shared, core, wanted, move |granted| {
+            PoolShared::spawn_when_granted(shared, core, wanted, move |granted| {
                 make(granted.map(permit))
             });
         }

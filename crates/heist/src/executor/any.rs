@@ -1,41 +1,42 @@
-//! What an executor is to those who do not know the type of its tasks: queues, lanes and budgets.
+//! An executor without its task type, as queues, lanes and budgets see it.
 //!
-//! Invariant: whatever is counted here is spawned later, or was refused. What a running task counts is never refused,
-//! because the executor cannot end before that task does.
+//! Invariant: every task that is counted here is spawned later. What a running task counts is never
+//! refused, because the executor cannot end before that task does.
 
 use super::error::SpawnErrorKind;
-use super::shared::Shared;
+use super::shared::PoolShared;
 use crate::cancel::CancelToken;
 use crate::intake::Intake;
 use crate::sync::Arc;
 use crate::worker_id::{self, PoolId};
 
-/// What others ask of an executor without knowing the type of its tasks.
+/// An executor whose task type is not known.
 pub(crate) trait AnyExecutor: Send + Sync {
-    /// Which pool it is.
+    /// Returns the pool's id.
     fn pool(&self) -> PoolId;
 
-    /// Whether the calling thread runs a task of this executor.
+    /// Returns `true` if the calling thread runs a task of this executor.
     fn is_inside(&self) -> bool;
 
-    /// What decides whether anything is taken from outside, for those who look often.
+    /// Returns what decides whether the pool accepts work from outside, for callers that check often.
     fn doors(&self) -> (Arc<Intake>, CancelToken);
 
-    /// Whether what is queued is dropped.
+    /// Returns `true` if the pool drops queued work instead of running it.
     fn is_stopped(&self) -> bool;
 
-    /// Whether the calling thread runs a task of this executor, which is not stopped, and nothing else waits for its
-    /// worker. A moment later that may be wrong.
+    /// Returns `true` if the calling thread runs a task of this executor, the executor is not
+    /// stopped, and no other work waits for this worker. The answer may be out of date at once.
     fn has_nothing_else(&self) -> bool;
 
-    /// Why nothing is accepted. Takes notice of a cancellation, which drops things: not to be called under a lock.
+    /// Returns why nothing is accepted. It notices a cancellation, which drops values of the
+    /// caller's: do not call it while holding a lock.
     fn refusal(&self) -> SpawnErrorKind;
 
-    /// Counts a task that will be there later.
+    /// Counts a task that is spawned later.
     fn count_later(&self, inside: bool) -> Result<(), SpawnErrorKind>;
 }
 
-impl<T: Send> AnyExecutor for Shared<T> {
+impl<T: Send> AnyExecutor for PoolShared<T> {
     fn pool(&self) -> PoolId {
         self.pool()
     }
@@ -70,19 +71,19 @@ impl<T: Send> AnyExecutor for Shared<T> {
     }
 }
 
-impl<T> Shared<T> {
-    /// Whether this is a thread whose running task belongs to this pool. What such a thread spawns is never refused:
-    /// the pool cannot end meanwhile.
+impl<T> PoolShared<T> {
+    /// Returns `true` if the calling thread runs a task of this pool. What such a thread spawns is
+    /// never refused: the pool cannot end meanwhile.
     pub(crate) fn is_inside(&self) -> bool {
-        // A quiet worker may run the caller's code, too (a trace hook), but nothing keeps the pool from being found
-        // done then. What a worker holds to the end (its scratch, the caller's closures) is dropped after the end.
-        // A blocking call is counted, so the pool cannot end before it.
+        // A quiet worker may also run the caller's code (a trace hook), but then nothing keeps the pool
+        // from being found done. What a worker holds to the end (its scratch, the caller's closures) is
+        // dropped after the end. A blocking call is counted, so the pool cannot end before it.
         let inside =
             worker_id::is_busy_worker_of(self.pool()) || worker_id::is_in_call_of(self.pool());
         inside && !self.termination.is_done()
     }
 
-    /// Counts a task that will be there later. To be followed by one that spawns it. Takes no lock.
+    /// Counts a task that is spawned later; the caller must do so. Takes no lock.
     pub(crate) fn count_later(&self, inside: bool) -> Result<(), SpawnErrorKind> {
         if inside {
             self.termination.produce_inside(1);
@@ -91,7 +92,7 @@ impl<T> Shared<T> {
         if self.intake.try_accept(1) { Ok(()) } else { Err(self.refusal()) }
     }
 
-    /// Counts a task that will be there later, wherever this is called.
+    /// Counts a task that is spawned later, whichever thread calls this.
     pub(crate) fn count_now(&self) -> Result<(), SpawnErrorKind> {
         let inside = self.is_inside();
         if !inside && !self.notice_cancellation() {

@@ -1,4 +1,4 @@
-//! Setting the configuration field by field.
+//! `ExecutorBuilder`: sets the configuration field by field.
 
 use super::attached::Attached;
 use super::config::{ExecutorConfig, OnPanic};
@@ -10,9 +10,11 @@ use super::run::{RunOutput, run_traced};
 use crate::cancel::CancelToken;
 use crate::trace::{NoTrace, Tracer};
 use std::convert::Infallible;
+use std::fmt;
+use std::marker::PhantomData;
 use std::time::Duration;
 
-/// Builds an [`Executor`] or does one run. See [`ExecutorConfig`] for what each setting means.
+/// Builds an [`Executor`], or does one run. See [`ExecutorConfig`] for the meaning of each setting.
 ///
 /// ```
 /// let executor = heist::Executor::builder()
@@ -22,11 +24,48 @@ use std::time::Duration;
 /// # executor.join();
 /// # Ok::<(), heist::StartError>(())
 /// ```
-#[derive(Clone, Debug)]
+///
+/// The task type `T` follows from the runner. Naming it where the builder begins,
+/// `Executor::<Task>::builder()`, lets the runner leave the types of its arguments out:
+///
+/// ```
+/// use heist::Executor;
+///
+/// enum Task {
+///     Greet(&'static str),
+/// }
+///
+/// let executor = Executor::<Task>::builder()
+///     .workers(2)
+///     .build(|_worker| (), |task, _ctx| match task {
+///         Task::Greet(name) => println!("hello, {name}"),
+///     })?;
+/// executor.spawn(Task::Greet("world"))?;
+/// executor.join();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
-pub struct ExecutorBuilder<H = NoTrace> {
+pub struct ExecutorBuilder<T, H = NoTrace> {
     config: ExecutorConfig,
     tracer: H,
+    /// A builder holds no task, so it may cross threads whatever `T` is.
+    _task: PhantomData<fn(T)>,
+}
+
+// By hand, so that `T` need be neither `Clone` nor `Debug`.
+impl<T, H: Clone> Clone for ExecutorBuilder<T, H> {
+    fn clone(&self) -> Self {
+        Self { config: self.config.clone(), tracer: self.tracer.clone(), _task: PhantomData }
+    }
+}
+
+impl<T, H: fmt::Debug> fmt::Debug for ExecutorBuilder<T, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecutorBuilder")
+            .field("config", &self.config)
+            .field("tracer", &self.tracer)
+            .finish()
+    }
 }
 
 /// Declares one setter per field.
@@ -40,14 +79,14 @@ macro_rules! setters {
     };
 }
 
-impl ExecutorBuilder<NoTrace> {
-    /// Starts from a configuration.
+impl<T> ExecutorBuilder<T, NoTrace> {
+    /// Creates a builder from a configuration.
     pub fn new(config: ExecutorConfig) -> Self {
-        Self { config, tracer: NoTrace }
+        Self { config, tracer: NoTrace, _task: PhantomData }
     }
 }
 
-impl<H: Tracer> ExecutorBuilder<H> {
+impl<T, H: Tracer> ExecutorBuilder<T, H> {
     setters! {
         workers: usize,
         seed: u64,
@@ -72,16 +111,16 @@ impl<H: Tracer> ExecutorBuilder<H> {
         self
     }
 
-    /// Lets `tracer` watch every worker, for example a [`crate::trace::ChromeTrace`].
-    pub fn trace<G: Tracer>(self, tracer: G) -> ExecutorBuilder<G> {
-        ExecutorBuilder { config: self.config, tracer }
+    /// Has `tracer` record what every worker does. See [`crate::trace::ChromeTrace`].
+    pub fn trace<G: Tracer>(self, tracer: G) -> ExecutorBuilder<T, G> {
+        ExecutorBuilder { config: self.config, tracer, _task: PhantomData }
     }
 
     /// Starts the executor. See [`Executor::new`].
     ///
     /// # Errors
-    /// The configuration names an impossible value, or the system refuses a thread.
-    pub fn build<T, S, I, R>(self, scratch_init: I, runner: R) -> Result<Executor<T>, StartError>
+    /// Fails if a setting has an unusable value, or if the system refuses a thread.
+    pub fn build<S, I, R>(self, scratch_init: I, runner: R) -> Result<Executor<T>, StartError>
     where
         T: Send + 'static,
         S: 'static,
@@ -91,11 +130,13 @@ impl<H: Tracer> ExecutorBuilder<H> {
         self.build_with(scratch_init, runner, |_scratch| {})
     }
 
-    /// Starts an executor whose workers also call `before_park`, each time before they go to sleep.
+    /// Starts an executor whose workers call `before_park` with their scratch each time before they
+    /// sleep.
     ///
-    /// For a scratch that holds on to something while its worker is busy (a slot of a disk, a buffer of a pool) and
-    /// that others may be waiting for. What becomes runnable by giving it back is run: the worker looks once more
-    /// before it sleeps. A panic of `before_park` is treated as a task's.
+    /// This is for a scratch that keeps something while its worker is busy, which others may be waiting
+    /// for: a device slot, or a buffer of a pool. If returning it makes other work runnable, that work
+    /// runs: the worker searches once more before it sleeps. A panic in `before_park` counts as a
+    /// task's panic.
     ///
     /// ```
     /// use heist::{CountBudget, CountPermit, Executor};
@@ -105,23 +146,23 @@ impl<H: Tracer> ExecutorBuilder<H> {
     /// let executor = Executor::builder().workers(2).build_with(
     ///     |_worker| None::<CountPermit>,
     ///     move |_task: u32, ctx| {
-    ///         // Taken once for many tasks in a row ...
+    ///         // Acquired once for many tasks in a row ...
     ///         if ctx.scratch.is_none() {
     ///             *ctx.scratch = shared.try_acquire(1).ok();
     ///         }
     ///     },
-    ///     // ... and not held while asleep.
+    ///     // ... and returned before the worker sleeps.
     ///     |licence| *licence = None,
     /// )?;
-    /// executor.spawn_external(1)?;
+    /// executor.spawn(1)?;
     /// executor.join();
     /// assert_eq!(licences.available(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As [`Self::build`].
-    pub fn build_with<T, S, I, R, P>(
+    /// Fails as [`Self::build`] does.
+    pub fn build_with<S, I, R, P>(
         self,
         scratch_init: I,
         runner: R,
@@ -138,27 +179,17 @@ impl<H: Tracer> ExecutorBuilder<H> {
         Executor::start(&self.config, self.tracer, None, scratch_init, runner, before_park)
     }
 
-    /// What is set so far.
+    /// Returns the settings so far.
     pub(crate) fn config(&self) -> &ExecutorConfig {
         &self.config
     }
 
-    /// Starts an executor without typed tasks, whose workers' scratch is made of a handle to it.
-    pub(crate) fn build_for_futures<S: 'static>(
-        self,
-        attached: Box<dyn Attached>,
-        scratch_init: impl Fn(&ExecutorHandle<Infallible>) -> S + Send + Sync + 'static,
-    ) -> Result<Executor<Infallible>, StartError> {
-        let with_handle = |handle| move |_worker| scratch_init(&handle);
-        let runner = |never: Infallible, _ctx: &mut WorkerCtx<'_, Infallible, S>| match never {};
-        Executor::start(&self.config, self.tracer, Some(attached), with_handle, runner, |_| {})
-    }
-
-    /// Does one run over borrowed data. See [`crate::run`].
+    /// Does one run over borrowed data. See [`crate::run`]. The tasks of an [`Executor`] are
+    /// `'static`; for tasks that borrow, begin with [`ExecutorBuilder::new`].
     ///
     /// # Errors
-    /// As [`crate::run`].
-    pub fn run<T, S, I, R>(
+    /// Fails as [`crate::run`] does.
+    pub fn run<S, I, R>(
         self,
         roots: impl IntoIterator<Item = T>,
         scratch_init: I,
@@ -174,16 +205,30 @@ impl<H: Tracer> ExecutorBuilder<H> {
     }
 }
 
+impl<H: Tracer> ExecutorBuilder<Infallible, H> {
+    /// Starts an executor without typed tasks. `scratch_init` makes a worker's scratch from a handle to
+    /// the executor.
+    pub(crate) fn build_for_futures<S: 'static>(
+        self,
+        attached: Box<dyn Attached>,
+        scratch_init: impl Fn(&ExecutorHandle<Infallible>) -> S + Send + Sync + 'static,
+    ) -> Result<Executor<Infallible>, StartError> {
+        let with_handle = |handle| move |_worker| scratch_init(&handle);
+        let runner = |never: Infallible, _ctx: &mut WorkerCtx<'_, Infallible, S>| match never {};
+        Executor::start(&self.config, self.tracer, Some(attached), with_handle, runner, |_| {})
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// No value is the default's, so a setter that does nothing shows. Taken apart without `..`: a field that is added
-    /// to the configuration does not compile here before the builder can set it.
+    /// No value is the default, so a setter that does nothing is noticed. The pattern has no `..`, so a
+    /// field without a setter does not compile here.
     #[test]
     fn the_builder_sets_every_field() {
         let token = CancelToken::new();
-        let builder = ExecutorBuilder::new(ExecutorConfig::default())
+        let builder = ExecutorBuilder::<()>::new(ExecutorConfig::default())
             .workers(4096)
             .seed(2)
             .steal_tries(3)

@@ -1,4 +1,4 @@
-//! What the user can set.
+//! The settings of an executor.
 
 use super::error::ConfigError;
 use crate::affinity;
@@ -7,70 +7,76 @@ use std::time::Duration;
 
 /// What happens when a task panics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnPanic {
-    /// The first panic stops the pool: nothing more is accepted, what is queued is dropped, and `join`
-    /// rethrows it.
+    /// The first panic stops the pool: it accepts no more tasks and drops the queued ones, and `join`
+    /// rethrows the panic. (It does not abort the process.)
     #[default]
-    Abort,
-    /// The panic ends its task alone. It is counted and reported, the worker's scratch is rebuilt, and the
-    /// run goes on. If that scratch cannot be dropped or made without a panic, the pool stops after all.
+    StopPool,
+    /// The panic ends its task only. The pool counts and reports it, the worker makes a new scratch,
+    /// and the run goes on. If dropping the old scratch or making the new one panics, the pool stops
+    /// after all.
     Isolate,
 }
 
-/// How an executor is set up. Every field has a default; [`crate::Executor::builder`] sets them one by one.
+/// The settings of an executor. Every field has a default. [`crate::Executor::builder`] sets the
+/// fields one by one.
 #[derive(Clone, Debug)]
 pub struct ExecutorConfig {
-    /// How many worker threads. Default: the CPUs that this process may really use (its affinity mask and
-    /// cgroup quota respected).
+    /// The number of workers, each with a thread. Default: the number of CPUs that this process may
+    /// really use, according to its affinity mask and cgroup quota.
     pub workers: usize,
-    /// Seed of the workers' random numbers, which pick whom to steal from. Default 0x853c49e6748fea9b.
+    /// The seed of the workers' random numbers, which choose the victims of stealing. Default
+    /// 0x853c49e6748fea9b.
     pub seed: u64,
-    /// Rounds over all other workers that one search makes. Default 4, at most 64.
+    /// How many rounds over all other workers one search makes. Default 4, at most 64.
     pub steal_tries: u32,
-    /// How often a worker without work looks again before it parks. Default 200; it stops after 20 µs in any
-    /// case.
+    /// How many more searches a worker without work makes before it parks. Default 200. After 20 µs it
+    /// parks in any case.
     pub spin_iters: u32,
-    /// Whether each worker is pinned to one of the allowed cores. Default off.
+    /// Pins each worker to one of the allowed cores. Default off.
     pub pin_threads: bool,
-    /// Whether workers steal from each other. Default on. Off, a task of `spawn_local` stays with its worker, and
-    /// workers take from the injector one by one.
+    /// Lets workers steal from each other. Default on. When it is off, a task from `spawn_local` stays
+    /// with its worker, and workers take tasks from the injector one by one.
     pub stealing: bool,
-    /// How many tasks one steal takes at most (it takes half of the victim's). Default 64, which is what a
-    /// queue holds without growing.
+    /// The largest number of tasks that one steal takes; it takes half of the victim's queue. Default
+    /// 64, which is what a queue holds without growing.
     pub steal_batch: usize,
-    /// How many tasks a worker takes from the injector at a time, at most. Default 64.
+    /// The largest number of tasks that a worker takes from the injector at a time. Default 64.
     pub injector_batch: usize,
-    /// Whether a future that its own worker wakes is polled next, before those that have waited longer (three times in
-    /// a row at most). Default on. Off, it goes to the back of the worker's queue.
+    /// Lets a worker poll a future that it has woken itself next (the *LIFO slot*), before futures that
+    /// have waited longer, at most three times in a row. Default on. When it is off, the future goes to
+    /// the back of the worker's queue.
     pub lifo_slot: bool,
-    /// Whether others may take that next future from a worker that is busy with a long poll. Default on. It costs a
-    /// wake-up of a sleeping worker now and then.
+    /// Lets other workers take the future in the LIFO slot of a worker that is busy with a long poll.
+    /// Default on. It wakes a sleeping worker in vain now and then.
     pub lifo_stealing: bool,
-    /// After how many tasks or polls of its own a worker looks at the injector. Default: it adapts to how long they
-    /// take, from 8 to 255.
+    /// After how many tasks or polls a worker checks the injector. Default: the number adapts to how
+    /// long they take, from 8 to 255.
     pub injector_interval: Option<u32>,
-    /// What happens when a task panics. Default [`OnPanic::Abort`].
+    /// What happens when a task panics. Default [`OnPanic::StopPool`].
     pub on_panic: OnPanic,
-    /// A worker that slept this long looks for work although nobody woke it. Default off: no wake-up is ever
-    /// lost, and an idle pool makes no system call. For those who insist; `backstop_rescues` in the metrics
-    /// counts how often it found something.
+    /// Has a worker that slept for this long search for work although it was not woken. Default off: no
+    /// wake-up is ever lost, and an idle pool makes no system call. If you want a backstop anyway,
+    /// `backstop_rescues` in the metrics counts how often it found work.
     pub park_backstop: Option<Duration>,
-    /// Threads are called this, a dash and their number. Default `heist`.
+    /// The name of the threads; a dash and the worker's number follow. Default `heist`.
     pub thread_name: String,
-    /// Stack size of the worker threads, at least 64 KiB. Default: the platform's.
+    /// The stack size of the worker threads, at least 64 KiB. Default: the platform's.
     pub stack_size: Option<usize>,
-    /// Cancels the pool from outside: queued tasks are dropped, running ones can ask. An idle pool notices at its
-    /// next task or when it is joined. A clone of the configuration shares the token.
+    /// Cancels the pool from outside: the pool drops queued tasks, and running tasks can check it. An
+    /// idle pool notices at its next task, or when it is joined. A clone of the configuration has the
+    /// same token.
     pub cancel: CancelToken,
 }
 
-/// More threads than any machine has cores; beyond it a typing mistake is likelier than a plan.
+/// Beyond this, a typing mistake is likelier than a machine with that many cores.
 const WORKERS_MAX: usize = 4096;
 
-/// Less than this overflows in the engine's own frames, or in those that print a panic.
+/// A smaller stack overflows in the engine's own frames, or while printing a panic.
 const STACK_SIZE_MIN: usize = 64 * 1024;
 
-/// One search looks no longer than this: beyond it, being woken is cheaper than to go on looking.
+/// Beyond this, sleeping and being woken is cheaper than searching on.
 const STEAL_TRIES_MAX: u32 = 64;
 
 impl Default for ExecutorConfig {
@@ -100,7 +106,7 @@ impl ExecutorConfig {
     /// Checks every field.
     ///
     /// # Errors
-    /// Names the first field that cannot be used, and why.
+    /// Names the first field with an unusable value, and the reason.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let problem = |field, problem: &str| Err(ConfigError::new(field, problem));
         if self.workers == 0 {

@@ -1,6 +1,6 @@
-//! What a running task sees of its worker.
+//! `WorkerCtx`: a running task's view of its worker.
 
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::worker::Worker;
 use crate::future::JoinHandle;
 use crate::future::large::is_large;
@@ -8,9 +8,9 @@ use crate::metrics::MetricsSnapshot;
 use crate::rng::XorShift64;
 use std::future::Future;
 
-/// A task's view of the worker that runs it: the worker's scratch, and ways to spawn more tasks.
+/// A task's view of the worker that runs it: the worker's scratch, and methods to spawn more tasks.
 pub struct WorkerCtx<'w, T, S> {
-    /// The worker's own scratch value, made by `scratch_init`. No other worker ever sees it.
+    /// The worker's own scratch value, made by `scratch_init`. No other worker can reach it.
     pub scratch: &'w mut S,
     worker: &'w mut Worker<T>,
 }
@@ -26,7 +26,8 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         Self { scratch, worker }
     }
 
-    /// The scratch and the spawning half, borrowed apart: spawn while a piece of the scratch is borrowed.
+    /// Returns the scratch and the spawning half as separate borrows, so that a task can spawn while it
+    /// borrows a part of the scratch.
     ///
     /// ```
     /// let output = heist::run(
@@ -48,33 +49,36 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         (self.scratch, Spawner { worker: self.worker })
     }
 
-    /// Spawns a task onto this worker's own queue: the cheapest way, and the best for the caches. This
-    /// worker runs it next, unless another one steals it.
+    /// Spawns a task onto this worker's own queue. This is the cheapest way, and the best for the
+    /// caches. This worker runs the task next, unless another worker steals it.
     #[inline(always)]
     pub fn spawn_local(&mut self, task: T) {
         self.worker.spawn_local(task);
     }
 
-    /// Spawns several tasks onto this worker's own queue; cheaper than one by one. The last one runs first.
+    /// Spawns several tasks onto this worker's own queue, which is cheaper than one by one. The last
+    /// task runs first.
     pub fn spawn_local_batch(&mut self, tasks: impl IntoIterator<Item = T>) {
         self.worker.spawn_local_batch(tasks);
     }
 
-    /// Spawns a task into the injector, behind everything that waits there: any worker may take it.
+    /// Spawns a task into the injector, behind all tasks there. Any worker may take it.
     pub fn spawn_global(&mut self, task: T) {
         self.worker.spawn_global(task);
     }
 
-    /// Spawns a task that gives way. Meant as a long task's last act, to go on later from where it stopped.
+    /// Spawns a task that lets others go first. A long task calls this at its end, to continue later
+    /// where it stopped.
     ///
-    /// Everything that is in the injector now goes first. This worker takes the task only when everything that
-    /// is in its own queue now has been taken too; another worker only when it finds nothing to steal, or at
-    /// its periodic look at the injector.
+    /// Tasks that are in the injector now go first. This worker takes the yielded task only after the
+    /// tasks that are in its own queue now; another worker takes it only if it finds nothing to steal,
+    /// or at its periodic check of the injector.
     pub fn spawn_yielded(&mut self, task: T) {
         self.worker.spawn_yielded(task);
     }
 
-    /// Spawns a future onto this worker, beside the typed tasks. See [`super::ExecutorHandle::spawn_future`].
+    /// Spawns a future onto this worker, beside the typed tasks. See
+    /// [`super::ExecutorHandle::spawn_future`].
     pub fn spawn_future<F>(&mut self, future: F) -> JoinHandle<F::Output>
     where
         T: Send + 'static,
@@ -83,9 +87,9 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
     {
         let shared = &self.worker.shared;
         let spawned = if const { is_large::<F>() } {
-            Shared::spawn_boxed(shared, Box::new(future))
+            PoolShared::spawn_boxed(shared, Box::new(future))
         } else {
-            Shared::spawn_future(shared, future)
+            PoolShared::spawn_future(shared, future)
         };
         match spawned {
             Ok(task) => JoinHandle::new(task),
@@ -93,32 +97,37 @@ impl<'w, T, S> WorkerCtx<'w, T, S> {
         }
     }
 
-    /// Which worker runs this task: from 0 to one less than the number of workers.
+    /// Returns the id of this worker, from 0 to one less than the number of workers.
     pub fn worker_id(&self) -> usize {
         self.worker.id
     }
 
-    /// The worker's random numbers. With one worker and a fixed seed they repeat from run to run.
+    /// Returns the worker's random number generator. With one worker and a fixed seed, its numbers are
+    /// the same in every run.
     pub fn rng(&mut self) -> &mut XorShift64 {
         &mut self.worker.rng
     }
 
-    /// This worker's own metrics, the running task not included. (The wake-ups sent are counted for the whole pool.)
+    /// Returns this worker's own metrics, without the running task. (Wake-ups that were sent are counted
+    /// for the whole pool.)
     pub fn metrics(&self) -> MetricsSnapshot {
         let mut snapshot = MetricsSnapshot { workers: 1, ..MetricsSnapshot::default() };
         self.worker.metrics().add_to(&mut snapshot);
         snapshot
     }
 
-    /// Whether the pool was cancelled, shut down or aborted: a long task should come to an end.
+    /// Returns `true` if the pool was cancelled, shut down or stopped by a panic. A long task should
+    /// then end.
     pub fn is_cancelled(&self) -> bool {
         self.worker.shared.is_cancelled()
     }
 
-    /// A handle for other threads to spawn through, and for this task to wait through
-    /// ([`acquire_then`](crate::CountBudget::acquire_then), [`push_then`](crate::GatedQueue::push_then)).
+    /// Returns a handle, through which other threads can spawn, and with which this task can wait
+    /// ([`acquire_then`](crate::CountBudget::acquire_then),
+    /// [`push_then`](crate::GatedQueue::push_then)).
     ///
-    /// A [`crate::run`] takes nothing from other threads; its own tasks may spawn and wait through the handle.
+    /// A [`crate::run`] accepts nothing from other threads. Its own tasks may spawn and wait through
+    /// the handle.
     pub fn handle(&self) -> super::ExecutorHandle<T> {
         super::ExecutorHandle::new(crate::sync::Arc::clone(&self.worker.shared))
     }

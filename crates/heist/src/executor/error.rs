@@ -1,4 +1,4 @@
-//! What can go wrong, as types.
+//! The errors of executors.
 
 use crate::future::PanicPayload;
 use crate::sync::Unshared;
@@ -6,10 +6,10 @@ use std::any::Any;
 use std::error::Error;
 use std::{fmt, io};
 
-/// A field of the configuration that cannot be used.
+/// A field of a configuration has an unusable value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// What is configured.
+    /// The thing that is configured.
     subject: &'static str,
     field: &'static str,
     problem: String,
@@ -20,7 +20,7 @@ impl ConfigError {
         Self::of("executor", field, problem)
     }
 
-    /// A field of something else's configuration.
+    /// Creates an error about the configuration of `subject`.
     pub(crate) fn of(
         subject: &'static str,
         field: &'static str,
@@ -29,12 +29,12 @@ impl ConfigError {
         Self { subject, field, problem: problem.into() }
     }
 
-    /// The same, in the configuration of something that is made of it.
+    /// Changes the subject, for the configuration of something that contains an executor.
     pub(crate) fn about(self, subject: &'static str) -> Self {
         Self { subject, ..self }
     }
 
-    /// The field's name.
+    /// Returns the field's name.
     pub fn field(&self) -> &'static str {
         self.field
     }
@@ -48,21 +48,21 @@ impl fmt::Display for ConfigError {
 
 impl Error for ConfigError {}
 
-/// Why an executor could not be started.
+/// The reason why an executor or a runtime could not be started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The configuration cannot be used.
+    /// A field of the configuration has an unusable value.
     Config(ConfigError),
-    /// The system refused a worker thread. Those already started were ended again.
+    /// The system refused a worker thread. The workers that had started were ended again.
     Thread {
         /// The worker that could not be started.
         worker: usize,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A runtime with timers and sockets (feature `io`) could not start what they wait in: a thread and a few
-    /// descriptors, once in a process. Nothing else was started.
+    /// A runtime with timers and sockets (feature `io`) could not start its reactor: one thread and a few
+    /// file descriptors per process. Nothing else was started.
     Reactor(io::Error),
 }
 
@@ -99,25 +99,25 @@ impl From<ConfigError> for StartError {
     }
 }
 
-/// Why a task was refused.
+/// The reason why an executor refused a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpawnErrorKind {
-    /// The executor is being joined, or it is a [`crate::run`], and the caller is none of its tasks and futures. What
-    /// is queued will still be run.
+    /// The executor is being joined, or is a [`crate::run`], and the caller is not one of its tasks or
+    /// futures. Queued tasks still run.
     Closed,
     /// The executor was shut down.
     ShutDown,
-    /// The executor's `CancelToken` was cancelled.
+    /// The executor's [`CancelToken`](crate::CancelToken) was cancelled.
     Cancelled,
-    /// A panic stopped the executor: of a task, or of the making of a scratch value.
+    /// A panic stopped the executor, in a task or in `scratch_init`.
     Panicked,
 }
 
 impl fmt::Display for SpawnErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Closed => "the executor is being joined and takes no more tasks from outside",
+            Self::Closed => "the executor is being joined and accepts no more tasks from outside",
             Self::ShutDown => "the executor was shut down",
             Self::Cancelled => "the executor was cancelled",
             Self::Panicked => "a panic stopped the executor",
@@ -129,11 +129,11 @@ impl Error for SpawnErrorKind {}
 
 /// A refused task, or batch of tasks, and the reason.
 ///
-/// It is `Send` and `Sync` if the task is `Send`. Where a boxed error must be both and the task is not `Send`, pass on
-/// [`SpawnError::kind`], which is an error too.
+/// It is `Send` and `Sync` if the task is `Send`. Where a boxed error must be both and the task is not
+/// `Send`, pass on [`SpawnError::kind`], which is also an error.
 pub struct SpawnError<T> {
     kind: SpawnErrorKind,
-    /// On the heap: every `Result` on the way of a large future would need room for it, whether it is refused or not.
+    /// On the heap, because otherwise every `Result` on the way of a large future would have its size.
     refused: Unshared<Box<T>>,
 }
 
@@ -146,12 +146,12 @@ impl<T> SpawnError<T> {
         Self { kind, refused: Unshared::new(refused) }
     }
 
-    /// Why it was refused.
+    /// Returns the reason.
     pub fn kind(&self) -> SpawnErrorKind {
         self.kind
     }
 
-    /// What was refused, unharmed.
+    /// Returns the refused task or tasks.
     pub fn into_inner(self) -> T {
         *self.refused.into_inner()
     }
@@ -172,13 +172,14 @@ impl<T> fmt::Display for SpawnError<T> {
 
 impl<T> Error for SpawnError<T> {}
 
-/// A panic that a task ended with, as text.
+/// The panic of a task or future, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TaskPanic {
-    /// The worker that ran the task or polled the future. `None` if the panic came on another thread: from making a
-    /// task, or from a blocking call.
+    /// The worker that ran the task or polled the future. `None` if another thread panicked: while it
+    /// made a task, or in a blocking call.
     pub worker: Option<usize>,
-    /// The panic's message, if it was a string, as it nearly always is.
+    /// The panic's message. Nearly every panic has one; otherwise this is a placeholder.
     pub message: String,
 }
 
@@ -188,7 +189,7 @@ impl TaskPanic {
     }
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
     payload
         .downcast_ref::<&str>()
@@ -208,16 +209,16 @@ impl fmt::Display for TaskPanic {
     }
 }
 
-/// Why [`crate::run`] has no output.
+/// The reason why [`crate::run`] has no output.
 #[non_exhaustive]
 pub enum RunError {
-    /// It could not be started. No task was run.
+    /// The run could not be started. No task was run.
     Start(StartError),
-    /// A task (or the making of a scratch value) panicked and stopped the run.
+    /// A task, or `scratch_init`, panicked and stopped the run.
     Panicked {
         /// The panic as text.
         panic: TaskPanic,
-        /// Its payload: [`PanicPayload::into_inner`] is for [`std::panic::resume_unwind`].
+        /// The payload. Pass [`PanicPayload::into_inner`] to [`std::panic::resume_unwind`] to rethrow it.
         payload: PanicPayload,
     },
 }
@@ -257,8 +258,8 @@ impl From<StartError> for RunError {
     }
 }
 
-/// The executor had not finished in time. [`JoinTimeout::into_executor`] gives it back, and it goes on; dropping
-/// this drops the executor, which shuts it down and waits.
+/// The executor did not finish in time. [`JoinTimeout::into_executor`] gives the executor back, which
+/// goes on. Dropping the error drops the executor, which shuts down and waits.
 pub struct JoinTimeout<T: Send + 'static>(super::Executor<T>);
 
 impl<T: Send + 'static> JoinTimeout<T> {
@@ -266,7 +267,8 @@ impl<T: Send + 'static> JoinTimeout<T> {
         Self(executor)
     }
 
-    /// The executor: its intake is closed, its tasks go on. Join it again, or shut it down.
+    /// Returns the executor. It accepts no more tasks from outside, and its tasks go on. Join it again,
+    /// or shut it down.
     pub fn into_executor(self) -> super::Executor<T> {
         self.0
     }

@@ -1,10 +1,11 @@
 //! Spawning, waking and ending futures on a pool.
 //!
-//! Invariants: a future is counted before anybody can see it. A wake-up is never refused: the pool cannot be done
-//! while the future lives.
+//! Invariants:
+//! - A future is counted before any other thread can see it.
+//! - A wake-up is never refused: the pool cannot be done while the future lives.
 
 use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::waiting::StopWhenCancelled;
 use crate::future::counted::{Counted, Ended};
 use crate::future::live::LivePlace;
@@ -18,47 +19,50 @@ use std::any::Any;
 use std::future::Future;
 use std::task::Context;
 
-/// As many as a queue holds without growing. A queue that grows and shrinks with each burst costs more than to hand
-/// half of it over, and others see it there at once.
+/// The number of futures that a queue holds without growing. Passing half of the queue on to the
+/// injector is cheaper than growing and shrinking it with each burst, and other workers see the futures
+/// there at once.
 const SPAWNED_MAX: usize = 64;
 
-/// A future that is to be polled for the first time, and the end that awaits it.
+/// A future that is about to be polled for the first time, and the task that awaits it.
 type Made<T> = (Runnable, Task<Ended<T>>);
 
-/// What a future asks of its pool, whatever the type of the pool's tasks.
-pub(crate) trait Pool: Send + Sync + 'static {
-    /// The future has returned `Pending` for the first time: notes how a stop can reach it.
+/// A future's view of its pool, whatever the pool's task type is.
+pub(crate) trait FuturePool: Send + Sync + 'static {
+    /// The future has returned `Pending` for the first time: registers its waker, so that a stop can
+    /// reach it.
     fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace>;
 
-    /// The future, which is in the set or was, has returned `Pending` again.
+    /// The future, which was registered before, has returned `Pending` again.
     fn goes_on_waiting(&self, cx: &mut Context<'_>);
 
-    /// The future, which is in the set, has ended.
+    /// The future, which is registered, has ended.
     fn leave_live_set(&self, place: LivePlace);
 
     /// The future has panicked.
     fn future_panicked(&self, payload: &(dyn Any + Send));
 
-    /// The future is gone.
+    /// The future was dropped or has completed.
     fn future_ended(&self);
 }
 
-impl<T: Send + 'static> Pool for Arc<Shared<T>> {
+impl<T: Send + 'static> FuturePool for Arc<PoolShared<T>> {
     fn enter_live_set(&self, cx: &mut Context<'_>) -> Option<LivePlace> {
-        // Nobody but workers polls; elsewhere (a thread for blocking calls) a future never waits.
+        // Only workers poll futures that wait. On a thread for blocking calls, a future never waits.
         let worker = worker_id::worker_of(self.pool())?;
-        Shared::hear_of_cancellation(self);
+        PoolShared::hear_of_cancellation(self);
         let place = self.futures.live.add(worker, cx.waker().clone());
         if place.is_none() {
-            // Stopped: whoever polls it next drops it.
+            // The pool is stopped: the worker that would poll it next drops it.
             cx.waker().wake_by_ref();
         }
         place
     }
 
     fn goes_on_waiting(&self, cx: &mut Context<'_>) {
-        // A stop that found it queued has woken nobody; its worker may have been about to poll it then, and not to drop
-        // it. That wake-up and the beginning of this poll are read-modify-writes of one word, so the stop shows here.
+        // A stop that found the future queued could not queue it again, and its worker may already have
+        // decided to poll it, not to drop it. The stop's wake-up and the beginning of this poll are
+        // read-modify-writes of one word, so this poll sees the stop.
         if self.drops_what_is_queued() && !planted(Plant::StopMissesQueued) {
             cx.waker().wake_by_ref();
         }
@@ -88,8 +92,8 @@ impl<T: Send + 'static> Pool for Arc<Shared<T>> {
     }
 }
 
-impl<T: Send + 'static> Shared<T> {
-    /// Spawns a future onto the pool. From a running task or future of this pool it is never refused.
+impl<T: Send + 'static> PoolShared<T> {
+    /// Spawns a future onto the pool. A running task or future of this pool is never refused.
     pub(crate) fn spawn_future<F>(
         this: &Arc<Self>,
         future: F,
@@ -104,7 +108,8 @@ impl<T: Send + 'static> Shared<T> {
         }
     }
 
-    /// [`Shared::spawn_future`] for a large one, which the error gives back without moving it.
+    /// Does what [`PoolShared::spawn_future`] does, for a large future, which the error gives back
+    /// without moving it.
     pub(crate) fn spawn_boxed<F>(
         this: &Arc<Self>,
         future: Box<F>,
@@ -137,8 +142,8 @@ impl<T: Send + 'static> Shared<T> {
         task
     }
 
-    /// Makes a future that counts as the pool's, but is polled where `schedule` says. The caller is to have it polled
-    /// for the first time.
+    /// Makes a future that counts as the pool's, but which `schedule` has polled elsewhere. The caller
+    /// must schedule the first poll.
     ///
     /// # Errors
     /// Gives the future back if the pool is closed.
@@ -157,7 +162,7 @@ impl<T: Send + 'static> Shared<T> {
         }
     }
 
-    /// Makes a task of a future that was counted as spawned.
+    /// Makes a raw task from a future that was counted as spawned.
     pub(crate) fn make_counted<F>(
         this: &Arc<Self>,
         future: F,
@@ -170,7 +175,7 @@ impl<T: Send + 'static> Shared<T> {
         raw::spawn(Counted::new(future, Arc::clone(this)), schedule)
     }
 
-    /// Counts futures as spawned, all of them or none.
+    /// Counts futures as spawned: all of them, or none.
     pub(crate) fn count_futures(&self, count: u64) -> Result<(), SpawnErrorKind> {
         if let Some(worker) = self.running_worker() {
             self.termination.spawn_futures_on(worker, count);
@@ -186,7 +191,7 @@ impl<T: Send + 'static> Shared<T> {
         Ok(())
     }
 
-    /// Has the pool told of a cancellation from now on: with everybody asleep nobody would ask the token.
+    /// Makes the pool watch its cancel token from now on: while all workers sleep, none of them checks it.
     #[inline]
     pub(crate) fn hear_of_cancellation(this: &Arc<Self>) {
         if this.futures.live.is_first() {
@@ -194,13 +199,14 @@ impl<T: Send + 'static> Shared<T> {
         }
     }
 
-    /// The worker whose thread this is, if it is at work: nobody can find the pool done before it goes quiet.
+    /// Returns the worker whose thread this is, if it is not quiet. Until it goes quiet, the pool cannot
+    /// be found done.
     #[inline]
     fn running_worker(&self) -> Option<usize> {
         worker_id::busy_worker_of(self.pool()).filter(|_| !self.termination.is_done())
     }
 
-    /// A future was woken: while it ran, or while it waited.
+    /// Queues a future that was woken: while it ran, or while it waited.
     fn schedule(&self, runnable: Runnable, while_it_ran: bool) {
         if planted(Plant::WakeRefusedAfterClose) && !self.intake.is_accepting() {
             return std::mem::forget(runnable);
@@ -209,19 +215,20 @@ impl<T: Send + 'static> Shared<T> {
             return std::mem::forget(runnable);
         }
         if while_it_ran && planted(Plant::GivingWayIsNoPush) {
-            return self.queue(runnable, Self::push_telling_nobody);
+            return self.queue(runnable, Self::push_without_notify);
         }
-        // Who was woken while it ran gives way.
+        // A future that was woken while it ran yields.
         let gives_way = while_it_ran && !planted(Plant::GivingWayIsNext);
         let push = if gives_way { Self::push_behind } else { Self::push_next };
         self.queue(runnable, push);
     }
 
-    /// Queues a future that is to be polled: with the calling thread's own worker, by `push`, or in the injector.
+    /// Queues a future for its next poll: on the calling thread's own worker, with `push`, or in the
+    /// injector.
     #[inline]
     fn queue(&self, runnable: Runnable, push: impl FnOnce(&Self, usize, Runnable)) {
-        // A quiet worker may be about to park, and would not look at its own queue again; one of a pool that is done
-        // has left its seat.
+        // A quiet worker may be about to park, and would not check its own queue again. A worker of a pool
+        // that is done has left its seat.
         match self.running_worker() {
             Some(worker) => push(self, worker, runnable),
             None => {
@@ -233,7 +240,7 @@ impl<T: Send + 'static> Shared<T> {
         }
     }
 
-    /// Queues a future of a worker's own as its next: what has just woken it is still in the cache.
+    /// Queues a future as the worker's next one: the data that has woken it is still in the cache.
     fn push_next(&self, worker: usize, runnable: Runnable) {
         let displaced = match self.futures.lifo {
             Lifo::Off => Some(runnable),
@@ -242,28 +249,29 @@ impl<T: Send + 'static> Shared<T> {
         };
         match displaced {
             Some(displaced) if planted(Plant::DisplacedIsNoPush) => {
-                self.push_telling_nobody(worker, displaced);
+                self.push_without_notify(worker, displaced);
             }
             Some(displaced) => self.push_behind(worker, displaced),
             None if self.futures.lifo == Lifo::Private => {}
-            // Filling an empty slot is a push: if this worker goes on for long, another one must be there to take it.
+            // Filling an empty slot is a push: if this worker stays busy, another one must take the future.
             None if planted(Plant::SlotFillIsNoPush) => {}
             None => self.announce_to_thieves(1),
         }
     }
 
-    /// Queues a future behind those that the worker has.
+    /// Queues a future behind those in the worker's queue.
     fn push_behind(&self, worker: usize, runnable: Runnable) {
-        self.push_telling_nobody(worker, runnable);
+        self.push_without_notify(worker, runnable);
         self.announce_to_thieves(1);
     }
 
     #[inline]
-    fn push_telling_nobody(&self, _worker: usize, runnable: Runnable) {
+    fn push_without_notify(&self, _worker: usize, runnable: Runnable) {
         seat::with(|seat| seat.queue.push(runnable));
     }
 
-    /// Queues a new future. Who spawns many shares them: when the queue is full, half of it goes to the injector.
+    /// Queues a new future. A worker that spawns many shares them: when its queue is full, half of it
+    /// goes to the injector.
     fn push_spawned(&self, worker: usize, runnable: Runnable) {
         if seat::with(|seat| seat.queue.len()) >= SPAWNED_MAX {
             self.share_queue();
@@ -283,7 +291,7 @@ impl<T: Send + 'static> Shared<T> {
         self.idle.notify_pushed(moved);
     }
 
-    /// The push rule, for what lies where only thieves can take it. Without stealing there is nobody to tell.
+    /// Applies the push rule to futures that only thieves can take. Without stealing, it wakes no worker.
     #[inline]
     fn announce_to_thieves(&self, pushed: usize) {
         if self.steal_rounds > 0 {
@@ -292,8 +300,8 @@ impl<T: Send + 'static> Shared<T> {
     }
 }
 
-impl<T> Shared<T> {
-    /// Has every future that waits polled once more: to be dropped by the workers.
+impl<T> PoolShared<T> {
+    /// Wakes every future that waits, so that the workers drop it.
     pub(super) fn release_futures(&self) {
         if planted(Plant::StopForgetsFutures) {
             return;

@@ -1,7 +1,7 @@
-//! The producers' end.
+//! `ExecutorHandle`: the part of an executor that producers hold.
 
 use super::error::{SpawnError, TaskPanic};
-use super::shared::Shared;
+use super::shared::PoolShared;
 use crate::future::JoinHandle;
 use crate::future::large::is_large;
 use crate::future::raw::Runnable;
@@ -9,13 +9,13 @@ use crate::metrics::MetricsSnapshot;
 use crate::sync::Arc;
 use std::future::Future;
 
-/// Spawns tasks from any thread. Cheap to clone; outlives its executor without harm.
+/// Spawns tasks from any thread. It is cheap to clone, and may outlive its executor.
 ///
-/// An executor that is being joined is closed to other threads, but not to its own tasks and futures: what they spawn
-/// through a handle is taken, and [`Executor::join`](crate::Executor::join) waits for it. An executor that was shut
-/// down, cancelled or stopped by a panic refuses tasks from everywhere.
+/// An executor that is being joined refuses tasks from other threads, but accepts what its own tasks
+/// and futures spawn through a handle: [`Executor::join`](crate::Executor::join) waits for that as
+/// well. An executor that was shut down, cancelled or stopped by a panic refuses every task.
 pub struct ExecutorHandle<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<PoolShared<T>>,
 }
 
 impl<T> Clone for ExecutorHandle<T> {
@@ -33,48 +33,55 @@ impl<T> std::fmt::Debug for ExecutorHandle<T> {
 }
 
 impl<T> ExecutorHandle<T> {
-    /// A handle to a pool whose threads somebody else has started: a model.
-    pub(crate) fn new(shared: Arc<Shared<T>>) -> Self {
+    /// Creates a handle to a pool whose threads a model has started.
+    pub(crate) fn new(shared: Arc<PoolShared<T>>) -> Self {
         Self { shared }
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared<T>> {
+    pub(crate) fn shared(&self) -> &Arc<PoolShared<T>> {
         &self.shared
     }
 
-    /// Spawns a task, and wakes a worker for it if none is looking for work already.
+    /// Spawns a task, and wakes a worker for it unless one is searching for work already.
     ///
-    /// For producers on other threads, and for futures. A task spawns more cheaply by the `spawn_*` of its
-    /// [`crate::WorkerCtx`], which need no atomic read-modify-write.
+    /// This is for producers on other threads, and for futures. A task spawns more cheaply with the
+    /// `spawn_*` methods of its [`crate::WorkerCtx`], which need no atomic read-modify-write.
     ///
     /// # Errors
-    /// The executor was stopped, or is being joined and this is none of its tasks and futures. The error says which
-    /// and gives the task back.
+    /// Fails if the executor was stopped, or if it is being joined and the caller is not one of its
+    /// tasks or futures. The error tells which, and gives the task back.
     pub fn spawn(&self, task: T) -> Result<(), SpawnError<T>> {
         self.shared.spawn(task)
     }
 
-    /// Spawns all of the tasks or none, in one step and with one lock: much cheaper than one by one.
+    /// Spawns all of the tasks, or none, in one step and with one lock. This is much cheaper than
+    /// spawning them one by one.
     ///
     /// # Errors
-    /// As [`ExecutorHandle::spawn`]; the error gives all of the tasks back.
-    pub fn spawn_batch(&self, tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
-        self.shared.spawn_batch(tasks)
+    /// Fails as [`ExecutorHandle::spawn`] does. The error gives all tasks back.
+    pub fn spawn_batch(
+        &self,
+        tasks: impl IntoIterator<Item = T>,
+    ) -> Result<(), SpawnError<Vec<T>>> {
+        self.shared.spawn_batch(tasks.into_iter().collect())
     }
 
-    /// Like [`ExecutorHandle::spawn_batch`], but empties the caller's vector and leaves its memory in place for the
-    /// next batch. When refused, `tasks` is as it was.
+    /// Like [`ExecutorHandle::spawn_batch`], but empties the caller's vector and keeps its memory for
+    /// the next batch.
     ///
     /// # Errors
-    /// As [`ExecutorHandle::spawn`].
+    /// Fails as [`ExecutorHandle::spawn`] does, and leaves `tasks` unchanged.
     pub fn spawn_drain(&self, tasks: &mut Vec<T>) -> Result<(), SpawnError<()>> {
         self.shared.spawn_all(tasks).map_err(|kind| SpawnError::new(kind, ()))
     }
 
-    /// Spawns a future beside the typed tasks: a worker polls it, and whoever wakes it has it polled again.
+    /// Spawns a future beside the typed tasks. A worker polls it now, and again each time it is woken.
     ///
-    /// It counts from now to its end, so [`Executor::join`](crate::Executor::join) waits for it. From a running task or
-    /// future of this executor it is never refused. Its panic goes to the handle and stops nobody else.
+    /// The future counts until it ends, so [`Executor::join`](crate::Executor::join) waits for it. A
+    /// running task or future of this executor is never refused. If the future panics, the
+    /// [`JoinHandle`] returns the panic, and the pool goes on.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let executor = heist::Executor::new(
@@ -83,14 +90,14 @@ impl<T> ExecutorHandle<T> {
     ///     |task: u32, _ctx| println!("task {task}"),
     /// )?;
     /// let future = executor.handle().spawn_future(async { println!("a future") })?;
-    /// executor.spawn_external(1)?;
+    /// executor.spawn(1)?;
     /// future.detach();
     /// executor.join();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// The executor takes no more; the error says why and gives the future back.
+    /// Fails if the executor accepts no more work. The error tells why, and gives the future back.
     pub fn spawn_future<F>(&self, future: F) -> Result<JoinHandle<F::Output>, SpawnError<F>>
     where
         T: Send + 'static,
@@ -100,10 +107,10 @@ impl<T> ExecutorHandle<T> {
         if const { is_large::<F>() } {
             return self.spawn_boxed(Box::new(future));
         }
-        Shared::spawn_future(&self.shared, future).map(JoinHandle::new)
+        PoolShared::spawn_future(&self.shared, future).map(JoinHandle::new)
     }
 
-    /// [`ExecutorHandle::spawn_future`] for a large one.
+    /// Does what [`ExecutorHandle::spawn_future`] does, for a large future.
     pub(crate) fn spawn_boxed<F>(
         &self,
         future: Box<F>,
@@ -113,10 +120,11 @@ impl<T> ExecutorHandle<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Shared::spawn_boxed(&self.shared, future).map(JoinHandle::new)
+        PoolShared::spawn_boxed(&self.shared, future).map(JoinHandle::new)
     }
 
-    /// Spawns a future that counts as this pool's, but is polled where `schedule` says: for models of such places.
+    /// Spawns a future that counts as this pool's, but which `schedule` has polled elsewhere: for
+    /// models.
     pub(crate) fn spawn_future_elsewhere<F>(
         &self,
         future: F,
@@ -127,39 +135,41 @@ impl<T> ExecutorHandle<T> {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (runnable, task) = Shared::make_future(&self.shared, future, schedule)?;
+        let (runnable, task) = PoolShared::make_future(&self.shared, future, schedule)?;
         runnable.schedule();
         Ok(JoinHandle::new(task))
     }
 
-    /// Returns `true` if the executor takes tasks from other threads. The answer may be out of date by the time it is
-    /// read. (While it is being joined, it takes those of its own tasks and futures only, and this is `false`.)
+    /// Returns `true` if the executor accepts tasks from other threads. The answer may be out of date
+    /// by the time it is read. (While the executor is being joined, this returns `false`, although its
+    /// own tasks and futures may still spawn.)
     pub fn is_accepting(&self) -> bool {
         self.shared.is_accepting()
     }
 
-    /// Takes no more tasks and drops those that are queued; running ones end by themselves, sooner if they
-    /// ask [`crate::WorkerCtx::is_cancelled`]. Does not wait.
+    /// Stops the executor: it accepts no more tasks and drops the queued ones. Running tasks go on
+    /// until they end; they can check [`crate::WorkerCtx::is_cancelled`] to end sooner. Does not wait.
     pub fn shutdown(&self) {
         self.shared.shut_down();
     }
 
-    /// Returns how many tasks and futures were accepted or spawned and have not ended: those that are queued, wait
-    /// for something, or run.
+    /// Returns the number of tasks and futures that were spawned and have not ended: they are queued,
+    /// wait for something, or run.
     ///
-    /// It is a snapshot of a changing number: exact while nothing begins or ends, otherwise off by no more than what
-    /// begins or ends during the call. A task that has just told the caller of its result may still be counted. To wait
-    /// for the end, use [`Executor::join`](crate::Executor::join).
+    /// The number is a snapshot. It is exact while nothing begins or ends; otherwise it is off by no
+    /// more than what begins or ends during the call. A task that has just sent its result to the
+    /// caller may still be counted. To wait for the end, use
+    /// [`Executor::join`](crate::Executor::join).
     pub fn in_flight(&self) -> u64 {
         self.shared.in_flight()
     }
 
-    /// The pool's metrics so far.
+    /// Returns the pool's metrics so far.
     pub fn metrics(&self) -> MetricsSnapshot {
         self.shared.metrics_snapshot()
     }
 
-    /// The panics of tasks so far: all are counted in the metrics, the first 1,000 kept here.
+    /// Returns the first 1,000 panics of tasks and futures. The metrics count all of them.
     pub fn panics(&self) -> Vec<TaskPanic> {
         self.shared.panic_reports()
     }

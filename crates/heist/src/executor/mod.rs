@@ -1,17 +1,17 @@
 //! [`Executor<T>`]: typed tasks on the work-stealing core, with a scratch value per worker.
 //!
-//! | file | idea |
+//! | file | what it has |
 //! |---|---|
-//! | `config`, `builder`, `error` | what the user sets, and what may be wrong with it |
-//! | `shared` | what all workers and handles reach; closing, stopping, finishing |
-//! | `worker` | one worker: the real [`crate::policy::Context`], parking, the loop |
-//! | `spin`, `pace` | how long to search before parking; when to look at the injector, when to sample a task's time |
-//! | `waiting` | tasks that wait for a permit, in no queue |
-//! | `futures`, `polling` | spawning, waking and ending futures; a worker's finding and polling them |
-//! | `attached` | what else lives and ends with a pool |
-//! | `any` | what queues and budgets ask of an executor, whatever its tasks are |
-//! | `context` | what a running task sees of its worker |
-//! | `task` | running one task: dropping, containing panics, rebuilding scratch |
+//! | `config`, `builder`, `error` | the settings, and the errors |
+//! | `shared` | the state that all workers and handles share; closing, stopping and finishing a pool |
+//! | `worker` | one worker: the real [`crate::policy::Context`], the loop, parking |
+//! | `spin`, `pace` | how long to search before parking; when to check the injector and time a task |
+//! | `waiting` | tasks that wait for a permit, outside of every queue |
+//! | `futures`, `polling` | spawning, waking and ending futures; how a worker finds and polls them |
+//! | `attached` | other things that live and end with a pool |
+//! | `any` | an executor as queues and budgets see it, whatever its task type is |
+//! | `context` | a running task's view of its worker |
+//! | `task` | running one task: dropping it, containing its panic, rebuilding the scratch |
 //! | `pool`, `handle`, `thread` | `Executor`, `ExecutorHandle`, and a worker's thread |
 //! | `run` | one run over borrowed data |
 

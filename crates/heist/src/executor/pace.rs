@@ -1,7 +1,7 @@
-//! A worker's sense of time: when the injector is due, and which tasks are timed.
+//! When a worker checks the injector, and which tasks it times.
 //!
-//! The clock is read once per injector interval and idle spell (and once more to time one task of it), not per
-//! task: reading it costs more than a small task does.
+//! A worker reads the clock once per injector interval and per idle period, and once more to time one
+//! task of the interval. It does not read it for each task: that would cost more than a small task.
 
 use crate::policy::InjectorInterval;
 
@@ -16,19 +16,20 @@ enum Sample {
 #[derive(Debug)]
 pub(super) struct Pace {
     interval: InjectorInterval,
-    /// Whether the interval follows the clock. A lone worker's does not, so that its runs repeat exactly.
+    /// `true` if the interval follows the clock. A single worker's does not, so that its runs repeat
+    /// exactly.
     adaptive: bool,
-    /// The tasks of this interval, and the time they took up to the last idle spell.
+    /// The number of tasks in this interval, and the time they took up to the last idle period.
     tasks: u32,
     busy_ns: u64,
-    /// Since when the worker has been busy; `None` while it is not.
+    /// The time since which the worker has been busy; `None` while it is idle.
     busy_since_ns: Option<u64>,
     sample: Sample,
-    /// How many intervals are over, where the clock is not read for each.
+    /// The number of intervals so far, if the clock is not read for each of them.
     intervals: u32,
 }
 
-/// A worker whose interval is fixed has short ones, and times a task in one of this many.
+/// A fixed interval may be short, so the worker times a task only in one of this many intervals.
 const INTERVALS_PER_SAMPLE: u32 = 16;
 
 impl Pace {
@@ -45,8 +46,8 @@ impl Pace {
         }
     }
 
-    /// Whether the interval is over: it counts tasks and not looks, so that the time that a worker waits for its
-    /// first task decides nothing.
+    /// Returns `true` if the interval is over. The interval counts tasks and not searches, so that the
+    /// time for which a worker waits for its first task has no influence.
     #[inline]
     pub(super) fn injector_is_due(&mut self, now_ns: impl FnOnce() -> u64) -> bool {
         let is_due = self.tasks >= self.interval.ticks();
@@ -74,7 +75,7 @@ impl Pace {
         self.tasks = 0;
     }
 
-    /// The worker has run dry: the time until its next task is nobody's task time.
+    /// The worker has run out of tasks: the time until its next task is not task time.
     pub(super) fn pause(&mut self, now_ns: impl FnOnce() -> u64) {
         if let Some(since_ns) = self.busy_since_ns.take() {
             self.busy_ns += now_ns().saturating_sub(since_ns);
@@ -92,7 +93,7 @@ impl Pace {
         }
     }
 
-    /// How long the task took, if it was one of those that are timed.
+    /// Returns how long the task took, if it was timed.
     #[inline]
     pub(super) fn end_task(&mut self, now_ns: impl FnOnce() -> u64) -> Option<u64> {
         let Sample::Since(since_ns) = self.sample else { return None };
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_follows_the_task_time_but_not_the_idle_time() {
+    fn the_interval_follows_the_task_time_and_not_the_idle_time() {
         let mut pace = Pace::new(true, None);
         let mut now_ns = 0;
         let mut looks = 0;

@@ -1,4 +1,4 @@
-//! A worker's dealings with futures: finding the next one, and polling it.
+//! How a worker finds the next future, and polls it.
 
 use super::worker::Worker;
 use crate::future::coop;
@@ -10,27 +10,29 @@ use crate::sync::plant::{Plant, planted};
 use crate::sync::spin_loop;
 use crate::worker_id;
 
-/// Futures that are woken as fast as they are polled pass through the slot; after so many in a row one from the queue
-/// has its turn. (As many as tokio lets pass.)
+/// Futures that wake each other as fast as they are polled all pass through the LIFO slot. After this
+/// many in a row, the worker takes one from its queue. (tokio uses the same number.)
 const SLOT_RUN_MAX: u32 = 3;
 
-/// A thief takes from a slot that has not changed for so long. Its owner takes what it put there at the end of its
-/// poll, and most polls are over by then: stealing earlier would move futures away from the data that they wait for.
+/// A thief takes from a LIFO slot that has not changed for this long. The owner takes its future at the
+/// end of its poll, and most polls have ended by then. Stealing earlier would move futures away from the
+/// cache that has their data.
 const SLOT_UNCHANGED_NS: u64 = 5_000;
 
-/// A lap takes no more from the injector, so that those of the own queue have their turn.
+/// The largest number of futures that a lap takes from the injector, so that the worker returns to its
+/// own queue.
 const LAP_INJECTED_MAX: usize = 512;
 
-/// How many futures of the own queue and of the injector are to be polled in this lap.
+/// How many futures of the worker's own queue and of the injector remain in this lap.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lap {
     own: usize,
     injected: usize,
-    /// Whether the injector was looked at since those of the own queue were polled.
+    /// `true` if the injector was checked since the lap's own futures were polled.
     looked: bool,
 }
 
-/// What a thief remembers of a slot that it waits for.
+/// What a thief remembers about a LIFO slot that it waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WatchedSlot {
     victim: usize,
@@ -44,8 +46,9 @@ impl<T> Worker<T> {
         seat::enter(Box::new(self.seat.take().expect("a worker sits down once")))
     }
 
-    /// Marks the calling thread as this worker's for as long as it lives: for the threads of a model, which the pool
-    /// has not started. (Taking the mark back would touch loom's thread-local after a failed model has lost it.)
+    /// Marks the calling thread as this worker's until it ends: for the threads of a model, which the
+    /// pool has not started. (Removing the mark would touch loom's thread-local after a failed model has
+    /// destroyed it.)
     pub fn enter(&mut self) {
         std::mem::forget(worker_id::enter(self.shared.pool(), self.id));
         std::mem::forget(self.sit_down());
@@ -70,19 +73,19 @@ impl<T> Worker<T> {
         self.pop_queued_future().or_else(|| self.take_from_own_slot())
     }
 
-    /// Takes the oldest future of the own queue, or of the injector when it is their turn.
+    /// Takes the oldest future of this worker's queue, or of the injector if it is the injector's turn.
     ///
-    /// A lap begins with those that are in the own queue now, each of which is polled once; then comes this worker's
-    /// share of those that wait in the injector by then. So a worker that is never idle is fair to those outside, and
-    /// whoever is queued in the course of a lap (because it yields) is polled after them. They stay in the injector
-    /// until they are polled: who has work of its own may be kept from it for long, and then another worker goes on
-    /// with them.
+    /// A lap begins with the futures that are in this worker's queue now; each is polled once. Then comes
+    /// this worker's share of the futures that are in the injector by then. So a worker that is never
+    /// idle is fair to futures from outside, and a future that is queued during a lap, because it yields,
+    /// is polled after them. The share stays in the injector until it is polled: this worker may be busy
+    /// for long, and then another worker can take it.
     #[inline]
     fn pop_queued_future(&mut self) -> Option<Runnable> {
         if self.lap.own == 0 {
             let own = seat::with(|seat| seat.queue.len());
             if own > 0 && !self.lap.looked {
-                // Now, and not before the last poll: that one may have moved its own queue there, and yielded.
+                // Now, and not before the last poll: that poll may have moved its queue there, and yielded.
                 self.lap.injected = self.injected_share_of_lap();
                 self.lap.looked = true;
             }
@@ -97,7 +100,7 @@ impl<T> Worker<T> {
         }
         let popped = seat::with(|seat| seat.queue.pop());
         if popped.is_none() {
-            // The others were stolen.
+            // Thieves took the others.
             self.lap.own = 0;
         }
         popped
@@ -119,7 +122,7 @@ impl<T> Worker<T> {
         injected
     }
 
-    /// Takes futures from the injector: the oldest is returned, the others go to the own queue.
+    /// Takes futures from the injector. Returns the oldest; the others go to this worker's queue.
     pub(super) fn take_injected_future(&mut self, most: usize) -> Option<Runnable> {
         let shared = &*self.shared;
         if shared.futures.injector.is_empty() {
@@ -143,7 +146,7 @@ impl<T> Worker<T> {
         oldest
     }
 
-    /// Moving a batch is a push. A searcher's leaving the count will announce it; nobody else's would.
+    /// Announces a moved batch, which is a push. A searcher does so when it leaves the searcher count.
     fn announce_moved(&self, moved: usize, forgetting: Plant) {
         let unannounced = planted(forgetting) || planted(Plant::SeedIdle);
         if moved > 0 && !self.searching && !unannounced {
@@ -168,15 +171,15 @@ impl<T> Worker<T> {
         stolen
     }
 
-    /// Waits at an occupied slot, over several calls, until it has not changed for a while; then takes from it.
+    /// Watches an occupied LIFO slot over several calls, and takes from it once it has not changed for a
+    /// while.
     pub(super) fn steal_from_unchanged_slot(&mut self) -> Option<(Runnable, usize)> {
         if self.shared.futures.lifo != Lifo::Stealable {
             return None;
         }
         let stolen = self.look_at_slots();
         if self.watched_slot.is_some() {
-            // Who looks without pause takes the slot's cache line from its owner, and an owner whose count of what it
-            // took is still on its way would be waited for by looking even more.
+            // Looking without a pause would take the slot's cache line from its owner again and again.
             spin_loop();
         }
         stolen
@@ -189,14 +192,14 @@ impl<T> Worker<T> {
             && slots[watched.victim].occupied() == Some(watched.version)
         {
             let watched_ns = self.shared.clock.now_ns().saturating_sub(watched.since_ns);
-            // Loom's clock stands still.
+            // Loom's clock does not advance.
             if watched_ns < SLOT_UNCHANGED_NS && !cfg!(heist_loom) {
                 self.watched_slot = Some(watched);
                 return None;
             }
             self.metrics().steals_tried.add(1);
             let Some(stolen) = slots[watched.victim].steal() else {
-                // Somebody is between the count and the exchange, in one order or the other: let him go on.
+                // The owner or another thief is between the count and the exchange: let it go on.
                 crate::sync::spin_loop();
                 return None;
             };
@@ -204,7 +207,7 @@ impl<T> Worker<T> {
             self.metrics().tasks_moved.add(1);
             return Some((stolen, watched.victim));
         }
-        // The next one, so that no slot is watched for ever while another one waits.
+        // The next slot, so that this worker does not watch one slot forever while another one waits.
         let first = watched.map_or(0, |watched| watched.victim + 1);
         let victims = (0..slots.len()).map(|offset| (first + offset) % slots.len());
         self.watched_slot = victims.filter(|&victim| victim != self.id).find_map(|victim| {
@@ -220,7 +223,7 @@ impl<T> Worker<T> {
         if self.shared.must_drop() {
             return self.drop_future(runnable);
         }
-        // Its result says whether it was woken meanwhile. It is queued again by then.
+        // The ignored result tells whether it was woken meanwhile. It is queued again by then.
         coop::with_budget(|| runnable.run());
         self.metrics().polls.add(1);
     }
@@ -230,11 +233,11 @@ impl<T> Worker<T> {
         if planted(Plant::DropsForgotten) {
             return std::mem::forget(runnable);
         }
-        // What is dropped contains its panics.
+        // The future contains the panics of its drop.
         drop(runnable);
     }
 
-    /// Takes one future from anywhere, without a thought for the protocols: only for a worker that is lost.
+    /// Takes one future from anywhere, without following the protocols: only after the engine has failed.
     pub(super) fn salvage_future(&mut self) -> Option<Runnable> {
         let futures = &self.shared.futures;
         let own = seat::with(|seat| {

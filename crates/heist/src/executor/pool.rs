@@ -6,14 +6,14 @@ use super::config::ExecutorConfig;
 use super::context::WorkerCtx;
 use super::error::{JoinTimeout, SpawnError, StartError, TaskPanic};
 use super::handle::ExecutorHandle;
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::task::contain;
 use super::thread::ThreadPlan;
 use crate::metrics::MetricsSnapshot;
 use crate::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, Mutex};
-use crate::trace::{NoTrace, Tracer};
+use crate::trace::Tracer;
 use crate::worker_id;
 use std::convert::Infallible;
 use std::panic::resume_unwind;
@@ -21,8 +21,10 @@ use std::time::Duration;
 
 /// A pool of worker threads that run tasks of one type.
 ///
-/// Dropping it shuts it down and waits for the running tasks (on one of its own workers it only shuts down).
-/// To have everything run to the end, [`Executor::join`] it.
+/// Dropping the executor shuts it down and waits for the running tasks. (On one of its own workers, it
+/// only shuts down.) To run everything to the end, call [`Executor::join`].
+///
+/// # Examples
 ///
 /// ```
 /// use heist::{Executor, ExecutorConfig};
@@ -41,16 +43,17 @@ use std::time::Duration;
 ///         }
 ///     },
 /// )?;
-/// executor.spawn_external_batch(vec![8, 100])?;
+/// executor.spawn_batch(vec![8, 100])?;
 /// let metrics = executor.join();
 /// assert_eq!(total.load(Ordering::Relaxed), (8 + 4 + 2 + 1) + (100 + 50 + 25 + 12 + 6 + 3 + 1));
 /// assert_eq!(metrics.tasks_run(), 11);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Executor<T: Send + 'static> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<PoolShared<T>>,
     threads: Vec<JoinHandle<()>>,
-    /// Every thread holds a sender until its last line, so this disconnects when all have ended.
+    /// Every thread holds a sender until its last line, so this disconnects when all threads have
+    /// ended.
     all_ended: Mutex<Receiver<Infallible>>,
 }
 
@@ -60,22 +63,24 @@ impl<T: Send + 'static> std::fmt::Debug for Executor<T> {
     }
 }
 
-impl Executor<()> {
-    /// Sets the fields of the configuration one by one.
-    pub fn builder() -> ExecutorBuilder<NoTrace> {
+impl<T: Send + 'static> Executor<T> {
+    /// Returns a builder with the default configuration.
+    pub fn builder() -> ExecutorBuilder<T> {
         ExecutorBuilder::new(ExecutorConfig::default())
     }
-}
 
-impl<T: Send + 'static> Executor<T> {
-    /// Starts the workers. Each makes its scratch with `scratch_init` (given the worker's id), on its own thread,
-    /// and hands every task to `runner`. The scratch is dropped when the worker ends; to have it back, use
-    /// [`crate::run`], or send what it holds when it is dropped.
+    /// Starts an executor. Each worker makes its scratch with `scratch_init`, which gets the worker's
+    /// id, on its own thread, and passes every task to `runner`.
     ///
-    /// A panic in `scratch_init` stops the pool as a task's does with [`crate::OnPanic::Abort`]: `join` rethrows it.
+    /// A worker drops its scratch when it ends. To get the scratch back, use [`crate::run`], or send
+    /// its contents when it is dropped.
+    ///
+    /// A panic in `scratch_init` stops the pool, as a task's panic does with
+    /// [`crate::OnPanic::StopPool`]: `join` rethrows it.
     ///
     /// # Errors
-    /// The configuration names an impossible value, or the system refuses a thread.
+    /// Fails if a field of the configuration has an unusable value, or if the system refuses a
+    /// thread.
     pub fn new<S, I, R>(
         config: ExecutorConfig,
         scratch_init: I,
@@ -89,7 +94,8 @@ impl<T: Send + 'static> Executor<T> {
         ExecutorBuilder::new(config).build(scratch_init, runner)
     }
 
-    /// Starts the workers; what makes their scratch may be made of a handle to them.
+    /// Starts the workers. `scratch_init` gets a handle to the pool and returns the function that
+    /// makes the scratch.
     pub(super) fn start<S, I, R, P>(
         config: &ExecutorConfig,
         tracer: impl Tracer,
@@ -105,7 +111,7 @@ impl<T: Send + 'static> Executor<T> {
         P: Fn(&mut S) + Send + Sync + 'static,
     {
         config.validate()?;
-        let (shared, workers) = Shared::with_attached(config, attached);
+        let (shared, workers) = PoolShared::with_attached(config, attached);
         let (running, all_ended) = channel();
         let mut executor = Self { shared, threads: Vec::new(), all_ended: Mutex::new(all_ended) };
         let work = Arc::new((
@@ -127,14 +133,14 @@ impl<T: Send + 'static> Executor<T> {
                 let calls = (scratch_init, runner, before_park);
                 let scratch = plan.work(worker, calls, tracer);
                 shared.drop_at_the_end(id, scratch);
-                // The last thread drops the closures, which are the caller's too.
+                // The last thread drops the closures, which are also the caller's and may panic.
                 shared.drop_at_the_end(id, work);
                 drop(running);
             });
             match thread {
                 Ok(thread) => executor.threads.push(thread),
                 Err(source) => {
-                    // Dropping the executor would wait for workers that do not exist to go quiet.
+                    // Dropping the executor would wait for workers that were never started.
                     executor.shared.finish();
                     return Err(StartError::Thread { worker: id, source });
                 }
@@ -143,34 +149,38 @@ impl<T: Send + 'static> Executor<T> {
         Ok(executor)
     }
 
-    /// A handle for other threads to spawn through.
+    /// Returns a handle, through which other threads can spawn.
     pub fn handle(&self) -> ExecutorHandle<T> {
         ExecutorHandle::new(Arc::clone(&self.shared))
     }
 
-    /// Spawns a task. The same as [`ExecutorHandle::spawn`].
+    /// Spawns a task. See [`ExecutorHandle::spawn`].
     ///
     /// # Errors
-    /// The executor takes no more tasks; the error says why and gives the task back.
-    pub fn spawn_external(&self, task: T) -> Result<(), SpawnError<T>> {
+    /// Fails if the executor accepts no more tasks. The error tells why, and gives the task back.
+    pub fn spawn(&self, task: T) -> Result<(), SpawnError<T>> {
         self.shared.spawn(task)
     }
 
-    /// Spawns all of the tasks or none. The same as [`ExecutorHandle::spawn_batch`].
+    /// Spawns all of the tasks, or none. See [`ExecutorHandle::spawn_batch`].
     ///
     /// # Errors
-    /// The executor takes no more tasks; the error says why and gives all of them back.
-    pub fn spawn_external_batch(&self, tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
-        self.shared.spawn_batch(tasks)
+    /// Fails if the executor accepts no more tasks. The error tells why, and gives all tasks back.
+    pub fn spawn_batch(
+        &self,
+        tasks: impl IntoIterator<Item = T>,
+    ) -> Result<(), SpawnError<Vec<T>>> {
+        self.shared.spawn_batch(tasks.into_iter().collect())
     }
 
-    /// Takes no more tasks and drops those that are queued. Does not wait; see
+    /// Stops the executor: it accepts no more tasks and drops the queued ones. Does not wait. See
     /// [`ExecutorHandle::shutdown`].
     pub fn shutdown(&self) {
         self.shared.shut_down();
     }
 
-    /// The panics so far. After `join`, ask a handle. See [`ExecutorHandle::panics`].
+    /// Returns the panics so far. A handle also returns them after `join`. See
+    /// [`ExecutorHandle::panics`].
     pub fn panics(&self) -> Vec<TaskPanic> {
         self.shared.panic_reports()
     }
@@ -180,19 +190,19 @@ impl<T: Send + 'static> Executor<T> {
         self.shared.in_flight()
     }
 
-    /// The pool's metrics so far.
+    /// Returns the pool's metrics so far.
     pub fn metrics(&self) -> MetricsSnapshot {
         self.shared.metrics_snapshot()
     }
 
-    /// Takes no more tasks, waits until every task has ended and every thread is gone, and returns the final
-    /// metrics.
+    /// Accepts no more tasks from other threads, waits until every task and every thread has ended,
+    /// and returns the final metrics.
     ///
-    /// Called on one of the pool's own workers it cannot wait for itself: it then closes the pool, lets it
-    /// run out on its own, and returns the metrics so far.
+    /// One of the pool's own workers cannot wait for itself. There, `join` closes the pool, lets it
+    /// finish on its own, and returns the metrics so far.
     ///
     /// # Panics
-    /// Rethrows the panic of the task that stopped the pool, with [`crate::OnPanic::Abort`].
+    /// Rethrows the panic that stopped the pool, if there was one ([`crate::OnPanic::StopPool`]).
     pub fn join(mut self) -> MetricsSnapshot {
         self.shared.close();
         self.wait();
@@ -202,21 +212,21 @@ impl<T: Send + 'static> Executor<T> {
         self.shared.metrics_snapshot()
     }
 
-    /// [`Executor::join`], for at most `timeout`.
+    /// Like [`Executor::join`], but waits for at most `timeout`.
     ///
     /// # Errors
-    /// The tasks did not end in time. The error gives the executor back; its intake stays closed. On one of the
-    /// pool's own workers, which cannot wait for itself, that is at once.
+    /// Fails if the tasks did not end in time. The error gives the executor back, which stays closed.
+    /// On one of the pool's own workers, this fails at once.
     ///
     /// # Panics
-    /// As [`Executor::join`].
+    /// Panics as [`Executor::join`] does.
     pub fn join_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, JoinTimeout<T>> {
         self.shared.close();
         if self.wait_timeout(timeout) { Ok(self.join()) } else { Err(JoinTimeout::new(self)) }
     }
 
-    /// Waits for the threads for at most `timeout`; says whether they have ended. One of the pool's own threads does
-    /// not wait.
+    /// Waits for the threads for at most `timeout`, and returns `true` if they have ended. One of the
+    /// pool's own threads does not wait.
     pub(crate) fn wait_timeout(&self, timeout: Duration) -> bool {
         if worker_id::is_thread_of(self.shared.pool()) {
             return false;
@@ -228,12 +238,12 @@ impl<T: Send + 'static> Executor<T> {
         }
     }
 
-    /// Takes no more tasks; what is queued is still run.
+    /// Accepts no more tasks from other threads. Queued tasks still run.
     pub(crate) fn close(&self) {
         self.shared.close();
     }
 
-    /// Leaves the threads to themselves: they end when their tasks do, and nobody waits for them.
+    /// Does not wait for the threads. They end when their tasks do.
     pub(crate) fn leave_behind(mut self) {
         self.threads.clear();
     }
@@ -244,7 +254,7 @@ impl<T: Send + 'static> Executor<T> {
         if worker_id::is_thread_of(self.shared.pool()) {
             return;
         }
-        // A worker's thread-local that is dropped at its end is past being a worker, but still on the thread.
+        // A thread-local that the thread drops at its end is no longer on a worker, but on its thread.
         let myself = thread::current().id();
         for thread in threads.into_iter().filter(|thread| thread.thread().id() != myself) {
             // The threads contain every panic.
@@ -258,7 +268,7 @@ impl<T: Send + 'static> Drop for Executor<T> {
         if !self.threads.is_empty() {
             self.shared.shut_down();
             self.wait();
-            // Nobody asks for it any more.
+            // No `join` can rethrow it any more.
             contain(|| drop(self.shared.take_fatal_payload()));
         }
     }

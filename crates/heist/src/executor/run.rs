@@ -4,7 +4,7 @@ use super::builder::ExecutorBuilder;
 use super::config::ExecutorConfig;
 use super::context::WorkerCtx;
 use super::error::{RunError, StartError, TaskPanic};
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::task::contain;
 use super::thread::ThreadPlan;
 use crate::future::PanicPayload;
@@ -12,27 +12,29 @@ use crate::metrics::MetricsSnapshot;
 use crate::sync::thread;
 use crate::trace::Tracer;
 
-/// What a run came to.
+/// The result of a [`run`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunOutput<S> {
-    /// Every worker's scratch, in the order of their ids.
+    /// Every worker's scratch, ordered by worker id.
     pub scratch: Vec<S>,
     /// The run's metrics.
     pub metrics: MetricsSnapshot,
-    /// Whether the run was cancelled or shut down, so that this output may be a part of the whole. Tasks that were
-    /// dropped for it are counted in the metrics.
+    /// `true` if the run was cancelled or shut down, so that the output may be incomplete. The metrics
+    /// count the dropped tasks.
     pub cancelled: bool,
-    /// The panics of tasks, with [`crate::OnPanic::Isolate`]: the first 1,000.
+    /// The first 1,000 panics of tasks, with [`crate::OnPanic::Isolate`].
     pub panics: Vec<TaskPanic>,
 }
 
-/// Runs `roots` and everything that they spawn, and hands back every worker's scratch.
+/// Runs `roots` and everything that they spawn, and returns every worker's scratch.
 ///
-/// Nothing needs to be `'static`: tasks, scratch and closures may borrow from the caller, because the run has
-/// ended when this returns. The roots are collected before the run begins, and a handle taken inside it takes
-/// nothing from other threads: what comes later is spawned by tasks. The workers are threads of this run alone; for
-/// many small runs start one [`crate::Executor`] instead.
+/// Nothing needs to be `'static`: tasks, scratch and closures may borrow from the caller, because the
+/// run has ended when this function returns. heist collects the roots before the run begins; later
+/// tasks are spawned by tasks, because a handle to the run accepts nothing from other threads. The run
+/// starts and ends its own threads. For many small runs, start one [`crate::Executor`] instead.
+///
+/// # Examples
 ///
 /// ```
 /// let words = ["to", "be", "or", "not", "to", "be"];
@@ -47,8 +49,8 @@ pub struct RunOutput<S> {
 /// ```
 ///
 /// # Errors
-/// The configuration names an impossible value; the system refuses a thread; or a task panicked and
-/// [`ExecutorConfig::on_panic`] is [`crate::OnPanic::Abort`].
+/// Fails if a field of the configuration has an unusable value, if the system refuses a thread, or if
+/// a task panicked and [`ExecutorConfig::on_panic`] is [`crate::OnPanic::StopPool`].
 pub fn run<T, S, I, R>(
     config: ExecutorConfig,
     roots: impl IntoIterator<Item = T>,
@@ -78,8 +80,8 @@ where
     R: Fn(T, &mut WorkerCtx<'_, T, S>) + Sync,
 {
     config.validate().map_err(StartError::from)?;
-    let (shared, workers) = Shared::new(config);
-    // The caller's iterator may panic: not while threads wait for what it gives.
+    let (shared, workers) = PoolShared::new(config);
+    // The caller's iterator may panic. That must not happen while threads wait for the roots.
     let roots = roots.into_iter().collect();
 
     let plan = ThreadPlan::new(shared.pool(), config);
@@ -94,9 +96,9 @@ where
             match thread {
                 Ok(thread) => threads.push(thread),
                 Err(source) => {
-                    // The scope waits for the threads that did start; without this they would wait for ever.
+                    // The scope waits for the threads that did start, and they would never end.
                     shared.finish();
-                    // Not left to the scope: a scratch whose drop panics would end the process there.
+                    // Joined here: in the scope, a scratch whose drop panics would end the process.
                     for thread in threads {
                         contain(|| drop(thread.join()));
                     }
@@ -104,9 +106,9 @@ where
                 }
             }
         }
-        // Only now: if a thread is refused, nothing has been run.
+        // Only now, so that no task has run if the system refused a thread.
         shared.take_roots(roots);
-        // The threads contain every panic; a worker without scratch has stopped the run with its own.
+        // The threads contain every panic. A worker without a scratch has stopped the run.
         Ok(threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect())
     })?;
 

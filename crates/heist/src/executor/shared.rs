@@ -1,10 +1,16 @@
-//! What all workers and handles of a pool reach, and how a pool is closed, stopped and finished.
+//! The state that all workers and handles of a pool share, and how a pool is closed, stopped and
+//! finished.
+//!
+//! Invariants:
+//! - A pool's stage only ever grows. It is set before the intake closes, so that a refused caller finds
+//!   the reason.
+//! - Everything that was accepted is run or dropped, and counted, before the pool is done.
 
 use super::attached::Attached;
 use super::config::{ExecutorConfig, OnPanic};
 use super::error::{SpawnError, SpawnErrorKind, TaskPanic};
 use super::task::contain;
-use super::waiting::Waiting;
+use super::waiting::WaitingTasks;
 use super::worker::Worker;
 use crate::cancel::{CancelToken, Watcher};
 use crate::future::queues::{FutureQueues, Lifo};
@@ -20,27 +26,27 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// How many panics an isolating pool remembers by text. All are counted.
+/// The number of panics that an isolating pool keeps as text. It counts all of them.
 const PANICS_KEPT: usize = 1_000;
 
-/// A worker takes at least this many tasks from the injector, however short the queue: a lock taken for one
-/// task is a lock wasted.
+/// A worker takes at least this many tasks from the injector, even if its share is smaller: the lock
+/// would cost too much for a single task.
 const INJECTOR_BATCH_MIN: usize = 4;
 
-/// How far a pool has come towards its end. It only ever grows.
+/// How close a pool is to its end. The stage only ever grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-enum Stage {
+enum PoolStage {
     Running = 0,
-    /// Nothing more comes in from outside; what is queued is still run, and so is what that spawns.
+    /// The pool accepts nothing from outside. Queued tasks still run, and so does what they spawn.
     Draining = 1,
-    /// From here on what is queued is dropped.
+    /// From this stage on, workers drop what is queued.
     ShutDown = 2,
     Cancelled = 3,
     Panicked = 4,
 }
 
-impl Stage {
+impl PoolStage {
     fn refusal(stage: u8) -> SpawnErrorKind {
         match stage {
             stage if stage == Self::ShutDown as u8 => SpawnErrorKind::ShutDown,
@@ -53,21 +59,21 @@ impl Stage {
 
 /// The panics of a pool's tasks.
 #[derive(Default)]
-struct Panics {
+struct PanicReports {
     /// The panic that stopped the pool.
     fatal: Option<TaskPanic>,
-    /// Its payload, until somebody takes it to rethrow it.
+    /// Its payload, until `join` takes it to rethrow it.
     fatal_payload: Option<Box<dyn Any + Send>>,
-    /// The first ones that did not stop it.
+    /// The first panics that did not stop the pool.
     isolated: Vec<TaskPanic>,
 }
 
 /// A pool's shared state.
-pub struct Shared<T> {
+pub struct PoolShared<T> {
     pool: PoolId,
     pub(super) injector: Injector<T>,
     pub(super) futures: FutureQueues,
-    pub(super) waiting: Waiting<T>,
+    pub(super) waiting: WaitingTasks<T>,
     pub(super) stealers: Box<[Stealer<T>]>,
     pub(super) intake: Arc<Intake>,
     pub(super) idle: Idle,
@@ -81,23 +87,24 @@ pub struct Shared<T> {
     on_panic: OnPanic,
     stage: AtomicU8,
     pub(super) cancel: CancelToken,
-    panics: Mutex<Panics>,
+    panics: Mutex<PanicReports>,
     attached: Option<Box<dyn Attached>>,
 }
 
-impl<T> std::fmt::Debug for Shared<T> {
+impl<T> std::fmt::Debug for PoolShared<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("workers", &self.stealers.len()).finish_non_exhaustive()
+        f.debug_struct("PoolShared").field("workers", &self.stealers.len()).finish_non_exhaustive()
     }
 }
 
-impl<T> Shared<T> {
-    /// The shared state of a pool and its workers, none of them started. `config` must be valid.
+impl<T> PoolShared<T> {
+    /// Creates the shared state of a pool and its workers, which are not started. `config` must be
+    /// valid.
     pub fn new(config: &ExecutorConfig) -> (Arc<Self>, Vec<Worker<T>>) {
         Self::with_attached(config, None)
     }
 
-    /// The same, for a pool to which something is attached.
+    /// Does what [`PoolShared::new`] does, for a pool with something attached.
     pub(crate) fn with_attached(
         config: &ExecutorConfig,
         attached: Option<Box<dyn Attached>>,
@@ -108,7 +115,7 @@ impl<T> Shared<T> {
         let lifo = match (config.lifo_slot, config.lifo_stealing && config.stealing) {
             (false, _) => Lifo::Off,
             (true, false) => Lifo::Private,
-            // Alone, a worker has nobody to steal from it.
+            // With a single worker, there is no thief.
             (true, true) if config.workers == 1 => Lifo::Private,
             (true, true) => Lifo::Stealable,
         };
@@ -117,27 +124,27 @@ impl<T> Shared<T> {
             pool: PoolId::next(),
             injector: Injector::new(),
             futures,
-            waiting: Waiting::new(),
+            waiting: WaitingTasks::new(),
             stealers: locals.iter().map(LocalQueue::stealer).collect(),
             intake: Arc::new(Intake::new()),
             idle,
             termination,
             metrics: PoolMetrics::new(config.workers),
             clock: Clock::start(),
-            // Alone, a worker has nobody to steal from and nobody to tell.
+            // With a single worker, there is no victim, and no other worker to wake.
             steal_rounds: if config.stealing && config.workers > 1 {
                 config.steal_tries
             } else {
                 0
             },
             steal_batch: config.steal_batch,
-            // Without stealing, a batch would lock tasks to one worker while others sleep.
+            // Without stealing, a batch would tie tasks to one worker while others sleep.
             injector_batch: if config.stealing { config.injector_batch } else { 1 },
             park_backstop: config.park_backstop,
             on_panic: config.on_panic,
-            stage: AtomicU8::new(Stage::Running as u8),
+            stage: AtomicU8::new(PoolStage::Running as u8),
             cancel: config.cancel.clone(),
-            panics: Mutex::new(Panics::default()),
+            panics: Mutex::new(PanicReports::default()),
             attached,
         });
         let workers = locals
@@ -153,12 +160,12 @@ impl<T> Shared<T> {
         (shared, workers)
     }
 
-    /// Which pool this is.
+    /// Returns the pool's id.
     pub(crate) fn pool(&self) -> PoolId {
         self.pool
     }
 
-    /// Whether any queue that an idle worker could take from is non-empty.
+    /// Returns `true` if any queue from which an idle worker could take is not empty.
     pub(super) fn any_work(&self) -> bool {
         let stealing = self.steal_rounds > 0;
         !self.injector.is_empty()
@@ -166,23 +173,23 @@ impl<T> Shared<T> {
             || self.futures.any_work(stealing)
     }
 
-    /// How many of `queued` tasks a worker takes from an injector: its share of them.
+    /// Returns how many of `queued` tasks a worker takes from an injector: its share of them.
     pub(super) fn injector_share(&self, queued: usize) -> usize {
         (queued / self.stealers.len()).max(INJECTOR_BATCH_MIN).min(self.injector_batch)
     }
 
-    /// Some of the rejected ways to find the end look at the queues too.
+    /// Some of the rejected termination schemes also look at the queues.
     #[inline(always)]
     pub(super) fn rejected_scheme_finds_work(&self) -> bool {
         self.termination.asks_the_queues() && self.any_work()
     }
 
-    /// Whether tasks are taken from outside.
+    /// Returns `true` if the pool accepts tasks from outside.
     pub fn is_accepting(&self) -> bool {
         self.intake.is_accepting() && !self.cancel.is_cancelled()
     }
 
-    /// Takes a task from a thread outside, or from code that runs inside without its worker in hand.
+    /// Spawns a task from an outside thread, or from code inside that does not have its worker at hand.
     ///
     /// # Errors
     /// Gives the task back if the pool is stopped, or closed to the calling thread.
@@ -195,10 +202,10 @@ impl<T> Shared<T> {
         Ok(())
     }
 
-    /// [`Shared::spawn`] for several tasks: takes all or none, and leaves `tasks` empty or as it was.
+    /// Spawns all of the tasks and empties `tasks`, or spawns none and leaves it unchanged.
     ///
     /// # Errors
-    /// The pool is stopped, or closed to the calling thread.
+    /// Fails if the pool is stopped, or closed to the calling thread.
     pub fn spawn_all(&self, tasks: &mut Vec<T>) -> Result<(), SpawnErrorKind> {
         let count = tasks.len();
         self.count_spawned(count as u64)?;
@@ -210,22 +217,23 @@ impl<T> Shared<T> {
         Ok(())
     }
 
-    /// The push rule, for a thread that is no worker.
+    /// Applies the push rule, for a thread that is not a worker.
     pub(super) fn announce_pushed(&self, count: usize) {
         self.idle.notify_pushed(count);
-        // Usually our task has ended already, and the queue is empty. If not, the workers are gone because the engine
-        // itself has failed: they set the flag before they emptied the queue, so whoever pushes after that sees it.
+        // Usually our task has ended already, and the queue is empty. If not, the workers are gone
+        // because the engine itself has failed. They set the flag before they emptied the queue, so a
+        // thread that pushes after that sees it.
         if self.termination.is_done() {
-            self.drop_what_nobody_will_run();
+            self.drop_what_no_worker_will_run();
         }
     }
 
     #[cold]
-    fn drop_what_nobody_will_run(&self) {
+    fn drop_what_no_worker_will_run(&self) {
         let mut lost = Vec::new();
         self.injector.take(Order::All, |queued| queued, &mut lost);
         self.metrics.add_tasks_dropped_outside(lost.len());
-        // One by one: of two that panic in one `drop` of the vector, the second would end the process.
+        // One by one: if two of them panicked in the `drop` of the vector, the process would end.
         for task in lost {
             contain(|| drop(task));
         }
@@ -236,19 +244,19 @@ impl<T> Shared<T> {
         }
     }
 
-    /// [`Shared::spawn_all`] for a vector of its own, which an error gives back.
+    /// Does what [`PoolShared::spawn_all`] does, with an owned vector that the error gives back.
     pub(super) fn spawn_batch(&self, mut tasks: Vec<T>) -> Result<(), SpawnError<Vec<T>>> {
         self.spawn_all(&mut tasks).map_err(|kind| SpawnError::new(kind, tasks))
     }
 
-    /// Takes the roots of a run and nothing else. A run that is cancelled already takes them too: the workers then
-    /// drop them, and count them. Only a panic in the making of a scratch value comes before; they are dropped
-    /// then, and the run has failed anyway.
+    /// Accepts the roots of a run, and nothing else from outside. A run that is already cancelled
+    /// accepts them as well: the workers then drop and count them. If making a scratch value has
+    /// panicked before, the roots are dropped here; the run has failed anyway.
     pub(super) fn take_roots(&self, mut roots: Vec<T>) {
         let count = roots.len();
         let accepted = self.intake.try_accept(count as u64);
-        // Closed before the roots are there: they are counted, so nobody finds the pool done, and no task of
-        // theirs finds it open.
+        // Closed before the roots are pushed: they are counted, so the pool is not found done, and none
+        // of their tasks finds it open.
         self.close();
         if accepted {
             self.injector.push_batch(&mut roots, || self.clock.now_ns());
@@ -260,14 +268,15 @@ impl<T> Shared<T> {
         self.notice_cancellation() && self.intake.try_accept(count)
     }
 
-    /// Counts tasks that the caller is about to queue, all of them or none.
+    /// Counts tasks that the caller is about to queue: all of them, or none.
     fn count_spawned(&self, count: u64) -> Result<(), SpawnErrorKind> {
-        // The intake first: producers outside pay for nothing else.
+        // The intake first, so that outside producers pay for nothing else.
         if self.accept(count) { Ok(()) } else { self.count_spawned_while_closed(count) }
     }
 
-    /// The intake is closed: only code inside of a pool that is merely being joined may still spawn. A stop that comes
-    /// after this look does no harm: the tasks are counted, and the workers drop them like all others.
+    /// The intake is closed. Only code inside a pool that is being joined, but not stopped, may still
+    /// spawn. A stop that comes after this check does no harm: the tasks are counted, and the workers
+    /// drop them like all others.
     #[cold]
     fn count_spawned_while_closed(&self, count: u64) -> Result<(), SpawnErrorKind> {
         let refusal = self.refusal();
@@ -281,11 +290,11 @@ impl<T> Shared<T> {
         Ok(())
     }
 
-    /// Stops a pool that was cancelled; says whether it was not.
+    /// Stops the pool if it was cancelled. Returns `true` if it was not.
     pub(super) fn notice_cancellation(&self) -> bool {
         let cancelled = self.cancel.is_cancelled();
         if cancelled {
-            self.stop(Stage::Cancelled);
+            self.stop(PoolStage::Cancelled);
         }
         !cancelled
     }
@@ -295,40 +304,40 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn refusal(&self) -> SpawnErrorKind {
-        Stage::refusal(self.stage.load(Ordering::Acquire))
+        PoolStage::refusal(self.stage.load(Ordering::Acquire))
     }
 
-    /// Nothing more comes in; what is queued is still run.
+    /// Closes the pool: it accepts nothing from outside. Queued tasks still run.
     pub fn close(&self) {
-        self.stop(Stage::Draining);
-        // What waits for a permit would otherwise wait for it although nobody wants the result.
+        self.stop(PoolStage::Draining);
+        // Otherwise tasks of a cancelled pool would go on waiting for their permits.
         self.notice_cancellation();
     }
 
-    /// Nothing more comes in, and what is queued is dropped.
+    /// Stops the pool: it accepts nothing, and drops what is queued.
     pub fn shut_down(&self) {
-        self.stop(Stage::ShutDown);
+        self.stop(PoolStage::ShutDown);
         if planted(Plant::ShutdownIsDone) {
             self.finish();
         }
     }
 
-    fn stop(&self, stage: Stage) {
-        // The stage first, so that whoever is refused finds the reason.
+    fn stop(&self, stage: PoolStage) {
+        // The stage first, so that a refused caller finds the reason.
         let before = self.stage.fetch_max(stage as u8, Ordering::AcqRel);
-        if stage == Stage::Panicked && planted(Plant::IntakeOpenOnPanic) {
+        if stage == PoolStage::Panicked && planted(Plant::IntakeOpenOnPanic) {
             return;
         }
-        // Only the caller that closed the intake checks. If the pool is not done by then, the last worker to go quiet
-        // finds it; a later caller has nothing to add, and a producer that is refused again and again, and notices a
-        // cancellation each time, must not send every worker home each time.
+        // Only the thread that closed the intake checks. If the pool is not done by then, the last worker
+        // to go quiet finds that it is. A producer that is refused again and again notices the
+        // cancellation each time; it must not wake every worker each time.
         if self.intake.close()
             && self.termination.closer_finds_done(&self.intake)
             && !self.rejected_scheme_finds_work()
         {
             self.finish();
         }
-        let drops_from_now_on = before < Stage::ShutDown as u8 && stage >= Stage::ShutDown;
+        let drops_from_now_on = before < PoolStage::ShutDown as u8 && stage >= PoolStage::ShutDown;
         if drops_from_now_on {
             self.release_waiting();
             self.release_futures();
@@ -338,7 +347,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Everything is done (or nothing was begun): sends every worker home.
+    /// Ends every worker, because everything is done, or because nothing was begun.
     pub(super) fn finish(&self) {
         self.termination.set_done();
         self.idle.wake_all_for_exit();
@@ -347,43 +356,46 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Whether tasks are to be dropped instead of run. Notices a cancellation, and closes the intake for it.
+    /// Returns `true` if tasks must be dropped instead of run. Notices a cancellation, and closes the
+    /// intake for it.
     #[inline]
     pub(super) fn must_drop(&self) -> bool {
         self.drops_what_is_queued() || !self.notice_cancellation()
     }
 
-    /// Whether the pool was stopped, as far as it knows: a cancellation may be about to be noticed.
+    /// Returns `true` if the pool was stopped. It may also be cancelled and not have noticed yet.
     #[inline]
     pub(super) fn drops_what_is_queued(&self) -> bool {
-        self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8
+        self.stage.load(Ordering::Relaxed) >= PoolStage::ShutDown as u8
     }
 
-    /// Whether what is queued is dropped instead of run.
+    /// Returns `true` if queued work is dropped instead of run.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stage.load(Ordering::Acquire) >= Stage::ShutDown as u8 || self.cancel.is_cancelled()
+        self.stage.load(Ordering::Acquire) >= PoolStage::ShutDown as u8
+            || self.cancel.is_cancelled()
     }
 
-    /// Whether running tasks should come to an end.
+    /// Returns `true` if running tasks should end.
     pub(super) fn is_cancelled(&self) -> bool {
         if planted(Plant::StopUnheard) {
             return false;
         }
-        self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 || self.cancel.is_cancelled()
+        self.stage.load(Ordering::Relaxed) >= PoolStage::ShutDown as u8
+            || self.cancel.is_cancelled()
     }
 
     pub(super) fn has_panicked(&self) -> bool {
-        self.stage.load(Ordering::Acquire) == Stage::Panicked as u8
+        self.stage.load(Ordering::Acquire) == PoolStage::Panicked as u8
     }
 
-    /// A task has panicked. Returns the payload if it is nobody's any more.
+    /// Handles the panic of a task. Returns the payload if it is not kept for `join`.
     pub(super) fn task_panicked(
         &self,
         worker: Option<usize>,
         payload: Box<dyn Any + Send>,
     ) -> Option<Box<dyn Any + Send>> {
         match self.on_panic {
-            OnPanic::Abort => self.abort(worker, payload),
+            OnPanic::StopPool => self.stop_for_panic(worker, payload),
             OnPanic::Isolate => {
                 self.keep_report(TaskPanic::new(worker, &*payload));
                 Some(payload)
@@ -399,19 +411,19 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Drops what worker `worker` has kept to its end. A panic in that has nothing left to stop; it is counted and
-    /// reported.
+    /// Drops what worker `worker` has kept to its end. A panic in that cannot stop the pool any more; it
+    /// is counted and reported.
     pub(super) fn drop_at_the_end(&self, worker: usize, kept: impl Sized) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(kept))) {
             self.metrics.worker(worker).panics.add(1);
             self.keep_report(TaskPanic::new(Some(worker), &*payload));
-            // Its own `drop` may panic in turn.
+            // Its `drop` may panic as well.
             std::mem::forget(payload);
         }
     }
 
-    /// Stops the pool for a panic. The first payload is kept for `join`; a later one is returned.
-    pub(super) fn abort(
+    /// Stops the pool because of a panic. Keeps the first payload for `join`, and returns a later one.
+    pub(super) fn stop_for_panic(
         &self,
         worker: Option<usize>,
         payload: Box<dyn Any + Send>,
@@ -426,7 +438,7 @@ impl<T> Shared<T> {
                 Some(payload)
             }
         };
-        self.stop(Stage::Panicked);
+        self.stop(PoolStage::Panicked);
         surplus
     }
 
@@ -434,24 +446,25 @@ impl<T> Shared<T> {
         self.panics.lock().fatal_payload.take()
     }
 
-    /// The panics so far, the fatal one first.
+    /// Returns the panics so far, the fatal one first.
     pub(super) fn panic_reports(&self) -> Vec<TaskPanic> {
         let panics = self.panics.lock();
         panics.fatal.iter().chain(&panics.isolated).cloned().collect()
     }
 
-    /// How many tasks and futures were accepted or spawned and have not ended. A sum of counters that are read one
-    /// after the other.
+    /// Returns how many tasks and futures were spawned and have not ended, as a sum of counters that are
+    /// read one after the other.
     pub(crate) fn in_flight(&self) -> u64 {
-        // The ends from the metrics, which are counted one by one: a worker publishes its `consumed` only when it goes
-        // quiet. And before the beginnings, so that what begins and ends meanwhile is not taken for an end too many.
+        // The ends come from the metrics, which count one by one: a worker publishes its `consumed` only
+        // when it goes quiet. They are read before the beginnings, so that a task that begins and ends
+        // meanwhile is not counted as an end without a beginning.
         let ended = self.metrics.ended();
         let begun = self.intake.state().accepted + self.termination.sum_produced();
         // Relaxed counters of other threads may still arrive out of order.
         begun.saturating_sub(ended)
     }
 
-    /// All counters, added up.
+    /// Returns the sum of all workers' counters.
     pub fn metrics_snapshot(&self) -> MetricsSnapshot {
         let injected = self.injector.len() + self.futures.injector.len();
         let mut snapshot =

@@ -4,15 +4,15 @@ use crate::policy::{IdleAction, IdleHooks};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Clock, spin_loop};
 
-/// Longer than this a searcher never spins: about what it costs to park and be woken again, so spinning on
-/// would burn more than it can save.
+/// The longest time for which a searcher spins. Parking and being woken costs about as much, so
+/// spinning on would cost more than it can save.
 const SPIN_NS_MAX: u64 = 20_000;
 
-/// The pauses between two looks double up to 2^5, which is about 1 µs. A searcher that looks without pause takes
-/// the queue's cache lines from the very producer that it waits for.
+/// The pauses between two searches double up to 2^5, which is about 1 µs. A searcher without pauses
+/// would take the queue's cache lines from the very producer that it waits for.
 const PAUSES_MAX_LOG2: u32 = 5;
 
-/// Spins for a number of looks, bounded in time, then parks.
+/// Searches again for a number of times and for a bounded time, then parks.
 #[derive(Debug)]
 pub(super) struct SpinThenPark {
     looks_max: u32,
@@ -22,14 +22,14 @@ pub(super) struct SpinThenPark {
 }
 
 impl SpinThenPark {
-    /// Spins for at most `looks_max` looks; 0 parks at once.
+    /// Searches again at most `looks_max` times; 0 parks at once.
     pub(super) fn new(looks_max: u32, clock: Clock) -> Self {
         Self { looks_max, looks: 0, since_ns: 0, clock }
     }
 }
 
 impl SpinThenPark {
-    /// One pause between two looks; and once the looks are used up, one look between two parks.
+    /// Makes one pause between two searches; once they are used up, one search between two parks.
     #[cold]
     fn on_no_work_without_backoff(&mut self) -> IdleAction {
         if self.looks == self.looks_max {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn work_begins_the_time_anew() {
+    fn finding_work_restarts_the_time() {
         let mut spin = SpinThenPark::new(u32::MAX, Clock::start());
         assert_eq!(spin.look_or_park(0), IdleAction::Search);
         spin.on_work();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_searcher_parks_after_its_looks_if_they_come_first() {
+    fn a_searcher_parks_when_its_searches_are_used_up() {
         let mut spin = SpinThenPark::new(3, Clock::start());
         for _ in 0..3 {
             assert_eq!(spin.look_or_park(0), IdleAction::Search);
@@ -114,9 +114,9 @@ mod tests {
         assert_eq!(SpinThenPark::new(0, Clock::start()).on_no_work(), IdleAction::Park);
     }
 
-    /// By the real clock, which says that the bound is asked at all.
+    /// With the real clock, to show that the bound is checked at all.
     #[test]
-    fn the_time_is_that_of_the_clock() {
+    fn the_real_clock_bounds_the_search() {
         let clock = Clock::start();
         let mut spin = SpinThenPark::new(u32::MAX, clock);
         let began_ns = clock.now_ns();

@@ -1,4 +1,4 @@
-//! Running one task: its panic is contained, its worker's scratch rebuilt, or the task dropped unrun.
+//! Runs one task, contains its panic and makes a new scratch after it; or drops the task unrun.
 
 use super::context::WorkerCtx;
 use super::worker::Worker;
@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs a worker's tasks with its scratch.
 pub struct TaskRunner<'r, S, I, R, P> {
-    /// `None` when `scratch_init` panicked; the pool is then stopped, and tasks are only dropped.
+    /// `None` if `scratch_init` panicked. The pool is then stopped, and tasks are only dropped.
     scratch: Option<S>,
     scratch_init: &'r I,
     runner: &'r R,
@@ -23,7 +23,7 @@ impl<S, I, R, P> std::fmt::Debug for TaskRunner<'_, S, I, R, P> {
 }
 
 impl<'r, S, I: Fn(usize) -> S, R, P> TaskRunner<'r, S, I, R, P> {
-    /// Makes the worker's scratch. If that panics, the pool is stopped.
+    /// Makes the worker's scratch. A panic in that stops the pool.
     pub fn new<T>(
         worker: &Worker<T>,
         scratch_init: &'r I,
@@ -36,7 +36,7 @@ impl<'r, S, I: Fn(usize) -> S, R, P> TaskRunner<'r, S, I, R, P> {
     }
 
     fn rebuild_scratch<T>(&mut self, worker: &Worker<T>) {
-        // The old scratch is the caller's value too: its `drop` may panic like anything else of his.
+        // The old scratch is a value of the caller's, so its `drop` may panic.
         let old = self.scratch.take();
         let made = catch_unwind(AssertUnwindSafe(|| {
             drop(old);
@@ -46,13 +46,13 @@ impl<'r, S, I: Fn(usize) -> S, R, P> TaskRunner<'r, S, I, R, P> {
             Ok(scratch) => self.scratch = Some(scratch),
             Err(payload) => {
                 worker.metrics().panics.add(1);
-                let surplus = worker.shared.abort(Some(worker.id), payload);
+                let surplus = worker.shared.stop_for_panic(Some(worker.id), payload);
                 contain(|| drop(surplus));
             }
         }
     }
 
-    /// The scratch, at the end.
+    /// Returns the scratch, at the worker's end.
     pub fn into_scratch(self) -> Option<S> {
         self.scratch
     }
@@ -74,7 +74,8 @@ where
         worker.count_run();
     }
 
-    /// Counts and reports the panic; then makes a new scratch, in whatever state the task has left the old one.
+    /// Counts and reports the panic. Then makes a new scratch, because the task may have left the old
+    /// one half changed.
     fn after_panic(&mut self, worker: &mut Worker<T>, payload: Box<dyn Any + Send>) {
         worker.count_run();
         worker.metrics().panics.add(1);
@@ -85,7 +86,8 @@ where
         }
     }
 
-    /// Its panic counts as a task's, without a task: the scratch may be in any state.
+    /// A panic in the caller's function is handled as a task's, because the scratch may be half
+    /// changed.
     fn before_park(&mut self, worker: &mut Worker<T>) {
         let Some(scratch) = &mut self.scratch else { return };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| (self.before_park)(scratch))) {
@@ -99,7 +101,7 @@ where
     }
 }
 
-/// Drops a task that will not be run.
+/// Drops a task unrun, and counts it as dropped.
 #[cold]
 pub(super) fn drop_task<T>(worker: &Worker<T>, task: T) {
     if !planted(Plant::DropsUncounted) {
@@ -115,8 +117,8 @@ pub(super) fn drop_task<T>(worker: &Worker<T>, task: T) {
     }
 }
 
-/// Does something that may panic and whose panic nobody is left to be told of: the panic hook has spoken. The
-/// payload is leaked, because its own `drop` may panic in turn.
+/// Calls `action` and swallows its panic, where it could not be reported any more. The panic hook has
+/// printed it. The payload is leaked, because its `drop` may panic as well.
 pub fn contain(action: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(action)) {
         std::mem::forget(payload);

@@ -1,4 +1,4 @@
-//! A worker's thread, from its first line to its last.
+//! A worker's thread, from its start to its end.
 
 use super::config::ExecutorConfig;
 use super::spin::SpinThenPark;
@@ -11,7 +11,7 @@ use crate::trace::Tracer;
 use crate::worker_id::{self, PoolId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What every thread of a pool needs besides its worker.
+/// What every thread of a pool needs in addition to its worker.
 pub(super) struct ThreadPlan {
     pool: PoolId,
     name: String,
@@ -31,7 +31,7 @@ impl ThreadPlan {
         }
     }
 
-    /// A builder for the thread of worker `worker`.
+    /// Returns a builder for the thread of worker `worker`.
     pub(super) fn builder(&self, worker: usize) -> thread::Builder {
         let builder = thread::Builder::new().name(format!("{}-{worker}", self.name));
         match self.stack_size {
@@ -40,13 +40,13 @@ impl ThreadPlan {
         }
     }
 
-    /// Marks this thread as worker `worker` of the pool, for as long as the guard lives: until everything of
-    /// the caller's that the thread holds is gone, since its `drop` may want to know.
+    /// Marks this thread as worker `worker` of the pool while the guard lives. It must live until all of
+    /// the caller's values on this thread are gone, since their `drop` may ask which worker this is.
     pub(super) fn enter(&self, worker: usize) -> worker_id::WorkerGuard {
         worker_id::enter(self.pool, worker)
     }
 
-    /// What the thread does, once entered. Returns the worker's scratch, unless a panic took it.
+    /// Works until the pool is done. Returns the worker's scratch, unless a panic has destroyed it.
     pub(super) fn work<T, S, I, R, P>(
         &self,
         mut worker: Worker<T>,
@@ -74,13 +74,14 @@ impl ThreadPlan {
             tasks.into_scratch()
         }));
         worked.unwrap_or_else(|payload| {
-            // Not a task's panic but a trace hook's, or the engine's own. The counts cannot be relied on any
-            // more: end the pool at once and let `join` rethrow, instead of waiting for a worker that is gone.
+            // The panic of a trace hook or of the engine itself, not of a task. The counts cannot be relied
+            // on any more: end the pool at once and let `join` rethrow the panic, instead of waiting for a
+            // worker that is gone.
             worker.metrics().panics.add(1);
-            let surplus = shared.abort(Some(id), payload);
+            let surplus = shared.stop_for_panic(Some(id), payload);
             contain(|| drop(surplus));
             shared.finish();
-            // Whoever waits for what the queued tasks hold must not wait for ever.
+            // Other threads may wait for what the queued tasks hold, so drop them.
             while let Some(task) = worker.salvage_task() {
                 drop_task(&worker, task);
             }

@@ -1,15 +1,16 @@
-//! Tasks that wait outside of every queue until something is granted to them.
+//! Tasks that wait for a permit, outside of every queue.
 //!
-//! Such a task counts from the moment it begins to wait, so the pool does not end without it. No worker holds it, and
-//! nothing polls for it: whoever releases what it waits for spawns it. What waits is the closure that makes the task
-//! out of the permit that it gets.
+//! Such a task counts from the moment it begins to wait, so the pool does not end without it. It does
+//! not occupy a worker, and nothing polls for it: the thread that releases the permit spawns the task.
+//! What waits is the closure that makes the task from the permit.
 //!
-//! When the pool is stopped, everything that waits gives up its place in the line, is made with an error, and goes the
-//! way of all queued tasks: the workers drop it, and count it.
+//! When the pool is stopped, every waiting task gives up its place in line. It is made with an error
+//! instead of a permit, and queued; the workers drop and count it like all queued tasks.
 //!
-//! Not guaranteed: on which thread a task is made. It is the one that releases the permit, so the making must be short.
+//! Not guaranteed: the thread on which a task is made. It is the thread that releases the permit, so
+//! the closure must be short.
 
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::task::contain;
 use crate::budget::{AcquireError, Amount, BudgetCore, Permit, Ticket};
 use crate::cancel::Watcher;
@@ -19,22 +20,22 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a waiting task is made of.
+/// What a waiting task is made from.
 type Granted = Result<Permit, AcquireError>;
 
 /// A task that waits.
 struct WaitingTask<T> {
     make: Box<dyn FnOnce(Granted) -> T + Send>,
-    /// Its place in the line, once it has one. Not a reference that keeps the budget: when nobody else has it, nothing
-    /// will ever be granted, and the budget's end refuses those who wait.
+    /// Its place in line, once it has one. It does not keep the budget alive: without other owners,
+    /// nothing will ever be granted, and the end of the budget refuses all waiting tasks.
     place: Option<(Weak<BudgetCore>, Ticket)>,
 }
 
-/// The pool's ear at its cancel token, while anything may wait.
-pub(super) struct StopWhenCancelled<T>(Weak<Shared<T>>);
+/// Stops the pool when its cancel token is cancelled.
+pub(super) struct StopWhenCancelled<T>(Weak<PoolShared<T>>);
 
 impl<T> StopWhenCancelled<T> {
-    pub(super) fn of(shared: &Arc<Shared<T>>) -> Self {
+    pub(super) fn of(shared: &Arc<PoolShared<T>>) -> Self {
         Self(Arc::downgrade(shared))
     }
 }
@@ -57,24 +58,25 @@ impl<T: Send> Watcher for StopWhenCancelled<T> {
     }
 }
 
-struct Tasks<T> {
-    /// By number, so that they are released in the order in which they came.
+struct WaitingTable<T> {
+    /// Ordered by number, so that a stop releases them in the order in which they came.
     waiting: BTreeMap<u64, WaitingTask<T>>,
     next: u64,
-    /// The pool was stopped: nothing waits any more.
+    /// The pool was stopped, and no task may wait any more.
     stopped: bool,
-    /// Whether the pool watches its cancel token.
+    /// `true` if the pool watches its cancel token.
     watches: bool,
 }
 
-/// The tasks of one pool that wait.
-pub(super) struct Waiting<T> {
-    tasks: Mutex<Tasks<T>>,
+/// The waiting tasks of one pool.
+pub(super) struct WaitingTasks<T> {
+    tasks: Mutex<WaitingTable<T>>,
 }
 
-impl<T> Waiting<T> {
+impl<T> WaitingTasks<T> {
     pub(super) fn new() -> Self {
-        let tasks = Tasks { waiting: BTreeMap::new(), next: 0, stopped: false, watches: false };
+        let tasks =
+            WaitingTable { waiting: BTreeMap::new(), next: 0, stopped: false, watches: false };
         Self { tasks: Mutex::new(tasks) }
     }
 
@@ -82,8 +84,8 @@ impl<T> Waiting<T> {
         self.tasks.lock().waiting.len()
     }
 
-    /// Takes a task in and returns its number, and whether it is the first ever; or gives it back because the pool was
-    /// stopped.
+    /// Adds a task. Returns its number, and whether it is the first ever; or gives the task back because
+    /// the pool was stopped.
     fn add(&self, task: WaitingTask<T>) -> Result<(u64, bool), WaitingTask<T>> {
         let mut tasks = self.tasks.lock();
         if tasks.stopped {
@@ -96,7 +98,7 @@ impl<T> Waiting<T> {
         Ok((number, is_first))
     }
 
-    /// Notes a task's place in the line, or gives it back because the task waits no longer.
+    /// Stores a task's place in line, or gives it back because the task waits no longer.
     fn set_place(&self, number: u64, core: &Arc<BudgetCore>, ticket: Ticket) -> Result<(), Ticket> {
         match self.tasks.lock().waiting.get_mut(&number) {
             Some(task) => {
@@ -118,14 +120,14 @@ impl<T> Waiting<T> {
     }
 }
 
-impl<T> Shared<T> {
+impl<T> PoolShared<T> {
     /// Spawns a task that was counted before.
     pub(crate) fn spawn_counted(&self, task: T) {
         self.injector.push(task, || self.clock.now_ns());
         self.announce_pushed(1);
     }
 
-    /// Makes and spawns a task that was counted before. If the making panics, that is the end of the task.
+    /// Makes and spawns a task that was counted before. If `make` panics, the task has ended.
     pub(crate) fn spawn_made<G>(&self, make: impl FnOnce(G) -> T, granted: G) {
         match catch_unwind(AssertUnwindSafe(|| make(granted))) {
             Ok(task) => self.spawn_counted(task),
@@ -144,7 +146,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Releases everything that waits: to be dropped by the workers.
+    /// Releases all waiting tasks, so that the workers drop them.
     pub(super) fn release_waiting(&self) {
         if planted(Plant::StopForgetsWaiters) {
             return;
@@ -154,7 +156,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Spawns a waiting task without what it waits for, if it still waits.
+    /// Spawns a waiting task with an error, if it still waits.
     pub(crate) fn stop_waiting(&self, number: u64) {
         if let Some(task) = self.waiting.take(number) {
             self.refuse(task, AcquireError::Closed);
@@ -171,9 +173,9 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T: Send + 'static> Shared<T> {
-    /// Spawns a task, counted before, as soon as `amount` is granted to it; or at once, with the error, if it never
-    /// will be. Returns the number that it waits under, if it may still wait.
+impl<T: Send + 'static> PoolShared<T> {
+    /// Spawns a task, which was counted before, as soon as `amount` is granted; or at once, with the
+    /// error, if it never will be. Returns the task's number if it may still wait.
     pub(crate) fn spawn_when_granted(
         this: &Arc<Self>,
         core: &Arc<BudgetCore>,
@@ -196,22 +198,23 @@ impl<T: Send + 'static> Shared<T> {
                 }
             };
         if is_first {
-            // With everybody asleep and tasks waiting, nobody would ask the token. Before the task asks for its place:
-            // it may be granted at once, and those who wait after it are not the first.
+            // While all workers sleep and tasks wait, no worker checks the token. This comes before the
+            // task gets its place: it may be granted at once, and later tasks are not the first.
             this.watch_for_cancellation(&StopWhenCancelled::of(this));
         }
         let shared = Arc::clone(this);
         let resume = move |granted| shared.resume(number, granted);
         let ticket = BudgetCore::acquire_with(core, amount, Box::new(resume))?;
         if let Err(ticket) = this.waiting.set_place(number, core, ticket) {
-            // Granted in the meantime (then this does nothing), or released by a stop that did not know the place.
+            // It was granted meanwhile (then this does nothing), or released by a stop that did not know the
+            // place.
             core.give_up(ticket);
         }
         Some(number)
     }
 
     fn resume(&self, number: u64, granted: Granted) {
-        // Not found: the pool was stopped, and what was granted goes back by being dropped.
+        // Not found if the pool was stopped. Dropping the permit then returns it.
         if let Some(task) = self.waiting.take(number) {
             self.spawn_made(task.make, granted);
         }

@@ -1,9 +1,9 @@
-//! One worker: its queue, its counters, and how it parks.
+//! One worker: its queue, its counters, its loop, and how it parks.
 
 use super::config::ExecutorConfig;
 use super::pace::Pace;
 use super::polling::{Lap, WatchedSlot};
-use super::shared::Shared;
+use super::shared::PoolShared;
 use crate::future::raw::Runnable;
 use crate::future::seat::Seat;
 use crate::idle::Unparked;
@@ -22,34 +22,34 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 /// One worker of a pool.
 pub struct Worker<T> {
     pub(super) id: usize,
-    pub(super) shared: Arc<Shared<T>>,
+    pub(super) shared: Arc<PoolShared<T>>,
     pub(super) rng: XorShift64,
     local: LocalQueue<T>,
-    /// Its end of the queue of futures, until it sits down on its thread.
+    /// Its end of the queue of futures, until the worker sits down on its thread.
     pub(super) seat: Option<Seat>,
     parker: Parker,
     ledger: Ledger,
     pub(super) pace: Pace,
-    /// Whose turn it is, typed tasks' or futures'.
+    /// Whether typed tasks or futures are next, from the worker's own queues.
     turn: Turn,
-    /// The same in the injectors.
+    /// Whether futures are next, from the injectors.
     is_injected_futures_turn: bool,
-    /// How many futures in a row came from the LIFO slot.
+    /// The number of futures in a row that came from the LIFO slot.
     pub(super) slot_run: u32,
     pub(super) lap: Lap,
     pub(super) watched_slot: Option<WatchedSlot>,
-    /// Whether this worker is in the searcher count.
+    /// `true` while this worker is in the searcher count.
     pub(super) searching: bool,
     /// Set between a backstop that found work and the task that it found.
     after_backstop: bool,
-    /// How many tasks at the old end of the own queue a yielded one must let pass: those that were there when
-    /// this worker last yielded, or moved a batch while one waited.
+    /// How many tasks at the old end of this worker's queue a yielded task must let pass: those that were
+    /// there when this worker last yielded, or moved a batch while a yielded task waited.
     older_tasks: usize,
     /// Where the task that is running was found.
     source: Source,
-    /// Whether a task is running.
+    /// `true` while a task is running.
     in_task: bool,
-    /// A batch on its way from the injector to the own queue; empty between two calls.
+    /// A batch on its way from the injector to this worker's queue; empty between two calls.
     batch: Vec<T>,
     /// For the rejected idle protocol.
     #[cfg(heist_plant)]
@@ -65,7 +65,7 @@ impl<T> std::fmt::Debug for Worker<T> {
 impl<T> Worker<T> {
     pub(super) fn new(
         id: usize,
-        shared: Arc<Shared<T>>,
+        shared: Arc<PoolShared<T>>,
         local: LocalQueue<T>,
         seat: Seat,
         parker: Parker,
@@ -98,7 +98,7 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Counts and queues a task of this worker's. The push rule is the caller's next step.
+    /// Counts a task and pushes it to this worker's queue. The caller then applies the push rule.
     #[inline(always)]
     fn push_local(&mut self, task: T) {
         let local = &self.local;
@@ -112,13 +112,13 @@ impl<T> Worker<T> {
         self.notify_pushed_locally(1);
     }
 
-    /// Queues tasks where this worker finds them first; the last one is the first to run.
+    /// Queues tasks where this worker finds them first. The last task runs first.
     pub fn spawn_local_batch(&mut self, tasks: impl IntoIterator<Item = T>) {
-        /// One fence for this many pushes; and no more, so that a long or slow iterator does not keep the
-        /// others asleep.
+        /// One fence for this many pushes, and not for more: a long or slow iterator must not keep the
+        /// other workers asleep.
         const PUSHES_PER_NOTIFY: usize = 64;
 
-        /// Announces what was pushed also when the caller's iterator panics.
+        /// Announces the pushed tasks, also if the caller's iterator panics.
         struct Pushed<'w, T>(&'w mut Worker<T>, usize);
         impl<T> Drop for Pushed<'_, T> {
             fn drop(&mut self) {
@@ -139,7 +139,7 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Queues a task in the injector, behind what waits there.
+    /// Queues a task in the injector, behind the tasks that are there.
     pub fn spawn_global(&mut self, task: T) {
         let shared = &*self.shared;
         let push = || shared.injector.push(task, || shared.clock.now_ns());
@@ -147,7 +147,7 @@ impl<T> Worker<T> {
         self.notify_pushed(1);
     }
 
-    /// Queues a task so that everything that is queued now goes first.
+    /// Queues a task so that all tasks that are queued now go first.
     pub fn spawn_yielded(&mut self, task: T) {
         let shared = &*self.shared;
         self.ledger.produce(&shared.termination, 1, || shared.injector.push_yielded(task));
@@ -155,10 +155,10 @@ impl<T> Worker<T> {
         self.notify_pushed(1);
     }
 
-    /// Out of line: only a worker beside yielded tasks comes here.
+    /// Out of line, because only workers beside yielded tasks call this.
     #[cold]
     fn forget_older_tasks(&mut self) {
-        // Newer ones lie above them and go first: what is left of the older ones is no more than what is left.
+        // Newer tasks are above the older ones and go first, so at most all remaining tasks are older.
         self.older_tasks = self.older_tasks.min(self.local.len());
     }
 
@@ -169,7 +169,7 @@ impl<T> Worker<T> {
             let wakes = self.hoard.grow(pushed);
             return self.notify_pushed(wakes);
         }
-        // Without stealing nobody else can take it, so there is nobody to tell.
+        // Without stealing no other worker can take it, so none is woken.
         if self.shared.steal_rounds > 0 {
             self.notify_pushed(pushed);
         }
@@ -185,7 +185,7 @@ impl<T> Worker<T> {
         self.shared.metrics.worker(self.id)
     }
 
-    /// Counts the running task as run, where it was found.
+    /// Counts the running task as run, by where it was found.
     #[inline]
     pub(super) fn count_run(&self) {
         let metrics = self.metrics();
@@ -196,7 +196,7 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Goes quiet; says whether that showed that everything is done.
+    /// Goes quiet. Returns `true` if the pool turned out to be done, and ends it.
     fn go_quiet(&mut self) -> bool {
         let mut quiet = self.ledger.go_quiet(&self.shared.termination, &self.shared.intake);
         worker_id::set_quiet(true);
@@ -209,15 +209,16 @@ impl<T> Worker<T> {
         quiet.done
     }
 
-    /// Before another look for work. Once the intake is closed this may be the end, and whoever joins is
-    /// waiting: go quiet now and search on as a quiet worker, instead of spinning first.
+    /// Called before the worker searches again. Once the intake is closed this may be the end, and a
+    /// thread is waiting in `join`: the worker goes quiet now and searches on as a quiet worker, instead
+    /// of spinning first.
     fn before_next_look(&mut self) {
         if !self.shared.intake.is_accepting() {
             self.go_quiet();
         }
     }
 
-    /// Goes quiet, and sleeps until there is a reason not to. The caller then looks for work, or leaves if
+    /// Goes quiet and sleeps until the worker is woken. The caller then searches for work, or leaves if
     /// the pool is done.
     fn park(&mut self, trace: &mut impl TraceHooks) {
         if self.go_quiet() {
@@ -230,7 +231,7 @@ impl<T> Worker<T> {
             shared.idle.park(self.id, self.searching, &self.parker, shared.park_backstop, || {
                 shared.any_work()
             });
-        // Counted by whoever woke us, or by `Idle::park`. If the pool is done the count has lost its meaning.
+        // The waker or `Idle::park` has counted this worker. If the pool is done, the count means nothing.
         self.searching = true;
         self.after_backstop = unparked == Unparked::Backstop;
         trace.unpark(unparked == Unparked::Token);
@@ -239,7 +240,7 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Steps until everything is done, whatever tasks panic on the way.
+    /// Steps until everything is done, even if tasks panic.
     pub fn work_until_done(
         &mut self,
         idle: &mut impl IdleHooks,
@@ -247,14 +248,14 @@ impl<T> Worker<T> {
         runner: &mut impl RunTask<Self>,
     ) -> StepResult {
         loop {
-            // Around the loop and not around each task, which would have to be copied into it. Unwind safety: a
-            // panic comes from a task, and while one runs the worker's own state is whole; what belongs to the
-            // tasks is the runner's to put right.
+            // Around the loop and not around each task, which would have to be copied into the closure.
+            // Unwind safety: a panic comes from a task, and while a task runs the worker's own state is
+            // consistent. The runner repairs what belongs to the tasks.
             let steps = || self.step_until_done(idle, trace, runner);
             match catch_unwind(AssertUnwindSafe(|| __rust_begin_short_backtrace(steps))) {
                 Ok(exit) => return exit,
                 Err(payload) if self.in_task => end_panicked_task(self, trace, runner, payload),
-                // Not a task's but the engine's own: nothing here can be relied on any more.
+                // The engine's own panic, not a task's: the state cannot be relied on any more.
                 Err(payload) => resume_unwind(payload),
             }
         }
@@ -280,18 +281,18 @@ impl<T> Worker<T> {
     }
 }
 
-/// Calls `steps`, under a name that the standard library looks for: the backtrace of a panicking task ends here, and
-/// leaves out how its worker was started. (`RUST_BACKTRACE=full` shows everything.)
+/// Calls `steps` under a name that the standard library knows: the backtrace of a panicking task ends
+/// here, and leaves out how its worker was started. (`RUST_BACKTRACE=full` shows everything.)
 #[inline(never)]
 fn __rust_begin_short_backtrace<R>(steps: impl FnOnce() -> R) -> R {
     let result = steps();
-    // A tail call would take this function off the stack.
+    // Without this, a tail call would remove this function from the stack.
     std::hint::black_box(());
     result
 }
 
 impl<T> Worker<T> {
-    /// Takes one task from anywhere, without a thought for the protocols: only for a worker that is lost.
+    /// Takes one task from anywhere, without following the protocols: only after the engine has failed.
     pub(super) fn salvage_task(&mut self) -> Option<T> {
         let injected = |batch: &mut Vec<T>| {
             self.shared.injector.take(Order::All, |_queued| 1, batch);
@@ -311,7 +312,7 @@ impl<T> Worker<T> {
 }
 
 impl<T> Worker<T> {
-    /// What every piece of work begins with: the worker is no searcher and not quiet any more.
+    /// Leaves the searcher count and the quiet state. Every task and every poll begins with this.
     #[inline(always)]
     pub(super) fn leave_search_and_quiet(&mut self) {
         if self.searching {
@@ -378,7 +379,7 @@ impl<T> Context for Worker<T> {
             let waited_ns = shared.clock.now_ns().saturating_sub(pushed_at_ns);
             self.metrics().queue_time_ns.record(waited_ns);
         }
-        // The newest goes in first, so that the oldest comes out first.
+        // The newest task goes in first, so that the oldest comes out first.
         let rest = self.batch.len().saturating_sub(1);
         for task in self.batch.drain(self.batch.len() - rest..).rev() {
             self.local.push(task);
@@ -387,7 +388,8 @@ impl<T> Context for Worker<T> {
         if rest > 0 && shared.injector.has_yielded() {
             self.older_tasks = self.local.len();
         }
-        // Moving a batch is a push. A searcher's leaving the count will announce it; nobody else's would.
+        // Moving a batch is a push. A searcher announces it when it leaves the count; others must do so
+        // here.
         let unannounced = planted(Plant::MoveWithoutNotify) || planted(Plant::SeedIdle);
         if rest > 0 && !self.searching && !unannounced {
             self.notify_pushed(rest);
@@ -407,12 +409,12 @@ impl<T> Context for Worker<T> {
             // The thief's own queue was empty.
             let moved = self.local.len();
             metrics.steals_won.add(1);
-            // (Those that others have stolen on by now are theirs.)
+            // (Other thieves count what they have stolen from here by now.)
             metrics.tasks_moved.add(1 + moved as u64);
             if self.shared.injector.has_yielded() {
                 self.older_tasks = moved;
             }
-            // A thief that is no searcher announces what it moved: that is a push.
+            // A thief that is not a searcher announces what it moved: that is a push.
             if moved > 0 && !self.searching && !planted(Plant::StealWithoutNotify) {
                 self.notify_pushed(moved);
             }

@@ -1,20 +1,21 @@
-//! How much a worker takes at a time: the older half of another worker's tasks, rounded up, 64 at most; and of the
-//! injector its share, from 4 to 64.
+//! How many tasks a worker takes at a time: from another worker the older half of its queue, rounded up
+//! and at most 64; from the injector its share, from 4 to 64.
 
 use super::ExecutorConfig;
-use super::shared::Shared;
+use super::shared::PoolShared;
 use super::worker::Worker;
 use crate::policy::Context;
 use crate::queue::Order;
 use crate::sync::Arc;
 
-type Pool = (Arc<Shared<usize>>, Vec<Worker<usize>>);
+type Pool = (Arc<PoolShared<usize>>, Vec<Worker<usize>>);
 
 fn pool(workers: usize) -> Pool {
-    Shared::new(&ExecutorConfig { workers, ..ExecutorConfig::default() })
+    PoolShared::new(&ExecutorConfig { workers, ..ExecutorConfig::default() })
 }
 
-/// How many tasks one steal takes from a worker that has `queued`; checks that the one it returns is an old one.
+/// Returns how many tasks one steal takes from a worker that has `queued`. Checks that the steal
+/// returns an old task.
 fn stolen_of(queued: usize) -> u64 {
     let (shared, mut workers) = pool(2);
     let [victim, thief] = workers.as_mut_slice() else { panic!("two workers") };
@@ -41,7 +42,7 @@ fn a_steal_takes_64_at_most() {
     }
 }
 
-/// How many of `queued` tasks in the injector one of `workers` takes at a time.
+/// Returns how many of `queued` tasks in the injector one of `workers` takes at a time.
 fn injected_share(workers: usize, queued: usize) -> usize {
     let (shared, mut workers) = pool(workers);
     shared.spawn_all(&mut (0..queued).collect()).unwrap();
@@ -73,10 +74,10 @@ fn a_worker_takes_its_share_of_the_injector_from_4_to_64() {
 }
 
 #[test]
-fn the_sizes_of_batches_can_be_set() {
+fn the_configuration_bounds_the_batches() {
     let config =
         ExecutorConfig { workers: 2, steal_batch: 5, injector_batch: 6, ..Default::default() };
-    let (shared, mut workers) = Shared::<usize>::new(&config);
+    let (shared, mut workers) = PoolShared::<usize>::new(&config);
     shared.spawn_all(&mut (0..100).collect()).unwrap();
     workers[0].pop_injector(Order::All, usize::MAX);
     assert_eq!(shared.injector.len(), 94);

@@ -1,13 +1,14 @@
-//! Giving way: the budget of a poll, and [`yield_now`].
+//! Cooperative yielding: the budget of a poll, and [`yield_now`].
 //!
-//! A future whose socket always has data, or whose queue is never empty, would never return `Pending`, and whatever
-//! else waits for its worker would wait for ever. So a poll has a budget of 128 operations. What ends in a resource
-//! (a *leaf* future: a socket, a channel, a permit) asks [`poll_proceed`] before each operation; when the budget is
-//! used up, that says `Pending` and has the future polled again, after what is queued already.
+//! A future whose socket always has data, or whose queue is never empty, would never return `Pending`,
+//! and all other work of its worker would wait forever. So a poll has a budget of 128 operations. A
+//! *leaf* future (a socket, a channel, a permit) calls [`poll_proceed`] before each operation. When the
+//! budget is used up, that returns `Pending`, and has the future polled again after the work that is
+//! already queued.
 //!
-//! Leaf futures of heist ask by themselves, through `poll_counted`: of their operations only those count that are
-//! done. One that has to wait is free, since its task gives way anyhow unless it has others to go on with. Loops over
-//! other futures can await [`consume_budget`].
+//! heist's own leaf futures do this by themselves. Only operations that complete count. An operation
+//! that has to wait is free, because its task then yields anyway. Loops over other futures can await
+//! [`consume_budget`].
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -15,15 +16,16 @@ use std::task::{Context, Poll};
 
 use crate::sync::plant::{Plant, planted};
 
-/// The operations of one poll: as many as take some ten microseconds, so that giving way costs little beside them.
+/// The number of operations in one poll. They take some ten microseconds, so yielding costs little in
+/// comparison.
 pub const OPERATIONS_PER_POLL: u32 = 128;
 
 crate::sync::per_thread! {
-    /// What is left of the running poll's budget; nothing outside of polls.
+    /// The rest of the running poll's budget; `None` outside of polls.
     static LEFT: u32;
 }
 
-/// Runs one poll with a budget of its own.
+/// Runs one poll with its own budget.
 #[inline]
 pub(crate) fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
     LEFT.with(|left| left.set(Some(OPERATIONS_PER_POLL)));
@@ -32,8 +34,9 @@ pub(crate) fn with_budget<R>(poll: impl FnOnce() -> R) -> R {
     polled
 }
 
-/// Runs something without end to its budget, also inside of a poll: for whoever polls on his own account. With the
-/// outer poll's budget used up, he would be told to give way again and again, and nobody would ever fill it up.
+/// Runs `act` with an unlimited budget, also inside a poll. For code that polls futures itself, such as
+/// `block_on`: with the outer poll's budget used up, it would be asked to yield again and again, and the
+/// budget would never be refilled.
 pub fn without_budget<R>(act: impl FnOnce() -> R) -> R {
     /// Restores also after a panic.
     struct Restore(Option<u32>);
@@ -46,19 +49,22 @@ pub fn without_budget<R>(act: impl FnOnce() -> R) -> R {
     act()
 }
 
-/// Asks whether the running poll may do one more operation, and counts it.
+/// Counts one operation of the running poll, and returns `Ready` if the poll may do it.
 ///
-/// `Pending` if the budget is used up: the future is woken already, and whoever asks returns `Pending`, too. On a
-/// thread that polls for no worker, as in `block_on`, the budget has no end.
+/// Returns `Pending` if the budget is used up. The future was then woken already, and the caller should
+/// return `Pending` as well. On a thread that is not polling for a worker, as in `block_on`, the budget
+/// is unlimited.
 ///
-/// (Inside of a poll that is so in heist's own `block_on` only. Another crate's knows nothing of the budget: once that
-/// is used up it polls for ever, since the budget is not filled up before the outer poll returns. Call it inside
-/// `spawn_blocking`.)
+/// Inside a poll, this exception holds for heist's own `block_on` only. The `block_on` of another crate
+/// does not know the budget: once it is used up, that function polls forever, since the budget is
+/// refilled only when the outer poll returns. Call it inside `spawn_blocking` instead.
+///
+/// # Examples
 ///
 /// ```
 /// use std::task::{Context, Poll, ready};
 ///
-/// /// A leaf future's operation: a number, at once.
+/// /// The operation of a leaf future: returns the next number at once.
 /// fn poll_next(numbers: &mut impl Iterator<Item = u64>, cx: &mut Context<'_>) -> Poll<Option<u64>> {
 ///     ready!(heist::coop::poll_proceed(cx));
 ///     Poll::Ready(numbers.next())
@@ -81,8 +87,9 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     })
 }
 
-/// Polls one operation of a leaf future, and counts it if it is ready. With the budget used up, the operation is not
-/// polled: it keeps what it has, its place in a queue or what it was granted there, until the task's next poll.
+/// Polls one operation of a leaf future, and counts it if it is ready. If the budget is used up, this
+/// does not poll the operation, which keeps its place in a queue, or what it was granted, until the
+/// task's next poll.
 #[inline]
 pub fn poll_counted<R>(
     cx: &mut Context<'_>,
@@ -99,29 +106,31 @@ pub fn poll_counted<R>(
     polled
 }
 
-/// Takes one operation from the budget of the running poll, if it has any left.
-#[inline]
+/// Takes one operation from the budget of the running poll, if any is left.
 pub fn count_operation() {
     LEFT.with(|budget| budget.set(budget.get().map(|left| left.saturating_sub(1))));
 }
 
-/// Returns `true` if the running poll may do one more operation. Outside of polls it always may.
+/// Returns `true` if the running poll may do one more operation. Outside of polls, this is always
+/// `true`.
 ///
-/// Without, heist's own leaf futures return `Pending` without having begun: an operation that asks for a permit is not
-/// in line yet, for example.
+/// Without a budget, heist's own leaf futures return `Pending` before they begin. For example, a future
+/// that acquires a permit is not in line yet.
 #[inline]
 pub fn has_budget_remaining() -> bool {
     LEFT.with(|budget| budget.get() != Some(0)) || planted(Plant::BudgetIgnored)
 }
 
-/// Counts one operation against the budget of the poll, and gives way if that is used up: for loops whose own
-/// operations do not ask.
+/// Counts one operation of the running poll, and yields if the budget is used up. For loops whose
+/// operations do not use the budget.
 pub async fn consume_budget() {
     poll_fn(poll_proceed).await;
 }
 
-/// Gives way once: the future goes behind everything that its worker has queued, and behind a batch of what waits in
-/// the injector.
+/// Yields once: the future goes behind all futures that its worker has queued, and behind a batch of
+/// those in the injector.
+///
+/// # Examples
 ///
 /// ```
 /// let executor = heist::Executor::builder().build(|_worker| (), |_task: (), _ctx| ())?;

@@ -1,10 +1,11 @@
 //! A future as it is spawned: counted from its spawn to its end, its panics contained.
 //!
-//! Invariants: its end is counted once, after the caller's future is gone, wherever that happens; a panic of the
-//! caller's future, in a poll or in its drop, goes no further than this, and is reported.
+//! Invariants:
+//! - The end is counted once, after the caller's future is gone, on whichever thread that happens.
+//! - A panic of the caller's future, in a poll or in its drop, is caught here and reported.
 
 use super::live::LivePlace;
-use crate::executor::futures::Pool;
+use crate::executor::futures::FuturePool;
 use crate::executor::task::contain;
 use crate::sync::plant::{Plant, planted};
 use pin_project_lite::pin_project;
@@ -14,11 +15,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What became of a future: its output, or what it panicked with. If nobody takes it, a panic of its drop is contained.
+/// The end of a future: its output, or the payload of its panic. If it is not taken, it is dropped, and
+/// a panic of that drop is contained.
 pub struct Ended<T>(Option<Result<T, Box<dyn Any + Send>>>);
 
 impl<T> Ended<T> {
-    /// Takes it out.
+    /// Returns the output, or the payload of the panic.
     pub(crate) fn into_result(mut self) -> Result<T, Box<dyn Any + Send>> {
         self.0.take().expect("only this takes it")
     }
@@ -40,7 +42,7 @@ impl<T> Drop for Ended<T> {
 
 pin_project! {
     /// See the module.
-    pub(crate) struct Counted<F, P: Pool> {
+    pub(crate) struct Counted<F, P: FuturePool> {
         // `None` once it has ended.
         #[pin]
         future: Option<F>,
@@ -48,7 +50,7 @@ pin_project! {
         place: Option<LivePlace>,
     }
 
-    impl<F, P: Pool> PinnedDrop for Counted<F, P> {
+    impl<F, P: FuturePool> PinnedDrop for Counted<F, P> {
         fn drop(this: Pin<&mut Self>) {
             if this.future.is_some() && !planted(Plant::FutureDropUncounted) {
                 this.end();
@@ -57,8 +59,8 @@ pin_project! {
     }
 }
 
-impl<F, P: Pool> Counted<F, P> {
-    /// A future that `pool` has counted as spawned.
+impl<F, P: FuturePool> Counted<F, P> {
+    /// Wraps a future that `pool` has counted as spawned.
     pub(crate) fn new(future: F, pool: P) -> Self {
         Self { future: Some(future), pool, place: None }
     }
@@ -66,10 +68,10 @@ impl<F, P: Pool> Counted<F, P> {
     /// Drops the caller's future and counts its end.
     fn end(self: Pin<&mut Self>) {
         let mut this = self.project();
-        // Unwind safety: it is gone then, too.
+        // Unwind safety: after a panic the future is gone as well.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| this.future.set(None))) {
             this.pool.future_panicked(&*payload);
-            // Its own `drop` may panic in turn.
+            // Its `drop` may panic as well.
             std::mem::forget(payload);
         }
         if let Some(place) = this.place.take() {
@@ -79,7 +81,7 @@ impl<F, P: Pool> Counted<F, P> {
     }
 }
 
-impl<F: Future, P: Pool> Future for Counted<F, P> {
+impl<F: Future, P: FuturePool> Future for Counted<F, P> {
     type Output = Ended<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

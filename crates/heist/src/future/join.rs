@@ -1,11 +1,11 @@
-//! The handle that awaits a future, or aborts it.
+//! The handle that awaits a future, and its errors.
 
+use super::abort::{AbortHandle, JoinTask, TaskEnd};
 use super::coop;
 use super::counted::Ended;
 use super::raw::Task;
 use crate::executor::{SpawnErrorKind, panic_message};
 use crate::sync::Mutex;
-use crate::sync::plant::{Plant, planted};
 use std::any::Any;
 use std::error::Error;
 use std::future::Future;
@@ -16,10 +16,13 @@ use std::{fmt, io};
 
 /// Awaits a spawned future.
 ///
-/// Dropping it lets the future go on by itself, as [`JoinHandle::detach`] does; [`JoinHandle::abort`] ends it.
+/// Dropping the handle lets the future go on by itself, as [`JoinHandle::detach`] does.
+/// [`JoinHandle::abort`] ends the future; an [`AbortHandle`] does so from elsewhere.
 ///
-/// It returns the result once: polling it again after that panics. Code that may do so, such as a `select!` in a loop,
-/// asks a fused future instead.
+/// The handle returns the result once, and panics if it is polled again after that. Code that may
+/// do so, such as a `select!` in a loop, wraps it in a fused future.
+///
+/// # Examples
 ///
 /// ```
 /// use futures_lite::future::block_on; // or that of any runtime
@@ -28,91 +31,116 @@ use std::{fmt, io};
 /// let answer = executor.handle().spawn_future(async { 6 * 7 })?;
 /// assert_eq!(block_on(answer)?, 42);
 ///
-/// let mut endless = executor.handle().spawn_future(std::future::pending::<()>())?;
+/// let endless = executor.handle().spawn_future(std::future::pending::<()>())?;
 /// endless.abort();
 /// assert!(matches!(block_on(endless), Err(heist::JoinError::Aborted)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct JoinHandle<T: Send + 'static> {
-    state: State<T>,
-    aborted: bool,
+    /// In a lock, because `abort` and `abort_handle` take `&self` and may move the task. Polls have
+    /// `&mut self` and do not lock it.
+    joined: Mutex<Joined<T>>,
 }
 
-enum State<T: Send + 'static> {
-    Spawned(Task<Ended<T>>),
-    /// It is a blocking call, which may end with what the system said when it refused a thread for it.
-    Called(Task<Ended<Result<T, io::Error>>>),
+/// What a join handle waits for.
+enum Joined<T: Send + 'static> {
+    Future(JoinTask<Ended<T>>),
+    /// A blocking call, which may end with the error of a system that refused a thread for it.
+    BlockingCall(JoinTask<Ended<Result<T, io::Error>>>),
     Refused(SpawnErrorKind),
-    /// Detached, or awaited to the end.
+    /// The result was taken.
     Gone,
 }
 
 impl<T: Send + 'static> JoinHandle<T> {
+    fn of(joined: Joined<T>) -> Self {
+        Self { joined: Mutex::new(joined) }
+    }
+
     pub(crate) fn new(task: Task<Ended<T>>) -> Self {
-        Self { state: State::Spawned(task), aborted: false }
+        Self::of(Joined::Future(JoinTask::new(task)))
     }
 
     /// The handle of a future that was refused.
     pub(crate) fn refused(kind: SpawnErrorKind) -> Self {
-        Self { state: State::Refused(kind), aborted: false }
+        Self::of(Joined::Refused(kind))
     }
 
     /// The handle of a blocking call.
     pub(crate) fn of_call(task: Task<Ended<Result<T, io::Error>>>) -> Self {
-        Self { state: State::Called(task), aborted: false }
+        Self::of(Joined::BlockingCall(JoinTask::new(task)))
     }
 
-    /// Ends the future: it is dropped on a worker, before its next poll. Nothing, if it has completed. Awaiting the
-    /// handle then waits until the future is gone, and says which of the two it was.
-    pub fn abort(&mut self) {
-        match &mut self.state {
-            State::Spawned(_) if planted(Plant::AbortForgotten) => {}
-            State::Spawned(task) => task.cancel(),
-            State::Called(task) => task.cancel(),
-            State::Refused(_) | State::Gone => return,
+    /// Ends the future: a worker drops it before its next poll. Does nothing if the future has
+    /// completed.
+    ///
+    /// Awaiting the handle afterwards waits until the future is gone. The result tells which of the
+    /// two happened: [`JoinError::Aborted`], or the output.
+    pub fn abort(&self) {
+        self.abort_handle().abort();
+    }
+
+    /// Returns a handle that aborts this future from elsewhere, for example while this one is being
+    /// awaited.
+    pub fn abort_handle(&self) -> AbortHandle {
+        match &mut *self.joined.lock() {
+            Joined::Future(task) => AbortHandle::new(task.share()),
+            Joined::BlockingCall(task) => AbortHandle::new(task.share()),
+            Joined::Refused(_) | Joined::Gone => AbortHandle::of_nothing(),
         }
-        self.aborted = true;
     }
 
-    /// Returns `true` if the future has ended, so that awaiting the handle takes no time: the future has completed or
-    /// panicked, or it was aborted or its executor stopped and a worker has dropped it.
+    /// Returns `true` if the future has ended, so that awaiting the handle takes no time: the future
+    /// has completed or panicked, or it was aborted or its executor stopped, and a worker has
+    /// dropped it.
     pub fn is_finished(&self) -> bool {
-        match &self.state {
-            State::Spawned(task) => task.is_finished(),
-            State::Called(task) => task.is_finished(),
-            State::Refused(_) | State::Gone => true,
+        match &*self.joined.lock() {
+            Joined::Future(task) => task.is_finished(),
+            Joined::BlockingCall(task) => task.is_finished(),
+            Joined::Refused(_) | Joined::Gone => true,
         }
     }
 
-    /// Polls it without asking the budget.
+    /// Polls the handle without spending the cooperative budget.
     pub(crate) fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
         let panicked = |payload| JoinError::Panicked(PanicPayload::new(payload));
-        let ended = match &mut self.state {
-            State::Spawned(_) if self.aborted && planted(Plant::AbortDoesNotWait) => None,
-            State::Spawned(task) => {
-                ready!(task.poll(cx)).map(|ended| ended.into_result().map_err(panicked))
+        let dropped = |aborted| if aborted { JoinError::Aborted } else { JoinError::Stopped };
+        let joined = self.joined.get_mut();
+        let result = match joined {
+            Joined::Future(task) => {
+                let TaskEnd { output, aborted } = ready!(task.poll(cx));
+                match output {
+                    Some(ended) => ended.into_result().map_err(panicked),
+                    None => Err(dropped(aborted)),
+                }
             }
-            State::Called(task) => ready!(task.poll(cx)).map(|ended| match ended.into_result() {
-                Ok(made) => made.map_err(JoinError::NoThread),
-                Err(payload) => Err(panicked(payload)),
-            }),
-            State::Refused(kind) => Some(Err(JoinError::Refused(*kind))),
-            State::Gone => {
+            Joined::BlockingCall(task) => {
+                let TaskEnd { output, aborted } = ready!(task.poll(cx));
+                match output.map(Ended::into_result) {
+                    Some(Ok(made)) => made.map_err(JoinError::NoThread),
+                    Some(Err(payload)) => Err(panicked(payload)),
+                    None => Err(dropped(aborted)),
+                }
+            }
+            Joined::Refused(kind) => Err(JoinError::Refused(*kind)),
+            Joined::Gone => {
                 panic!("a JoinHandle was polled again after it had returned its result")
             }
         };
-        self.state = State::Gone;
-        let dropped = if self.aborted { JoinError::Aborted } else { JoinError::Stopped };
-        Poll::Ready(ended.unwrap_or(Err(dropped)))
+        *joined = Joined::Gone;
+        Poll::Ready(result)
     }
 
-    /// Ends the future, as [`JoinHandle::abort`] does, and does not wait for it.
+    /// Ends the future, as [`JoinHandle::abort`] does, and does not wait for its end.
     pub(crate) fn abort_and_detach(mut self) {
-        // A raw task that is dropped is cancelled.
-        drop(std::mem::replace(&mut self.state, State::Gone));
+        match std::mem::replace(self.joined.get_mut(), Joined::Gone) {
+            Joined::Future(task) => task.cancel(),
+            Joined::BlockingCall(task) => task.cancel(),
+            Joined::Refused(_) | Joined::Gone => {}
+        }
     }
 
-    /// Lets the future go on by itself. Its output is dropped when it comes.
+    /// Lets the future go on by itself. Its output is dropped when it completes.
     pub fn detach(self) {
         drop(self);
     }
@@ -126,47 +154,36 @@ impl<T: Send + 'static> Future for JoinHandle<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for JoinHandle<T> {
-    fn drop(&mut self) {
-        match std::mem::replace(&mut self.state, State::Gone) {
-            State::Spawned(task) if planted(Plant::DetachAborts) => drop(task),
-            State::Spawned(task) => task.detach(),
-            State::Called(task) => task.detach(),
-            State::Refused(_) | State::Gone => {}
-        }
-    }
-}
-
 impl<T: Send + 'static> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinHandle").field("finished", &self.is_finished()).finish_non_exhaustive()
     }
 }
 
-/// Why a future has no output.
+/// The reason why a future has no output.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// It was aborted by its [`JoinHandle`].
+    /// It was aborted: by its [`JoinHandle`], an [`AbortHandle`] or its group.
     Aborted,
     /// Its executor was shut down, cancelled or stopped by a panic, and dropped it.
     Stopped,
-    /// Its executor took no more when it was spawned.
+    /// Its executor refused it when it was spawned.
     Refused(SpawnErrorKind),
-    /// It is a blocking call for which there is no thread, because the system refuses one. It was not begun.
+    /// It is a blocking call, and the system refused to start a thread for it. The call was not made.
     NoThread(io::Error),
     /// It panicked.
     Panicked(PanicPayload),
 }
 
 impl JoinError {
-    /// Whether the future panicked.
+    /// Returns `true` if the future panicked.
     pub fn is_panic(&self) -> bool {
         matches!(self, Self::Panicked(_))
     }
 
-    /// Goes on with the future's panic on this thread, if it was one; else gives the error back.
-    #[must_use = "it is the error, if that was no panic"]
+    /// Continues the future's panic on this thread; returns the error if it is not a panic.
+    #[must_use = "this returns the error if it is not a panic"]
     pub fn resume_panic(self) -> Self {
         match self {
             Self::Panicked(payload) => resume_unwind(payload.into_inner()),
@@ -201,7 +218,7 @@ impl Error for JoinError {
     }
 }
 
-/// What a future or a task panicked with.
+/// The payload of a future's or task's panic.
 pub struct PanicPayload {
     message: String,
     /// In a lock, so that the error may be shared between threads, as errors are.
@@ -213,12 +230,12 @@ impl PanicPayload {
         Self { message: panic_message(&*payload), payload: Mutex::new(Some(payload)) }
     }
 
-    /// The message, if it was a string, as it nearly always is.
+    /// Returns the panic's message. Nearly every panic has one; otherwise this is a placeholder.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The payload, for [`std::panic::resume_unwind`].
+    /// Returns the payload, for [`std::panic::resume_unwind`].
     pub fn into_inner(self) -> Box<dyn Any + Send> {
         self.payload.lock().take().expect("only this takes it")
     }

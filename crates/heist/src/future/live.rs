@@ -1,10 +1,12 @@
 //! The futures that wait for something, so that a stop can reach them.
 //!
-//! A future that waits is in no queue: only its wakers know of it, wherever they are. When the pool is stopped it has
-//! to be dropped all the same. So a future leaves a waker here when it first returns `Pending`; one that completes at
-//! once, as many do, never comes here. A stop wakes them all, and the workers then drop what they find.
+//! A future that waits is not in any queue: only its wakers know it, wherever they are. A stopped pool
+//! must drop it all the same. So a future leaves a waker here when it first returns `Pending`. (Many
+//! futures complete in their first poll and never do.) A stop wakes all of them, and the workers then
+//! drop them.
 //!
-//! Invariant: after [`LiveSet::take_all_for_good`] nobody is added. Whoever is refused has itself polled again.
+//! Invariant: after [`LiveSet::take_all_for_good`] no future is added. A future that is refused must be
+//! polled again.
 
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicBool, CachePadded, Mutex, Ordering};
@@ -28,7 +30,7 @@ pub(crate) struct LivePlace {
 #[derive(Debug)]
 pub(crate) struct LiveSet {
     shards: Box<[CachePadded<Mutex<Shard>>]>,
-    /// Whether anybody was ever about to be added.
+    /// `true` once a future was about to be added.
     used: AtomicBool,
 }
 
@@ -38,14 +40,15 @@ impl LiveSet {
         Self { shards, used: AtomicBool::new(false) }
     }
 
-    /// Whether this is the first time that anybody asks: there will be something to stop from now on.
+    /// Returns `true` at the first call only: from then on there is something to stop.
     pub(crate) fn is_first(&self) -> bool {
-        // Relaxed: it only picks one. That one has told the cancel token before it waits; another one that comes
-        // meanwhile is in the set by the time the token finds it.
+        // Relaxed: it only selects one caller, which registers with the cancel token before its future
+        // waits. Another future that comes meanwhile is in the set by the time the token is cancelled.
         !self.used.load(Ordering::Relaxed) && !self.used.swap(true, Ordering::Relaxed)
     }
 
-    /// Adds a future that worker `shard` has polled. `None` if the pool was stopped: the future must be polled again.
+    /// Adds a future that worker `shard` has polled. Returns `None` if the pool was stopped: the future
+    /// must then be polled again.
     pub(crate) fn add(&self, shard: usize, waker: Waker) -> Option<LivePlace> {
         let mut set = self.shards[shard].lock();
         if set.closed && !planted(Plant::LiveSetTakesAfterStop) {
@@ -80,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_in_the_set_is_found_and_who_left_is_not() {
+    fn a_stop_takes_the_futures_that_have_not_left() {
         let set = LiveSet::new(2);
         let waker = || Waker::noop().clone();
         let first = set.add(0, waker()).unwrap();

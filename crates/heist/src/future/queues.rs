@@ -1,4 +1,4 @@
-//! Where futures wait to be polled, as far as others than their worker can take them.
+//! The queues in which futures wait to be polled, as far as other workers can reach them.
 
 use super::live::LiveSet;
 use super::raw::Runnable;
@@ -7,21 +7,22 @@ use crate::queue::{Injector, LifoSlot, LocalQueue, Stealer};
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicBool, CachePadded, Ordering};
 
-/// What becomes of a future that is woken by its worker's own doing.
+/// How a worker treats a future that it has woken itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lifo {
-    /// It goes to the back of the queue.
+    /// The future goes to the back of the queue.
     Off,
-    /// It is polled next, by that worker.
+    /// The worker polls the future next.
     Private,
-    /// It is polled next, by that worker or by one that has waited for it a little.
+    /// The worker polls the future next, unless another worker takes it after a short wait.
     Stealable,
 }
 
 /// A pool's queues of futures, beside those of its typed tasks.
 #[derive(Debug)]
 pub(crate) struct FutureQueues {
-    /// Set by the first future. Until then nobody need look here: a pool of typed tasks pays one load.
+    /// Set by the first future. Until then no worker checks these queues: a pool of typed tasks pays for
+    /// one load.
     in_use: AtomicBool,
     pub(crate) injector: Injector<Runnable>,
     pub(crate) stealers: Box<[Stealer<Runnable>]>,
@@ -31,7 +32,7 @@ pub(crate) struct FutureQueues {
 }
 
 impl FutureQueues {
-    /// The queues for `workers` workers, and each one's own end.
+    /// Creates the queues for `workers` workers, and each worker's own end.
     pub(crate) fn new(workers: usize, lifo: Lifo) -> (Self, Vec<Seat>) {
         let locals: Vec<_> = (0..workers).map(|_| LocalQueue::new_fifo()).collect();
         let queues = Self {
@@ -45,14 +46,14 @@ impl FutureQueues {
         (queues, locals.into_iter().map(Seat::new).collect())
     }
 
-    /// Whether a future was ever spawned.
+    /// Returns `true` if a future was ever spawned.
     #[inline]
     pub(crate) fn in_use(&self) -> bool {
-        // Relaxed: it is set before the future is pushed, so whoever must not miss the push does not miss this.
+        // Relaxed: it is set before the future is pushed, so a worker that sees the push sees this.
         self.in_use.load(Ordering::Relaxed)
     }
 
-    /// Notes that a future is about to be spawned.
+    /// Records that a future is about to be spawned.
     #[inline]
     pub(crate) fn use_them(&self) {
         if !self.in_use() {
@@ -60,7 +61,7 @@ impl FutureQueues {
         }
     }
 
-    /// Whether anything waits that an idle worker could take; from another one only if `stealing`.
+    /// Returns `true` if an idle worker could take a future; from another worker only if `stealing`.
     pub(crate) fn any_work(&self, stealing: bool) -> bool {
         self.in_use()
             && (!self.injector.is_empty()
@@ -69,7 +70,8 @@ impl FutureQueues {
                         || self.any_slot_occupied() && !planted(Plant::SleeperIgnoresSlots)))
     }
 
-    /// Whether any future waits that worker `worker` would come across. (Not one in a private slot.)
+    /// Returns `true` if a future waits that worker `worker` would take next, except in a private LIFO
+    /// slot.
     pub(crate) fn wait_for(&self, worker: usize) -> bool {
         self.in_use()
             && !(self.stealers[worker].is_empty()

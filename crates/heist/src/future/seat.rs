@@ -1,9 +1,9 @@
-//! A worker's own end of its queue of futures, kept where its thread finds it.
+//! A worker's own end of its queue of futures, in a thread-local.
 //!
-//! A wake-up comes from anywhere: from the depths of a poll, with no worker in hand. On a thread that is a worker's it
-//! goes to that worker's own queue, and the seat is the way there.
+//! A wake-up comes from anywhere, for example from deep inside a poll, where the worker is not at hand.
+//! On a worker's thread, the wake-up goes to that worker's own queue; the seat leads there.
 //!
-//! Invariant: a thread has the seat of the pool whose worker it is, from `enter` until the guard is dropped.
+//! Invariant: from `enter` until the guard is dropped, a worker's thread has the seat of its own pool.
 
 use super::raw::Runnable;
 use crate::queue::LocalQueue;
@@ -12,9 +12,9 @@ use std::marker::PhantomData;
 /// What only the worker's own thread may touch.
 #[derive(Debug)]
 pub(crate) struct Seat {
-    /// First in, first out: a future that gives way goes behind all others.
+    /// First in, first out: a future that yields goes behind all others.
     pub(crate) queue: LocalQueue<Runnable>,
-    /// The LIFO slot, where nobody may steal from it.
+    /// The LIFO slot, if other workers may not steal from it.
     pub(crate) private_slot: Option<Runnable>,
     /// A batch on its way from the injector to the queue; empty between two calls.
     pub(crate) batch: Vec<Runnable>,
@@ -52,7 +52,8 @@ impl Drop for Guard {
     }
 }
 
-/// Does something with the calling thread's seat. It must run none of the caller's code, which might come here again.
+/// Calls `act` with the calling thread's seat. `act` must not run user code, which might call this
+/// again.
 #[inline]
 pub(crate) fn with<R>(act: impl FnOnce(&mut Seat) -> R) -> R {
     SEAT.with(|current| {

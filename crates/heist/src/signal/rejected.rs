@@ -1,7 +1,7 @@
 //! What the source of the idea did, and other ways not to do it, to be planted ([`Plant`](crate::sync::plant::Plant)).
 //! `PROTOCOL.md` says what each one loses.
 
-use super::flags::{GateFlags, GateState as State, Scheduled};
+use super::flags::{GateFlags, GateState, Scheduled};
 use super::index::Position;
 use super::waker::SignalWaker;
 use crate::sync::Ordering;
@@ -10,37 +10,37 @@ impl GateFlags {
     /// "Already scheduled" on the strength of a load. The load may be answered before the producer's own item is
     /// visible, and a consumer that begins just then sees neither.
     pub(super) fn schedule_unless_a_load_says_so(&self) -> Scheduled {
-        if State(self.byte.load(Ordering::Acquire)).is_scheduled() {
+        if GateState(self.byte.load(Ordering::Acquire)).is_scheduled() {
             return Scheduled::WasScheduled;
         }
-        Self::scheduled_from(State(self.byte.fetch_or(State::SCHEDULED, Ordering::Release)))
+        Self::scheduled_from(GateState(self.byte.fetch_or(GateState::SCHEDULED, Ordering::Release)))
     }
 
     /// Begins unasked and without taking over what producers published: the other half of the same race.
     pub(super) fn begin_by_a_store(&self) -> bool {
-        self.byte.store(State::EXECUTING, Ordering::Release);
+        self.byte.store(GateState::EXECUTING, Ordering::Release);
         true
     }
 
     /// Overwrites a producer's update, and with it the only way to the item that it published.
     pub(super) fn finish_and_schedule_by_a_store(&self) {
-        self.byte.store(State::SCHEDULED, Ordering::Release);
+        self.byte.store(GateState::SCHEDULED, Ordering::Release);
     }
 
     /// With one flag: what is scheduled while somebody executes is announced at once.
     pub(super) fn schedule_one_flag(&self) -> Scheduled {
-        let before = State(self.byte.fetch_or(State::SCHEDULED, Ordering::AcqRel));
+        let before = GateState(self.byte.fetch_or(GateState::SCHEDULED, Ordering::AcqRel));
         if before.is_scheduled() { Scheduled::WasScheduled } else { Scheduled::WasIdle }
     }
 
     /// With one flag: whoever comes for what was announced begins, beside whoever executes.
     pub(super) fn begin_one_flag(&self) -> bool {
-        State(self.byte.fetch_and(!State::SCHEDULED, Ordering::AcqRel)).is_scheduled()
+        GateState(self.byte.fetch_and(!GateState::SCHEDULED, Ordering::AcqRel)).is_scheduled()
     }
 
     /// With one flag there is nothing to give back.
     pub(super) fn finish_and_schedule_one_flag(&self) {
-        self.byte.fetch_or(State::SCHEDULED, Ordering::AcqRel);
+        self.byte.fetch_or(GateState::SCHEDULED, Ordering::AcqRel);
     }
 }
 

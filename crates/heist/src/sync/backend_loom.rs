@@ -28,6 +28,11 @@ impl<T> Mutex<T> {
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().expect("loom's mutex does not poison")
     }
+
+    /// Returns the value, which a mutable reference reaches without locking.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut().expect("loom's mutex does not poison")
+    }
 }
 
 #[derive(Debug)]

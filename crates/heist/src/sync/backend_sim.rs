@@ -231,6 +231,11 @@ impl<T> Mutex<T> {
         let value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
         MutexGuard { locked: &self.locked, value: Some(value) }
     }
+
+    /// Returns the value, which a mutable reference reaches without locking.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<T> Deref for MutexGuard<'_, T> {

@@ -33,6 +33,12 @@ impl<T> Mutex<T> {
         }
     }
 
+    /// Returns the value, which a mutable reference reaches without locking.
+    #[inline]
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
     // It takes the error by value, poison and all: the poisoned guard holds the lock, so that locking it again would
     // wait for this very thread. And out of line, or every lock pays for it (`heist-bench runtime --case
     // chained_spawn-2`).

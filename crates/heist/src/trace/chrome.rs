@@ -34,7 +34,7 @@ const HAND_OVER_BYTES: usize = 64 * 1024;
 ///     .workers(2)
 ///     .trace(trace.clone())
 ///     .build(|_worker| (), |_task: u32, _ctx| {})?;
-/// executor.spawn_external_batch((0..100).collect())?;
+/// executor.spawn_batch(0..100)?;
 /// executor.join();
 /// let json = trace.finish()?;
 /// assert!(json.starts_with(b"["));

@@ -17,7 +17,7 @@ pub use crate::policy::Source;
 /// Receives the events of one worker. Every method has an empty default.
 ///
 /// heist calls the hooks on the worker, between tasks. A hook that blocks holds up the worker, and
-/// a hook that panics stops the pool as [`crate::OnPanic::Abort`] does, whatever was configured.
+/// a hook that panics stops the pool as [`crate::OnPanic::StopPool`] does, whatever was configured.
 pub trait TraceHooks {
     /// Called when a task starts to run.
     #[inline]

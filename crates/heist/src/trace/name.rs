@@ -23,7 +23,7 @@ crate::sync::per_thread! {
 ///         println!("{} words", text.split_whitespace().count());
 ///     },
 /// )?;
-/// executor.spawn_external("to be or not to be".to_owned())?;
+/// executor.spawn("to be or not to be".to_owned())?;
 /// executor.join();
 /// let json = String::from_utf8(chrome.finish()?)?;
 /// assert!(json.contains("count words"));

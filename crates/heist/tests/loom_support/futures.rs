@@ -1,7 +1,7 @@
 //! What models of futures are made of.
 
 use super::{Tally, Threads, start_prepared, work};
-use heist::__internal::executor::{Shared, Worker, handle_of};
+use heist::__internal::executor::{PoolShared, Worker, handle_of};
 use heist::__internal::sync::{Arc, AtomicBool, Ordering, Parker, Unparker, fence};
 use heist::{ExecutorConfig, ExecutorHandle};
 use std::future::{Future, poll_fn};
@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 pub fn start_futures<P>(
     config: &ExecutorConfig,
     prepare: impl FnOnce(&ExecutorHandle<()>) -> P,
-) -> (Arc<Shared<()>>, P, Threads) {
+) -> (Arc<PoolShared<()>>, P, Threads) {
     start_prepared(config, prepare, |()| ())
 }
 
@@ -54,8 +54,8 @@ fn start_worker(mut worker: Worker<()>) -> loom::thread::JoinHandle<()> {
 pub fn run_with_late_worker(
     config: &ExecutorConfig,
     prepare: impl FnOnce(&ExecutorHandle<()>, LateWorker),
-) -> Arc<Shared<()>> {
-    let (shared, mut workers) = Shared::new(config);
+) -> Arc<PoolShared<()>> {
+    let (shared, mut workers) = PoolShared::new(config);
     let late = workers.pop().expect("two workers");
     let late = LateWorker(Arc::new(std::sync::Mutex::new(Late::Waiting(Box::new(late)))));
     prepare(&handle_of(Arc::clone(&shared)), late.clone());

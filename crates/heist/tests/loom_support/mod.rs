@@ -3,7 +3,7 @@
 
 pub mod futures;
 
-use heist::__internal::executor::{Shared, TaskRunner, Worker, handle_of};
+use heist::__internal::executor::{PoolShared, TaskRunner, Worker, handle_of};
 use heist::__internal::policy::{IdleAction, IdleHooks, RunTask};
 use heist::__internal::sync::plant::{self, Plant};
 use heist::__internal::sync::{Arc, Mutex};
@@ -166,7 +166,7 @@ impl Threads {
 pub fn start<T: Send + 'static>(
     config: &ExecutorConfig,
     run: impl Fn(&mut Worker<T>, T) + Clone + Send + 'static,
-) -> (Arc<Shared<T>>, Threads) {
+) -> (Arc<PoolShared<T>>, Threads) {
     start_with(config, move |worker| {
         work(worker, &mut |worker: &mut Worker<T>, task| run(worker, task));
     })
@@ -179,7 +179,7 @@ pub fn start_loaded<T: Send + 'static>(
     mut tasks: Vec<T>,
     run: impl Fn(&mut Worker<T>, T) + Clone + Send + 'static,
 ) -> Threads {
-    let (shared, workers) = Shared::new(config);
+    let (shared, workers) = PoolShared::new(config);
     shared.spawn_all(&mut tasks).unwrap();
     shared.close();
     start_workers(workers, move |worker| {
@@ -191,8 +191,8 @@ pub fn start_loaded<T: Send + 'static>(
 pub fn start_with<T: Send + 'static>(
     config: &ExecutorConfig,
     work: impl Fn(&mut Worker<T>) + Clone + Send + 'static,
-) -> (Arc<Shared<T>>, Threads) {
-    let (shared, workers) = Shared::new(config);
+) -> (Arc<PoolShared<T>>, Threads) {
+    let (shared, workers) = PoolShared::new(config);
     (shared, start_workers(workers, work))
 }
 
@@ -202,8 +202,8 @@ pub fn start_prepared<T: Send + 'static, P>(
     config: &ExecutorConfig,
     prepare: impl FnOnce(&ExecutorHandle<T>) -> P,
     run: impl Fn(T) + Clone + Send + 'static,
-) -> (Arc<Shared<T>>, P, Threads) {
-    let (shared, workers) = Shared::new(config);
+) -> (Arc<PoolShared<T>>, P, Threads) {
+    let (shared, workers) = PoolShared::new(config);
     let prepared = prepare(&handle_of(Arc::clone(&shared)));
     let threads = start_workers(workers, move |worker| {
         let run = run.clone();

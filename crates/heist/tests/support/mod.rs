@@ -141,9 +141,6 @@ pub(crate) fn start_jobs(config: ExecutorConfig) -> Executor<Job> {
 #[derive(Clone, Default)]
 pub(crate) struct Latch(Arc<(Mutex<bool>, Condvar)>);
 
-/// The former name of [`Latch`].
-pub(crate) type Gate = Latch;
-
 impl Latch {
     pub(crate) fn open(&self) {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
@@ -164,7 +161,7 @@ pub(crate) fn occupy_worker(executor: &Executor<Job>) -> Latch {
         held.0.open();
         held.1.wait();
     });
-    executor.spawn_external(holder).expect("the pool is open");
+    executor.spawn(holder).expect("the pool is open");
     entered.wait();
     latch
 }

@@ -25,7 +25,7 @@ pub use turn::{QueueConsumer, QueueTurn};
 
 use self::core::{QueueCore, Scheduler};
 use crate::budget::{AcquireError, Amount, CountBudget, CountPermit};
-use crate::executor::shared::Shared;
+use crate::executor::shared::PoolShared;
 use crate::executor::{ConfigError, ExecutorHandle, SpawnError};
 use crate::future::coop;
 use crate::sync::Arc;
@@ -100,7 +100,7 @@ impl QueueConfig {
 /// )?;
 /// let squares = GatedQueue::unbounded(&executor.handle(), Task::Collect);
 /// for number in 1..=4 {
-///     executor.spawn_external(Task::Square(number, squares.clone()))?;
+///     executor.spawn(Task::Square(number, squares.clone()))?;
 /// }
 /// executor.join();
 /// assert_eq!(results.into_iter().sum::<u64>(), 1 + 4 + 9 + 16);
@@ -323,7 +323,7 @@ impl<T: Send + 'static> GatedQueue<T> {
         match &self.core.capacity {
             None => shared.spawn_made(push, Ok(())),
             Some(capacity) => {
-                Shared::spawn_when_granted(shared, capacity.core(), Amount::ONE, |granted| {
+                PoolShared::spawn_when_granted(shared, capacity.core(), Amount::ONE, |granted| {
                     push(granted.map(|room| CountPermit::from_core(room).into_item()))
                 });
             }

@@ -4,13 +4,13 @@ use super::core::Scheduler;
 use super::turn::QueueTurn;
 use crate::budget::{AcquireError, Amount, BudgetCore, CountBudget, CountPermit, Permit};
 use crate::executor::any::AnyExecutor;
-use crate::executor::shared::Shared;
+use crate::executor::shared::PoolShared;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{Arc, Mutex};
 
 /// A queue's turn becomes a task when a budget has a permit for it.
 pub(crate) struct OnPermit<K, F> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<PoolShared<K>>,
     make: Arc<F>,
     permits: CountBudget,
     waiting_turn: Mutex<WaitingTurn>,
@@ -26,7 +26,7 @@ struct WaitingTurn {
 }
 
 impl<K, F> OnPermit<K, F> {
-    pub(crate) fn new(shared: &Arc<Shared<K>>, permits: CountBudget, make: F) -> Self {
+    pub(crate) fn new(shared: &Arc<PoolShared<K>>, permits: CountBudget, make: F) -> Self {
         Self {
             shared: Arc::clone(shared),
             make: Arc::new(make),
@@ -57,7 +57,7 @@ where
             return self.shared.spawn_made(make, permit);
         }
         let number =
-            Shared::spawn_when_granted(&self.shared, self.permits.core(), Amount::ONE, make);
+            PoolShared::spawn_when_granted(&self.shared, self.permits.core(), Amount::ONE, make);
         let recalled = {
             let mut waiting = self.waiting_turn.lock();
             // That turn may be over and the next one waiting already, from another thread: the

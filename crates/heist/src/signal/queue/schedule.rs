@@ -3,13 +3,13 @@
 use super::core::Scheduler;
 use super::turn::QueueTurn;
 use crate::executor::any::AnyExecutor;
-use crate::executor::shared::Shared;
+use crate::executor::shared::PoolShared;
 use crate::sync::Arc;
 
 /// Makes a task out of each turn with `make`, and puts it at the back of the executor's injector.
 /// So queues that are always busy alternate with each other and with all other work.
 pub(super) struct SpawnTurnAtOnce<K, F> {
-    pub(super) shared: Arc<Shared<K>>,
+    pub(super) shared: Arc<PoolShared<K>>,
     pub(super) make: F,
 }
 
