@@ -125,7 +125,7 @@ impl CancelToken {
         self.node.cancelled.store(true, Ordering::Release);
         // Pairs with the fence of `watch`: either we see that somebody watches, or he sees the flag.
         fence(Ordering::SeqCst);
-        if self.node.watched.load(Ordering::Relaxed) && !planted(Plant::CancelTellsNobody) {
+        if self.node.watched.load(Ordering::Relaxed) && !planted(Plant::CancelSkipsWatchers) {
             self.node.tell_watchers();
         }
     }

@@ -315,7 +315,7 @@ fn a_cancellation_against_a_future_that_begins_to_wait() {
 
 #[test]
 fn bites_a_wake_that_tells_nobody() {
-    must_fail(Plant::WakeIsNoPush, 2, DEADLOCK, wake_against_park);
+    must_fail(Plant::WakeUnannounced, 2, DEADLOCK, wake_against_park);
 }
 
 #[test]
@@ -388,5 +388,5 @@ fn bites_a_live_set_that_takes_futures_after_the_stop() {
 
 #[test]
 fn bites_a_cancellation_that_tells_nobody() {
-    must_fail(Plant::CancelTellsNobody, 2, DEADLOCK, cancel_against_waiting);
+    must_fail(Plant::CancelSkipsWatchers, 2, DEADLOCK, cancel_against_waiting);
 }

@@ -57,7 +57,7 @@ fn a_completion_against_a_join() {
             let mut ledger = ledgers.remove(0);
             let noticed = noticed.clone();
             loom::thread::spawn(move || {
-                ledger.consume(&termination);
+                ledger.consume();
                 if ledger.go_quiet(&termination, &intake).done {
                     noticed.add();
                 }
@@ -89,7 +89,7 @@ fn a_spawn_a_completion_and_a_close() {
             let (intake, termination) = (Arc::clone(&intake), Arc::clone(&termination));
             let mut ledger = ledgers.remove(0);
             loom::thread::spawn(move || {
-                ledger.consume(&termination);
+                ledger.consume();
                 let done = ledger.go_quiet(&termination, &intake).done;
                 (ledger, done)
             })
@@ -101,7 +101,7 @@ fn a_spawn_a_completion_and_a_close() {
         if second_accepted {
             assert!(!closer_done && !worker_done, "done while an accepted task waits");
             ledger.leave_quiet(&termination);
-            ledger.consume(&termination);
+            ledger.consume();
             assert!(ledger.go_quiet(&termination, &intake).done);
         } else {
             assert!(closer_done || worker_done);

@@ -133,7 +133,7 @@ fn a_waiting_task_against_a_cancellation() {
 
 #[test]
 fn bites_a_cancellation_that_tells_nobody() {
-    must_fail(Plant::CancelTellsNobody, 2, DEADLOCK, waiting_against_cancel);
+    must_fail(Plant::CancelSkipsWatchers, 2, DEADLOCK, waiting_against_cancel);
 }
 
 /// The first task that has to wait is granted its permit just then; the second one waits for ever, until the pool is

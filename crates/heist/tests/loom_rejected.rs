@@ -20,7 +20,7 @@ const TASKS: usize = 3;
 enum Scheme {
     /// Signed deltas (produced minus consumed) are added to one counter when a worker has been idle for long;
     /// done when the counter is 0 and the queues look empty.
-    DeltasWhenIdle,
+    BatchedDeltaWhenIdle,
     /// Signed deltas are added when they exceed a threshold; done as above.
     DeltasBeyond(i64),
     /// Done when all queues look empty.
@@ -57,7 +57,7 @@ impl Pool {
     }
 
     fn idle(&self, delta: &mut i64) {
-        if let Scheme::DeltasWhenIdle = self.scheme {
+        if let Scheme::BatchedDeltaWhenIdle = self.scheme {
             self.flush(delta);
         }
         let counted_out = match self.scheme {
@@ -117,7 +117,7 @@ fn two_workers(scheme: Scheme) {
 
 #[test]
 fn deltas_flushed_when_idle_end_early() {
-    assert!(fails(2, EARLY, || two_workers(Scheme::DeltasWhenIdle)));
+    assert!(fails(2, EARLY, || two_workers(Scheme::BatchedDeltaWhenIdle)));
 }
 
 #[test]

@@ -164,18 +164,18 @@ fn a_schedule_against_a_consumer() {
 
 #[test]
 fn bites_a_gate_that_loads_and_stores() {
-    must_fail(Plant::SeedGateLoads, 2, STRANDED, schedule_against_a_consumer);
+    must_fail(Plant::GateTrustsLoads, 2, STRANDED, schedule_against_a_consumer);
 }
 
 /// The load alone is enough to lose an item, whatever `begin` does.
 #[test]
 fn bites_a_schedule_that_trusts_a_load() {
-    must_fail(Plant::ScheduleLoads, 2, STRANDED, schedule_against_a_consumer);
+    must_fail(Plant::ScheduleTrustsLoad, 2, STRANDED, schedule_against_a_consumer);
 }
 
 #[test]
 fn bites_a_finish_that_forgets_the_summary() {
-    must_fail(Plant::SeedFinishForgetsSummary, 2, STRANDED, schedule_against_a_consumer);
+    must_fail(Plant::FinishForgetsSummary, 2, STRANDED, schedule_against_a_consumer);
 }
 
 fn two_producers_and_a_consumer() {
@@ -252,7 +252,7 @@ fn a_finish_and_schedule_against_a_schedule() {
 /// the consumer begins again, reads what it stored itself, and has never met the producer, whose item it misses.
 #[test]
 fn bites_a_finish_and_schedule_that_stores() {
-    must_fail(Plant::SeedFinishAndScheduleStores, 2, STRANDED, || finish_and_schedule(|| {}));
+    must_fail(Plant::FinishAndScheduleStores, 2, STRANDED, || finish_and_schedule(|| {}));
 }
 
 fn finish_and_schedule_against_two_producers() {
@@ -291,7 +291,7 @@ fn a_clear_against_a_set() {
 
 #[test]
 fn bites_a_summary_that_is_cleared_after_a_look() {
-    must_fail(Plant::SeedSummaryClearRaces, 2, STRANDED, clear_against_a_set);
+    must_fail(Plant::SummaryClearRaces, 2, STRANDED, clear_against_a_set);
 }
 
 /// A bit that is set beside others comes with no mark and no permit: it alone tells of its gate.
@@ -445,7 +445,7 @@ fn a_sleeper_is_woken_for_each_of_two_queues() {
 
 #[test]
 fn bites_a_sleeper_whose_summary_is_cleared_after_a_look() {
-    must_fail(Plant::SeedSummaryClearRaces, 2, DEADLOCK, sleeper_and_two_queues);
+    must_fail(Plant::SummaryClearRaces, 2, DEADLOCK, sleeper_and_two_queues);
 }
 
 fn sleeper_and_two_items() {
@@ -464,7 +464,7 @@ fn a_sleeper_is_woken_for_what_comes_in_while_it_executes() {
 
 #[test]
 fn bites_a_sleeper_whose_finish_forgets_the_summary() {
-    must_fail(Plant::SeedFinishForgetsSummary, 2, DEADLOCK, sleeper_and_two_items);
+    must_fail(Plant::FinishForgetsSummary, 2, DEADLOCK, sleeper_and_two_items);
 }
 
 /// Two sleepers, and two queues announced one after the other by one producer: nobody sleeps on beside a ready queue.

@@ -141,17 +141,17 @@ fn bites_a_slot_that_hands_nothing_over() {
 
 #[test]
 fn bites_a_filled_slot_that_tells_nobody() {
-    must_fail(Plant::SlotFillIsNoPush, 2, DEADLOCK, a_slot_needs_a_thief);
+    must_fail(Plant::SlotFillUnannounced, 2, DEADLOCK, a_slot_needs_a_thief);
 }
 
 #[test]
 fn bites_a_displaced_future_that_nobody_is_told_of() {
-    must_fail(Plant::DisplacedIsNoPush, 2, DEADLOCK, displaced_from_a_private_slot);
+    must_fail(Plant::DisplacedUnannounced, 2, DEADLOCK, displaced_from_a_private_slot);
 }
 
 #[test]
 fn bites_giving_way_without_telling_anybody() {
-    must_fail(Plant::GivingWayIsNoPush, 2, DEADLOCK, giving_way_needs_a_thief);
+    must_fail(Plant::GivingWayUnannounced, 2, DEADLOCK, giving_way_needs_a_thief);
 }
 
 #[test]

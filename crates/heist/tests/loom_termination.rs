@@ -48,7 +48,7 @@ impl Pool {
     fn end_task(&self, ledger: &mut Ledger) {
         self.at_work.fetch_add(1, Ordering::Relaxed);
         self.ended.add();
-        ledger.consume(&self.termination);
+        ledger.consume();
     }
 
     fn spawn_child(&self, ledger: &mut Ledger, queue: &LocalQueue<()>) {

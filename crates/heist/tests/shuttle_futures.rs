@@ -407,12 +407,12 @@ fn bites_a_wake_lost_at_the_end_of_the_poll() {
 
 #[test]
 fn bites_a_wake_that_tells_nobody() {
-    must_fail(Plant::WakeIsNoPush, 1_000, DEADLOCK, wakes_against_join);
+    must_fail(Plant::WakeUnannounced, 1_000, DEADLOCK, wakes_against_join);
 }
 
 #[test]
 fn bites_a_displaced_future_that_nobody_is_told_of() {
-    must_fail(Plant::DisplacedIsNoPush, 4_000, DEADLOCK, a_displaced_future_finds_a_thief);
+    must_fail(Plant::DisplacedUnannounced, 4_000, DEADLOCK, a_displaced_future_finds_a_thief);
 }
 
 #[test]

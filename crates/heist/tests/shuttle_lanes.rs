@@ -381,7 +381,7 @@ fn bites_a_stop_that_forgets_those_who_wait() {
 
 #[test]
 fn bites_a_cancellation_that_tells_nobody() {
-    must_fail(Plant::CancelTellsNobody, 1_000, DEADLOCK, || {
+    must_fail(Plant::CancelSkipsWatchers, 1_000, DEADLOCK, || {
         stop_while_jobs_wait(Stop::CancelWhileJoining);
     });
 }

@@ -15,7 +15,7 @@ use super::amount::{Amount, Guards, Layout, Word};
 use super::error::{AcquireError, BudgetError};
 use super::held::State;
 use super::permit::Permit;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering, Weak};
 use std::fmt;
 
@@ -147,10 +147,9 @@ impl Core {
             if !self.total().covers_sum(available, self.guards) {
                 break;
             }
-            if planted(Plant::ReleaseIgnoresWaiters) {
+            plant::instead!(ReleaseIgnoresWaiters => {
                 self.word.fetch_add(amount.to_bits(), Ordering::Release);
-                return;
-            }
+            });
             // Release: pairs with the Acquire of whoever takes this amount. The exchange fails if SLOW was set
             // meanwhile: a waiter that came then has not seen this amount and must be granted it, under the lock.
             match self.exchange(seen, seen.with_available(available), Ordering::Release) {

@@ -16,7 +16,7 @@ use super::error::AcquireError;
 use super::permit::Permit;
 use super::waiter::{Answer, Delivery, Kind, Ticket, Waiter, WakeUp};
 use crate::executor::task::contain;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant;
 use crate::sync::{MutexGuard, Ordering};
 use std::collections::VecDeque;
 
@@ -142,9 +142,7 @@ impl Held<'_> {
     /// Closes it, and refuses everyone who waits.
     pub(super) fn close(&mut self) {
         self.state.closed = true;
-        if planted(Plant::CloseForgetsWaiters) {
-            return;
-        }
+        plant::instead!(CloseForgetsWaiters);
         for waiter in std::mem::take(&mut self.state.waiters) {
             self.answer(waiter, Answer::Closed);
         }
@@ -158,19 +156,16 @@ impl Held<'_> {
 
     /// [`Held::settle`], after a waiter has left the queue.
     pub(super) fn settle_after_giving_up(self) {
-        if planted(Plant::GiveUpSilent) {
-            return self.leave();
-        }
+        plant::instead!(GiveUpSilent => self.leave());
         self.settle();
     }
 
     fn grant_from_front(&mut self) {
         while let Some(wanted) = self.state.waiters.front().map(|waiter| waiter.wanted) {
-            let granted = if planted(Plant::GrantBeyondTotal) {
-                self.available.covers(wanted, self.core.guards())
-            } else {
-                self.take(wanted)
-            };
+            let granted = plant::pick!(
+                GrantBeyondTotal => self.available.covers(wanted, self.core.guards()),
+                _ => self.take(wanted),
+            );
             if !granted {
                 return;
             }

@@ -12,7 +12,7 @@ use crate::future::queues::Lifo;
 use crate::future::raw::{self, Runnable, Task};
 use crate::future::seat;
 use crate::sync::Arc;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::worker_id;
 use std::any::Any;
 use std::future::Future;
@@ -79,12 +79,8 @@ impl<T: Send + 'static> Pool for Arc<Shared<T>> {
             return self.termination.end_future_on(worker);
         }
         self.metrics.add_future_ended_outside();
-        if planted(Plant::DropOutsideUncounted) {
-            return;
-        }
-        if self.termination.consume_outside(&self.intake) && !self.rejected_scheme_finds_work() {
-            self.finish();
-        }
+        plant::instead!(DropOutsideUncounted);
+        self.finish_if(self.termination.consume_outside(&self.intake));
     }
 }
 
@@ -202,31 +198,25 @@ impl<T: Send + 'static> Shared<T> {
 
     /// A future was woken: while it ran, or while it waited.
     fn schedule(&self, runnable: Runnable, while_it_ran: bool) {
-        if planted(Plant::WakeRefusedAfterClose) && !self.intake.is_accepting() {
-            return std::mem::forget(runnable);
-        }
-        if while_it_ran && planted(Plant::WakeWhileRunningLost) {
-            return std::mem::forget(runnable);
-        }
-        if while_it_ran && planted(Plant::GivingWayIsNoPush) {
-            return self.queue(runnable, Self::push_telling_nobody);
-        }
+        plant::instead!(
+            WakeRefusedAfterClose | WakeWhileRunningLost | GivingWayUnannounced | GivingWayIsNext =>
+                self.schedule_wrongly(runnable, while_it_ran)
+        );
         // Who was woken while it ran gives way.
-        let gives_way = while_it_ran && !planted(Plant::GivingWayIsNext);
-        let push = if gives_way { Self::push_behind } else { Self::push_next };
+        let push = if while_it_ran { Self::push_behind } else { Self::push_next };
         self.queue(runnable, push);
     }
 
     /// Queues a future that is to be polled: with the calling thread's own worker, by `push`, or in the injector.
     #[inline]
-    fn queue(&self, runnable: Runnable, push: impl FnOnce(&Self, usize, Runnable)) {
+    pub(super) fn queue(&self, runnable: Runnable, push: impl FnOnce(&Self, usize, Runnable)) {
         // A quiet worker may be about to park, and would not look at its own queue again; one of a pool that is done
         // has left its seat.
         match self.running_worker() {
             Some(worker) => push(self, worker, runnable),
             None => {
                 self.futures.injector.push(runnable, || self.clock.now_ns());
-                if !planted(Plant::WakeIsNoPush) {
+                if !planted(Plant::WakeUnannounced) {
                     self.announce_pushed(1);
                 }
             }
@@ -234,32 +224,32 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     /// Queues a future of a worker's own as its next: what has just woken it is still in the cache.
-    fn push_next(&self, worker: usize, runnable: Runnable) {
+    pub(super) fn push_next(&self, worker: usize, runnable: Runnable) {
         let displaced = match self.futures.lifo {
             Lifo::Off => Some(runnable),
             Lifo::Private => seat::with(|seat| seat.private_slot.replace(runnable)),
             Lifo::Stealable => self.futures.slots[worker].fill(runnable),
         };
         match displaced {
-            Some(displaced) if planted(Plant::DisplacedIsNoPush) => {
-                self.push_telling_nobody(worker, displaced);
-            }
-            Some(displaced) => self.push_behind(worker, displaced),
+            Some(displaced) => plant::pick!(
+                DisplacedUnannounced => self.push_telling_nobody(worker, displaced),
+                _ => self.push_behind(worker, displaced),
+            ),
             None if self.futures.lifo == Lifo::Private => {}
             // Filling an empty slot is a push: if this worker goes on for long, another one must be there to take it.
-            None if planted(Plant::SlotFillIsNoPush) => {}
+            None if planted(Plant::SlotFillUnannounced) => {}
             None => self.announce_to_thieves(1),
         }
     }
 
     /// Queues a future behind those that the worker has.
-    fn push_behind(&self, worker: usize, runnable: Runnable) {
+    pub(super) fn push_behind(&self, worker: usize, runnable: Runnable) {
         self.push_telling_nobody(worker, runnable);
         self.announce_to_thieves(1);
     }
 
     #[inline]
-    fn push_telling_nobody(&self, _worker: usize, runnable: Runnable) {
+    pub(super) fn push_telling_nobody(&self, _worker: usize, runnable: Runnable) {
         seat::with(|seat| seat.queue.push(runnable));
     }
 
@@ -295,9 +285,7 @@ impl<T: Send + 'static> Shared<T> {
 impl<T> Shared<T> {
     /// Has every future that waits polled once more: to be dropped by the workers.
     pub(super) fn release_futures(&self) {
-        if planted(Plant::StopForgetsFutures) {
-            return;
-        }
+        plant::instead!(StopForgetsFutures);
         for waker in self.futures.live.take_all_for_good() {
             waker.wake();
         }

@@ -12,7 +12,7 @@ use crate::idle::Idle;
 use crate::intake::Intake;
 use crate::metrics::{MetricsSnapshot, PoolMetrics};
 use crate::queue::{Injector, LocalQueue, Order, Stealer};
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{Arc, AtomicU8, Clock, Mutex, Ordering};
 use crate::termination::Termination;
 use crate::worker_id::{self, PoolId};
@@ -171,12 +171,6 @@ impl<T> Shared<T> {
         (queued / self.stealers.len()).max(INJECTOR_BATCH_MIN).min(self.injector_batch)
     }
 
-    /// Some of the rejected ways to find the end look at the queues too.
-    #[inline(always)]
-    pub(super) fn rejected_scheme_finds_work(&self) -> bool {
-        self.termination.asks_the_queues() && self.any_work()
-    }
-
     /// Whether tasks are taken from outside.
     pub fn is_accepting(&self) -> bool {
         self.intake.is_accepting() && !self.cancel.is_cancelled()
@@ -322,11 +316,8 @@ impl<T> Shared<T> {
         // Only the caller that closed the intake checks. If the pool is not done by then, the last worker to go quiet
         // finds it; a later caller has nothing to add, and a producer that is refused again and again, and notices a
         // cancellation each time, must not send every worker home each time.
-        if self.intake.close()
-            && self.termination.closer_finds_done(&self.intake)
-            && !self.rejected_scheme_finds_work()
-        {
-            self.finish();
+        if self.intake.close() {
+            self.finish_if(self.termination.closer_finds_done(&self.intake));
         }
         let drops_from_now_on = before < Stage::ShutDown as u8 && stage >= Stage::ShutDown;
         if drops_from_now_on {
@@ -336,6 +327,19 @@ impl<T> Shared<T> {
                 worker_id::drop_for(self.pool, || attached.pool_stopped());
             }
         }
+    }
+
+    /// Sends every worker home if the pool was found done. Returns `true` if it did.
+    pub(super) fn finish_if(&self, found_done: bool) -> bool {
+        let done = plant::pick!(
+            BatchedDeltaWhenIdle | BatchedDeltaBeyondThreshold | QueuesLookEmpty =>
+                !self.any_work() && found_done,
+            _ => found_done,
+        );
+        if done {
+            self.finish();
+        }
+        done
     }
 
     /// Everything is done (or nothing was begun): sends every worker home.
@@ -366,9 +370,7 @@ impl<T> Shared<T> {
 
     /// Whether running tasks should come to an end.
     pub(super) fn is_cancelled(&self) -> bool {
-        if planted(Plant::StopUnheard) {
-            return false;
-        }
+        plant::instead!(StopUnheard => false);
         self.stage.load(Ordering::Relaxed) >= Stage::ShutDown as u8 || self.cancel.is_cancelled()
     }
 

@@ -13,7 +13,7 @@ use super::shared::Shared;
 use super::task::contain;
 use crate::budget::{AcquireError, Amount, Core, Permit, Ticket};
 use crate::cancel::Watcher;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant;
 use crate::sync::{Arc, Mutex, Weak};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -139,16 +139,12 @@ impl<T> Shared<T> {
         self.metrics.add_tasks_dropped_outside(1);
         let surplus = self.task_panicked(None, payload);
         contain(|| drop(surplus));
-        if self.termination.consume_outside(&self.intake) && !self.rejected_scheme_finds_work() {
-            self.finish();
-        }
+        self.finish_if(self.termination.consume_outside(&self.intake));
     }
 
     /// Releases everything that waits: to be dropped by the workers.
     pub(super) fn release_waiting(&self) {
-        if planted(Plant::StopForgetsWaiters) {
-            return;
-        }
+        plant::instead!(StopForgetsWaiters);
         for task in self.waiting.take_all_for_good().into_values() {
             self.refuse(task, AcquireError::Stopped);
         }

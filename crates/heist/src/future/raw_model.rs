@@ -14,7 +14,7 @@
 //! What it does *not* improve on: a detached future that waits and has kept no waker is forgotten, never dropped, as
 //! in the real one. Who needs its end has to hold a waker while it runs.
 
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{AtomicUsize, Ordering};
 use std::any::Any;
 use std::fmt;
@@ -329,8 +329,7 @@ impl Wake for References {
         let writes = |state| state & SCHEDULED == 0 || !planted(Plant::WakeOfQueuedWritesNothing);
         let may = |state| state & (COMPLETED | CLOSED) == 0 && writes(state);
         let woken = self.core.update_if(may, |state| state | SCHEDULED);
-        let queued =
-            if planted(Plant::WakeQueuesWhatRuns) { SCHEDULED } else { SCHEDULED | RUNNING };
+        let queued = plant::pick!(WakeQueuesWhatRuns => SCHEDULED, _ => SCHEDULED | RUNNING);
         if woken.is_ok_and(|state| state & queued == 0) {
             (self.core.schedule)(Runnable(Some(Arc::clone(self))), false);
         }

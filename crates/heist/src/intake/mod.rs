@@ -5,7 +5,10 @@
 //!
 //! Not guaranteed: that an accepted task is already in the queue. It is counted first and pushed after.
 
-use crate::sync::plant::{Plant, planted};
+#[cfg(heist_plant)]
+mod rejected;
+
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{AtomicU64, CachePadded, Ordering};
 
 /// The intake word: bit 0 says whether tasks are accepted, bits 1..64 how many have been.
@@ -62,13 +65,7 @@ impl Intake {
     #[must_use]
     pub fn try_accept(&self, count: u64) -> bool {
         let mut seen = Word(self.word.load(Ordering::Relaxed));
-        if planted(Plant::AcceptInTwoSteps) {
-            let open = seen.is_accepting();
-            if open {
-                self.word.fetch_add(count << Word::COUNT_SHIFT, Ordering::AcqRel);
-            }
-            return open;
-        }
+        plant::instead!(AcceptInTwoSteps => self.accept_in_two_steps(seen, count));
         while seen.is_accepting() {
             // AcqRel: whoever later reads the count has everything that came before the acceptance.
             match self.word.compare_exchange_weak(

@@ -15,6 +15,8 @@
 
 mod interval;
 mod pop;
+#[cfg(heist_plant)]
+mod rejected;
 mod step;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::queue::{Order, Steal};
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 
 /// Where a task was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,14 +36,14 @@ pub struct Popped<T, F> {
 }
 
 /// What was found in the world of `C`.
-type PoppedFor<C> = Popped<<C as Context>::Task, <C as Context>::Future>;
+pub(super) type PoppedFor<C> = Popped<<C as Context>::Task, <C as Context>::Future>;
 
 impl<T, F> Popped<T, F> {
     fn injected(work: Work<T, F>) -> Self {
         Self { work, source: Source::Injector, victim: None }
     }
 
-    fn stolen(work: Work<T, F>, victim: usize) -> Self {
+    pub(super) fn stolen(work: Work<T, F>, victim: usize) -> Self {
         Self { work, source: Source::Steal, victim: Some(victim) }
     }
 }
@@ -116,8 +116,7 @@ fn search<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
     if planted(Plant::CountBeforeLooking) && !ctx.try_search() {
         return None;
     }
-    // A round of the rejected protocol is what it calls a look: it makes one.
-    let rounds = if planted(Plant::SeedIdle) { 1 } else { ctx.steal_rounds() };
+    let rounds = ctx.steal_rounds();
     for _ in 0..rounds {
         if ctx.is_done() {
             return None;
@@ -147,10 +146,7 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
     if others == 0 {
         return None;
     }
-    #[cfg(heist_plant)]
-    if crate::idle::rejected::is_seed() {
-        return try_a_few_victims(ctx, others);
-    }
+    plant::instead!(RoundRobinWake => super::rejected::steal_from_a_few(ctx, others));
     let first = ctx.random_below(others);
     for offset in 0..others {
         let mut victim = (first + offset) % others;
@@ -164,7 +160,10 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
     None
 }
 
-fn steal_from<C: Context>(ctx: &mut C, victim: usize) -> Option<Work<C::Task, C::Future>> {
+pub(super) fn steal_from<C: Context>(
+    ctx: &mut C,
+    victim: usize,
+) -> Option<Work<C::Task, C::Future>> {
     if let Some(task) = steal_until_sure(|| ctx.steal_from(victim)) {
         return Some(Work::Task(task));
     }
@@ -172,16 +171,6 @@ fn steal_from<C: Context>(ctx: &mut C, victim: usize) -> Option<Work<C::Task, C:
         return None;
     }
     steal_until_sure(|| ctx.steal_future_from(victim)).map(Work::Future)
-}
-
-/// As the rejected idle protocol does.
-#[cfg(heist_plant)]
-fn try_a_few_victims<C: Context>(ctx: &mut C, others: usize) -> Option<PoppedFor<C>> {
-    let victims =
-        crate::idle::rejected::victims(ctx.worker(), others, |bound| ctx.random_below(bound));
-    victims
-        .into_iter()
-        .find_map(|victim| steal_from(ctx, victim).map(|work| Popped::stolen(work, victim)))
 }
 
 /// `Retry` means that somebody else took something, not that the queue is empty: only a sure answer counts.

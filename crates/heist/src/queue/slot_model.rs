@@ -1,7 +1,7 @@
 //! The modelled exchange: the content goes by a number, and the number is exchanged as the shipping cell exchanges the
 //! content itself: with an AcqRel read-modify-write and nothing more. A lock would order what that leaves unordered.
 
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant};
 use crate::sync::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
@@ -29,8 +29,7 @@ impl<T> ExchangeCell<T> {
             contents.push(Some(content));
             contents.len()
         });
-        let order =
-            if planted(Plant::SlotExchangeRelaxed) { Ordering::Relaxed } else { Ordering::AcqRel };
+        let order = plant::order(Plant::SlotExchangeRelaxed, Ordering::AcqRel);
         let before = self.number.swap(number, order);
         let index = before.checked_sub(1)?;
         let mut contents = self.contents.lock().expect("no panic while it is held");

@@ -17,7 +17,7 @@
 //! must hand the flags over with Release, and whoever answers take them with Acquire, or a `begin` might still see
 //! IDLE and drop the duty; every queue and every [`Signal`](super::Signal) does that.
 
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant;
 use crate::sync::{AtomicU8, Ordering};
 
 /// What the byte says: bit 0 is SCHEDULED, bit 1 EXECUTING, and both may be set.
@@ -98,14 +98,10 @@ impl GateFlags {
     /// consumer before has done.
     #[inline]
     pub fn schedule(&self) -> Scheduled {
-        #[cfg(heist_plant)]
-        if planted(Plant::SeedGateLoads) || planted(Plant::ScheduleLoads) {
-            return self.schedule_unless_a_load_says_so();
-        }
-        #[cfg(heist_plant)]
-        if planted(Plant::OneFlagGate) {
-            return self.schedule_one_flag();
-        }
+        plant::instead!(
+            GateTrustsLoads | ScheduleTrustsLoad => self.schedule_after_a_load(),
+            OneFlagGate => self.schedule_one_flag(),
+        );
         let before = State(self.byte.fetch_or(State::SCHEDULED, Ordering::AcqRel));
         Self::scheduled_from(before)
     }
@@ -126,14 +122,10 @@ impl GateFlags {
     #[inline]
     #[must_use = "whoever has begun must finish"]
     pub fn begin(&self) -> bool {
-        #[cfg(heist_plant)]
-        if planted(Plant::SeedGateLoads) {
-            return self.begin_by_a_store();
-        }
-        #[cfg(heist_plant)]
-        if planted(Plant::OneFlagGate) {
-            return self.begin_one_flag();
-        }
+        plant::instead!(
+            GateTrustsLoads => self.begin_by_a_store(),
+            OneFlagGate => self.begin_one_flag(),
+        );
         // Failing needs no order: nothing is done on the strength of it. Somebody else executes and will announce
         // what came in meanwhile, or nothing is due.
         self.byte
@@ -154,9 +146,7 @@ impl GateFlags {
     #[inline]
     #[must_use = "a gate that was scheduled meanwhile must be announced, or its consumer never runs again"]
     pub fn finish(&self) -> bool {
-        if planted(Plant::OneFlagGate) {
-            return false;
-        }
+        plant::instead!(OneFlagGate => false);
         // A subtraction, because it is one instruction where clearing a bit and telling the rest is a loop. The
         // bit is set: only the one who has begun gets here.
         let before = State(self.byte.fetch_sub(State::EXECUTING, Self::hand_over()));
@@ -175,14 +165,10 @@ impl GateFlags {
     /// If nobody has begun: two consumers might be at work.
     #[inline]
     pub fn finish_and_schedule(&self) {
-        #[cfg(heist_plant)]
-        if planted(Plant::SeedFinishAndScheduleStores) {
-            return self.finish_and_schedule_by_a_store();
-        }
-        #[cfg(heist_plant)]
-        if planted(Plant::OneFlagGate) {
-            return self.finish_and_schedule_one_flag();
-        }
+        plant::instead!(
+            FinishAndScheduleStores => self.finish_and_schedule_by_a_store(),
+            OneFlagGate => self.finish_and_schedule_one_flag(),
+        );
         let before = State(self.byte.swap(State::SCHEDULED, Self::hand_over()));
         assert!(before.is_executing(), "a gate was finished that nobody had begun");
     }
@@ -191,7 +177,7 @@ impl GateFlags {
     /// did who scheduled it meanwhile.
     #[inline]
     fn hand_over() -> Ordering {
-        if planted(Plant::FinishHandsNothingOver) { Ordering::Acquire } else { Ordering::AcqRel }
+        plant::pick!(FinishHandsNothingOver => Ordering::Acquire, _ => Ordering::AcqRel)
     }
 
     /// Whether nothing is due and nobody executes. As all looks: true of a moment that may be past.

@@ -52,8 +52,6 @@ pub use backend::{
 pub use crossbeam_utils::CachePadded;
 pub(crate) use unshared::Unshared;
 
-use plant::{Plant, planted};
-
 /// Declares a value that each thread has of its own, or has not: a `Cell<Option<_>>` behind `with`. Where threads are
 /// modelled or simulated it is theirs, since there many share one real thread.
 macro_rules! per_thread {
@@ -94,16 +92,14 @@ pub(crate) fn show_to_sanitizer() {
 /// The pusher's fence: between publishing a task and looking for sleepers. Pairs with [`heavy_fence`].
 #[inline]
 pub fn light_fence() {
-    if !planted(Plant::NoLightFence) {
-        fence(Ordering::SeqCst);
-    }
+    plant::instead!(NoLightFence);
+    fence(Ordering::SeqCst);
 }
 
 /// The sleeper's fence: between declaring oneself asleep (or no longer searching) and the last look at the
 /// queues. Pairs with [`light_fence`].
 #[inline]
 pub fn heavy_fence() {
-    if !planted(Plant::NoHeavyFence) {
-        fence(Ordering::SeqCst);
-    }
+    plant::instead!(NoHeavyFence);
+    fence(Ordering::SeqCst);
 }

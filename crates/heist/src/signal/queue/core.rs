@@ -17,7 +17,7 @@ use crate::executor::any::AnyExecutor;
 use crate::executor::task::contain;
 use crate::intake::Intake;
 use crate::signal::flags::{GateFlags, Scheduled};
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, CachePadded, Mutex, Ordering};
 use std::collections::VecDeque;
 
@@ -245,9 +245,7 @@ impl<T> QueueCore<T> {
     /// is nothing more: so nobody is kept waiting by a busy queue, and no other worker is woken for it.
     pub(super) fn next_batch(&self, hand: &mut Hand<T>) -> bool {
         hand.end_batch();
-        if planted(Plant::BatchLeftBehind) || planted(Plant::FinishIgnoresSchedule) {
-            return false;
-        }
+        plant::instead!(BatchLeftBehind | FinishIgnoresSchedule => false);
         if !self.executor().has_nothing_else() {
             return false;
         }
@@ -307,7 +305,7 @@ impl<T> QueueCore<T> {
         drop(outgrown);
         this.give_room_back(hand.room_owed + dropped.len());
         drop_contained(dropped);
-        let more = (more && !planted(Plant::BatchLeftBehind)) || planted(Plant::SlotBeforeQueue);
+        let more = plant::pick!(BatchLeftBehind => false, SlotBeforeQueue => true, _ => more);
         let due = if more {
             this.flags.finish_and_schedule();
             true
