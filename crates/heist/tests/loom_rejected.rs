@@ -1,8 +1,8 @@
-//! The rejected ways to detect termination, each shown to be wrong by the very oracle that ours passes.
+//! The rejected ways to detect termination. Each fails the check that the shipping one passes.
 //!
-//! Two workers. The first runs a root task, which spawns two children, one before and one after some work. The
-//! other one steals what it can. Whoever finds *done* leaves; it must not do so before all three have ended,
-//! and at the end somebody must.
+//! There are two workers. The first runs a root task, which spawns two children, one before and one after
+//! some work. The other one steals what it can. A worker that finds *done* leaves. It must not find it before
+//! all three tasks have ended, and one of them must find it at the end.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -13,15 +13,15 @@ use loom::sync::atomic::AtomicI64;
 use loom_support::{Tally, fails};
 
 const EARLY: &str = "done before every task had ended";
-const NEVER: &str = "every task has ended and nobody noticed";
+const NEVER: &str = "every task has ended, and no thread found it done";
 const TASKS: usize = 3;
 
 #[derive(Clone, Copy)]
 enum Scheme {
-    /// Signed deltas (produced minus consumed) are added to one counter when a worker has been idle for long;
-    /// done when the counter is 0 and the queues look empty.
+    /// Each worker adds its signed delta (produced minus consumed) to one counter when it runs out of work.
+    /// Done when the counter is 0 and the queues look empty.
     BatchedDeltaWhenIdle,
-    /// Signed deltas are added when they exceed a threshold; done as above.
+    /// Each worker adds its signed delta when it exceeds a threshold. Done as above.
     DeltasBeyond(i64),
     /// Done when all queues look empty.
     QueuesLookEmpty,
@@ -29,7 +29,7 @@ enum Scheme {
 
 struct Pool {
     scheme: Scheme,
-    /// Starts at 1: the root.
+    /// Starts at 1, for the root.
     outstanding: AtomicI64,
     queue: Stealer<()>,
     at_work: AtomicUsize,

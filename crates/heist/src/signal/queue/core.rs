@@ -305,8 +305,7 @@ impl<T> QueueCore<T> {
         drop(outgrown);
         this.give_room_back(hand.room_owed + dropped.len());
         drop_contained(dropped);
-        let more = plant::pick!(BatchLeftBehind => false, SlotBeforeQueue => true, _ => more);
-        let due = if more {
+        let due = if plant::pick!(BatchLeftBehind => false, SlotBeforeQueue => true, _ => more) {
             this.flags.finish_and_schedule();
             true
         } else {
