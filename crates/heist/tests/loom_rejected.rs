@@ -22,7 +22,7 @@ enum Scheme {
     /// Done when the counter is 0 and the queues look empty.
     BatchedDeltaWhenIdle,
     /// Each worker adds its signed delta when it exceeds a threshold. Done as above.
-    DeltasBeyond(i64),
+    BatchedDeltaBeyond(i64),
     /// Done when all queues look empty.
     QueuesLookEmpty,
 }
@@ -40,7 +40,7 @@ struct Pool {
 impl Pool {
     fn count(&self, delta: &mut i64, change: i64) {
         *delta += change;
-        if let Scheme::DeltasBeyond(threshold) = self.scheme
+        if let Scheme::BatchedDeltaBeyond(threshold) = self.scheme
             && delta.abs() > threshold
         {
             self.flush(delta);
@@ -122,12 +122,12 @@ fn deltas_flushed_when_idle_end_early() {
 
 #[test]
 fn deltas_flushed_at_once_end_early() {
-    assert!(fails(2, EARLY, || two_workers(Scheme::DeltasBeyond(0))));
+    assert!(fails(2, EARLY, || two_workers(Scheme::BatchedDeltaBeyond(0))));
 }
 
 #[test]
 fn deltas_flushed_beyond_a_threshold_never_end() {
-    assert!(fails(2, NEVER, || two_workers(Scheme::DeltasBeyond(1_000))));
+    assert!(fails(2, NEVER, || two_workers(Scheme::BatchedDeltaBeyond(1_000))));
 }
 
 #[test]
