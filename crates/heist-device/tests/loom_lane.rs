@@ -1,7 +1,7 @@
-//! Waiting tasks and device lanes under loom: the real budgets, slots, lanes and pool. One worker, and one or two
-//! threads that release, submit, cancel or close beside it.
+//! Waiting tasks and device lanes under loom: the real budgets, device slots, lanes and pool. One worker,
+//! and one or two threads that release, submit, cancel or close beside it.
 //!
-//! See `Size` for how far each model is explored, and when.
+//! `Size` says how far each model is explored, and when.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -17,17 +17,17 @@ use loom_support::{
     DEADLOCK, Kept, Size, Tally, Threads, check, config, explore, must_fail, start_prepared,
 };
 
-/// What the models say when a job was taken in and left behind.
+/// The failure of a model that accepted a job and lost it.
 const ALL: &str = "every job that was accepted has run";
 
-/// What the models say when a turn came for nothing, as it would again and again.
-const FRUITLESS: &str = "a turn comes with a slot, and finds a job";
+/// The failure of a model in which a turn came without need, as it would again and again.
+const FRUITLESS: &str = "a turn comes with a device slot and finds a job";
 
 const DISK: DeviceId = DeviceId::from_raw(1);
 
 type Granted = Result<CountPermit, AcquireError>;
 
-/// A pool of one worker whose tasks are permits, and a budget of one.
+/// A pool of one worker whose tasks are permits, and a budget of one permit.
 fn pool_and_budget(
     cancel: &CancelToken,
 ) -> (Arc<PoolShared<Granted>>, CountBudget, ExecutorHandle<Granted>, Threads, Tally) {
@@ -48,7 +48,7 @@ fn wait_then(budget: &CountBudget, handle: &ExecutorHandle<Granted>) -> bool {
     budget.acquire_then(1, handle, |granted| granted).is_ok()
 }
 
-/// A task that is about to wait, against the thread that gives the permit back, and the pool's end.
+/// A task is about to wait, while a thread gives the permit back and the pool ends.
 #[test]
 fn a_waiting_task_against_a_release() {
     check(Size::Medium, || {
@@ -63,7 +63,7 @@ fn a_waiting_task_against_a_release() {
     });
 }
 
-/// The permit never comes: the stop must find the task, wherever it is on its way.
+/// The permit never comes: the stop must find the task, however far it has come.
 fn waiting_against_shutdown() {
     let (shared, budget, handle, threads, ran) = pool_and_budget(&CancelToken::new());
     let held = Kept::new(budget.try_acquire(1).unwrap());
@@ -92,7 +92,7 @@ fn bites_a_stop_that_forgets_those_who_wait() {
     must_fail(Plant::StopForgetsWaiters, 2, DEADLOCK, waiting_against_shutdown);
 }
 
-/// A release and a stop at once: the task has the permit or the error, and the permit comes back.
+/// A release and a stop at once: the task gets the permit or the error, and the permit comes back.
 #[test]
 fn a_release_against_a_shutdown() {
     check(Size::Medium, || {
@@ -109,7 +109,7 @@ fn a_release_against_a_shutdown() {
     });
 }
 
-/// Everybody sleeps and the join has begun: nobody would ask the token.
+/// All workers sleep and the join has begun, so no thread polls the cancel token.
 fn waiting_against_cancel() {
     let cancel = CancelToken::new();
     let (shared, budget, handle, threads, ran) = pool_and_budget(&cancel);
@@ -133,14 +133,14 @@ fn a_waiting_task_against_a_cancellation() {
 
 #[test]
 fn bites_a_cancellation_that_tells_nobody() {
-    must_fail(Plant::CancelTellsNobody, 2, DEADLOCK, waiting_against_cancel);
+    must_fail(Plant::CancelSkipsWatchers, 2, DEADLOCK, waiting_against_cancel);
 }
 
-/// The first task that has to wait is granted its permit just then; the second one waits forever, until the pool is
-/// cancelled. The pool must have an ear at its token by then.
+/// The first task that has to wait is granted its permit at that moment; the second one waits until the
+/// pool is cancelled. The pool must watch its token by then.
 #[test]
 fn a_cancellation_after_a_first_task_that_did_not_wait() {
-    // One pre-emption brings the release between the first task's two looks; a second one costs a minute.
+    // One pre-emption puts the release between the first task's two looks; a second one costs a minute.
     explore(Some(1), || {
         let cancel = CancelToken::new();
         let (shared, budget, handle, threads, ran) = pool_and_budget(&cancel);
@@ -148,7 +148,7 @@ fn a_cancellation_after_a_first_task_that_did_not_wait() {
         let releaser = loom::thread::spawn(move || drop(held));
         assert!(wait_then(&budget, &handle));
         releaser.join().unwrap();
-        // The first one has its permit or will have it; this one is never granted.
+        // The first task has its permit or will get it; this one is never granted.
         let never = CountBudget::new(1).unwrap();
         let kept = Kept::new(never.try_acquire(1).unwrap());
         assert!(wait_then(&never, &handle));
@@ -164,20 +164,20 @@ fn a_cancellation_after_a_first_task_that_did_not_wait() {
 
 type Turn = DeviceTurn<Tally>;
 
-/// What a model of lanes has.
+/// The parts of a model of lanes.
 struct Model {
     shared: Arc<PoolShared<Turn>>,
     lanes: Kept<DeviceLanes<Tally>>,
-    /// The only slot of the disk, if another has it at first.
+    /// The only device slot of the disk, if the test holds it at first.
     slot: Option<DeviceSlotPermit>,
     threads: Threads,
     ran: Tally,
-    /// Turns that had no job or no slot.
+    /// Turns that had no job or no device slot.
     fruitless: Tally,
 }
 
-/// A pool of one worker whose tasks are the turns of lanes; each job counts itself. One slot, and so many jobs before
-/// the worker starts.
+/// A pool of one worker whose tasks are the turns of lanes; each job counts itself. One device slot, and
+/// `jobs` jobs before the worker starts.
 fn pool_and_lanes(jobs: usize, held: bool) -> Model {
     let (ran, fruitless) = (Tally::default(), Tally::default());
     let prepare = |handle: &ExecutorHandle<Turn>| {
@@ -209,7 +209,7 @@ fn check_slot_is_back(lanes: &DeviceLanes<Tally>) {
     assert_eq!(lanes.waiting(DISK), 0);
 }
 
-/// A job that needs the slot, against the thread that gives it back.
+/// A job needs the device slot, while a thread gives it back.
 fn submit_against_release() {
     let Model { shared, lanes, slot, threads, ran, fruitless } = pool_and_lanes(0, true);
     let releaser = loom::thread::spawn(move || drop(slot));
@@ -227,7 +227,7 @@ fn a_job_against_a_release() {
     check(Size::Medium, submit_against_release);
 }
 
-/// Two jobs and one slot: the second one gets in line before the first gives its slot back.
+/// Two jobs and one device slot: the second one queues before the first gives its device slot back.
 fn two_jobs_one_slot() {
     let Model { shared, lanes, threads, ran, fruitless, .. } = pool_and_lanes(1, false);
     lanes.submit(DISK, ran.clone()).unwrap();
@@ -274,7 +274,8 @@ fn a_job_against_a_join() {
     });
 }
 
-/// Jobs that wait for a slot that never comes, against a stop: dropped, with their place in the line.
+/// Jobs wait for a device slot that never comes, and the pool is stopped: they are dropped and leave the
+/// queue of the device.
 #[test]
 fn waiting_jobs_against_a_shutdown() {
     check(Size::Medium, || {
@@ -294,7 +295,7 @@ fn waiting_jobs_against_a_shutdown() {
     });
 }
 
-/// Lanes that are emptied wait for nothing any more, though the slot never comes.
+/// Emptied lanes wait for nothing any more, although the device slot never comes.
 #[test]
 fn emptied_lanes_against_a_submission() {
     check(Size::Medium, || {
@@ -314,7 +315,7 @@ fn emptied_lanes_against_a_submission() {
     });
 }
 
-/// A job that panics while another one waits for its slot.
+/// A job panics while another one waits for its device slot.
 fn panic_gives_the_slot_on() {
     let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..config(1) };
     let ran = Tally::default();
@@ -328,7 +329,7 @@ fn panic_gives_the_slot_on() {
         turn.run(|ran, _slot| {
             ran.add();
             if ran.get() == 1 {
-                // Not `panic!`: that would tell the panic hook, thousands of times.
+                // Not `panic!`, which would call the panic hook thousands of times.
                 std::panic::resume_unwind(Box::new("as planned"));
             }
         });

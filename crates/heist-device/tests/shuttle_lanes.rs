@@ -1,7 +1,7 @@
-//! Whole executors under shuttle, with what waits beside their queues: gated queues, tasks that wait for permits, and
-//! device lanes; with more workers, producers and items than loom can take.
+//! Whole executors under shuttle, with gated queues, tasks that wait for permits, and device lanes; with more
+//! workers, producers and items than loom can handle.
 //!
-//! Shuttle is sequentially consistent: orderings are loom's to check.
+//! Shuttle is sequentially consistent; loom checks the memory orderings.
 #![cfg(heist_shuttle)]
 
 mod shuttle_support;
@@ -19,19 +19,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// What the scenarios say when something was taken in and left behind.
+/// The failure of a scenario that accepted something and lost it.
 const ALL: &str = "everything that was accepted has ended";
 
 fn spawn<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'static) -> JoinHandle<R> {
     thread::Builder::new().spawn(body).unwrap()
 }
 
-/// A point where the schedule may stop a thread half way.
+/// A point where the schedule may interrupt a thread.
 fn pause() {
     shuttle::thread::sleep(Duration::ZERO);
 }
 
-/// How many are inside of something at a time; not part of the schedule.
+/// Counts the threads inside of a section, and their maximum. Not part of the schedule.
 #[derive(Clone, Default)]
 struct Inside(Arc<[AtomicUsize; 2]>);
 
@@ -52,7 +52,7 @@ impl Inside {
 struct Item {
     producer: usize,
     number: usize,
-    /// The consumer spawns a task that pushes another one.
+    /// The consumer spawns a task that pushes another item.
     relayed: bool,
 }
 
@@ -64,7 +64,8 @@ enum QueueTask {
 const PRODUCERS: usize = 2;
 const ITEMS: usize = 3;
 
-/// A queue in small batches, two producers, and tasks that push into it: every item in order, one consumer at a time.
+/// A queue with small batches, two producers, and tasks that push into it: every item arrives in order, with
+/// one consumer at a time.
 fn items_from_producers_and_tasks(capacity: Option<u64>, join_early: bool) {
     let (inside, next) = (Inside::default(), Arc::new([const { AtomicUsize::new(0) }; PRODUCERS]));
     let (consumed, relayed) = (Tally::default(), Tally::default());
@@ -88,7 +89,7 @@ fn items_from_producers_and_tasks(capacity: Option<u64>, join_early: bool) {
             }
             QueueTask::Push(queue) => {
                 let item = Item { producer: PRODUCERS, number: 0, relayed: false };
-                // A worker must not wait for room; what is refused then is the caller's to keep.
+                // A worker must not wait for room; if the push is refused, the caller keeps the item.
                 if queue.try_push(item).is_ok() {
                     relayed.add();
                 }
@@ -159,7 +160,7 @@ fn bites_a_consumer_that_does_not_look_whether_it_is_due_again() {
 
 type Granted = Result<CountPermit, AcquireError>;
 
-/// Tasks of two pools and a thread, at one budget: nobody exceeds it, and all of them come in.
+/// Tasks of two pools and a thread share one budget: they never exceed it, and all of them get a permit.
 fn two_pools_share_a_budget() {
     let budget = CountBudget::new(2).unwrap();
     let inside = Inside::default();
@@ -167,7 +168,7 @@ fn two_pools_share_a_budget() {
         .map(|_| {
             let inside = inside.clone();
             let runner = move |granted: Granted, _: &mut WorkerCtx<'_, Granted, ()>| {
-                let _permit = granted.expect("nobody stops the pools");
+                let _permit = granted.expect("the pools are not stopped");
                 inside.visit();
             };
             Executor::new(config(2), |_worker| (), runner).unwrap()
@@ -217,18 +218,18 @@ fn disk(number: u64) -> DeviceId {
     DeviceId::from_raw(number)
 }
 
-/// What a scenario of lanes has.
+/// The parts of a scenario of lanes.
 struct Lanes {
     executor: Executor<DeviceTurn<Job>>,
     lanes: DeviceLanes<Job>,
     slots: Arc<DeviceSlots>,
-    /// By disk.
+    /// For each disk.
     inside: [Inside; DISKS as usize],
     ran: Tally,
     ended: Tally,
 }
 
-/// Three workers; a disk with one slot, and one with two.
+/// Three workers; a disk with one device slot, and one with two.
 fn lanes(config: ExecutorConfig) -> Lanes {
     let slots = DeviceSlots::new(DeviceSlotsConfig::uniform(1).with_device(disk(1), 2)).unwrap();
     let inside: [Inside; DISKS as usize] = Default::default();
@@ -251,7 +252,7 @@ fn lanes(config: ExecutorConfig) -> Lanes {
 }
 
 impl Lanes {
-    /// A thread that hands in two jobs for each disk; returns how many were taken.
+    /// Starts a thread that submits two jobs for each disk. It returns how many were accepted.
     fn submit(&self, panics: bool) -> JoinHandle<usize> {
         let (lanes, ended) = (self.lanes.clone(), self.ended.clone());
         spawn(move || {
@@ -264,7 +265,8 @@ impl Lanes {
     }
 }
 
-/// Two producers, and a thread that waits for a slot too; joined when all was handed in, or before.
+/// Two producers, and a thread that waits for a device slot as well. The pool is joined after all jobs were
+/// submitted, or before.
 fn jobs_from_two_producers(panics: bool, join_early: bool) {
     let scene = lanes(ExecutorConfig { on_panic: OnPanic::Isolate, ..config(3) });
     let mut producers = vec![scene.submit(panics), scene.submit(false)];
@@ -289,8 +291,11 @@ fn jobs_from_two_producers(panics: bool, join_early: bool) {
     assert_eq!(lanes.stats().consumed, accepted as u64);
     for number in 0..DISKS {
         let limit = 1 + number as usize;
-        assert!(inside[number as usize].most() <= limit, "more jobs than slots at a time");
-        assert!(slots.available(disk(number)).is_none_or(|free| free == limit), "slots are back");
+        assert!(inside[number as usize].most() <= limit, "more jobs than device slots at a time");
+        assert!(
+            slots.available(disk(number)).is_none_or(|free| free == limit),
+            "the device slots are back"
+        );
     }
 }
 
@@ -327,7 +332,7 @@ enum Stop {
     Drop,
 }
 
-/// Jobs that wait for slots which nobody gives back, producers that go on, and a stop.
+/// Jobs wait for device slots that are never given back, producers keep submitting, and the pool is stopped.
 fn stop_while_jobs_wait(stop: Stop) {
     let cancel = CancelToken::new();
     let lanes = lanes(ExecutorConfig { cancel: cancel.clone(), ..config(3) });
@@ -375,13 +380,13 @@ fn a_drop_while_jobs_wait() {
 }
 
 #[test]
-fn bites_a_stop_that_forgets_those_who_wait() {
+fn bites_a_stop_that_forgets_waiting_tasks() {
     must_fail(Plant::StopForgetsWaiters, 100, DEADLOCK, || stop_while_jobs_wait(Stop::Drop));
 }
 
 #[test]
-fn bites_a_cancellation_that_tells_nobody() {
-    must_fail(Plant::CancelTellsNobody, 1_000, DEADLOCK, || {
+fn bites_a_cancellation_that_skips_watchers() {
+    must_fail(Plant::CancelSkipsWatchers, 1_000, DEADLOCK, || {
         stop_while_jobs_wait(Stop::CancelWhileJoining);
     });
 }

@@ -1,8 +1,8 @@
-//! Whole runtimes under shuttle: futures that spawn, await, wake, yield, panic, are aborted and stopped, on more
-//! workers and with more threads beside them than loom can take. Every scenario ends, or shuttle reports the deadlock.
+//! Whole runtimes under shuttle: futures that spawn, await, wake, yield, panic, are aborted and stopped, with
+//! more workers and threads than loom can handle. Every scenario ends, or shuttle reports a deadlock.
 //!
-//! Shuttle is sequentially consistent, so missing fences and missing Releases are beyond it: those are loom's. Not used
-//! here is the runtime that a thread knows as its own, which is the real thread's: futures spawn through handles.
+//! Shuttle is sequentially consistent, so it cannot find missing fences and missing Releases; loom does. The
+//! current runtime of a thread belongs to the real thread, so these futures spawn through handles.
 #![cfg(heist_shuttle)]
 
 mod shuttle_support;
@@ -18,7 +18,7 @@ use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Poll, Waker};
 
-/// Parks at once when there is nothing to do: spinning is only more of the same.
+/// Parks at once when there is no work: spinning adds schedules and nothing new.
 fn runtime(workers: usize) -> RuntimeBuilder {
     Runtime::builder().workers(workers).steal_tries(1).spin_iters(0)
 }
@@ -29,7 +29,7 @@ fn spawn_thread<R: Send + 'static>(
     thread::Builder::new().spawn(body).unwrap()
 }
 
-/// Something that a future waits for.
+/// An event that a future waits for.
 #[derive(Clone, Default)]
 struct Event(Arc<Mutex<(bool, Option<Waker>)>>);
 
@@ -58,7 +58,7 @@ impl Event {
     }
 }
 
-/// Says how many values there were, and how many are gone.
+/// Counts the values that were made and those that were dropped.
 #[derive(Clone, Default)]
 struct Values {
     made: Tally,
@@ -85,7 +85,7 @@ impl Drop for Value {
     }
 }
 
-/// What must be true of a runtime that is gone. Returns how many futures there were.
+/// Checks the metrics of a runtime that has ended. Returns how many futures there were.
 #[track_caller]
 fn check_end(handle: &RuntimeHandle, values: &Values) -> u64 {
     let metrics = handle.metrics();
@@ -97,8 +97,8 @@ fn check_end(handle: &RuntimeHandle, values: &Values) -> u64 {
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A future that spawns two like it, yields, awaits them and says how many they were; the children of a refused one do
-/// not count.
+/// A future that spawns two like it, yields, awaits them and returns how many ran; a refused child does not
+/// count.
 fn tree(handle: RuntimeHandle, values: Values, levels: usize) -> Boxed<usize> {
     Box::pin(async move {
         let _value = values.make();
@@ -135,7 +135,8 @@ fn trees_of_futures_are_awaited() {
     check(2_000, trees_from_two_threads);
 }
 
-/// Futures that wait for events, which other threads set while the runtime is joined: `join` waits for all of them.
+/// Futures wait for events, which other threads set while the runtime is joined: `join` waits for all of
+/// them.
 fn wakes_against_join() {
     let values = Values::default();
     let runtime = runtime(2).build().unwrap();
@@ -166,12 +167,12 @@ fn wake_ups_against_a_join() {
     check(4_000, wakes_against_join);
 }
 
-/// A future wakes two others, one after the other, and can only end together with both: the one in its worker's slot
-/// and the one that was displaced from it. `workers` are just enough.
+/// A future wakes two others, one after the other, and can only end together with both: the one in its
+/// worker's LIFO slot and the one displaced from it. There are just enough `workers`.
 fn woken_futures_meet(workers: usize, lifo_stealing: bool) {
     let runtime = runtime(workers).lifo_stealing(lifo_stealing).build().unwrap();
     let (meeting, events) = (Rendezvous::new(workers), [Event::default(), Event::default()]);
-    // The last one that is woken would be in a private slot: it does not take part then.
+    // With private LIFO slots, the future that is woken last does not take part: no thief could reach it.
     let parties = if lifo_stealing { 2 } else { 1 };
     let woken: Vec<_> = events
         .iter()
@@ -186,7 +187,7 @@ fn woken_futures_meet(workers: usize, lifo_stealing: bool) {
             })
         })
         .collect();
-    // They wait before they are woken, so that the wake-ups are this worker's own.
+    // They wait before they are woken, so that this worker wakes them.
     while runtime.metrics().polls < 2 {
         shuttle::thread::yield_now();
     }
@@ -216,9 +217,9 @@ fn futures_displaced_from_private_slots_are_taken_by_thieves() {
     check(4_000, a_displaced_future_finds_a_thief);
 }
 
-/// More futures than a worker's queue keeps for itself are spawned by one that then waits for the last of them.
+/// A future spawns more futures than its worker's queue keeps for itself, and waits for the last of them.
 #[test]
-fn who_spawns_many_shares_them() {
+fn a_worker_shares_the_many_futures_it_spawns() {
     check(100, || {
         const MANY: usize = 100;
         let runtime = runtime(2).build().unwrap();
@@ -240,8 +241,8 @@ fn who_spawns_many_shares_them() {
     });
 }
 
-/// Futures that wait, yield or end are aborted while they are woken. Whoever awaits them learns what it was, after they
-/// are gone.
+/// Futures that wait, yield or end are aborted while they are woken. Awaiting a handle returns which of the
+/// two it was, after the future is gone.
 fn aborts_against_polls() {
     let runtime = runtime(2).build().unwrap();
     let handle = runtime.handle();
@@ -274,7 +275,7 @@ fn aborts_against_polls_and_wake_ups() {
     check(4_000, aborts_against_polls);
 }
 
-/// A future that panics in its poll and one that panics in its drop end alone.
+/// A panic in a poll, or in the drop of a future, ends that future alone.
 #[test]
 fn panics_go_to_the_handle_and_no_further() {
     struct PanicsInDrop;
@@ -363,8 +364,8 @@ fn a_drop_against_futures() {
     check(3_000, || stop_while_futures_live(Stop::Drop));
 }
 
-/// Typed tasks and futures on one executor wait for each other: a task spawns a future and a task; the future is woken
-/// by that task, and the runtime is joined meanwhile.
+/// Typed tasks and futures on one executor wait for each other: a task spawns a future and a task, that task
+/// wakes the future, and the runtime is joined meanwhile.
 #[test]
 fn tasks_and_futures_wake_each_other() {
     check(4_000, || {
@@ -404,13 +405,13 @@ fn bites_a_wake_lost_at_the_end_of_the_poll() {
 }
 
 #[test]
-fn bites_a_wake_that_tells_nobody() {
-    must_fail(Plant::WakeIsNoPush, 1_000, DEADLOCK, wakes_against_join);
+fn bites_a_wake_that_is_not_announced() {
+    must_fail(Plant::WakeUnannounced, 1_000, DEADLOCK, wakes_against_join);
 }
 
 #[test]
-fn bites_a_displaced_future_that_nobody_is_told_of() {
-    must_fail(Plant::DisplacedIsNoPush, 4_000, DEADLOCK, a_displaced_future_finds_a_thief);
+fn bites_a_displaced_future_that_is_not_announced() {
+    must_fail(Plant::DisplacedUnannounced, 4_000, DEADLOCK, a_displaced_future_finds_a_thief);
 }
 
 #[test]
@@ -424,7 +425,7 @@ fn bites_a_drop_that_is_not_counted() {
 }
 
 #[test]
-fn bites_a_stop_that_forgets_those_who_wait() {
+fn bites_a_stop_that_forgets_waiting_futures() {
     must_fail(Plant::StopForgetsFutures, 1_000, DEADLOCK, || {
         stop_while_futures_live(Stop::ShutDown);
     });

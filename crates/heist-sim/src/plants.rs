@@ -68,7 +68,7 @@ pub fn verdict(plant: Plant) -> Verdict {
         ),
         Plant::TokenLeftUntaken => found("standard", &[AsleepBesideWork, MetricsWrong], 1_000),
         Plant::RefusedDoesNotLook => found("batch-needs-all", &[AsleepBesideWork], 500),
-        Plant::WakeRoundRobin => found("two-need-two", &[AsleepBesideWork, Stuck], 200),
+        Plant::WakeIgnoresParked => found("two-need-two", &[AsleepBesideWork, Stuck], 200),
         Plant::RetryIsEmpty => found("crowd", &[RetryIgnored], 200),
         Plant::InjectorNeverDue => found("chain-against-injector", &[Starved], 500),
         Plant::ShutdownIsDone => {
@@ -83,14 +83,14 @@ pub fn verdict(plant: Plant) -> Verdict {
         }
         Plant::DropsForgotten => found("shutdown-with-queue", &[Lost], 200),
         Plant::EmptyIsRetry => found("join-idle", &[NoEnd], 200),
-        Plant::DeltasWhenIdle => found("standard", &[DoneTooEarly, RanAfterDone], 500),
-        Plant::DeltasBeyondThreshold => found("standard", &[DoneNeverFound], 50),
+        Plant::BatchedDeltaWhenIdle => found("standard", &[DoneTooEarly, RanAfterDone], 500),
+        Plant::BatchedDeltaBeyondThreshold => found("standard", &[DoneNeverFound], 50),
         Plant::QueuesLookEmpty => {
             found("standard", &[DoneTooEarly, DroppedForNoReason, RanAfterDone], 200)
         }
         Plant::EndOutsideUnchecked => found("making-panics", &[DoneNeverFound], 50),
         Plant::StopForgetsWaiters => found("acquire-then-against-shutdown", &[Stuck], 50),
-        Plant::CancelTellsNobody => found("cancel-with-waiters", &[Stuck], 50),
+        Plant::CancelSkipsWatchers => found("cancel-with-waiters", &[Stuck], 50),
         Plant::BatchLeftBehind => found("turns-that-end-early", &[Stranded], 50),
         Plant::LeftoversGoBehind => found("consumer-panics", &[OutOfOrder], 500),
         Plant::FinishIgnoresSchedule => found("pipeline", &[Stranded], 500),
@@ -102,13 +102,13 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::SlotBeforeQueue => found("one-slot-two-jobs", &[NoEnd], 5),
         Plant::RequeueInsteadOfLane => found("one-slot-two-jobs", &[NoEnd], 50),
         Plant::PermitLeakedOnPanic => found("making-panics", &[PermitLost], 50),
-        Plant::SeedGateLoads => found("gates-of-two-signals", &[Stranded], 1_000),
-        Plant::SeedFinishForgetsSummary => found("gates-of-two-signals", &[Stranded], 500),
-        Plant::SeedSummaryClearRaces => found("gates-of-one-signal", &[Stranded], 500),
+        Plant::GateTrustsLoads => found("gates-of-two-signals", &[Stranded], 1_000),
+        Plant::FinishForgetsSummary => found("gates-of-two-signals", &[Stranded], 500),
+        Plant::SummaryClearRaces => found("gates-of-one-signal", &[Stranded], 500),
         Plant::GuardDropForgets => found("gates-left-early", &[Stranded], 50),
         Plant::PermitNotPassedOn => found("gates-of-one-signal", &[Stranded], 50),
         Plant::EmptySignalLeftMarked => found("gates-of-two-signals", &[Stranded], 10_000),
-        Plant::ScheduleLoads => found("gates-of-two-signals", &[Stranded], 5_000),
+        Plant::ScheduleTrustsLoad => found("gates-of-two-signals", &[Stranded], 5_000),
         Plant::OneFlagGate => found("gate", &[TwoConsumers, ItemTwice, OutOfOrder], 500),
         Plant::GrantBeyondTotal => found("bounded-queue", &[OverGranted], 50),
         Plant::TryOvertakes => found("budget-line", &[Overtaken], 200),
@@ -122,7 +122,7 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::SearchersRelaxed => loom("loom_idle::bites_a_searcher_count_that_orders_nothing"),
         Plant::ConsumedRelaxed => loom("loom_termination::bites_consumed_relaxed"),
         Plant::CloserOnlyLoads => loom("loom_termination::bites_a_closer_that_only_loads_quiet"),
-        Plant::SeedFinishAndScheduleStores => {
+        Plant::FinishAndScheduleStores => {
             loom("loom_signal::bites_a_finish_and_schedule_that_stores")
         }
         Plant::FinishHandsNothingOver => {
@@ -134,7 +134,7 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::WakeOfQueuedWritesNothing => {
             loom("loom_futures::bites_a_wake_of_a_queued_future_that_writes_nothing")
         }
-        Plant::SlotFillIsNoPush => found("slot-and-a-long-poll", &[AsleepBesideWork], 500),
+        Plant::SlotFillUnannounced => found("slot-and-a-long-poll", &[AsleepBesideWork], 500),
         Plant::SlotRunUnbounded => found("chain-through-the-slot", &[Starved], 500),
         Plant::WakeRefusedAfterClose => {
             found("wake-after-close", &[WakeLost, AsleepBesideWork], 50)
@@ -154,16 +154,16 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::AbortDoesNotWait => found("abort-against-poll", &[WrongAnswer], 500),
         Plant::DetachAborts => found("wake-against-park", &[DroppedForNoReason], 50),
         Plant::WakeQueuesWhatRuns => found("wake-against-park", &[EnginePanicked], 1_000),
-        Plant::WakeIsNoPush => found("wake-against-park", &[WakeLost], 1_000),
+        Plant::WakeUnannounced => found("wake-against-park", &[WakeLost], 1_000),
         Plant::WakeWhileRunningLost => found("abort-against-poll", &[WakeLost], 1_000),
-        Plant::GivingWayIsNoPush => {
+        Plant::GivingWayUnannounced => {
             found("giving-way-to-a-private-slot", &[AsleepBesideWork], 1_000)
         }
-        Plant::DisplacedIsNoPush => {
+        Plant::DisplacedUnannounced => {
             found("displaced-from-a-private-slot", &[AsleepBesideWork], 1_000)
         }
         Plant::FutureDropUncounted => found("futures-against-shutdown", &[DoneNeverFound], 1_000),
-        Plant::SeedIdle => found("standard", &[AsleepBesideWork], 200),
+        Plant::RoundRobinWake => found("standard", &[AsleepBesideWork], 200),
         Plant::InFlightWord | Plant::QuietTree | Plant::CountBeforeLooking => Verdict::Sound,
     }
 }

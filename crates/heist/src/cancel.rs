@@ -167,7 +167,7 @@ impl CancelToken {
         self.node.cancelled.store(true, Ordering::Release);
         // Pairs with the fence of `watch`: this thread sees the watcher, or the watcher the flag.
         fence(Ordering::SeqCst);
-        if self.node.watched.load(Ordering::Relaxed) && !planted(Plant::CancelTellsNobody) {
+        if self.node.watched.load(Ordering::Relaxed) && !planted(Plant::CancelSkipsWatchers) {
             self.node.notify_watchers();
         }
     }

@@ -83,5 +83,5 @@ fn a_cancellation_against_a_future_that_is_dropped() {
 
 #[test]
 fn bites_a_cancellation_that_notifies_nothing() {
-    must_fail(Plant::CancelTellsNobody, 2, DEADLOCK, cancel_against_await);
+    must_fail(Plant::CancelSkipsWatchers, 2, DEADLOCK, cancel_against_await);
 }

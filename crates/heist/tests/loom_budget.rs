@@ -1,7 +1,7 @@
-//! Budgets under loom: whatever makes a request fit wakes the one that waits for it, nobody is overtaken, nothing is
-//! granted twice or lost, and what a holder did is seen by the next.
+//! Budgets under loom: whatever makes a request fit wakes its waiter, no waiter is overtaken, nothing is
+//! granted twice or lost, and each holder sees what the one before it did.
 //!
-//! Loom's clock stands still, so a timeout of zero has always passed and any other never does.
+//! Loom's clock stands still, so a timeout of zero has always expired and any other never does.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -19,10 +19,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 const GRANTED_TWICE: &str = "more is in use than there is";
-const OVERTAKEN: &str = "one that waits was overtaken";
+const OVERTAKEN: &str = "a waiter was overtaken";
 const LOST: &str = "not everything came back";
 
-/// A budget that has been used up once: new high-water marks are set under the lock, and are not what is modelled.
+/// A budget that has been used up once. Setting a new high-water mark takes the lock, which is not what
+/// these models are about.
 fn budget(total: u64) -> CountBudget {
     let budget = CountBudget::new(total).unwrap();
     drop(budget.try_acquire(total).unwrap());
@@ -51,7 +52,7 @@ fn poll_once(
     Pin::new(future).poll(&mut Context::from_waker(waker))
 }
 
-/// Polls the future until it is ready, only when it was woken.
+/// Polls the future until it is ready, and only when it was woken.
 fn block_on(mut future: Acquire<CountPermit>) -> Result<CountPermit, AcquireError> {
     let parker = Parker::new();
     let waker = Waker::from(std::sync::Arc::new(Unpark(parker.unparker())));
@@ -63,14 +64,14 @@ fn block_on(mut future: Acquire<CountPermit>) -> Result<CountPermit, AcquireErro
     }
 }
 
-/// A future that was polled once, by somebody who does not listen.
+/// A future that was polled once, with a waker that does nothing.
 fn queued(budget: &CountBudget, wanted: u64) -> Acquire<CountPermit> {
     let mut future = budget.acquire_async(wanted);
     assert!(poll_once(&mut future, Waker::noop()).is_pending());
     future
 }
 
-/// The holder writes, then releases; the one that is granted next reads.
+/// The holder writes and then releases; the next holder reads.
 fn release_against_acquire() {
     let budget = budget(1);
     let permit = budget.try_acquire(1).unwrap();
@@ -109,7 +110,7 @@ fn a_release_against_a_future() {
     });
 }
 
-/// Without anybody who waits: all on the fast path.
+/// Without waiters, so that everything stays on the fast path.
 #[test]
 fn a_release_against_a_try() {
     check(Size::Small, || {
@@ -130,8 +131,8 @@ fn a_release_against_a_try() {
     });
 }
 
-/// A release that finds somebody waiting goes through the lock; who comes when nobody waits any more, does not. It sees
-/// what the holder did all the same.
+/// A release that finds a waiter takes the lock; a thread that acquires when no waiter is left does not.
+/// It still sees what the holder did.
 #[test]
 fn a_release_under_the_lock_against_a_try() {
     check(Size::Medium, || {
@@ -155,7 +156,7 @@ fn a_release_under_the_lock_against_a_try() {
     });
 }
 
-/// Two wait for the same permit and have it one after the other.
+/// Two threads wait for the same permit and hold it one after the other.
 fn two_waiters() {
     let budget = budget(1);
     let permit = budget.try_acquire(1).unwrap();
@@ -179,7 +180,7 @@ fn two_waiters_have_it_in_turn() {
     check(Size::Medium, two_waiters);
 }
 
-/// What two release, one after the other, makes a request for both fit.
+/// Two threads release one after the other, which makes a request for both permits fit.
 #[test]
 fn two_releases_against_one_waiter_of_two() {
     check(Size::Medium, || {
@@ -196,7 +197,7 @@ fn two_releases_against_one_waiter_of_two() {
 
 fn close_against_acquire() {
     let budget = budget(1);
-    // Nothing will come back: it is for the closer alone to end the waiting.
+    // Nothing will be released: only the closer ends the waiting.
     budget.try_acquire(1).unwrap().forget();
     let waiter = {
         let budget = budget.clone();
@@ -212,7 +213,7 @@ fn a_close_against_an_acquire() {
     check(Size::Small, close_against_acquire);
 }
 
-/// A future is polled once and dropped, while what it waits for is released.
+/// A future is polled once and dropped, while the permit that it waits for is released.
 fn drop_against_hand_over() {
     let budget = budget(1);
     let permit = budget.try_acquire(1).unwrap();
@@ -228,7 +229,8 @@ fn a_dropped_future_against_a_hand_over() {
     check(Size::Small, drop_against_hand_over);
 }
 
-/// One of two is free and the one in front wants both; the one behind is let through when that gives up.
+/// One of two permits is free, and the first waiter wants both. When it gives up, the second one gets the
+/// free permit.
 fn give_up_against_the_one_behind() {
     let budget = budget(2);
     let permit = budget.try_acquire(1).unwrap();
@@ -245,7 +247,7 @@ fn one_in_front_that_gives_up_against_the_one_behind() {
     check(Size::Small, give_up_against_the_one_behind);
 }
 
-/// The one in front leaves while it is being handed what it waits for: it goes to the one behind.
+/// The first waiter leaves while it is granted its permit, which then goes to the second.
 #[test]
 fn a_dropped_future_against_a_hand_over_and_the_one_behind() {
     check(Size::Medium, || {
@@ -294,7 +296,7 @@ fn a_timeout_against_a_hand_over() {
     });
 }
 
-/// One wants both of two, of which one is free: until it has them nobody else gets any.
+/// One of two permits is free, and a waiter wants both: until it has them, no other thread gets any.
 fn try_against_release() {
     let budget = budget(2);
     let permit = budget.try_acquire(1).unwrap();
@@ -314,7 +316,7 @@ fn a_try_against_a_release_with_a_waiter() {
     check(Size::Small, try_against_release);
 }
 
-/// The future moves to another task: whoever polled it last is woken.
+/// The future moves to another task: the last task that polled it is woken.
 #[test]
 fn a_change_of_the_waker_against_a_release() {
     check(Size::Small, || {
@@ -328,7 +330,7 @@ fn a_change_of_the_waker_against_a_release() {
     });
 }
 
-/// A callback is called exactly once, by the one who asks or by the one who releases.
+/// A callback is called exactly once, by the thread that asks or by the thread that releases.
 #[test]
 fn a_callback_against_a_release() {
     check(Size::Small, || {
@@ -352,8 +354,8 @@ fn a_callback_against_a_release() {
     });
 }
 
-/// Two release to two callbacks, each of which releases to the next: who finds somebody calling leaves them to him, and
-/// he must not miss them.
+/// Two threads release to two callbacks, each of which releases to the next. A thread that finds another
+/// one calling leaves its callbacks to that one, which must not miss them.
 #[test]
 fn callbacks_that_release_against_two_releases() {
     check(Size::Medium, || {
@@ -404,7 +406,7 @@ fn a_lowered_total_against_a_release() {
     });
 }
 
-/// A waiter that wants more than the new total is refused; one that finds the old total gone is, too.
+/// A waiter that wants more than the new total is refused, whether it waits before or after the change.
 #[test]
 fn a_lowered_total_against_an_acquire() {
     check(Size::Small, || {
@@ -422,7 +424,7 @@ fn a_lowered_total_against_an_acquire() {
     });
 }
 
-/// Both units are taken as one: of two who cannot both have them, one has both.
+/// Both units are taken in one step: of two threads that cannot both have them, one gets both.
 #[test]
 fn two_tries_for_two_units() {
     check(Size::Small, || {

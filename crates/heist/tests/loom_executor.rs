@@ -1,6 +1,7 @@
-//! The whole pool under loom: the real workers, loop, queues' publication order and shared state.
+//! The whole pool under loom: the real workers, worker loop and shared state, over queues with the real
+//! publication order.
 //!
-//! See `Size` for how far each model is explored, and when.
+//! `Size` says how far each model is explored, and when.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -34,7 +35,7 @@ fn a_push_against_a_parking_worker() {
     check(Size::Medium, push_against_park);
 }
 
-/// A worker that looks again once the intake is closed goes quiet before it looks, and searches on.
+/// A worker that looks again after the close goes quiet before it looks, and keeps searching.
 #[test]
 fn a_quiet_worker_that_looks_again() {
     check(Size::Medium, || {
@@ -63,7 +64,7 @@ fn join_on_an_idle_pool() {
     });
 }
 
-/// Two threads close a pool at once. Only the first of them checks for completion, and the workers leave all the same.
+/// Two threads close a pool at once. Only the first one checks for the end, and the workers still leave.
 #[test]
 fn two_closes_of_an_idle_pool() {
     check(Size::Medium, || {
@@ -120,7 +121,7 @@ fn two_pushes_against_two_parking_workers() {
     check(Size::Large, two_tasks_need_two_workers);
 }
 
-/// A task spawns a child locally and waits for it: somebody else has to be awake to steal it.
+/// A task spawns a child locally and waits for it: another worker must be awake to steal it.
 fn a_child_needs_a_thief() {
     let meeting = Rendezvous::new(2);
     let threads = start_loaded(&config(2), vec![1], move |worker, depth: u32| {
@@ -148,13 +149,13 @@ fn a_moved_batch_against_a_parking_worker() {
     check(Size::Medium, a_batch_needs_two_workers);
 }
 
-/// A task panics while another is spawned and, perhaps, the pool is joined: the pool comes to its end, and the
-/// second task is run, dropped or refused, but not lost.
+/// A task panics while another is spawned and, perhaps, the pool is joined: the pool ends, and the second
+/// task is run, dropped or refused, but not lost.
 fn panic_while_spawning(joined: bool) {
     let dropped = Tally::default();
     let (shared, threads) = start_tasks(&config(1), |task: Payload, _| {
         if task.panics {
-            // Not `panic!`: that would tell the panic hook, thousands of times.
+            // Not `panic!`, which would call the panic hook thousands of times.
             std::panic::resume_unwind(Box::new("as planned"));
         }
     });
@@ -178,7 +179,7 @@ fn a_panic_against_a_join() {
     check(Size::Medium, || panic_while_spawning(true));
 }
 
-/// The producer may be blocked and never join: the panic has to close the intake itself.
+/// The producer may be blocked and never join: the panic must close the intake itself.
 #[test]
 fn a_panic_against_a_producer_that_never_joins() {
     check(Size::Medium, || panic_while_spawning(false));
@@ -203,7 +204,7 @@ fn a_shutdown_against_a_spawn() {
     });
 }
 
-/// A value that says when it is dropped.
+/// A value that counts its drop.
 struct Payload {
     panics: bool,
     dropped: Tally,
@@ -221,7 +222,7 @@ impl Drop for Payload {
     }
 }
 
-/// A pool whose workers go through the real task runner: panics contained, tasks dropped after a stop.
+/// A pool whose workers use the real task runner: it contains panics, and drops tasks after a stop.
 fn start_tasks<T: Send + 'static>(
     config: &ExecutorConfig,
     runner: fn(T, &mut WorkerCtx<'_, T, ()>),
@@ -235,8 +236,8 @@ fn start_tasks<T: Send + 'static>(
     })
 }
 
-/// A worker keeps a permit between its tasks, and a task waits for that permit. With `gives_back`, the worker gives it
-/// back before it parks; otherwise the permit sleeps with its worker.
+/// A worker keeps a permit between its tasks, and a task waits for that permit. With `gives_back`, the
+/// worker gives it back before it parks; otherwise the parked worker keeps it.
 fn a_permit_kept_between_tasks(gives_back: bool) {
     /// `None`: take the permit and keep it.
     type Task = Option<Kept<Result<CountPermit, AcquireError>>>;
@@ -249,7 +250,7 @@ fn a_permit_kept_between_tasks(gives_back: bool) {
                 ran.add();
                 match task {
                     None => *ctx.scratch = budget.try_acquire(1).ok().map(Kept::new),
-                    Some(granted) => assert!(granted.is_ok(), "nobody closes the budget"),
+                    Some(granted) => assert!(granted.is_ok(), "the budget stays open"),
                 }
             };
             let before_park = |kept: &mut Option<Kept<CountPermit>>| {

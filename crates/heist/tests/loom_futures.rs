@@ -1,6 +1,7 @@
-//! Futures on the pool under loom: the real workers, scheduling, counting and live set, over a modelled raw task.
+//! Futures on the pool under loom: the real workers, scheduling, counting and live set, over a modelled raw
+//! task.
 //!
-//! See `Size` for how far each model is explored, and when. What two workers do with futures is in `loom_slot`.
+//! `Size` says how far each model is explored, and when. `loom_slot` has the models of two workers.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -38,8 +39,8 @@ fn a_wake_against_a_parking_worker() {
     check(Size::Medium, wake_against_park);
 }
 
-/// Two threads wake one future, which waits for both: each wake-up comes before its poll, in it, at its end, or while
-/// the other one has it queued.
+/// Two threads wake one future, which waits for both. A wake-up comes before a poll, during it, at its
+/// end, or while the other wake-up has queued the future.
 fn two_wakes_against_polls() {
     let (events, ended) = ([Event::new(), Event::new()], Tally::default());
     let (shared, (), threads) = start_futures(&config(1), |pool| {
@@ -64,10 +65,10 @@ fn two_wakes_against_the_end_of_a_poll() {
     check(Size::Large, two_wakes_against_polls);
 }
 
-const LOST: &str = "woken, and not polled with what the waker had to say";
+const LOST: &str = "woken, but not polled with what the waker wrote";
 
-/// A future that is queued is woken while its poll begins. Either it is queued again, or this poll sees what was
-/// written before the wake-up, although nothing but that orders the two.
+/// A queued future is woken while its poll begins. Either it is queued again, or this poll sees what was
+/// written before the wake-up, although only the wake-up orders the two.
 fn wake_against_the_begin_of_a_poll() {
     let (written, again) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
     let (read, keep) = (Arc::clone(&written), Arc::clone(&again));
@@ -84,7 +85,7 @@ fn wake_against_the_begin_of_a_poll() {
         waker
     });
     runnable.run();
-    // Held until now: a task is not woken by its last waker's end.
+    // Held until now: dropping the last waker must not be what schedules the task.
     let _waker = wakes.join().unwrap();
     let queued_again: Option<Runnable> = again.lock().unwrap().take();
     if let Some(runnable) = queued_again {
@@ -99,7 +100,7 @@ fn a_wake_against_the_begin_of_a_poll() {
     check(Size::Small, wake_against_the_begin_of_a_poll);
 }
 
-/// A pool is closed while a future waits: closing refuses no wake-up, and `join` waits for the future.
+/// A pool is closed while a future waits: wake-ups are not refused, and `join` waits for the future.
 fn wake_against_close() {
     let (event, ended) = (Event::new(), Tally::default());
     let (shared, (), threads) = start_futures(&config(1), |pool| {
@@ -124,8 +125,8 @@ fn a_wake_against_a_close() {
 
 const REFUSED: &str = "a future of the pool was refused";
 
-/// A future spawns a task through a handle while the pool is closed: it is never refused, and the workers leave when
-/// the task has run.
+/// A future spawns a task through a handle while the pool is closed: the task is never refused, and the
+/// workers leave after it has run.
 fn spawn_by_a_future_against_close(workers: usize) {
     let ran = Tally::default();
     let prepare = |pool: &ExecutorHandle<()>| {
@@ -192,7 +193,7 @@ fn an_await_against_the_completion() {
     });
 }
 
-/// A future is woken and then aborted. When the handle says that it is gone, it is.
+/// A future is woken and then aborted. When the handle reports that it is gone, it is.
 fn abort_against_poll() {
     let (event, dropped) = (Event::new(), Tally::default());
     let (shared, handle, threads) = start_futures(&config(1), |pool| {
@@ -221,13 +222,13 @@ fn an_abort_against_a_poll() {
     check(Size::Medium, abort_against_poll);
 }
 
-/// A future that counts as the pool's ends on a thread that is no worker, while the pool is joined: by being dropped,
-/// or by being polled there.
+/// A future of the pool ends on a thread that is not a worker while the pool is joined: it is dropped
+/// there, or polled there.
 fn end_outside_against_join(end: fn(Runnable)) {
     let (shared, (), threads) = start_futures(&config(1), |_pool| ());
     let dropped = Tally::default();
     let value = DropTally(dropped.clone());
-    let schedule = |_runnable, _while_it_ran| unreachable!("nobody wakes it");
+    let schedule = |_runnable, _while_it_ran| unreachable!("it is never woken");
     let (runnable, task) =
         PoolShared::make_future(&shared, async move { drop(value) }, schedule).unwrap();
     task.detach();
@@ -252,7 +253,7 @@ fn a_future_that_ends_outside_of_the_workers_against_a_join() {
     check(Size::Medium, || end_outside_against_join(|runnable| assert!(!runnable.run())));
 }
 
-/// A pool is stopped while a future begins to wait for something that never comes.
+/// A pool is stopped while a future begins to wait for an event that never happens.
 fn stop_against_waiting(config: &ExecutorConfig, stop: impl FnOnce(&PoolShared<()>)) {
     let dropped = Tally::default();
     let (shared, handle, threads) = start_futures(config, |pool| {
@@ -269,8 +270,8 @@ fn stop_against_waiting(config: &ExecutorConfig, stop: impl FnOnce(&PoolShared<(
     assert!(matches!(block_on(handle), Err(JoinError::Stopped)));
 }
 
-/// A pool is stopped while a future, which has waited before, is woken and waits again. The stop may find it queued and
-/// leave it at that, just when its worker has made up its mind to poll it.
+/// A pool is stopped while a future that has waited before is woken and waits again. The stop may find it
+/// queued and do nothing, just after its worker has decided to poll it.
 fn shutdown_against_going_on_waiting() {
     let (event, dropped) = (Event::new(), Tally::default());
     let (shared, (), threads) = start_futures(&config(1), |pool| {
@@ -314,8 +315,8 @@ fn a_cancellation_against_a_future_that_begins_to_wait() {
 }
 
 #[test]
-fn bites_a_wake_that_tells_nobody() {
-    must_fail(Plant::WakeIsNoPush, 2, DEADLOCK, wake_against_park);
+fn bites_a_wake_that_is_not_announced() {
+    must_fail(Plant::WakeUnannounced, 2, DEADLOCK, wake_against_park);
 }
 
 #[test]
@@ -367,12 +368,12 @@ fn bites_a_drop_outside_that_is_not_counted() {
 }
 
 #[test]
-fn bites_a_drop_outside_after_which_nobody_checks() {
+fn bites_a_drop_outside_that_is_not_followed_by_a_check() {
     must_fail(Plant::EndOutsideUnchecked, 2, DEADLOCK, drop_outside_against_join);
 }
 
 #[test]
-fn bites_a_stop_that_forgets_those_who_wait() {
+fn bites_a_stop_that_forgets_waiting_futures() {
     must_fail(Plant::StopForgetsFutures, 2, DEADLOCK, shutdown_against_waiting);
 }
 
@@ -387,6 +388,6 @@ fn bites_a_live_set_that_takes_futures_after_the_stop() {
 }
 
 #[test]
-fn bites_a_cancellation_that_tells_nobody() {
-    must_fail(Plant::CancelTellsNobody, 2, DEADLOCK, cancel_against_waiting);
+fn bites_a_cancellation_that_skips_watchers() {
+    must_fail(Plant::CancelSkipsWatchers, 2, DEADLOCK, cancel_against_waiting);
 }

@@ -1,7 +1,7 @@
 //! The idle protocol under loom: the real [`Idle`], real queues, and workers that take one task each.
 //!
-//! Every model has as many tasks as workers, and a worker that has a task never comes back for another. So
-//! each worker must get one; a task that waits while a worker sleeps is a deadlock, which loom reports.
+//! Every model has one task for each worker, and a worker that has a task never takes another. So each
+//! worker must get one; a task that waits while a worker sleeps is a deadlock, which loom reports.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -48,7 +48,7 @@ impl Pool {
         })
     }
 
-    /// A worker's life until it has a task.
+    /// What a worker does until it has a task.
     fn work(&self, me: usize, parker: &Parker) {
         let mut searching = false;
         while !self.take() {
@@ -89,13 +89,14 @@ fn push_against_park_with_two_workers() {
     pool.push(&queues[0]);
 }
 
-/// The second worker is refused by the limit whenever the first one searches.
+/// The limit refuses the second worker whenever the first one searches.
 #[test]
 fn a_push_against_a_park_with_two_workers() {
     check(Size::Medium, push_against_park_with_two_workers);
 }
 
-/// This thread searches already, so the worker is refused and nobody is woken; it then leaves with a task.
+/// This thread searches already, so the worker is refused and no worker is woken. Then this thread leaves
+/// with a task.
 fn searcher_leaves_while_another_is_refused() {
     let (pool, mut parkers, queues) = Pool::new(2, 1);
     assert!(pool.idle.try_start_searching());
@@ -114,7 +115,7 @@ fn a_searcher_refused_by_the_limit() {
     check(Size::Small, searcher_leaves_while_another_is_refused);
 }
 
-/// Two pushers may both wake, and may both pick the same worker.
+/// Two pushers may both wake a worker, and may both pick the same one.
 fn wake_against_wake() {
     let (pool, parkers, mut queues) = Pool::new(2, 2);
     pool.start(parkers);
@@ -154,8 +155,8 @@ fn bites_counted_before_the_bit_is_cleared() {
     must_fail(Plant::CountBeforeClear, 3, DEADLOCK, wake_against_wake);
 }
 
-/// Two searchers find work. The first moves a second task along into its own queue, and leaves without a fence; the
-/// last one must see that task, or the third worker sleeps beside it.
+/// Two searchers find work. The first moves a second task into its own queue and leaves without a fence.
+/// The last one must see that task, or the third worker sleeps beside it.
 fn batch_of_a_searcher_that_is_not_the_last() {
     // Half of the pool may search.
     let (pool, mut parkers, queues) = Pool::new(4, 1);

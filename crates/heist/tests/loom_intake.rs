@@ -43,7 +43,8 @@ fn two_spawns_are_both_counted() {
     });
 }
 
-/// A worker runs the one task and goes quiet while the pool is closed: at least one of the two notices.
+/// A worker runs the only task and goes quiet while the pool is closed: the worker or the closer finds it
+/// done.
 #[test]
 fn a_completion_against_a_join() {
     check(Size::Small, || {
@@ -57,7 +58,7 @@ fn a_completion_against_a_join() {
             let mut ledger = ledgers.remove(0);
             let noticed = noticed.clone();
             loom::thread::spawn(move || {
-                ledger.consume(&termination);
+                ledger.consume();
                 if ledger.go_quiet(&termination, &intake).done {
                     noticed.add();
                 }
@@ -68,12 +69,12 @@ fn a_completion_against_a_join() {
             noticed.add();
         }
         worker.join().unwrap();
-        assert!(noticed.get() > 0, "everything has ended and nobody noticed");
+        assert!(noticed.get() > 0, "everything has ended, and no thread found it done");
     });
 }
 
-/// A spawn, a completion and a close at once. The worker may or may not see the second task in time; what
-/// must hold is that *done* is only found when the accepted tasks have ended.
+/// A spawn, a completion and a close at once. The worker may or may not see the second task in time; but
+/// *done* must be found only after all accepted tasks have ended.
 #[test]
 fn a_spawn_a_completion_and_a_close() {
     check(Size::Small, || {
@@ -89,7 +90,7 @@ fn a_spawn_a_completion_and_a_close() {
             let (intake, termination) = (Arc::clone(&intake), Arc::clone(&termination));
             let mut ledger = ledgers.remove(0);
             loom::thread::spawn(move || {
-                ledger.consume(&termination);
+                ledger.consume();
                 let done = ledger.go_quiet(&termination, &intake).done;
                 (ledger, done)
             })
@@ -101,7 +102,7 @@ fn a_spawn_a_completion_and_a_close() {
         if second_accepted {
             assert!(!closer_done && !worker_done, "done while an accepted task waits");
             ledger.leave_quiet(&termination);
-            ledger.consume(&termination);
+            ledger.consume();
             assert!(ledger.go_quiet(&termination, &intake).done);
         } else {
             assert!(closer_done || worker_done);

@@ -1,7 +1,7 @@
-//! Gated queues under loom: the real queue, gate and pool. One worker, and one or two threads that push, close or
-//! wait beside it.
+//! Gated queues under loom: the real queue, gate and pool. One worker, and one or two threads that push,
+//! close or wait beside it.
 //!
-//! See `Size` for how far each model is explored, and when.
+//! `Size` says how far each model is explored, and when.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -12,14 +12,14 @@ use heist::{
 };
 use loom_support::{DEADLOCK, Size, Tally, check, config, must_fail, start_prepared};
 
-/// What the models say when an item was taken in and left behind.
+/// The failure of a model that accepted an item and lost it.
 const ALL: &str = "every item that was accepted is consumed";
 
 fn batches_of(batch: usize) -> QueueConfig {
     QueueConfig { capacity: None, batch }
 }
 
-/// A queue whose tasks are its turns.
+/// A queue of a pool whose tasks are the queue's turns.
 fn queue_of_turns(
     handle: &ExecutorHandle<QueueTurn<u32>>,
     config: &QueueConfig,
@@ -30,7 +30,7 @@ fn queue_of_turns(
     queue
 }
 
-/// Two producers, one of them beside a worker that may be about to park or in the middle of a turn.
+/// Two producers. The second pushes while the worker may be about to park, or in the middle of a turn.
 fn two_producers() {
     let consumed = Tally::default();
     let count = consumed.clone();
@@ -57,7 +57,7 @@ fn two_producers_against_a_consumer() {
     check(Size::Large, two_producers);
 }
 
-/// A push while a turn, of an item that was there before, begins, runs or ends.
+/// A push while a turn for an earlier item begins, runs or ends.
 fn push_against_a_turn() {
     let consumed = Tally::default();
     let count = consumed.clone();
@@ -84,7 +84,7 @@ fn bites_a_consumer_that_does_not_look_whether_it_is_due_again() {
     must_fail(Plant::FinishIgnoresSchedule, 2, ALL, push_against_a_turn);
 }
 
-/// A consumer that takes one item a turn, of more: each turn brings the next.
+/// A consumer takes one of several items in each turn: each turn schedules the next.
 fn turns_of_one_item() {
     let consumed = Tally::default();
     let count = consumed.clone();
@@ -92,7 +92,7 @@ fn turns_of_one_item() {
         &config(1),
         |handle| queue_of_turns(handle, &batches_of(1), 2),
         move |turn: QueueTurn<u32>| {
-            // Not `run`, which takes the next turn itself if nothing else waits.
+            // Not `run`, which continues with the next turn if nothing else waits.
             let mut consumer = turn.begin();
             if consumer.try_pop().is_some() {
                 count.add();
@@ -117,7 +117,7 @@ fn bites_a_batch_left_behind() {
 
 #[test]
 fn bites_a_turn_that_is_not_counted() {
-    // Nobody has left early yet, but the sums say that somebody might have.
+    // No worker has left early yet, but the sums show that one could have.
     must_fail(Plant::TurnUncounted, 2, "2 tasks consumed, but only 1", turns_of_one_item);
 }
 
@@ -161,7 +161,7 @@ fn a_push_and_a_turn_against_a_join() {
     check(Size::Medium, || push_against_close(1));
 }
 
-/// A stopped pool drops what is queued, once, and counts it.
+/// A stopped pool drops each queued item once, and counts it.
 #[test]
 fn a_push_against_a_shutdown() {
     check(Size::Medium, || {
@@ -191,7 +191,7 @@ fn isolating() -> ExecutorConfig {
     ExecutorConfig { on_panic: OnPanic::Isolate, ..config(1) }
 }
 
-/// The consumer panics with an item behind it, and another one on its way.
+/// The consumer panics with another item queued and a third about to be pushed.
 #[test]
 fn a_consumer_that_panics_against_a_push() {
     check(Size::Medium, || {
@@ -203,7 +203,7 @@ fn a_consumer_that_panics_against_a_push() {
             move |turn: QueueTurn<u32>| {
                 turn.run(|item| {
                     if item == 0 {
-                        // Not `panic!`: that would tell the panic hook, thousands of times.
+                        // Not `panic!`, which would call the panic hook thousands of times.
                         std::panic::resume_unwind(Box::new("as planned"));
                     }
                     count.add();
@@ -223,7 +223,7 @@ enum Task {
     Pushed(bool),
 }
 
-/// A task that waits for room, against the consumer that makes it.
+/// A task waits for room while the consumer makes it.
 #[test]
 fn a_task_that_waits_for_room_against_the_consumer() {
     check(Size::Medium, || {
@@ -239,7 +239,7 @@ fn a_task_that_waits_for_room_against_the_consumer() {
                 turn.run(|_item| tallies.0.add());
             }
             Task::Pushed(true) => tallies.1.add(),
-            Task::Pushed(false) => panic!("nobody closes the queue"),
+            Task::Pushed(false) => panic!("the queue stays open"),
         };
         let (shared, (queue, handle), threads) = start_prepared(&config(1), prepare, run);
         let waits = queue.push_then(1, &handle, |pushed| Task::Pushed(pushed.is_ok()));
@@ -250,7 +250,7 @@ fn a_task_that_waits_for_room_against_the_consumer() {
     });
 }
 
-/// What a running task pushes is taken, also when the pool is closed meanwhile.
+/// A queue accepts what a running task pushes, even if the pool is closed meanwhile.
 #[test]
 fn a_push_by_a_task_against_a_join() {
     check(Size::Medium, || {
@@ -303,7 +303,7 @@ fn an_emptied_queue_against_its_consumer() {
     });
 }
 
-/// A thread that waits for room, against the consumer that makes it.
+/// A thread waits for room while the consumer makes it.
 #[test]
 fn a_thread_that_waits_for_room_against_the_consumer() {
     check(Size::Medium, || {
@@ -323,7 +323,7 @@ fn a_thread_that_waits_for_room_against_the_consumer() {
     });
 }
 
-/// The task cannot be made: what was counted ends on the producer's thread, perhaps as the last thing of all.
+/// Making the task panics: the counted task ends on the producer's thread, perhaps as the last of all.
 fn an_end_outside() {
     let (shared, queue, threads) = start_prepared(
         &isolating(),

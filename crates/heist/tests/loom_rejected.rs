@@ -1,8 +1,8 @@
-//! The rejected ways to detect termination, each shown to be wrong by the very oracle that ours passes.
+//! The rejected ways to detect termination. Each fails the check that the shipping one passes.
 //!
-//! Two workers. The first runs a root task, which spawns two children, one before and one after some work. The
-//! other one steals what it can. Whoever finds *done* leaves; it must not do so before all three have ended,
-//! and at the end somebody must.
+//! There are two workers. The first runs a root task, which spawns two children, one before and one after
+//! some work. The other one steals what it can. A worker that finds *done* leaves. It must not find it before
+//! all three tasks have ended, and one of them must find it at the end.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -13,23 +13,23 @@ use loom::sync::atomic::AtomicI64;
 use loom_support::{Tally, fails};
 
 const EARLY: &str = "done before every task had ended";
-const NEVER: &str = "every task has ended and nobody noticed";
+const NEVER: &str = "every task has ended, and no thread found it done";
 const TASKS: usize = 3;
 
 #[derive(Clone, Copy)]
 enum Scheme {
-    /// Signed deltas (produced minus consumed) are added to one counter when a worker has been idle for long;
-    /// done when the counter is 0 and the queues look empty.
-    DeltasWhenIdle,
-    /// Signed deltas are added when they exceed a threshold; done as above.
-    DeltasBeyond(i64),
+    /// Each worker adds its signed delta (produced minus consumed) to one counter when it runs out of work.
+    /// Done when the counter is 0 and the queues look empty.
+    BatchedDeltaWhenIdle,
+    /// Each worker adds its signed delta when it exceeds a threshold. Done as above.
+    BatchedDeltaBeyond(i64),
     /// Done when all queues look empty.
     QueuesLookEmpty,
 }
 
 struct Pool {
     scheme: Scheme,
-    /// Starts at 1: the root.
+    /// Starts at 1, for the root.
     outstanding: AtomicI64,
     queue: Stealer<()>,
     at_work: AtomicUsize,
@@ -40,7 +40,7 @@ struct Pool {
 impl Pool {
     fn count(&self, delta: &mut i64, change: i64) {
         *delta += change;
-        if let Scheme::DeltasBeyond(threshold) = self.scheme
+        if let Scheme::BatchedDeltaBeyond(threshold) = self.scheme
             && delta.abs() > threshold
         {
             self.flush(delta);
@@ -57,7 +57,7 @@ impl Pool {
     }
 
     fn idle(&self, delta: &mut i64) {
-        if let Scheme::DeltasWhenIdle = self.scheme {
+        if let Scheme::BatchedDeltaWhenIdle = self.scheme {
             self.flush(delta);
         }
         let counted_out = match self.scheme {
@@ -117,17 +117,17 @@ fn two_workers(scheme: Scheme) {
 
 #[test]
 fn deltas_flushed_when_idle_end_early() {
-    assert!(fails(2, EARLY, || two_workers(Scheme::DeltasWhenIdle)));
+    assert!(fails(2, EARLY, || two_workers(Scheme::BatchedDeltaWhenIdle)));
 }
 
 #[test]
 fn deltas_flushed_at_once_end_early() {
-    assert!(fails(2, EARLY, || two_workers(Scheme::DeltasBeyond(0))));
+    assert!(fails(2, EARLY, || two_workers(Scheme::BatchedDeltaBeyond(0))));
 }
 
 #[test]
 fn deltas_flushed_beyond_a_threshold_never_end() {
-    assert!(fails(2, NEVER, || two_workers(Scheme::DeltasBeyond(1_000))));
+    assert!(fails(2, NEVER, || two_workers(Scheme::BatchedDeltaBeyond(1_000))));
 }
 
 #[test]

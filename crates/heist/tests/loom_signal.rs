@@ -1,8 +1,9 @@
 //! Signals and gates under loom: the real waker and gates, over queues that order nothing by themselves.
 //!
-//! An item is a slot that its producer fills with a Release store and the consumer looks at with an Acquire load. No
-//! lock and no read-modify-write: a queue with either would hide what the gate must do. At the end of each model, when
-//! all threads have ended, whatever is announced is consumed; an item that is left then is stranded for ever.
+//! An item is a flag that its producer sets with a Release store and the consumer reads with an Acquire
+//! load. There is no lock and no read-modify-write: a queue with either would hide what the gate must do. At
+//! the end of each model, after all threads have ended, everything that is announced is consumed; an item
+//! that is left then is stranded forever.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -12,7 +13,7 @@ use heist::__internal::sync::{Arc, AtomicU8, Ordering};
 use heist::signal::{SignalGate, SignalWaker};
 use loom_support::{DEADLOCK, Size, check, must_fail};
 
-/// What a model that loses an item says.
+/// The failure of a model that loses an item.
 const STRANDED: &str = "is stranded";
 
 /// Each item is pushed once.
@@ -44,11 +45,11 @@ impl Slot {
     }
 }
 
-/// A queue with a gate, and room for as many items as are pushed in all.
+/// A queue with a gate, and room for all items that are ever pushed.
 struct Gated {
     gate: SignalGate,
     slots: Vec<Slot>,
-    /// The consumer's side of the queue. Loom sees to it that each consumer has what the one before did to it.
+    /// The consumer's side of the queue. Loom checks that each consumer sees what the one before did to it.
     inside: loom::cell::UnsafeCell<()>,
 }
 
@@ -58,7 +59,7 @@ impl Gated {
         self.gate.schedule();
     }
 
-    /// How many items there were.
+    /// Takes all items. Returns how many there were.
     fn take_all(&self) -> usize {
         self.inside.with_mut(|_inside| self.slots.iter().filter(|slot| slot.take()).count())
     }
@@ -70,7 +71,7 @@ struct Queues {
 }
 
 impl Queues {
-    /// Queues of one signal, with room for `items` each.
+    /// Creates queues of one signal, each with room for `items` items.
     fn new(queues: usize, items: usize) -> Arc<Self> {
         let indices: Vec<_> = (0..queues).collect();
         Self::at(&indices, items)
@@ -92,14 +93,14 @@ impl Queues {
     }
 
     fn queue_at(&self, index: usize) -> &Gated {
-        self.queues.iter().find(|queue| queue.gate.queue() == index).expect("a queue of ours")
+        self.queues.iter().find(|queue| queue.gate.queue() == index).expect("a queue of this model")
     }
 
     fn produce(&self, queue: usize, item: usize) {
         self.queues[queue].produce(item);
     }
 
-    /// One turn of a consumer that polls; says whether a queue was ready.
+    /// Takes one turn as a consumer that polls. Returns `true` if a queue was ready.
     fn consume(&self) -> bool {
         let Some(queue) = self.waker.take_ready() else { return false };
         let queue = self.queue_at(queue);
@@ -110,20 +111,20 @@ impl Queues {
         true
     }
 
-    /// All threads have ended: whatever is announced is consumed, and that must be everything.
+    /// For the end of a model: consumes what is announced, which must be everything.
     fn end(&self) {
         while self.consume() {}
         for (number, queue) in self.queues.iter().enumerate() {
             let taken = queue.slots.iter().all(Slot::is_taken);
             assert!(taken, "an item of queue {number} is stranded");
-            assert!(queue.gate.is_idle(), "nothing is due, and nobody executes");
+            assert!(queue.gate.is_idle(), "nothing is due, and no consumer executes");
         }
         assert_eq!(self.waker.summary(), 0, "no signal is marked");
         assert_eq!(self.waker.permits(), 0, "and no permit is left over");
     }
 }
 
-/// A consumer that sleeps until there is something, and goes home when it has `items`.
+/// A consumer that sleeps until a queue is ready, and leaves when it has `items` items.
 fn consume_until(queues: &Queues, items: usize) {
     let mut taken = 0;
     while taken < items {
@@ -145,7 +146,7 @@ fn spawn(
     loom::thread::spawn(move || body(&queues))
 }
 
-/// The gate is scheduled and about to be begun when another producer comes.
+/// The gate is scheduled and a consumer is about to begin when another producer comes.
 fn schedule_against_a_consumer() {
     let queues = Queues::new(1, 2);
     queues.produce(0, 0);
@@ -164,18 +165,18 @@ fn a_schedule_against_a_consumer() {
 
 #[test]
 fn bites_a_gate_that_loads_and_stores() {
-    must_fail(Plant::SeedGateLoads, 2, STRANDED, schedule_against_a_consumer);
+    must_fail(Plant::GateTrustsLoads, 2, STRANDED, schedule_against_a_consumer);
 }
 
 /// The load alone is enough to lose an item, whatever `begin` does.
 #[test]
 fn bites_a_schedule_that_trusts_a_load() {
-    must_fail(Plant::ScheduleLoads, 2, STRANDED, schedule_against_a_consumer);
+    must_fail(Plant::ScheduleTrustsLoad, 2, STRANDED, schedule_against_a_consumer);
 }
 
 #[test]
 fn bites_a_finish_that_forgets_the_summary() {
-    must_fail(Plant::SeedFinishForgetsSummary, 2, STRANDED, schedule_against_a_consumer);
+    must_fail(Plant::FinishForgetsSummary, 2, STRANDED, schedule_against_a_consumer);
 }
 
 fn two_producers_and_a_consumer() {
@@ -193,7 +194,7 @@ fn two_producers_against_a_consumer() {
     check(Size::Medium, two_producers_and_a_consumer);
 }
 
-/// One queue, and consumers that take turns in it.
+/// One queue, and consumers that take turns with it.
 fn two_consumers_of_one_queue() {
     let queues = Queues::new(1, 2);
     queues.produce(0, 0);
@@ -216,8 +217,8 @@ fn bites_a_finish_that_hands_nothing_over() {
     must_fail(Plant::FinishHandsNothingOver, 2, "Causality violation", two_consumers_of_one_queue);
 }
 
-/// A consumer gives its queue back with more to do, and takes it again. `otherwise` is for the case that it cannot,
-/// although nobody else could have begun.
+/// A consumer gives its queue back with more to do, and takes it again. `otherwise` handles the case that
+/// it cannot, although no other consumer could have begun.
 fn finish_and_schedule(otherwise: fn()) {
     let queues = Queues::new(1, 2);
     queues.produce(0, 0);
@@ -244,15 +245,16 @@ fn finish_and_schedule(otherwise: fn()) {
 
 #[test]
 fn a_finish_and_schedule_against_a_schedule() {
-    check(Size::Small, || finish_and_schedule(|| unreachable!("nobody else begins")));
+    check(Size::Small, || finish_and_schedule(|| unreachable!("no other consumer begins")));
 }
 
-/// A plain store beside read-modify-writes also makes loom invent a failure: it lets the consumer's own next exchange
-/// see the producer's update, which was before the store. Such runs are passed over. What is left is the real thing:
-/// the consumer begins again, reads what it stored itself, and has never met the producer, whose item it misses.
+/// A plain store beside read-modify-writes also makes loom report a failure that cannot happen: it lets the
+/// consumer's own next exchange see the producer's update, which came before the store. This model skips
+/// such runs. What is left is the real failure: the consumer begins again, reads what it stored itself, and
+/// has never synchronised with the producer, whose item it misses.
 #[test]
 fn bites_a_finish_and_schedule_that_stores() {
-    must_fail(Plant::SeedFinishAndScheduleStores, 2, STRANDED, || finish_and_schedule(|| {}));
+    must_fail(Plant::FinishAndScheduleStores, 2, STRANDED, || finish_and_schedule(|| {}));
 }
 
 fn finish_and_schedule_against_two_producers() {
@@ -291,10 +293,10 @@ fn a_clear_against_a_set() {
 
 #[test]
 fn bites_a_summary_that_is_cleared_after_a_look() {
-    must_fail(Plant::SeedSummaryClearRaces, 2, STRANDED, clear_against_a_set);
+    must_fail(Plant::SummaryClearRaces, 2, STRANDED, clear_against_a_set);
 }
 
-/// A bit that is set beside others comes with no mark and no permit: it alone tells of its gate.
+/// A bit that is set beside others brings neither a mark nor a permit: it alone announces its gate.
 fn gate_is_seen_scheduled() {
     let queues = Queues::new(2, 1);
     queues.produce(0, 0);
@@ -321,8 +323,8 @@ fn bites_bits_that_order_nothing() {
     must_fail(Plant::SignalBitsRelaxed, 2, "looks idle", gate_is_seen_scheduled);
 }
 
-/// The consumer is fast: it takes the bit before the producer has marked the signal, so that the mark comes late and
-/// finds the signal empty. The next producer of that signal must wake somebody all the same.
+/// The consumer is fast: it takes the bit before the producer has marked the signal, so that the mark comes
+/// late and the signal is empty. The next producer of that signal must still wake a consumer.
 fn a_mark_comes_late() {
     let queues = Queues::new(3, 1);
     queues.produce(0, 0);
@@ -345,7 +347,7 @@ fn bites_an_empty_signal_that_is_left_marked() {
     must_fail(Plant::EmptySignalLeftMarked, 2, STRANDED, a_mark_comes_late);
 }
 
-/// Two consumers for two queues of one signal, and a third queue comes in.
+/// Two consumers for two queues of one signal, while a third queue is announced.
 fn two_consumers_and_a_producer() {
     let queues = Queues::new(3, 1);
     queues.produce(0, 0);
@@ -414,7 +416,7 @@ fn bites_a_permit_that_is_not_passed_on() {
     must_fail(Plant::PermitNotPassedOn, 2, STRANDED, two_consumers_and_a_producer);
 }
 
-/// The consumer waits, or is about to, when the permit is released.
+/// The consumer waits, or is about to wait, when the permit is released.
 fn release_against_acquire() {
     let queues = Queues::new(1, 1);
     let consumer = spawn(&queues, |queues| consume_until(queues, 1));
@@ -428,7 +430,7 @@ fn a_release_against_an_acquire() {
     check(Size::Small, release_against_acquire);
 }
 
-/// The consumer sleeps between the items: each must wake it again.
+/// The consumer sleeps between the items: each item must wake it again.
 fn sleeper_and_two_queues() {
     let queues = Queues::new(2, 1);
     let consumer = spawn(&queues, |queues| consume_until(queues, 2));
@@ -445,7 +447,7 @@ fn a_sleeper_is_woken_for_each_of_two_queues() {
 
 #[test]
 fn bites_a_sleeper_whose_summary_is_cleared_after_a_look() {
-    must_fail(Plant::SeedSummaryClearRaces, 2, DEADLOCK, sleeper_and_two_queues);
+    must_fail(Plant::SummaryClearRaces, 2, DEADLOCK, sleeper_and_two_queues);
 }
 
 fn sleeper_and_two_items() {
@@ -464,10 +466,11 @@ fn a_sleeper_is_woken_for_what_comes_in_while_it_executes() {
 
 #[test]
 fn bites_a_sleeper_whose_finish_forgets_the_summary() {
-    must_fail(Plant::SeedFinishForgetsSummary, 2, DEADLOCK, sleeper_and_two_items);
+    must_fail(Plant::FinishForgetsSummary, 2, DEADLOCK, sleeper_and_two_items);
 }
 
-/// Two sleepers, and two queues announced one after the other by one producer: nobody sleeps on beside a ready queue.
+/// Two sleeping consumers, and two queues that one producer announces one after the other: no consumer keeps
+/// sleeping beside a ready queue.
 fn two_sleepers_and_two_queues() {
     let queues = Queues::new(2, 1);
     let first = spawn(&queues, |queues| consume_until(queues, 1));

@@ -1,6 +1,6 @@
 //! Futures between two workers under loom: the LIFO slot, the queue behind it, thieves, and the count.
 //!
-//! See `Size` for how far each model is explored, and when. What concerns one worker is in `loom_futures`.
+//! `Size` says how far each model is explored, and when. `loom_futures` has the models of one worker.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -12,13 +12,13 @@ use heist::{ExecutorConfig, ExecutorHandle, yield_now};
 use loom_support::futures::{Event, run_with_late_worker};
 use loom_support::{DEADLOCK, Rendezvous, Size, Tally, check, config, must_fail};
 
-const UNSEEN: &str = "a thief has the task, but not what was written before it was put there";
+const UNSEEN: &str = "a thief has the task, but does not see what was written before it";
 
-/// A worker fills its slot, displaces the task by another and takes what is left, while a thief steals: each task is
-/// got by one of them, whole.
+/// A worker fills its LIFO slot, displaces the task by another and takes what is left, while a thief
+/// steals. Each task goes to one of the two, with everything that was written before it.
 fn slot_against_thief() {
     let slot = Arc::new(LifoSlot::new());
-    // What a task carries: written by the owner, and ordered by the slot alone.
+    // Written by the owner before it passes a task on; only the LIFO slot orders it.
     let carried = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
     let thief = {
         let (slot, carried) = (Arc::clone(&slot), Arc::clone(&carried));
@@ -37,7 +37,7 @@ fn slot_against_thief() {
     let stolen = thief.join().unwrap();
     let mut got: Vec<_> = got.into_iter().chain([stolen, slot.take()]).flatten().collect();
     got.sort_unstable();
-    assert_eq!(got, [0, 1], "each is got once");
+    assert_eq!(got, [0, 1], "each task is taken once");
     assert_eq!(slot.occupied(), None);
 }
 
@@ -56,8 +56,8 @@ fn spawn(pool: &Pool, future: impl Future<Output = ()> + Send + 'static) {
     pool.spawn_future(future).unwrap().detach();
 }
 
-/// Futures that wait, and one that wakes them, one after the other, and then waits for the first of them: the other
-/// worker has to be awake to take it.
+/// A future wakes waiting futures one after the other, and then waits for the first of them: the other
+/// worker must be awake to take it.
 fn wake_and_wait(config: &ExecutorConfig, woken: usize) {
     let polls = Tally::default();
     let shared = run_with_late_worker(config, |pool, other_worker| {
@@ -80,11 +80,11 @@ fn wake_and_wait(config: &ExecutorConfig, woken: usize) {
             meeting.meet();
         });
     });
-    assert_eq!(polls.get(), woken, "each goes on once");
+    assert_eq!(polls.get(), woken, "each is polled again once");
     assert_eq!(shared.metrics_snapshot().futures_ended, woken as u64 + 1);
 }
 
-/// The woken one is in the slot.
+/// The woken future is in the LIFO slot.
 fn a_slot_needs_a_thief() {
     wake_and_wait(&config(2), 1);
 }
@@ -99,7 +99,7 @@ fn a_displaced_future_against_a_thief() {
     check(Size::Large, || wake_and_wait(&config(2), 2));
 }
 
-/// Where nobody steals from slots, filling one tells nobody. What is displaced from it is another matter.
+/// Filling a private LIFO slot wakes no worker, but displacing a future from it does.
 fn displaced_from_a_private_slot() {
     wake_and_wait(&private_slot(), 2);
 }
@@ -109,7 +109,7 @@ fn a_future_displaced_from_a_private_slot_against_a_parking_worker() {
     check(Size::Medium, displaced_from_a_private_slot);
 }
 
-/// A future wakes one that waits, gives way to it, and is waited for by it.
+/// A future wakes a waiting one, gives way to it, and must be polled before that one can end.
 fn giving_way_needs_a_thief() {
     run_with_late_worker(&private_slot(), |pool, other_worker| {
         let (event, meeting) = (Event::new(), Rendezvous::new(2));
@@ -140,18 +140,18 @@ fn bites_a_slot_that_hands_nothing_over() {
 }
 
 #[test]
-fn bites_a_filled_slot_that_tells_nobody() {
-    must_fail(Plant::SlotFillIsNoPush, 2, DEADLOCK, a_slot_needs_a_thief);
+fn bites_a_filled_slot_that_is_not_announced() {
+    must_fail(Plant::SlotFillUnannounced, 2, DEADLOCK, a_slot_needs_a_thief);
 }
 
 #[test]
-fn bites_a_displaced_future_that_nobody_is_told_of() {
-    must_fail(Plant::DisplacedIsNoPush, 2, DEADLOCK, displaced_from_a_private_slot);
+fn bites_a_displaced_future_that_is_not_announced() {
+    must_fail(Plant::DisplacedUnannounced, 2, DEADLOCK, displaced_from_a_private_slot);
 }
 
 #[test]
-fn bites_giving_way_without_telling_anybody() {
-    must_fail(Plant::GivingWayIsNoPush, 2, DEADLOCK, giving_way_needs_a_thief);
+fn bites_giving_way_that_is_not_announced() {
+    must_fail(Plant::GivingWayUnannounced, 2, DEADLOCK, giving_way_needs_a_thief);
 }
 
 #[test]

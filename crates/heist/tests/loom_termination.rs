@@ -11,7 +11,7 @@ use heist::__internal::termination::{Ledger, Termination};
 use loom_support::{Size, Tally, check, explore, must_fail};
 
 const EARLY: &str = "done before every task had ended";
-const NEVER: &str = "every task has ended and nobody noticed";
+const NEVER: &str = "every task has ended, and no thread found it done";
 
 /// Two workers, both quiet; one task is accepted and waits. It spawns a child that the other worker may
 /// steal. Meanwhile the pool is closed.
@@ -19,7 +19,7 @@ struct Pool {
     child: Child,
     intake: Intake,
     termination: Termination,
-    /// Touched by a running task, so that the model can stop it half way.
+    /// A running task touches it, so that the model can interrupt the task there.
     at_work: AtomicUsize,
     ended: Tally,
     noticed: Tally,
@@ -27,7 +27,7 @@ struct Pool {
 
 const TASKS: usize = 2;
 
-/// What the task spawns: the two kinds are counted in different ways.
+/// What the task spawns. The two kinds are counted in different ways.
 #[derive(Clone, Copy)]
 enum Child {
     Task,
@@ -48,7 +48,7 @@ impl Pool {
     fn end_task(&self, ledger: &mut Ledger) {
         self.at_work.fetch_add(1, Ordering::Relaxed);
         self.ended.add();
-        ledger.consume(&self.termination);
+        ledger.consume();
     }
 
     fn spawn_child(&self, ledger: &mut Ledger, queue: &LocalQueue<()>) {
@@ -76,7 +76,7 @@ impl Pool {
         self.notice(ledger.go_quiet(&self.termination, &self.intake).done);
     }
 
-    /// Runs the root and, if nobody has stolen it, its child.
+    /// Runs the root and, unless the thief has it, its child.
     fn work_on_root(&self, mut ledger: Ledger, queue: &LocalQueue<()>) {
         ledger.leave_quiet(&self.termination);
         self.spawn_child(&mut ledger, queue);
@@ -146,8 +146,7 @@ fn done_is_found_neither_early_nor_never_with_a_future() {
     check(Size::Small, a_future_and_a_closer);
 }
 
-/// The bound at which the reverse of the produced-before-push rule shows, so that passing here means
-/// something.
+/// At this bound a planted `ProducedAfterPush` fails, so passing here is significant.
 #[test]
 fn done_is_found_neither_early_nor_never_with_four_preemptions() {
     explore(Some(4), two_workers_and_a_closer);

@@ -1,8 +1,9 @@
-//! Whole executors under shuttle: real `Executor`s and `run`s, with more workers, producers and tasks than loom can
-//! take, under two random schedulers with fixed seeds. Every scenario ends, or shuttle reports the deadlock.
+//! Whole executors under shuttle: real `Executor`s and `run`s, with more workers, producers and tasks than
+//! loom can handle, under two random schedulers with fixed seeds. Every scenario ends, or shuttle reports a
+//! deadlock.
 //!
-//! Shuttle is sequentially consistent, so missing fences and missing Releases are beyond it (the tests `is_blind_to_*`
-//! say so); it also never lets a timed wait time out. Those are loom's, and the behaviour tests'.
+//! Shuttle is sequentially consistent, so it cannot find missing fences and missing Releases (the tests
+//! `is_blind_to_*` show that); loom does. Its timed waits never time out; the behaviour tests cover those.
 #![cfg(heist_shuttle)]
 
 mod shuttle_support;
@@ -16,7 +17,7 @@ use shuttle_support::{DEADLOCK, LIVELOCK, Rendezvous, Tally, check, config, must
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-/// What became of a scenario's tasks.
+/// The fate of a scenario's tasks.
 #[derive(Clone, Default)]
 struct Tallies {
     made: Tally,
@@ -25,7 +26,7 @@ struct Tallies {
     run: Tally,
 }
 
-/// A tree of tasks, spawned in every way there is; each says when its value ends.
+/// A tree of tasks, spawned in every possible way. Each task counts the drop of its value.
 struct Task {
     levels: usize,
     panics: bool,
@@ -89,7 +90,7 @@ fn produce(
     thread::Builder::new().spawn(body).unwrap()
 }
 
-/// What must be true when everything is over. Returns how many tasks were run.
+/// Checks the counts at the end. Returns how many tasks were run.
 fn check_end(handle: &ExecutorHandle<Task>, tallies: &Tallies) -> usize {
     let metrics = handle.metrics();
     let (made, refused, run) = (tallies.made.get(), tallies.refused.get(), tallies.run.get());
@@ -102,7 +103,7 @@ fn check_end(handle: &ExecutorHandle<Task>, tallies: &Tallies) -> usize {
 
 const ALL: &str = "every tree that was accepted is run";
 
-/// Three workers, two producers, four trees: join while they produce, or when they have ended.
+/// Three workers, two producers, four trees. The pool is joined while they produce, or after.
 fn trees_from_two_producers(workers: usize, levels: usize, join_early: bool) {
     let tallies = Tallies::default();
     let executor = start(config(workers));
@@ -132,7 +133,7 @@ fn trees_from_two_producers_against_a_join() {
     check(3_000, || trees_from_two_producers(3, 2, true));
 }
 
-/// As many tasks as workers, from two producers and the owner.
+/// One task for each worker, from two producers and the owner.
 fn outside_tasks_meet() {
     let meeting = Rendezvous::new(3);
     let runner = move |(), _: &mut WorkerCtx<'_, (), ()>| meeting.meet();
@@ -153,7 +154,7 @@ fn three_pushes_against_three_parking_workers() {
     check(6_000, outside_tasks_meet);
 }
 
-/// A task's children, spawned in the way that `spawn` says, meet it and each other.
+/// A task's children, spawned by `spawn`, meet it and each other.
 fn children_meet(spawn: fn(&mut WorkerCtx<'_, bool, ()>)) {
     let meeting = Rendezvous::new(3);
     let runner = move |is_root, ctx: &mut WorkerCtx<'_, bool, ()>| {
@@ -214,7 +215,7 @@ fn panics_while_producing(on_panic: OnPanic, joined: bool) {
     let producers: Vec<_> =
         (0..2).map(|_| produce(handle.clone(), &tallies, 2, (1, true))).collect();
     if !joined {
-        // A producer that goes on until it is refused: the panic has to close the intake by itself.
+        // A producer that spawns until it is refused: the panic must close the intake by itself.
         while handle.is_accepting() {
             shuttle::thread::yield_now();
         }
@@ -312,10 +313,11 @@ fn a_pool_is_shut_down_by_a_task() {
 
 const EARLY: &str = "a worker left before every task had ended";
 
-/// Many, so that there are many moments between a push and what belongs to it.
+/// Many, so that there are many moments between a push and its count.
 const CHILDREN: usize = 6;
 
-/// A worker's scratch that is dropped when the worker leaves: not before every task has ended.
+/// A worker's scratch. It is dropped when the worker leaves, which must not happen before every task has
+/// ended.
 struct Leaving {
     ended: Tally,
     early: Tally,
@@ -340,7 +342,7 @@ fn a_join_finds_no_early_end() {
         if is_root {
             (0..CHILDREN).for_each(|_| ctx.spawn_local(false));
         }
-        // A switch: so that the schedule can stop a task half way.
+        // So that the schedule can interrupt a task.
         shuttle::thread::sleep(Duration::ZERO);
         ctx.scratch.ended.add();
     };
@@ -348,7 +350,7 @@ fn a_join_finds_no_early_end() {
     while executor.metrics().parks < 2 {
         shuttle::thread::yield_now();
     }
-    // On a new thread, with a new priority: waiting has cost this one its own.
+    // On a new thread, which has a fresh priority: this one lost its own by waiting.
     let closer = thread::Builder::new().spawn(move || {
         executor.spawn(true).unwrap();
         executor.join();
@@ -359,11 +361,11 @@ fn a_join_finds_no_early_end() {
 }
 
 #[test]
-fn nobody_leaves_before_the_end() {
+fn no_worker_leaves_before_the_end() {
     check(20_000, a_join_finds_no_early_end);
 }
 
-/// A run over borrowed data: the scratch of all workers adds up.
+/// A run over borrowed data: the sums in all workers' scratch values add up.
 fn run_adds_up() {
     let values: Vec<usize> = (1..=4).collect();
     let output = heist::run(
@@ -432,7 +434,7 @@ fn bites_an_intake_left_open_on_panic() {
     });
 }
 
-/// Plants a bug that no sequentially consistent schedule shows.
+/// Requires that the scenario passes with a planted bug that only a weaker memory model shows.
 fn is_blind_to(plant: Plant, scenario: fn()) {
     plant::set(Some(plant));
     check(1_000, scenario);

@@ -74,8 +74,8 @@ fn stroke(protocol: Protocol) -> (&'static str, f64, &'static str) {
         Protocol::CountBeforeLooking => ("#009e73", 2.2, ""),
         Protocol::QuietTree => ("#000000", 1.4, "5 4"),
         Protocol::InFlightWord => ("#d55e00", 2.2, ""),
-        Protocol::DeltasWhenIdle => ("#cc79a7", 2.2, "2 4"),
-        Protocol::SeedIdle => ("#e69f00", 2.2, "9 3"),
+        Protocol::BatchedDeltaWhenIdle => ("#cc79a7", 2.2, "2 4"),
+        Protocol::RoundRobinWake => ("#e69f00", 2.2, "9 3"),
     }
 }
 

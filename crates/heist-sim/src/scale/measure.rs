@@ -82,7 +82,12 @@ pub(super) fn measure(
     workers: usize,
     seed: u64,
 ) -> Measured {
-    let scenario = Arc::new(workload.scenario(workers, seed));
+    let mut scenario = workload.scenario(workers, seed);
+    if protocol == Protocol::RoundRobinWake {
+        // It tries four random victims in a look, and makes one look between two pauses.
+        scenario.pool.steal_tries = 1;
+    }
+    let scenario = Arc::new(scenario);
     PROGRESS.set(Progress { tasks: tasks_of(&scenario), ..Progress::default() });
     plant::set(protocol.plant());
     let setup = Setup {

@@ -285,7 +285,7 @@ mod tests {
     fn only_the_unsound_protocol_is_ever_wrong() {
         let report = small(&Workload::ALL, &Protocol::ALL, 2);
         for row in &report.rows {
-            let may_be_wrong = row.protocol == Protocol::DeltasWhenIdle;
+            let may_be_wrong = row.protocol == Protocol::BatchedDeltaWhenIdle;
             assert!(row.wrong == 0 || may_be_wrong, "{row:?}");
         }
         let is_caught = |row: &&Row| row.workload == Workload::Straggler && row.wrong > 0;
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn an_idle_pool_is_silent_unless_it_sleeps_with_a_timeout() {
         let ours = figures(&small(&[Workload::Bursts], &[Protocol::Heist], 1), 8);
-        let seed = figures(&small(&[Workload::Bursts], &[Protocol::SeedIdle], 1), 8);
+        let seed = figures(&small(&[Workload::Bursts], &[Protocol::RoundRobinWake], 1), 8);
         assert!(ours.timeouts == 0.0 && seed.timeouts > 0.1, "{ours:?} and {seed:?}");
     }
 

@@ -16,9 +16,9 @@ pub enum Protocol {
     /// What ships, but one word counts every task in flight.
     InFlightWord,
     /// What ships, but a worker that runs dry adds what it has produced and consumed to one counter. Wrong.
-    DeltasWhenIdle,
+    BatchedDeltaWhenIdle,
     /// What ships, but workers are woken in turn, at every 32nd local spawn, and by a timeout.
-    SeedIdle,
+    RoundRobinWake,
 }
 
 impl Protocol {
@@ -28,8 +28,8 @@ impl Protocol {
         Self::CountBeforeLooking,
         Self::QuietTree,
         Self::InFlightWord,
-        Self::DeltasWhenIdle,
-        Self::SeedIdle,
+        Self::BatchedDeltaWhenIdle,
+        Self::RoundRobinWake,
     ];
 
     /// What it is called.
@@ -39,8 +39,8 @@ impl Protocol {
             Self::CountBeforeLooking => "count first",
             Self::QuietTree => "quiet tree",
             Self::InFlightWord => "in-flight word",
-            Self::DeltasWhenIdle => "deltas when idle",
-            Self::SeedIdle => "round robin",
+            Self::BatchedDeltaWhenIdle => "deltas when idle",
+            Self::RoundRobinWake => "round robin",
         }
     }
 
@@ -51,8 +51,8 @@ impl Protocol {
             Self::CountBeforeLooking => Some(Plant::CountBeforeLooking),
             Self::QuietTree => Some(Plant::QuietTree),
             Self::InFlightWord => Some(Plant::InFlightWord),
-            Self::DeltasWhenIdle => Some(Plant::DeltasWhenIdle),
-            Self::SeedIdle => Some(Plant::SeedIdle),
+            Self::BatchedDeltaWhenIdle => Some(Plant::BatchedDeltaWhenIdle),
+            Self::RoundRobinWake => Some(Plant::RoundRobinWake),
         }
     }
 }

@@ -16,7 +16,7 @@ use super::amount::{Amount, BudgetWord, Guards, Layout};
 use super::error::{AcquireError, BudgetError};
 use super::held::BudgetState;
 use super::permit::Permit;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering, Weak};
 use std::fmt;
 
@@ -154,10 +154,9 @@ impl BudgetCore {
             if !self.total().covers_sum(available, self.guards) {
                 break;
             }
-            if planted(Plant::ReleaseIgnoresWaiters) {
+            plant::instead!(ReleaseIgnoresWaiters => {
                 self.word.fetch_add(amount.to_bits(), Ordering::Release);
-                return;
-            }
+            });
             // Release: pairs with the Acquire of the thread that takes this amount. The exchange
             // fails if SLOW was set meanwhile: a request that started to wait then has not seen
             // this amount, and must be granted it under the lock.

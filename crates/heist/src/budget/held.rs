@@ -19,7 +19,7 @@ use super::error::AcquireError;
 use super::permit::Permit;
 use super::waiter::{Answer, Delivery, Ticket, Waiter, WaiterKind, WakeUp};
 use crate::executor::task::contain;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant;
 use crate::sync::{MutexGuard, Ordering};
 use std::collections::VecDeque;
 
@@ -146,9 +146,7 @@ impl HeldBudget<'_> {
     /// Closes the budget, and refuses all waiting requests.
     pub(super) fn close(&mut self) {
         self.state.closed = true;
-        if planted(Plant::CloseForgetsWaiters) {
-            return;
-        }
+        plant::instead!(CloseForgetsWaiters);
         for waiter in std::mem::take(&mut self.state.waiters) {
             self.answer(waiter, Answer::Closed);
         }
@@ -163,19 +161,16 @@ impl HeldBudget<'_> {
 
     /// Like [`HeldBudget::settle`], after a request has left the queue.
     pub(super) fn settle_after_giving_up(self) {
-        if planted(Plant::GiveUpSilent) {
-            return self.leave();
-        }
+        plant::instead!(GiveUpSilent => self.leave());
         self.settle();
     }
 
     fn grant_from_front(&mut self) {
         while let Some(wanted) = self.state.waiters.front().map(|waiter| waiter.wanted) {
-            let granted = if planted(Plant::GrantBeyondTotal) {
-                self.available.covers(wanted, self.core.guards())
-            } else {
-                self.take(wanted)
-            };
+            let granted = plant::pick!(
+                GrantBeyondTotal => self.available.covers(wanted, self.core.guards()),
+                _ => self.take(wanted),
+            );
             if !granted {
                 return;
             }

@@ -13,7 +13,7 @@ use crate::future::queues::Lifo;
 use crate::future::raw::{self, Runnable, Task};
 use crate::future::seat;
 use crate::sync::Arc;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::worker_id;
 use std::any::Any;
 use std::future::Future;
@@ -83,12 +83,8 @@ impl<T: Send + 'static> FuturePool for Arc<PoolShared<T>> {
             return self.termination.end_future_on(worker);
         }
         self.metrics.add_future_ended_outside();
-        if planted(Plant::DropOutsideUncounted) {
-            return;
-        }
-        if self.termination.consume_outside(&self.intake) && !self.rejected_scheme_finds_work() {
-            self.finish();
-        }
+        plant::instead!(DropOutsideUncounted);
+        self.finish_if(self.termination.consume_outside(&self.intake));
     }
 }
 
@@ -208,32 +204,26 @@ impl<T: Send + 'static> PoolShared<T> {
 
     /// Queues a future that was woken: while it ran, or while it waited.
     fn schedule(&self, runnable: Runnable, while_it_ran: bool) {
-        if planted(Plant::WakeRefusedAfterClose) && !self.intake.is_accepting() {
-            return std::mem::forget(runnable);
-        }
-        if while_it_ran && planted(Plant::WakeWhileRunningLost) {
-            return std::mem::forget(runnable);
-        }
-        if while_it_ran && planted(Plant::GivingWayIsNoPush) {
-            return self.queue(runnable, Self::push_without_notify);
-        }
+        plant::instead!(
+            WakeRefusedAfterClose | WakeWhileRunningLost | GivingWayUnannounced | GivingWayIsNext =>
+                self.schedule_wrongly(runnable, while_it_ran)
+        );
         // A future that was woken while it ran yields.
-        let gives_way = while_it_ran && !planted(Plant::GivingWayIsNext);
-        let push = if gives_way { Self::push_behind } else { Self::push_next };
+        let push = if while_it_ran { Self::push_behind } else { Self::push_next };
         self.queue(runnable, push);
     }
 
     /// Queues a future for its next poll: on the calling thread's own worker, with `push`, or in the
     /// injector.
     #[inline]
-    fn queue(&self, runnable: Runnable, push: impl FnOnce(&Self, usize, Runnable)) {
+    pub(super) fn queue(&self, runnable: Runnable, push: impl FnOnce(&Self, usize, Runnable)) {
         // A quiet worker may be about to park, and would not check its own queue again. A worker of a pool
         // that is done has left its seat.
         match self.running_worker() {
             Some(worker) => push(self, worker, runnable),
             None => {
                 self.futures.injector.push(runnable, || self.clock.now_ns());
-                if !planted(Plant::WakeIsNoPush) {
+                if !planted(Plant::WakeUnannounced) {
                     self.announce_pushed(1);
                 }
             }
@@ -241,32 +231,32 @@ impl<T: Send + 'static> PoolShared<T> {
     }
 
     /// Queues a future as the worker's next one: the data that has woken it is still in the cache.
-    fn push_next(&self, worker: usize, runnable: Runnable) {
+    pub(super) fn push_next(&self, worker: usize, runnable: Runnable) {
         let displaced = match self.futures.lifo {
             Lifo::Off => Some(runnable),
             Lifo::Private => seat::with(|seat| seat.private_slot.replace(runnable)),
             Lifo::Stealable => self.futures.slots[worker].fill(runnable),
         };
         match displaced {
-            Some(displaced) if planted(Plant::DisplacedIsNoPush) => {
-                self.push_without_notify(worker, displaced);
-            }
-            Some(displaced) => self.push_behind(worker, displaced),
+            Some(displaced) => plant::pick!(
+                DisplacedUnannounced => self.push_without_notify(worker, displaced),
+                _ => self.push_behind(worker, displaced),
+            ),
             None if self.futures.lifo == Lifo::Private => {}
             // Filling an empty slot is a push: if this worker stays busy, another one must take the future.
-            None if planted(Plant::SlotFillIsNoPush) => {}
+            None if planted(Plant::SlotFillUnannounced) => {}
             None => self.announce_to_thieves(1),
         }
     }
 
     /// Queues a future behind those in the worker's queue.
-    fn push_behind(&self, worker: usize, runnable: Runnable) {
+    pub(super) fn push_behind(&self, worker: usize, runnable: Runnable) {
         self.push_without_notify(worker, runnable);
         self.announce_to_thieves(1);
     }
 
     #[inline]
-    fn push_without_notify(&self, _worker: usize, runnable: Runnable) {
+    pub(super) fn push_without_notify(&self, _worker: usize, runnable: Runnable) {
         seat::with(|seat| seat.queue.push(runnable));
     }
 
@@ -303,9 +293,7 @@ impl<T: Send + 'static> PoolShared<T> {
 impl<T> PoolShared<T> {
     /// Wakes every future that waits, so that the workers drop it.
     pub(super) fn release_futures(&self) {
-        if planted(Plant::StopForgetsFutures) {
-            return;
-        }
+        plant::instead!(StopForgetsFutures);
         for waker in self.futures.live.take_all_for_good() {
             waker.wake();
         }

@@ -14,6 +14,7 @@
 //! | `task` | running one task: dropping it, containing its panic, rebuilding the scratch |
 //! | `pool`, `handle`, `thread` | `Executor`, `ExecutorHandle`, and a worker's thread |
 //! | `run` | one run over borrowed data |
+//! | `rejected` | what planted bugs do instead, in builds with `--cfg heist_plant` |
 
 pub(crate) mod any;
 pub(crate) mod attached;
@@ -26,6 +27,8 @@ mod handle;
 mod pace;
 mod polling;
 mod pool;
+#[cfg(heist_plant)]
+mod rejected;
 mod run;
 pub(crate) mod shared;
 mod spin;

@@ -6,7 +6,7 @@ use crate::future::queues::Lifo;
 use crate::future::raw::Runnable;
 use crate::future::seat;
 use crate::queue::{Order, Steal};
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::spin_loop;
 use crate::worker_id;
 
@@ -142,16 +142,10 @@ impl<T> Worker<T> {
             let waited_ns = shared.clock.now_ns().saturating_sub(pushed_at_ns);
             self.metrics().queue_time_ns.record(waited_ns);
         }
-        self.announce_moved(moved, Plant::MoveWithoutNotify);
-        oldest
-    }
-
-    /// Announces a moved batch, which is a push. A searcher does so when it leaves the searcher count.
-    fn announce_moved(&self, moved: usize, forgetting: Plant) {
-        let unannounced = planted(forgetting) || planted(Plant::SeedIdle);
-        if moved > 0 && !self.searching && !unannounced {
-            self.notify_pushed(moved);
+        if !planted(Plant::MoveWithoutNotify) {
+            self.announce_moved(moved);
         }
+        oldest
     }
 
     pub(super) fn steal_futures(&mut self, victim: usize) -> Steal<Runnable> {
@@ -166,7 +160,9 @@ impl<T> Worker<T> {
         if stolen.is_success() {
             self.metrics().steals_won.add(1);
             self.metrics().tasks_moved.add(1 + moved as u64);
-            self.announce_moved(moved, Plant::StealWithoutNotify);
+            if !planted(Plant::StealWithoutNotify) {
+                self.announce_moved(moved);
+            }
         }
         stolen
     }
@@ -230,9 +226,7 @@ impl<T> Worker<T> {
 
     #[cold]
     fn drop_future(&self, runnable: Runnable) {
-        if planted(Plant::DropsForgotten) {
-            return std::mem::forget(runnable);
-        }
+        plant::instead!(DropsForgotten => std::mem::forget(runnable));
         // The future contains the panics of its drop.
         drop(runnable);
     }

@@ -18,7 +18,7 @@ use crate::idle::Idle;
 use crate::intake::Intake;
 use crate::metrics::{MetricsSnapshot, PoolMetrics};
 use crate::queue::{Injector, LocalQueue, Order, Stealer};
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{Arc, AtomicU8, Clock, Mutex, Ordering};
 use crate::termination::Termination;
 use crate::worker_id::{self, PoolId};
@@ -178,12 +178,6 @@ impl<T> PoolShared<T> {
         (queued / self.stealers.len()).max(INJECTOR_BATCH_MIN).min(self.injector_batch)
     }
 
-    /// Some of the rejected termination schemes also look at the queues.
-    #[inline(always)]
-    pub(super) fn rejected_scheme_finds_work(&self) -> bool {
-        self.termination.asks_the_queues() && self.any_work()
-    }
-
     /// Returns `true` if the pool accepts tasks from outside.
     pub fn is_accepting(&self) -> bool {
         self.intake.is_accepting() && !self.cancel.is_cancelled()
@@ -331,11 +325,8 @@ impl<T> PoolShared<T> {
         // Only the thread that closed the intake checks. If the pool is not done by then, the last worker
         // to go quiet finds that it is. A producer that is refused again and again notices the
         // cancellation each time; it must not wake every worker each time.
-        if self.intake.close()
-            && self.termination.closer_finds_done(&self.intake)
-            && !self.rejected_scheme_finds_work()
-        {
-            self.finish();
+        if self.intake.close() {
+            self.finish_if(self.termination.closer_finds_done(&self.intake));
         }
         let drops_from_now_on = before < PoolStage::ShutDown as u8 && stage >= PoolStage::ShutDown;
         if drops_from_now_on {
@@ -345,6 +336,19 @@ impl<T> PoolShared<T> {
                 worker_id::drop_for(self.pool, || attached.pool_stopped());
             }
         }
+    }
+
+    /// Ends every worker if the pool was found done. Returns `true` if it did.
+    pub(super) fn finish_if(&self, found_done: bool) -> bool {
+        let done = plant::pick!(
+            BatchedDeltaWhenIdle | BatchedDeltaBeyondThreshold | QueuesLookEmpty =>
+                !self.any_work() && found_done,
+            _ => found_done,
+        );
+        if done {
+            self.finish();
+        }
+        done
     }
 
     /// Ends every worker, because everything is done, or because nothing was begun.
@@ -377,9 +381,7 @@ impl<T> PoolShared<T> {
 
     /// Returns `true` if running tasks should end.
     pub(super) fn is_cancelled(&self) -> bool {
-        if planted(Plant::StopUnheard) {
-            return false;
-        }
+        plant::instead!(StopUnheard => false);
         self.stage.load(Ordering::Relaxed) >= PoolStage::ShutDown as u8
             || self.cancel.is_cancelled()
     }

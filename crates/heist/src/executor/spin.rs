@@ -1,7 +1,7 @@
 //! How long a worker without work goes on searching before it parks.
 
 use crate::policy::{IdleAction, IdleHooks};
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant;
 use crate::sync::{Clock, spin_loop};
 
 /// The longest time for which a searcher spins. Parking and being woken costs about as much, so
@@ -15,8 +15,8 @@ const PAUSES_MAX_LOG2: u32 = 5;
 /// Searches again for a number of times and for a bounded time, then parks.
 #[derive(Debug)]
 pub(super) struct SpinThenPark {
-    looks_max: u32,
-    looks: u32,
+    pub(super) looks_max: u32,
+    pub(super) looks: u32,
     since_ns: u64,
     clock: Clock,
 }
@@ -28,19 +28,6 @@ impl SpinThenPark {
     }
 }
 
-impl SpinThenPark {
-    /// Makes one pause between two searches; once they are used up, one search between two parks.
-    #[cold]
-    fn on_no_work_without_backoff(&mut self) -> IdleAction {
-        if self.looks == self.looks_max {
-            return IdleAction::Park;
-        }
-        self.looks += 1;
-        spin_loop();
-        IdleAction::Search
-    }
-}
-
 impl IdleHooks for SpinThenPark {
     #[inline]
     fn on_work(&mut self) {
@@ -48,9 +35,7 @@ impl IdleHooks for SpinThenPark {
     }
 
     fn on_no_work(&mut self) -> IdleAction {
-        if planted(Plant::SeedIdle) {
-            return self.on_no_work_without_backoff();
-        }
+        plant::instead!(RoundRobinWake => self.on_no_work_without_backoff());
         if self.looks == self.looks_max {
             self.looks = 0;
             return IdleAction::Park;

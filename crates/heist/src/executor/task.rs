@@ -3,7 +3,7 @@
 use super::context::WorkerCtx;
 use super::worker::Worker;
 use crate::policy::RunTask;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -107,9 +107,7 @@ pub(super) fn drop_task<T>(worker: &Worker<T>, task: T) {
     if !planted(Plant::DropsUncounted) {
         worker.metrics().tasks_dropped.add(1);
     }
-    if planted(Plant::DropsForgotten) {
-        return std::mem::forget(task);
-    }
+    plant::instead!(DropsForgotten => std::mem::forget(task));
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(task))) {
         worker.metrics().panics.add(1);
         let surplus = worker.shared.task_panicked(Some(worker.id), payload);

@@ -14,7 +14,7 @@ use super::shared::PoolShared;
 use super::task::contain;
 use crate::budget::{AcquireError, Amount, BudgetCore, Permit, Ticket};
 use crate::cancel::Watcher;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant;
 use crate::sync::{Arc, Mutex, Weak};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -141,16 +141,12 @@ impl<T> PoolShared<T> {
         self.metrics.add_tasks_dropped_outside(1);
         let surplus = self.task_panicked(None, payload);
         contain(|| drop(surplus));
-        if self.termination.consume_outside(&self.intake) && !self.rejected_scheme_finds_work() {
-            self.finish();
-        }
+        self.finish_if(self.termination.consume_outside(&self.intake));
     }
 
     /// Releases all waiting tasks, so that the workers drop them.
     pub(super) fn release_waiting(&self) {
-        if planted(Plant::StopForgetsWaiters) {
-            return;
-        }
+        plant::instead!(StopForgetsWaiters);
         for task in self.waiting.take_all_for_good().into_values() {
             self.refuse(task, AcquireError::Stopped);
         }

@@ -12,7 +12,7 @@ use crate::policy::{
 };
 use crate::queue::{LocalQueue, Order, Steal, Stealer};
 use crate::rng::XorShift64;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{Arc, Parker};
 use crate::termination::Ledger;
 use crate::trace::TraceHooks;
@@ -51,9 +51,6 @@ pub struct Worker<T> {
     in_task: bool,
     /// A batch on its way from the injector to this worker's queue; empty between two calls.
     batch: Vec<T>,
-    /// For the rejected idle protocol.
-    #[cfg(heist_plant)]
-    hoard: crate::idle::rejected::Hoard,
 }
 
 impl<T> std::fmt::Debug for Worker<T> {
@@ -93,8 +90,6 @@ impl<T> Worker<T> {
             source: Source::Local,
             in_task: false,
             batch: Vec::new(),
-            #[cfg(heist_plant)]
-            hoard: Default::default(),
         }
     }
 
@@ -164,11 +159,7 @@ impl<T> Worker<T> {
 
     #[inline(always)]
     fn notify_pushed_locally(&mut self, pushed: usize) {
-        #[cfg(heist_plant)]
-        if crate::idle::rejected::is_seed() {
-            let wakes = self.hoard.grow(pushed);
-            return self.notify_pushed(wakes);
-        }
+        plant::instead!(RoundRobinWake => self.notify_hoarded(pushed));
         // Without stealing no other worker can take it, so none is woken.
         if self.shared.steal_rounds > 0 {
             self.notify_pushed(pushed);
@@ -178,6 +169,14 @@ impl<T> Worker<T> {
     #[inline(always)]
     pub(super) fn notify_pushed(&self, pushed: usize) {
         self.shared.idle.notify_pushed(pushed);
+    }
+
+    /// Announces a batch that this worker has moved into its own queue, which is a push. A searcher
+    /// need not: it announces the batch by leaving the searcher count.
+    pub(super) fn announce_moved(&self, moved: usize) {
+        if moved > 0 && !self.searching {
+            self.notify_pushed(moved);
+        }
     }
 
     #[inline]
@@ -198,15 +197,11 @@ impl<T> Worker<T> {
 
     /// Goes quiet. Returns `true` if the pool turned out to be done, and ends it.
     fn go_quiet(&mut self) -> bool {
-        let mut quiet = self.ledger.go_quiet(&self.shared.termination, &self.shared.intake);
+        let quiet = self.ledger.go_quiet(&self.shared.termination, &self.shared.intake);
         worker_id::set_quiet(true);
-        quiet.done &= !self.shared.rejected_scheme_finds_work();
         self.metrics().counter_flushes.add(u64::from(quiet.flushed));
         self.metrics().termination_checks.add(u64::from(quiet.checked));
-        if quiet.done {
-            self.shared.finish();
-        }
-        quiet.done
+        self.shared.finish_if(quiet.done)
     }
 
     /// Called before the worker searches again. Once the intake is closed this may be the end, and a
@@ -388,11 +383,8 @@ impl<T> Context for Worker<T> {
         if rest > 0 && shared.injector.has_yielded() {
             self.older_tasks = self.local.len();
         }
-        // Moving a batch is a push. A searcher announces it when it leaves the count; others must do so
-        // here.
-        let unannounced = planted(Plant::MoveWithoutNotify) || planted(Plant::SeedIdle);
-        if rest > 0 && !self.searching && !unannounced {
-            self.notify_pushed(rest);
+        if !planted(Plant::MoveWithoutNotify) {
+            self.announce_moved(rest);
         }
         oldest
     }
@@ -414,9 +406,8 @@ impl<T> Context for Worker<T> {
             if self.shared.injector.has_yielded() {
                 self.older_tasks = moved;
             }
-            // A thief that is not a searcher announces what it moved: that is a push.
-            if moved > 0 && !self.searching && !planted(Plant::StealWithoutNotify) {
-                self.notify_pushed(moved);
+            if !planted(Plant::StealWithoutNotify) {
+                self.announce_moved(moved);
             }
         }
         stolen
@@ -484,7 +475,7 @@ impl<T> Context for Worker<T> {
     #[inline(always)]
     fn end_task(&mut self) {
         self.in_task = false;
-        self.ledger.consume(&self.shared.termination);
+        self.ledger.consume();
         self.end_timed();
     }
 

@@ -7,7 +7,7 @@
 use super::live::LivePlace;
 use crate::executor::futures::FuturePool;
 use crate::executor::task::contain;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use pin_project_lite::pin_project;
 use std::any::Any;
 use std::future::Future;
@@ -102,11 +102,10 @@ impl<F: Future, P: FuturePool> Future for Counted<F, P> {
                 Err(payload)
             }
         };
-        if planted(Plant::FutureEndUncounted) {
-            self.project().future.set(None);
-        } else {
-            self.end();
-        }
+        plant::pick!(
+            FutureEndUncounted => self.project().future.set(None),
+            _ => self.end(),
+        );
         Poll::Ready(Ended(Some(ended)))
     }
 }

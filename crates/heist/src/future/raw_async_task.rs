@@ -7,33 +7,33 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// A future that is to be polled. Dropping it cancels the task and drops the future, here.
+/// The right to poll a future. Dropping it cancels the task and drops the future on this thread.
 pub type Runnable = async_task::Runnable;
 
-/// The other end. Dropping it cancels, and so does `cancel`.
-pub struct Task<T>(State<T>);
+/// The end that awaits the future. Dropping it cancels the task, and so does `cancel`.
+pub struct Task<T>(JoinState<T>);
 
-enum State<T> {
+enum JoinState<T> {
     Joining(FallibleTask<T>),
-    /// An allocation of its own: cancelling is rare, and an output that may not move would pin the handle.
+    /// In a separate allocation: cancelling is rare, and the handle must stay movable.
     Cancelled(Box<Mutex<Cancelled<T>>>),
-    /// Detached, or in the middle of a change.
+    /// Detached, or in the middle of a transition.
     Gone,
 }
 
-/// A task that was cancelled. Only a poll tells whether its future is gone, so it is locked for `is_finished`, which
-/// has a shared reference.
+/// A task that was cancelled. Only a poll shows whether its future is gone, so `is_finished`, which has a
+/// shared reference, needs a lock.
 enum Cancelled<T> {
     Waiting {
         gone: Pin<Box<dyn Future<Output = Option<T>> + Send>>,
-        /// The last one that awaited it. A look in between must not put another one in its place.
+        /// The waker of the last poll. A call of `is_finished` in between must not replace it.
         waker: Waker,
     },
     Gone(Option<T>),
 }
 
 impl<T> Cancelled<T> {
-    /// The last one that awaited it, if it is still to be told.
+    /// Returns the waker of the last poll, if the future is not known to be gone.
     fn awaiter(&self) -> Option<Waker> {
         match self {
             Self::Waiting { waker, .. } => Some(waker.clone()),
@@ -41,7 +41,7 @@ impl<T> Cancelled<T> {
         }
     }
 
-    /// Polls it with the waker of the last poll, and returns `true` if the future is gone.
+    /// Polls with the waker of the last poll. Returns `true` if the future is gone.
     fn poll_gone(&mut self) -> bool {
         if let Self::Waiting { gone, waker } = self
             && let Poll::Ready(output) = gone.as_mut().poll(&mut Context::from_waker(waker))
@@ -70,62 +70,63 @@ impl<T> fmt::Debug for Task<T> {
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// The future's output once it has completed; `None` once it was cancelled and is gone.
+    /// Returns the future's output once it has completed, or `None` once it was cancelled and is gone.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         match &mut self.0 {
-            State::Joining(task) => Pin::new(task).poll(cx),
-            State::Cancelled(cancelled) => cancelled.lock().poll(cx),
-            State::Gone => Poll::Ready(None),
+            JoinState::Joining(task) => Pin::new(task).poll(cx),
+            JoinState::Cancelled(cancelled) => cancelled.lock().poll(cx),
+            JoinState::Gone => Poll::Ready(None),
         }
     }
 
-    /// Cancels the task: its executor drops the future, unless it has completed. `poll` then waits for either.
+    /// Cancels the task: its executor drops the future, unless it has completed. `poll` then waits until
+    /// one of the two has happened.
     pub fn cancel(&mut self) {
-        if !matches!(self.0, State::Joining(_)) {
-            // Cancelled before: it is still to be waited for.
+        if !matches!(self.0, JoinState::Joining(_)) {
+            // Already cancelled: `poll` still has to wait for it.
             return;
         }
-        if let State::Joining(task) = std::mem::replace(&mut self.0, State::Gone) {
+        if let JoinState::Joining(task) = std::mem::replace(&mut self.0, JoinState::Gone) {
             let waker = Waker::noop().clone();
             let mut cancelled = Cancelled::Waiting { gone: Box::pin(task.cancel()), waker };
-            // It cancels when it is polled for the first time.
+            // The first poll does the cancelling.
             cancelled.poll_gone();
-            self.0 = State::Cancelled(Box::new(Mutex::new(cancelled)));
+            self.0 = JoinState::Cancelled(Box::new(Mutex::new(cancelled)));
         }
     }
 }
 
 impl<T> Task<T> {
-    /// Lets the future go on by itself.
+    /// Lets the future run on without this end.
     pub fn detach(self) {
-        if let State::Joining(task) = self.0 {
+        if let JoinState::Joining(task) = self.0 {
             task.detach();
         }
     }
 
-    /// Whether the future is gone.
+    /// Returns `true` if the future is gone.
     pub fn is_finished(&self) -> bool {
         match &self.0 {
-            State::Joining(task) => task.is_finished(),
-            State::Cancelled(cancelled) => {
+            JoinState::Joining(task) => task.is_finished(),
+            JoinState::Cancelled(cancelled) => {
                 let mut cancelled = cancelled.lock();
                 let awaiter = cancelled.awaiter();
                 let is_gone = cancelled.poll_gone();
                 drop(cancelled);
-                // A poll that finds the future gone takes the registered waker for its own and drops it. Here another
-                // thread may be waiting for it.
+                // A poll that finds the future gone assumes that the registered waker is its own, and drops
+                // it. Here another thread may be waiting for it.
                 if let Some(awaiter) = awaiter.filter(|_| is_gone) {
                     awaiter.wake();
                 }
                 is_gone
             }
-            State::Gone => true,
+            JoinState::Gone => true,
         }
     }
 }
 
-/// Makes a task of a future. `schedule` is called with the future whenever it is to be polled, and told whether it
-/// was woken while it ran.
+/// Creates a task from a future. The raw task calls `schedule` whenever the future must be polled; its
+/// second argument says whether the future was woken while it ran.
 pub fn spawn<F, S>(future: F, schedule: S) -> (Runnable, Task<F::Output>)
 where
     F: Future + Send + 'static,
@@ -134,5 +135,5 @@ where
 {
     let schedule = move |runnable, info: ScheduleInfo| schedule(runnable, info.woken_while_running);
     let (runnable, task) = async_task::spawn(future, WithInfo(schedule));
-    (runnable, Task(State::Joining(task.fallible())))
+    (runnable, Task(JoinState::Joining(task.fallible())))
 }

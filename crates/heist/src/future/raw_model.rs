@@ -1,20 +1,22 @@
 //! The modelled raw task: async-task's state machine over the atomics of the model checker or simulator.
 //!
-//! One word has the flags and the references, and is changed by the same read-modify-writes in the same order as in
-//! `async-task` 4.7, so that a checker sees the edges that the real one has. The future, its output and the awaiter's
-//! waker are not modelled: the word decides who may touch them, and a second owner panics.
+//! One word holds the flags and the references. The model changes it by the same read-modify-writes in the
+//! same order as `async-task` 4.7, so that a checker sees the same happens-before edges. The future, its
+//! output and the awaiter's waker are not modelled: the word decides which thread may touch them, and a
+//! second owner panics.
 //!
-//! It differs where it has to without unsafe code, and where it may:
-//! - A [`Waker`] is cloned by the standard library, unseen. So the word counts lots of references, not references: all
-//!   that come from one [`Runnable`] are one lot, which ends with the last of them. Clones and the drops that are not
-//!   the last order nothing here, where the real ones do; nothing is ordered here that the real one leaves unordered.
-//! - A destructor or a waker that panics aborts the real process. Here it unwinds: checkers report by panics. What a
-//!   failed model of loom's leaves behind is leaked.
+//! The model differs from the real task in two ways, because it has no unsafe code:
+//! - The standard library clones a [`Waker`] unseen. So the word counts groups of references instead of
+//!   references: all that come from one [`Runnable`] form one group, which ends with its last reference.
+//!   Clones, and drops that are not the last, order nothing here, although the real ones do. The model
+//!   orders nothing that the real task leaves unordered.
+//! - A destructor or a waker that panics aborts the real process. Here it unwinds, because checkers report
+//!   failures by panics. A failed loom model leaks what it leaves behind.
 //!
-//! What it does *not* improve on: a detached future that waits and has kept no waker is forgotten, never dropped, as
-//! in the real one. Who needs its end has to hold a waker while it runs.
+//! It keeps one weakness of the real task: a detached future that waits and has kept no waker is leaked,
+//! never dropped. Code that relies on the drop must hold a waker while the future runs.
 
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{AtomicUsize, Ordering};
 use std::any::Any;
 use std::fmt;
@@ -23,32 +25,33 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// A [`Runnable`] exists, or will when the poll that goes on has ended.
+/// A [`Runnable`] exists, or will exist at the end of the current poll.
 const SCHEDULED: usize = 1 << 0;
 /// The future is being polled.
 const RUNNING: usize = 1 << 1;
-/// The output is there, or was.
+/// The future has returned its output.
 const COMPLETED: usize = 1 << 2;
 /// Cancelled, panicked, or the output was taken.
 const CLOSED: usize = 1 << 3;
 /// The [`Task`] exists.
 const TASK: usize = 1 << 4;
-/// Somebody waits for the task's end.
+/// A waker is registered for the task's end.
 const AWAITER: usize = 1 << 5;
 /// The awaiter's waker is being written.
 const REGISTERING: usize = 1 << 6;
 /// The awaiter's waker is being taken.
 const NOTIFYING: usize = 1 << 7;
-/// One lot of references; the bits above count them.
+/// One group of references; this bit and those above count the groups.
 const REFERENCE: usize = 1 << 8;
 
-/// What a thread has left behind that panicked.
+/// The payload of a panic.
 type Panic = Box<dyn Any + Send>;
 
-/// Something that the state word protects. Its lock is never contended and never held while other code runs.
-struct Cell<T>(Mutex<Option<T>>);
+/// A value that the state word protects. Its lock is never contended, and never held while other code
+/// runs.
+struct GuardedCell<T>(Mutex<Option<T>>);
 
-impl<T> Cell<T> {
+impl<T> GuardedCell<T> {
     fn put(&self, value: T) {
         let before = self.replace(Some(value));
         assert!(before.is_none(), "a cell is written when it is empty");
@@ -63,9 +66,9 @@ impl<T> Cell<T> {
     }
 }
 
-/// The future and its output, whatever their types are.
+/// The future and its output, with their types erased.
 trait Body: Send + Sync {
-    /// Polls the future. When it is ready, drops it and leaves the output.
+    /// Polls the future. When it is ready, drops it and stores the output.
     fn poll(&self, context: &mut Context<'_>) -> Result<Poll<()>, Panic>;
     fn drop_future(&self);
     fn forget_future(&self);
@@ -73,13 +76,13 @@ trait Body: Send + Sync {
 }
 
 struct TypedBody<F: Future> {
-    future: Cell<Pin<Box<F>>>,
-    output: Arc<Cell<F::Output>>,
+    future: GuardedCell<Pin<Box<F>>>,
+    output: Arc<GuardedCell<F::Output>>,
 }
 
 impl<F: Future> TypedBody<F> {
     fn take_future(&self) -> Pin<Box<F>> {
-        self.future.take().expect("whoever the state word lets in owns the future")
+        self.future.take().expect("the thread that the state word admits owns the future")
     }
 }
 
@@ -89,7 +92,7 @@ where
     F::Output: Send + 'static,
 {
     fn poll(&self, context: &mut Context<'_>) -> Result<Poll<()>, Panic> {
-        // Out of its cell: no lock is held while the future runs.
+        // Taken out of its cell, so that no lock is held while the future runs.
         let mut future = self.take_future();
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(Poll::Ready(output)) => {
@@ -121,17 +124,17 @@ where
     }
 }
 
-/// What the references and the [`Task`] share.
-struct Core {
+/// The state that the references and the [`Task`] share.
+struct TaskCore {
     state: AtomicUsize,
-    awaiter: Cell<Waker>,
+    awaiter: GuardedCell<Waker>,
     body: Box<dyn Body>,
     schedule: Box<dyn Fn(Runnable, bool) + Send + Sync>,
 }
 
-impl Core {
-    /// Changes the word as `change` says while `may` holds, by a compare-and-swap loop. Returns what it held before, or
-    /// what it holds instead.
+impl TaskCore {
+    /// Replaces the word by `change` of it if `may` holds, in a compare-and-swap loop. Returns the word
+    /// before the change, or the word for which `may` did not hold.
     fn update_if(
         &self,
         may: impl Fn(usize) -> bool,
@@ -142,7 +145,7 @@ impl Core {
         })
     }
 
-    /// Takes the awaiter's waker, unless it is the one of `current`.
+    /// Takes the awaiter's waker. Returns it unless it is the same as `current`.
     fn take_awaiter(&self, current: Option<&Waker>) -> Option<Waker> {
         let state = self.state.fetch_or(NOTIFYING, Ordering::AcqRel);
         if state & (NOTIFYING | REGISTERING) != 0 {
@@ -159,7 +162,7 @@ impl Core {
         }
     }
 
-    /// Makes `waker` the awaiter's.
+    /// Registers `waker` as the awaiter's.
     fn register(&self, waker: &Waker) {
         let mut state = self.state.fetch_or(0, Ordering::Acquire);
         loop {
@@ -177,7 +180,7 @@ impl Core {
             }
         }
         self.awaiter.replace(Some(waker.clone()));
-        // Set if a notification came in meanwhile: it has left the waking to us.
+        // Set if a notification came meanwhile: its thread leaves the waking to this one.
         let mut notified = None;
         loop {
             if state & NOTIFYING != 0 {
@@ -199,7 +202,8 @@ impl Core {
         self.state.compare_exchange_weak(current, new, Ordering::AcqRel, Ordering::Acquire)
     }
 
-    /// The end of a run: gives its reference back, then tells the awaiter. `state` is the word before the last change.
+    /// Ends a run: gives its reference back, then wakes the awaiter. `state` is the word before the last
+    /// change.
     fn end_run(&self, state: usize, references: Arc<References>) {
         let awaiter = (state & AWAITER != 0).then(|| self.take_awaiter(None)).flatten();
         References::give_back(references);
@@ -208,7 +212,7 @@ impl Core {
         }
     }
 
-    /// The future has returned its output. `state` is the word that the poll began with.
+    /// Marks the task as completed. `state` is the word at the beginning of the poll.
     fn complete(&self, mut state: usize, references: Arc<References>) {
         loop {
             let closed = if state & TASK == 0 { CLOSED } else { 0 };
@@ -223,7 +227,8 @@ impl Core {
         self.end_run(state, references);
     }
 
-    /// The future waits. Says whether it was woken while it ran, and is therefore scheduled.
+    /// Ends a poll that returned `Pending`. Returns `true` if the future was woken while it ran, and is
+    /// therefore scheduled again.
     fn suspend(&self, mut state: usize, references: Arc<References>) -> bool {
         let mut future_dropped = false;
         loop {
@@ -250,7 +255,7 @@ impl Core {
         false
     }
 
-    /// The future has panicked.
+    /// Closes the task after its future has panicked.
     fn close_after_panic(&self, references: Arc<References>) {
         let closed = self.update_if(
             |state| state & CLOSED == 0,
@@ -260,28 +265,29 @@ impl Core {
         if closed.is_err() {
             self.state.fetch_and(!RUNNING & !SCHEDULED, Ordering::AcqRel);
         }
-        // As in the real one, an awaiter that has registered since that look is not told, if it was closed before.
+        // As in the real task: if it was closed before, an awaiter that registered since is not woken.
         let (Ok(state) | Err(state)) = closed;
         self.end_run(state, references);
     }
 }
 
-/// Whether a model has failed and its threads are being unwound. Its atomics are gone then, and a `drop` that uses them
-/// would end the process before the failure is told. (So models do not drop tasks while they unwind for other reasons.)
+/// Returns `true` if a model has failed and its threads are unwinding. Its atomics are gone then, and a
+/// `drop` that used them would abort the process before the failure is reported. (So a model must not drop
+/// tasks while it unwinds for another reason.)
 fn model_has_failed() -> bool {
     cfg!(heist_loom) && std::thread::panicking()
 }
 
-/// A lot of references: one [`Runnable`] at most, and wakers.
+/// A group of references: wakers, and at most one [`Runnable`].
 struct References {
-    core: Arc<Core>,
-    /// The last of them was a [`Runnable`].
+    core: Arc<TaskCore>,
+    /// The last reference was a [`Runnable`].
     runnable_was_last: bool,
 }
 
 impl References {
-    /// A lot that the word counts already.
-    fn counted(core: &Arc<Core>) -> Arc<Self> {
+    /// Creates a group that the word already counts.
+    fn counted(core: &Arc<TaskCore>) -> Arc<Self> {
         Arc::new(Self { core: Arc::clone(core), runnable_was_last: false })
     }
 
@@ -292,9 +298,9 @@ impl References {
         }
     }
 
-    /// Hands the task to its schedule function. The word says SCHEDULED already.
+    /// Passes the task to its schedule function. The word is already SCHEDULED.
     fn schedule(references: Arc<Self>, woken_while_running: bool) {
-        // As in the real one, a reference is held over the call. It can turn out to be the last.
+        // As in the real task, a reference is held during the call. It may become the last one.
         let held = Arc::clone(&references);
         (held.core.schedule)(Runnable(Some(references)), woken_while_running);
     }
@@ -310,7 +316,7 @@ impl Drop for References {
             return;
         }
         if self.runnable_was_last {
-            // Nobody can ever wake it, and the real one does not notice.
+            // No waker is left, and the real task does not notice that.
             self.core.body.forget_future();
             return;
         }
@@ -325,23 +331,23 @@ impl Wake for References {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // That it is scheduled already is written all the same: whoever runs it next must see what the waker saw.
+        // Written even if the task is already scheduled: the thread that runs it next must see what the
+        // waker saw.
         let writes = |state| state & SCHEDULED == 0 || !planted(Plant::WakeOfQueuedWritesNothing);
         let may = |state| state & (COMPLETED | CLOSED) == 0 && writes(state);
         let woken = self.core.update_if(may, |state| state | SCHEDULED);
-        let queued =
-            if planted(Plant::WakeQueuesWhatRuns) { SCHEDULED } else { SCHEDULED | RUNNING };
+        let queued = plant::pick!(WakeQueuesWhatRuns => SCHEDULED, _ => SCHEDULED | RUNNING);
         if woken.is_ok_and(|state| state & queued == 0) {
             (self.core.schedule)(Runnable(Some(Arc::clone(self))), false);
         }
     }
 }
 
-/// A future that is to be polled. Dropping it cancels the task and drops the future, here.
+/// The right to poll a future. Dropping it cancels the task and drops the future on this thread.
 pub struct Runnable(Option<Arc<References>>);
 
 impl Runnable {
-    /// Polls once; says whether it was woken while it ran, and was therefore scheduled again.
+    /// Polls once. Returns `true` if the future was woken while it ran, and was therefore scheduled again.
     pub fn run(mut self) -> bool {
         let references = self.0.take().expect("there until it is used up");
         let core = Arc::clone(&references.core);
@@ -377,7 +383,7 @@ impl Runnable {
         References::schedule(references, false);
     }
 
-    /// A waker of the task.
+    /// Returns a waker of the task.
     pub fn waker(&self) -> Waker {
         Waker::from(Arc::clone(self.0.as_ref().expect("there until it is used up")))
     }
@@ -390,7 +396,7 @@ impl Drop for Runnable {
             return std::mem::forget(references);
         }
         let core = Arc::clone(&references.core);
-        // Who finds it closed already drops the future all the same.
+        // The future is dropped even if the task was already closed.
         let _closed =
             core.update_if(|state| state & (COMPLETED | CLOSED) == 0, |state| state | CLOSED);
         core.body.drop_future();
@@ -408,16 +414,16 @@ impl fmt::Debug for Runnable {
     }
 }
 
-/// The other end. Dropping it cancels; so does [`Task::cancel`].
+/// The end that awaits the future. Dropping it cancels the task, and so does [`Task::cancel`].
 #[must_use = "dropping it cancels the task"]
 pub struct Task<T> {
-    core: Arc<Core>,
-    output: Arc<Cell<T>>,
+    core: Arc<TaskCore>,
+    output: Arc<GuardedCell<T>>,
     detached: bool,
 }
 
 impl<T> Task<T> {
-    /// The output, or `None` if the task was cancelled and the future is gone.
+    /// Returns the output, or `None` if the task was cancelled and the future is gone.
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         let core = &*self.core;
         let mut state = core.state.load(Ordering::Acquire);
@@ -425,7 +431,7 @@ impl<T> Task<T> {
             if state & CLOSED != 0 {
                 if state & (SCHEDULED | RUNNING) != 0 {
                     core.register(context.waker());
-                    // Registering may have come too late for the end: look again.
+                    // The task may have ended before the registration: look again.
                     state = core.state.load(Ordering::Acquire);
                     if state & (SCHEDULED | RUNNING) != 0 {
                         return Poll::Pending;
@@ -457,7 +463,8 @@ impl<T> Task<T> {
         }
     }
 
-    /// Closes the task, unless it is completed, and schedules it once more if need be, so that its future is dropped.
+    /// Closes the task, unless it is completed. Schedules it once more if needed, so that its future is
+    /// dropped.
     pub fn cancel(&mut self) {
         let core = &self.core;
         let idle = |state| state & (SCHEDULED | RUNNING) == 0;
@@ -476,13 +483,13 @@ impl<T> Task<T> {
         }
     }
 
-    /// Lets the task go on without this end.
+    /// Lets the future run on without this end.
     pub fn detach(mut self) {
         self.detached = true;
     }
 
-    /// Whether the task is completed or closed. (Of one that was cancelled, the shipping task says whether its future
-    /// is gone; no model asks that.)
+    /// Returns `true` if the task is completed or closed. (For a cancelled task, the shipping version
+    /// reports whether its future is gone; no model asks that.)
     pub fn is_finished(&self) -> bool {
         self.core.state.load(Ordering::Acquire) & (CLOSED | COMPLETED) != 0
     }
@@ -494,7 +501,7 @@ impl<T> Task<T> {
         let mut output = None;
         loop {
             let untaken = state & COMPLETED != 0 && state & CLOSED == 0;
-            // Nobody else can ever run it.
+            // No other thread can ever run it.
             let deserted = state < REFERENCE && state & CLOSED == 0;
             let new = match (untaken, deserted) {
                 (true, _) => state | CLOSED,
@@ -537,19 +544,19 @@ impl<T> fmt::Debug for Task<T> {
     }
 }
 
-/// A task that is scheduled, but not yet handed to `schedule`. Whether it was woken while it ran is the second
-/// argument of that.
+/// Creates a task that is scheduled, but not yet passed to `schedule`. The second argument of `schedule`
+/// says whether the future was woken while it ran.
 pub fn spawn<F, S>(future: F, schedule: S) -> (Runnable, Task<F::Output>)
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
     S: Fn(Runnable, bool) + Send + Sync + 'static,
 {
-    let output = Arc::new(Cell(Mutex::new(None)));
-    let future = Cell(Mutex::new(Some(Box::pin(future))));
-    let core = Arc::new(Core {
+    let output = Arc::new(GuardedCell(Mutex::new(None)));
+    let future = GuardedCell(Mutex::new(Some(Box::pin(future))));
+    let core = Arc::new(TaskCore {
         state: AtomicUsize::new(SCHEDULED | TASK | REFERENCE),
-        awaiter: Cell(Mutex::new(None)),
+        awaiter: GuardedCell(Mutex::new(None)),
         body: Box::new(TypedBody { future, output: Arc::clone(&output) }),
         schedule: Box::new(schedule),
     });

@@ -1,8 +1,9 @@
-//! The modelled raw task against the real one: the same script, the same log.
+//! Compares the modelled raw task with the real one: the same script must give the same log.
 //!
-//! A script drives one task by hand: it runs, wakes, cancels, drops, and notes what it sees. The log also has what
-//! happens to the task meanwhile: each call of the schedule function, each poll, each end. Both sides run on one
-//! thread, so this shows that the states and their transitions agree. That the orderings do is in the reading.
+//! A script drives one task by hand: it runs, wakes, cancels and drops it, and logs what it sees. The log
+//! also has every call of the schedule function, every poll and every end. Both tasks run on one thread, so
+//! this shows that the states and their transitions agree. That the memory orderings agree can only be
+//! checked by reading.
 
 use super::raw_model;
 use crate::sync::Mutex;
@@ -15,7 +16,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-/// What happened, in order.
+/// The events, in order.
 #[derive(Clone, Debug, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -32,7 +33,7 @@ impl Log {
     }
 }
 
-/// A runnable of either side.
+/// A runnable of the model or of the real task.
 trait AnyRunnable: Send + Sized + 'static {
     type Task: AnyTask;
     fn spawn(
@@ -44,7 +45,7 @@ trait AnyRunnable: Send + Sized + 'static {
     fn waker(&self) -> Waker;
 }
 
-/// A task of either side.
+/// A task of the model or the real one.
 trait AnyTask {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Output>>;
     fn cancel(&mut self);
@@ -120,7 +121,7 @@ impl AnyRunnable for async_task::Runnable {
     }
 }
 
-/// The real task, whose `cancel` is a future that has to be polled to begin.
+/// The real task. Its `cancel` is a future that cancels at its first poll.
 enum RealTask {
     Waiting(async_task::FallibleTask<Output>),
     Cancelling(Pin<Box<dyn Future<Output = Option<Output>>>>),
@@ -134,7 +135,7 @@ impl AnyTask for RealTask {
             Self::Waiting(task) => Pin::new(task).poll(context),
             Self::Cancelling(task) => task.as_mut().poll(context),
             Self::Ended(output) => Poll::Ready(output.take()),
-            Self::Moved => unreachable!("only while `cancel` goes on"),
+            Self::Moved => unreachable!("only inside of `cancel`"),
         }
     }
 
@@ -154,7 +155,7 @@ impl AnyTask for RealTask {
     fn detach(self) {
         match self {
             Self::Waiting(task) => task.detach(),
-            _ => unreachable!("no script detaches what it has cancelled"),
+            _ => unreachable!("no script detaches a task that it has cancelled"),
         }
     }
 
@@ -171,13 +172,13 @@ impl AnyTask for RealTask {
 enum Step {
     /// Waits and keeps a waker.
     Wait,
-    /// Waits and keeps none.
+    /// Waits without keeping a waker.
     WaitUnwakeable,
-    /// Is woken while it runs, then waits, keeping no waker.
+    /// Is woken while it runs, then waits without keeping a waker.
     WakeSelf,
-    /// Is cancelled by its other end while it runs, then waits.
+    /// Is cancelled through its `Task` while it runs, then waits.
     CancelSelf,
-    /// The same, with an output.
+    /// Is cancelled while it runs, then returns an output.
     CancelSelfAndEnd,
     /// Is woken and cancelled while it runs, then waits.
     WakeAndCancelSelf,
@@ -189,7 +190,7 @@ enum Step {
     End,
 }
 
-/// The output: says when it is dropped.
+/// The output. It logs when it is dropped.
 #[derive(Debug)]
 struct Output(Log);
 
@@ -199,7 +200,7 @@ impl Drop for Output {
     }
 }
 
-/// A future that does what it is told, a step at each poll.
+/// A future that does one step of a script at each poll.
 struct Script {
     log: Log,
     steps: VecDeque<Step>,
@@ -213,7 +214,7 @@ impl Drop for Script {
 }
 
 thread_local! {
-    /// Cancels the task that the scenario at hand is about.
+    /// Cancels the task of the current script.
     static CANCEL: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
 }
 
@@ -247,7 +248,7 @@ impl Future for Script {
                 cancel_from_within();
                 resume_unwind(Box::new("as the script says"));
             }
-            // Without the words that a panic prints.
+            // Without printing a panic message.
             Step::Panic => resume_unwind(Box::new("as the script says")),
             Step::End => return output(),
         }
@@ -255,28 +256,28 @@ impl Future for Script {
     }
 }
 
-/// What is done to the task from outside.
+/// What the script does to the task from outside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Action {
-    /// Hands the oldest runnable to the schedule function.
+    /// Passes the oldest runnable to the schedule function.
     Schedule,
     /// Runs the oldest runnable.
     Run,
-    /// From now on, what is scheduled is run there and then.
+    /// From now on, the schedule function runs the task at once.
     RunInline,
     /// Drops the oldest runnable.
     DropRunnable,
-    /// Wakes by the waker that the future has kept, and keeps that.
+    /// Wakes by reference with the waker that the future has kept.
     WakeByRef,
-    /// Wakes by it and uses it up.
+    /// Wakes with that waker and consumes it.
     Wake,
-    /// Drops it.
+    /// Drops that waker.
     DropWaker,
     /// Takes a waker from the oldest runnable.
     TakeWaker,
     /// Polls the task with the first of two wakers.
     Await,
-    /// Polls the task with the other.
+    /// Polls the task with the second.
     AwaitElsewhere,
     Cancel,
     Detach,
@@ -292,7 +293,7 @@ impl Wake for NotingWaker {
     }
 }
 
-/// The task under test, and what is known of it.
+/// The task under test and its surroundings.
 struct Played<R: AnyRunnable> {
     log: Log,
     queue: Arc<Mutex<VecDeque<R>>>,
@@ -352,7 +353,7 @@ where
         self.queue.lock().pop_front()
     }
 
-    /// Does it and notes what it sees. `None` if there is nothing to do it to.
+    /// Performs an action and logs what it sees. Returns `None` if the action does not apply.
     fn act(&mut self, action: Action) -> Option<()> {
         match action {
             Action::Schedule => self.next()?.schedule(),
@@ -396,7 +397,7 @@ where
                 task.as_mut()?.cancel();
             }
             Action::Detach => {
-                // What is being cancelled cannot be detached: the real `cancel` takes the task.
+                // A cancelled task cannot be detached: the real `cancel` consumes it.
                 let cancelled = *self.cancelled.lock();
                 let task = self.task.lock().take_if(|_| !cancelled)?;
                 task.detach();
@@ -413,7 +414,7 @@ where
         Some(())
     }
 
-    /// Lets go of whatever is left: the task, the waker, then what is queued.
+    /// Drops what is left: the task, the waker, then the queued runnables.
     fn end(self) -> Vec<String> {
         CANCEL.set(None);
         self.log.note("> end");
@@ -430,7 +431,7 @@ where
     }
 }
 
-/// Runs the script on one side and returns its log.
+/// Runs the script on one of the two tasks and returns the log.
 fn play<R: AnyRunnable>(steps: &[Step], actions: &[Action]) -> Vec<String>
 where
     R::Task: 'static,
@@ -439,17 +440,17 @@ where
     for action in actions {
         played.log.note(format!("> {action:?}"));
         if played.act(*action).is_none() {
-            played.log.note("nothing to do that to");
+            played.log.note("does not apply");
         }
     }
     played.end()
 }
 
-/// Both sides must tell the same; returns what they tell.
+/// Requires that both tasks give the same log, and returns it.
 fn check(steps: &[Step], actions: &[Action]) -> Vec<String> {
     let real = play::<async_task::Runnable>(steps, actions);
     let model = play::<raw_model::Runnable>(steps, actions);
-    assert_eq!(model, real, "the model (left) and the real one differ in {steps:?} {actions:?}");
+    assert_eq!(model, real, "the model (left) and the real task differ in {steps:?} {actions:?}");
     real
 }
 
@@ -483,7 +484,7 @@ const ACTIONS: [Action; 14] = [
 ];
 
 #[test]
-fn every_short_script_goes_as_with_the_real_task() {
+fn every_short_script_runs_as_with_the_real_task() {
     for first in STEPS {
         for scripted in 0..ACTIONS.len().pow(3) {
             let action = |place: u32| ACTIONS[scripted / ACTIONS.len().pow(place) % ACTIONS.len()];
@@ -500,7 +501,7 @@ proptest! {
     })]
 
     #[test]
-    fn long_scripts_go_as_with_the_real_task(
+    fn long_scripts_run_as_with_the_real_task(
         steps in prop::collection::vec(prop::sample::select(&STEPS[..]), 0..6),
         actions in prop::collection::vec(prop::sample::select(&ACTIONS[..]), 4..20),
     ) {
@@ -509,7 +510,7 @@ proptest! {
 }
 
 #[test]
-fn a_future_that_nobody_can_wake_is_dropped_only_if_a_waker_was_held_while_it_ran() {
+fn a_future_without_wakers_is_dropped_only_if_a_waker_was_held_while_it_ran() {
     let ended = |log: Vec<String>| log.iter().any(|event| event == "future dropped");
     assert!(!ended(check(&[Step::WaitUnwakeable], &[Action::Detach, Action::Run])));
     let held = [Action::TakeWaker, Action::Detach, Action::Run, Action::DropWaker, Action::Run];

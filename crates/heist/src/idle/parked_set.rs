@@ -1,8 +1,8 @@
-//! The set of parked workers: one bit each, in as many words as it takes.
+//! The set of parked workers: one bit for each worker.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Where a worker's bit is.
+/// The position of a worker's bit.
 #[derive(Clone, Copy)]
 struct BitPosition {
     word: usize,
@@ -19,12 +19,12 @@ impl BitPosition {
 /// A concurrent set of worker ids.
 #[derive(Debug)]
 pub(crate) struct ParkedSet {
-    // Not padded word by word: a pusher reads them all, and 512 workers fit one cache line.
+    // Not padded word by word: a pusher reads all words, and 512 workers fit into one cache line.
     words: Box<[AtomicU64]>,
 }
 
 impl ParkedSet {
-    /// An empty set with room for `workers`.
+    /// Creates an empty set with room for `workers` workers.
     pub(crate) fn new(workers: usize) -> Self {
         let words = workers.div_ceil(u64::BITS as usize);
         Self { words: (0..words).map(|_| AtomicU64::new(0)).collect() }
@@ -36,14 +36,14 @@ impl ParkedSet {
         self.words[bit.word].fetch_or(bit.mask, Ordering::AcqRel);
     }
 
-    /// Removes a worker; says whether it was there.
+    /// Removes a worker. Returns `true` if it was in the set.
     pub(crate) fn remove(&self, worker: usize) -> bool {
         let bit = BitPosition::of(worker);
         self.words[bit.word].fetch_and(!bit.mask, Ordering::AcqRel) & bit.mask != 0
     }
 
-    /// Removes the worker with the lowest id: one trailing-zeros instruction a word. The low ones are the
-    /// warm ones, because they are always taken first.
+    /// Removes and returns the worker with the lowest id. Always taking the lowest keeps the same few
+    /// workers warm, and finding it takes one instruction per word.
     pub(crate) fn take_lowest(&self) -> Option<usize> {
         for (index, word) in self.words.iter().enumerate() {
             let mut seen = word.load(Ordering::Relaxed);
@@ -59,7 +59,8 @@ impl ParkedSet {
         None
     }
 
-    /// Some worker that looks parked. It may be gone before the caller acts on it.
+    /// Returns a worker that looks parked. It may leave the set before the caller acts on it.
+    #[cfg(any(test, heist_plant))]
     pub(crate) fn peek(&self) -> Option<usize> {
         self.words.iter().enumerate().find_map(|(index, word)| {
             let seen = word.load(Ordering::Relaxed);
@@ -67,7 +68,7 @@ impl ParkedSet {
         })
     }
 
-    /// Whether nobody looks parked.
+    /// Returns `true` if no worker looks parked.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.words.iter().all(|word| word.load(Ordering::Relaxed) == 0)

@@ -1,65 +1,89 @@
-//! The rejected way to be idle, to be planted and measured ([`Plant::SeedIdle`]): nobody knows who sleeps. Workers are
-//! woken in turn, whether they sleep or not; at every 32nd local spawn of a worker, and at every spawn from elsewhere.
-//! What that misses is found by a timeout. Searchers are not counted and not limited; each look tries a few victims at
-//! random. `PROTOCOL.md` says why not.
+//! The rejected ways to wake workers. `PROTOCOL.md` says why each was rejected.
 
-use super::{Idle, Unparked};
-use crate::sync::plant::{Plant, planted};
-use crate::sync::{Ordering, Parker};
+use super::protocol::{Idle, Unparked};
+use crate::metrics::SharedCounter;
+use crate::sync::{AtomicUsize, CachePadded, Ordering, Parker, Unparker};
 use std::time::Duration;
 
-/// How many local spawns pass unannounced.
-const HOARD: u32 = 32;
+/// The number of local spawns for which one worker is woken.
+const SPAWNS_PER_WAKE: u64 = 32;
 
-/// Nobody sleeps longer than this.
+/// The longest time that a worker sleeps.
 const PARK_TIMEOUT: Duration = Duration::from_micros(200);
 
-/// How many victims one look tries.
-const STEAL_TRIES: usize = 4;
-
-/// Whether the rejected protocol is in force.
-pub(crate) fn is_seed() -> bool {
-    planted(Plant::SeedIdle)
+/// A whole protocol, to be planted and measured
+/// ([`Plant::RoundRobinWake`](crate::sync::plant::Plant::RoundRobinWake)): it does not record which
+/// workers sleep. Workers are woken in turn, parked or not: one for every 32 local spawns of a worker,
+/// and one for every spawn from elsewhere. A timeout finds the work that this misses. Searchers are
+/// neither counted nor limited.
+#[derive(Debug)]
+pub(super) struct RoundRobin {
+    next_in_turn: CachePadded<AtomicUsize>,
+    /// Each worker's local spawns. Only that worker uses its counter, so the checkers need not see it.
+    local_spawns: Box<[SharedCounter]>,
 }
 
-/// How many local spawns a worker has made since it last woke somebody.
-#[derive(Debug, Default)]
-pub(crate) struct Hoard(u32);
-
-impl Hoard {
-    /// Counts local spawns; says how many workers to wake for them.
-    pub(crate) fn grow(&mut self, spawned: usize) -> usize {
-        self.0 += spawned as u32;
-        let wakes = self.0 / HOARD;
-        self.0 %= HOARD;
-        wakes as usize
+impl RoundRobin {
+    pub(super) fn new(workers: usize) -> Self {
+        Self {
+            next_in_turn: CachePadded::new(AtomicUsize::new(0)),
+            local_spawns: (0..workers).map(|_| SharedCounter::default()).collect(),
+        }
     }
-}
 
-/// Victims for one look, at random.
-pub(crate) fn victims(
-    worker: usize,
-    others: usize,
-    mut random_below: impl FnMut(usize) -> usize,
-) -> [usize; STEAL_TRIES] {
-    std::array::from_fn(|_| {
-        let victim = random_below(others);
-        victim + usize::from(victim >= worker)
-    })
-}
+    /// Counts local spawns of `worker`. Returns how many workers to wake for them.
+    pub(super) fn wakes_for(&self, worker: usize, spawned: usize) -> usize {
+        let spawns = &self.local_spawns[worker];
+        let before = spawns.get();
+        spawns.add(spawned as u64);
+        (spawns.get() / SPAWNS_PER_WAKE - before / SPAWNS_PER_WAKE) as usize
+    }
 
-impl Idle {
-    /// Gives tokens to the next workers in turn, no more than there are; says how many had none.
-    pub(super) fn wake_in_turn(&self, wanted: usize) -> usize {
+    /// Gives tokens to the next workers in turn, at most one each. Returns how many of them had none.
+    pub(super) fn wake_in_turn(&self, unparkers: &[Unparker], wanted: usize) -> usize {
         let wake_next = |_: &usize| {
-            let turn = self.next_in_turn.fetch_add(1, Ordering::Relaxed);
-            self.unparkers[turn % self.unparkers.len()].unpark()
+            let next = self.next_in_turn.fetch_add(1, Ordering::Relaxed);
+            unparkers[next % unparkers.len()].unpark()
         };
-        (0..wanted.min(self.unparkers.len())).filter(wake_next).count()
+        (0..wanted.min(unparkers.len())).filter(wake_next).count()
     }
 
-    /// Sleeps until this worker's turn comes, or the time is over.
-    pub(super) fn park_for_a_while(parker: &Parker) -> Unparked {
+    /// Sleeps until the worker receives a token or the timeout expires.
+    pub(super) fn park(parker: &Parker) -> Unparked {
         if parker.park_timeout(PARK_TIMEOUT) { Unparked::Token } else { Unparked::FoundWork }
+    }
+}
+
+/// The planted ways to wake one worker.
+impl Idle {
+    /// Counts the searcher before the bit is cleared.
+    pub(super) fn wake_one_counting_first(&self) -> bool {
+        let Some(worker) = self.parked.peek() else { return false };
+        self.searchers.fetch_add(1, Ordering::AcqRel);
+        if self.parked.remove(worker) {
+            self.wakes_sent.add(1);
+            self.unparkers[worker].unpark();
+            true
+        } else {
+            self.searchers.fetch_sub(1, Ordering::AcqRel);
+            false
+        }
+    }
+
+    /// Wakes the next worker in turn, parked or not. The wake-ups sent so far say whose turn it is.
+    pub(super) fn wake_next_in_turn(&self) -> bool {
+        let worker = self.wakes_sent.get() as usize % self.unparkers.len();
+        self.parked.remove(worker);
+        self.searchers.fetch_add(1, Ordering::AcqRel);
+        self.wakes_sent.add(1);
+        self.unparkers[worker].unpark()
+    }
+
+    /// Leaves the counting to the caller.
+    pub(super) fn wake_one_uncounted(&self) -> bool {
+        let Some(worker) = self.parked.take_lowest() else { return false };
+        self.searchers.fetch_add(1, Ordering::AcqRel);
+        self.unparkers[worker].unpark();
+        true
     }
 }

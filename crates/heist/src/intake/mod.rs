@@ -1,21 +1,24 @@
-//! The intake: may tasks still come in from outside, and how many have.
+//! The intake: whether the pool still accepts tasks from outside, and how many it has accepted.
 //!
-//! Both answers live in one word, so that an external spawn checks and counts in a single atomic step and
-//! nothing is accepted after the intake was closed. See `PROTOCOL.md` beside this file.
+//! Both live in one word, so that a spawn from outside checks and counts in a single atomic step, and no
+//! task is accepted after the intake was closed. See `PROTOCOL.md` beside this file.
 //!
-//! Not guaranteed: that an accepted task is already in the queue. It is counted first and pushed after.
+//! Not guaranteed: that an accepted task is already in a queue. It is counted first and pushed later.
 
-use crate::sync::plant::{Plant, planted};
+#[cfg(heist_plant)]
+mod rejected;
+
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{AtomicU64, CachePadded, Ordering};
 
-/// The intake word: bit 0 says whether tasks are accepted, bits 1..64 how many have been.
+/// The intake word: bit 0 is set while tasks are accepted, bits 1 to 63 count the accepted tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Word(u64);
+struct IntakeWord(u64);
 
-impl Word {
+impl IntakeWord {
     const ACCEPTING: u64 = 1;
     const COUNT_SHIFT: u32 = 1;
-    const OPEN_AND_EMPTY: Word = Word(Self::ACCEPTING);
+    const OPEN_AND_EMPTY: IntakeWord = IntakeWord(Self::ACCEPTING);
 
     fn is_accepting(self) -> bool {
         self.0 & Self::ACCEPTING != 0
@@ -25,22 +28,22 @@ impl Word {
         self.0 >> Self::COUNT_SHIFT
     }
 
-    /// The word after `count` more tasks. 63 bits last 290 years at a billion tasks a second.
+    /// Returns the word after `count` more tasks. 63 bits last 290 years at a billion tasks a second.
     fn plus(self, count: u64) -> Self {
-        Word(self.0.wrapping_add(count << Self::COUNT_SHIFT))
+        IntakeWord(self.0.wrapping_add(count << Self::COUNT_SHIFT))
     }
 }
 
-/// What the intake looked like at one moment.
+/// The state of the intake at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntakeState {
     /// Whether tasks were still accepted.
     pub accepting: bool,
-    /// How many tasks had been accepted so far.
+    /// The number of tasks accepted so far.
     pub accepted: u64,
 }
 
-/// The accepting bit and the count of externally accepted tasks.
+/// The accepting bit and the number of tasks accepted from outside.
 #[derive(Debug)]
 pub struct Intake {
     word: CachePadded<AtomicU64>,
@@ -53,24 +56,19 @@ impl Default for Intake {
 }
 
 impl Intake {
-    /// An open intake that has accepted nothing.
+    /// Creates an open intake that has accepted nothing.
     pub fn new() -> Self {
-        Self { word: CachePadded::new(AtomicU64::new(Word::OPEN_AND_EMPTY.0)) }
+        Self { word: CachePadded::new(AtomicU64::new(IntakeWord::OPEN_AND_EMPTY.0)) }
     }
 
-    /// Counts `count` tasks if the intake is open; says whether it was.
+    /// Accepts `count` tasks if the intake is open. Returns `false` if it is closed.
     #[must_use]
     pub fn try_accept(&self, count: u64) -> bool {
-        let mut seen = Word(self.word.load(Ordering::Relaxed));
-        if planted(Plant::AcceptInTwoSteps) {
-            let open = seen.is_accepting();
-            if open {
-                self.word.fetch_add(count << Word::COUNT_SHIFT, Ordering::AcqRel);
-            }
-            return open;
-        }
+        let mut seen = IntakeWord(self.word.load(Ordering::Relaxed));
+        plant::instead!(AcceptInTwoSteps => self.accept_in_two_steps(seen, count));
         while seen.is_accepting() {
-            // AcqRel: whoever later reads the count has everything that came before the acceptance.
+            // AcqRel: a thread that reads the count later sees everything that came before the
+            // acceptance.
             match self.word.compare_exchange_weak(
                 seen.0,
                 seen.plus(count).0,
@@ -79,26 +77,26 @@ impl Intake {
             ) {
                 Ok(_) => return true,
                 Err(_) if planted(Plant::LostRaceIsRefusal) => return false,
-                Err(now) => seen = Word(now),
+                Err(now) => seen = IntakeWord(now),
             }
         }
         false
     }
 
-    /// Closes the intake for good; says whether it was open.
+    /// Closes the intake for good. Returns `true` if this call closed it.
     pub fn close(&self) -> bool {
-        Word(self.word.fetch_and(!Word::ACCEPTING, Ordering::AcqRel)).is_accepting()
+        IntakeWord(self.word.fetch_and(!IntakeWord::ACCEPTING, Ordering::AcqRel)).is_accepting()
     }
 
-    /// Whether tasks are accepted right now.
+    /// Returns `true` if the intake is open.
     #[inline]
     pub fn is_accepting(&self) -> bool {
-        Word(self.word.load(Ordering::Acquire)).is_accepting()
+        IntakeWord(self.word.load(Ordering::Acquire)).is_accepting()
     }
 
-    /// Both halves of the word, read in one step.
+    /// Returns both halves of the word, read in one step.
     pub fn state(&self) -> IntakeState {
-        let word = Word(self.word.load(Ordering::Acquire));
+        let word = IntakeWord(self.word.load(Ordering::Acquire));
         IntakeState { accepting: word.is_accepting(), accepted: word.accepted() }
     }
 }
@@ -116,7 +114,7 @@ mod tests {
         assert!(intake.is_accepting());
         assert!(intake.close());
         assert!(!intake.is_accepting());
-        assert!(!intake.close(), "the second closer is told that it was closed");
+        assert!(!intake.close(), "it was already closed");
         assert!(!intake.try_accept(1));
         assert_eq!(intake.state(), IntakeState { accepting: false, accepted: 65 });
     }

@@ -1,29 +1,31 @@
 //! How often a busy worker looks at the injector.
 
-/// The injector interval: how many tasks of its own a worker runs between two looks at the injector.
+/// The injector interval: the number of its own tasks that a worker runs between two looks at the
+/// injector.
 ///
-/// It adapts to the time that tasks take, so that a task waits in the injector for about 1 ms at most while
-/// every worker is busy: short tasks make looks rare and cheap, long ones make them frequent.
+/// It adapts to the duration of tasks, so that a task waits in the injector for about 1 ms at most while
+/// every worker is busy. With short tasks the looks are rare, with long ones they are frequent.
 #[derive(Clone, Debug)]
 pub struct InjectorInterval {
     average_task_ns: u64,
     ticks: u32,
 }
 
-/// How long a task may wait in the injector of a busy pool.
+/// The longest time that a task should wait in the injector of a busy pool.
 const TARGET_LATENCY_NS: u64 = 1_000_000;
 
-/// The first estimate, before anything was measured: a mixed workload.
+/// The first estimate of a task's duration, before any measurement: a mixed workload.
 const FIRST_ESTIMATE_NS: u64 = 50_000;
 
-/// A new sample weighs one part in ten: an outlier moves the average by a tenth.
+/// A new sample has a weight of one tenth.
 const SAMPLE_PARTS: u64 = 10;
 
-/// Below 8 the looks themselves would show; above 255 a change in task time would be noticed too late.
+/// Below 8 the looks themselves would cost noticeably; above 255 the worker would notice a change of task
+/// duration too late.
 const TICKS_MIN: u64 = 8;
 const TICKS_MAX: u64 = 255;
 
-/// Keeps the weighted sum below from overflowing. 36 years are beyond any task.
+/// Keeps the weighted sum in `update` from overflowing. No task takes 36 years.
 const SAMPLE_NS_MAX: u64 = u64::MAX / 16;
 
 impl Default for InjectorInterval {
@@ -38,25 +40,25 @@ impl InjectorInterval {
         Self { average_task_ns, ticks }
     }
 
-    /// An interval of so many ticks, until it is updated.
+    /// Creates an interval of `ticks` ticks, which holds until the first update.
     pub fn fixed(ticks: u32) -> Self {
         Self { average_task_ns: FIRST_ESTIMATE_NS, ticks }
     }
 
-    /// The number of ticks between two looks.
+    /// Returns the number of ticks between two looks.
     pub fn ticks(&self) -> u32 {
         self.ticks
     }
 
-    /// Takes in that `tasks` tasks took `elapsed_ns` in all. No tasks, or a clock that stood still or went
-    /// backwards, do no harm.
+    /// Adds the sample that `tasks` tasks took `elapsed_ns` in total. Ignores a sample of 0 tasks, and
+    /// treats a clock that went backwards as one that stood still.
     pub fn update(&mut self, elapsed_ns: i64, tasks: u32) {
         if tasks == 0 {
             return;
         }
         let sample = (elapsed_ns.max(0) as u64 / u64::from(tasks)).min(SAMPLE_NS_MAX);
         let average = (sample + (SAMPLE_PARTS - 1) * self.average_task_ns) / SAMPLE_PARTS;
-        // At least 1, so that a clock that stands still cannot make the next division fail.
+        // At least 1, so that a clock that stands still cannot cause a division by zero.
         *self = Self::for_task_ns(average.max(1));
     }
 }

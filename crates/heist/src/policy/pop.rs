@@ -2,9 +2,9 @@
 
 use super::Context;
 use crate::queue::{Order, Steal};
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 
-/// Where a task was found.
+/// The place where a task was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// The worker's own queue.
@@ -15,7 +15,7 @@ pub enum Source {
     Steal,
 }
 
-/// What a worker can do next.
+/// A piece of work.
 #[derive(Debug)]
 pub(crate) enum Work<T, F> {
     /// A typed task to run.
@@ -24,36 +24,38 @@ pub(crate) enum Work<T, F> {
     Future(F),
 }
 
-/// A piece of work and where it was found.
+/// A piece of work, and where it was found.
 #[derive(Debug)]
 pub(crate) struct Popped<T, F> {
     /// The work.
     pub work: Work<T, F>,
-    /// Where it was found.
+    /// The place where it was found.
     pub source: Source,
-    /// From whom it was stolen, if it was.
+    /// The worker from which it was stolen, if it was.
     pub victim: Option<usize>,
 }
 
-/// What was found in the world of `C`.
-type PoppedFor<C> = Popped<<C as Context>::Task, <C as Context>::Future>;
+/// What a worker finds in its context `C`.
+pub(super) type PoppedFor<C> = Popped<<C as Context>::Task, <C as Context>::Future>;
 
 impl<T, F> Popped<T, F> {
     fn injected(work: Work<T, F>) -> Self {
         Self { work, source: Source::Injector, victim: None }
     }
 
-    fn stolen(work: Work<T, F>, victim: usize) -> Self {
+    pub(super) fn stolen(work: Work<T, F>, victim: usize) -> Self {
         Self { work, source: Source::Steal, victim: Some(victim) }
     }
 }
 
-/// Takes the next piece of work in pop order and hands it, with `state`, to one of the three continuations; or
-/// returns `None`. A worker that finds nothing of its own, nothing injected and, in a first look round, nothing to
-/// steal becomes a searcher here, and stays one when nothing is found.
+/// Takes the next piece of work in pop order and passes it, with `state`, to one of the three
+/// continuations. Returns `None` if there is no work.
 ///
-/// Continuations rather than a return value: a task that comes from the own queue, as nearly all do, then
-/// stays in registers on its way to the runner, which makes running a small task twice as fast.
+/// A worker that finds nothing in its own queues, in the injectors or in a first round of stealing becomes
+/// a searcher here, and stays one if it finds nothing at all.
+///
+/// Continuations instead of a return value keep a task from the worker's own queue, as nearly all are, in
+/// registers on its way to the runner. That makes running a small task twice as fast.
 #[inline(always)]
 pub(crate) fn pop_task<C: Context, S, R>(
     ctx: &mut C,
@@ -86,11 +88,11 @@ pub(crate) fn pop_task<C: Context, S, R>(
 
 #[cold]
 fn look_at_injectors<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
-    // One is enough to be fair to those who wait: this worker usually has work of its own.
+    // One is enough to be fair to the tasks there: this worker usually has work of its own.
     take_injected(ctx, ctx.due_order(), 1)
 }
 
-/// Takes a task or a future from the injectors, those first whose turn it is.
+/// Takes a task or a future from the injectors, first the kind whose turn it is.
 fn take_injected<C: Context>(ctx: &mut C, order: Order, most: usize) -> Option<PoppedFor<C>> {
     if !ctx.has_futures() {
         return Some(Popped::injected(Work::Task(ctx.pop_injector(order, most)?)));
@@ -108,7 +110,7 @@ fn take_injected<C: Context>(ctx: &mut C, order: Order, most: usize) -> Option<P
 
 #[inline(never)]
 fn search<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
-    // Where there is nobody to steal older tasks from, the yielded ones have their turn at once.
+    // Without stealing there are no older tasks elsewhere, so yielded tasks may go at once.
     let order = if ctx.steal_rounds() == 0 { Order::All } else { Order::YieldedWhenOvertaken };
     if let Some(popped) = take_injected(ctx, order, usize::MAX) {
         return Some(popped);
@@ -116,8 +118,7 @@ fn search<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
     if planted(Plant::CountBeforeLooking) && !ctx.try_search() {
         return None;
     }
-    // A round of the rejected protocol is what it calls a look: it makes one.
-    let rounds = if planted(Plant::SeedIdle) { 1 } else { ctx.steal_rounds() };
+    let rounds = ctx.steal_rounds();
     for _ in 0..rounds {
         if ctx.is_done() {
             return None;
@@ -125,8 +126,9 @@ fn search<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
         if let Some(popped) = steal_round(ctx) {
             return Some(popped);
         }
-        // Only after the first round: who finds something at once need not write the searcher count, which every
-        // pusher reads. With 64 workers and small tasks that word would never come to rest.
+        // Only after the first round: a worker that finds something at once need not write the searcher
+        // count, which every pusher reads. With 64 workers and small tasks, that cache line would never
+        // come to rest.
         if !ctx.try_search() {
             return None;
         }
@@ -137,7 +139,7 @@ fn search<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
     {
         return Some(Popped::stolen(Work::Future(future), victim));
     }
-    // Nothing to steal: now the tasks that gave way may have their turn.
+    // Nothing to steal: now the yielded tasks may go.
     take_injected(ctx, Order::All, usize::MAX)
 }
 
@@ -147,10 +149,7 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
     if others == 0 {
         return None;
     }
-    #[cfg(heist_plant)]
-    if crate::idle::rejected::is_seed() {
-        return try_a_few_victims(ctx, others);
-    }
+    plant::instead!(RoundRobinWake => super::rejected::steal_from_a_few(ctx, others));
     let first = ctx.random_below(others);
     for offset in 0..others {
         let mut victim = (first + offset) % others;
@@ -164,29 +163,22 @@ fn steal_round<C: Context>(ctx: &mut C) -> Option<PoppedFor<C>> {
     None
 }
 
-fn steal_from<C: Context>(ctx: &mut C, victim: usize) -> Option<Work<C::Task, C::Future>> {
-    if let Some(task) = steal_until_sure(|| ctx.steal_from(victim)) {
+pub(super) fn steal_from<C: Context>(
+    ctx: &mut C,
+    victim: usize,
+) -> Option<Work<C::Task, C::Future>> {
+    if let Some(task) = steal_until_certain(|| ctx.steal_from(victim)) {
         return Some(Work::Task(task));
     }
     if !ctx.has_futures() {
         return None;
     }
-    steal_until_sure(|| ctx.steal_future_from(victim)).map(Work::Future)
+    steal_until_certain(|| ctx.steal_future_from(victim)).map(Work::Future)
 }
 
-/// As the rejected idle protocol does.
-#[cfg(heist_plant)]
-fn try_a_few_victims<C: Context>(ctx: &mut C, others: usize) -> Option<PoppedFor<C>> {
-    let victims =
-        crate::idle::rejected::victims(ctx.worker(), others, |bound| ctx.random_below(bound));
-    victims
-        .into_iter()
-        .find_map(|victim| steal_from(ctx, victim).map(|work| Popped::stolen(work, victim)))
-}
-
-/// `Retry` means that somebody else took something, not that the queue is empty: only a sure answer counts.
-/// This ends, because each retry is another thread's progress.
-fn steal_until_sure<W>(mut steal: impl FnMut() -> Steal<W>) -> Option<W> {
+/// Steals until the answer is certain: `Retry` means that another thread took something, not that the
+/// queue is empty. The loop ends, because each retry is another thread's progress.
+fn steal_until_certain<W>(mut steal: impl FnMut() -> Steal<W>) -> Option<W> {
     loop {
         match steal() {
             Steal::Success(work) => return Some(work),

@@ -15,29 +15,30 @@ pub enum IdleAction {
     Park,
 }
 
-/// Decides how long a worker without work goes on searching.
+/// Decides how long a worker without work keeps searching.
 pub trait IdleHooks {
-    /// A task was found: the next idle spell starts afresh.
+    /// Called when a task was found: the next idle period starts anew.
     fn on_work(&mut self);
 
-    /// Nothing was found once more by a searcher.
+    /// Called when a searcher has found nothing. Returns what it does next.
     fn on_no_work(&mut self) -> IdleAction;
 }
 
 /// Runs tasks.
 ///
-/// A trait and not just a closure, so that an implementation can insist on being inlined: a small task then
-/// stays in registers from the queue to the code that does the work.
+/// A trait instead of a closure, so that an implementation can force inlining: a small task then stays in
+/// registers from the queue to the code that does the work.
 pub trait RunTask<C: Context> {
-    /// Runs `task`. It may panic: the step then unwinds, and whoever loops over steps contains it. So a panic
-    /// costs a little more, and a task that does not panic costs nothing for it.
+    /// Runs `task`. It may panic: the step then unwinds, and the loop around the steps catches the panic. So
+    /// a panic costs a little more, and a task that does not panic pays nothing.
     fn run(&mut self, ctx: &mut C, task: C::Task);
 
-    /// The task has panicked.
+    /// Cleans up after a task that has panicked.
     fn after_panic(&mut self, ctx: &mut C, payload: Box<dyn Any + Send>);
 
-    /// The worker is about to go quiet and park: what others may be waiting for is to be given back. What that makes
-    /// runnable is found, because the worker looks once more after it has said that it parks.
+    /// Called before the worker goes quiet and parks: it must give back what others may wait for. Work that
+    /// becomes runnable by that is found, because the worker looks once more after it has set its parked
+    /// bit.
     fn before_park(&mut self, ctx: &mut C) {
         let _ = ctx;
     }
@@ -49,33 +50,33 @@ impl<C: Context, F: FnMut(&mut C, C::Task)> RunTask<C> for F {
         self(ctx, task);
     }
 
-    /// A closure has nothing to put right: the panic goes on.
+    /// Resumes the panic: a closure has nothing to clean up.
     fn after_panic(&mut self, _ctx: &mut C, payload: Box<dyn Any + Send>) {
         resume_unwind(payload);
     }
 }
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepResult {
-    /// It ran one task or polled one future (or, in a pool that was stopped, dropped it).
+    /// The worker ran one task or polled one future (or dropped it, in a pool that was stopped).
     RanTask {
-        /// Where the task was found.
+        /// The place where the task was found.
         source: Source,
-        /// From whom it was stolen, if it was.
+        /// The worker from which it was stolen, if it was.
         victim: Option<usize>,
     },
-    /// It found nothing and may look again.
+    /// The worker found nothing and may look again.
     NoWork,
-    /// It found nothing and should park.
+    /// The worker found nothing and should park.
     ShouldPark,
-    /// Everything is done: the worker must leave.
+    /// The pool is done: the worker must leave.
     ExitDone,
-    /// Everything is done after a panic that stopped the pool: the worker must leave.
+    /// The pool is done after a panic that stopped it: the worker must leave.
     ExitPanicked,
 }
 
-/// Runs one step: takes a task and runs it, or says what to do instead.
+/// Runs one step: takes a piece of work and runs it, or returns what to do instead.
 #[inline(always)]
 pub(crate) fn worker_step<C, I, H>(
     ctx: &mut C,
@@ -107,7 +108,7 @@ where
     StepResult::RanTask { source, victim }
 }
 
-/// Out of line: the compiler would merge it with the common case, and copy every task for that.
+/// Out of line, because the compiler would merge it with the common case and copy every task for that.
 #[inline(never)]
 fn run_task_from_elsewhere<C: Context>(
     ctx: &mut C,
@@ -137,14 +138,14 @@ fn run_task<C: Context>(
 ) {
     idle.on_work();
     trace.task_start(source);
-    // Only what is between these two may unwind as the task's own.
+    // A panic between `begin_task` and `end_task` counts as the task's.
     ctx.begin_task(source);
     runner.run(ctx, task);
     ctx.end_task();
     trace.task_end();
 }
 
-/// Out of line: inlined twice into the step, it would crowd out the typed tasks.
+/// Out of line: inlined twice into the step, it would slow the typed tasks down.
 #[inline(never)]
 fn poll_future<C: Context>(
     ctx: &mut C,
@@ -161,7 +162,7 @@ fn poll_future<C: Context>(
     trace.poll_end();
 }
 
-/// Does what is left of a step that a panicking task has cut short.
+/// Completes a step that a panicking task has cut short.
 pub(crate) fn end_panicked_task<C: Context>(
     ctx: &mut C,
     trace: &mut impl TraceHooks,
@@ -181,7 +182,7 @@ fn step_without_work<C: Context, I: IdleHooks>(ctx: &mut C, idle: &mut I) -> Ste
     if ctx.is_done() {
         return if ctx.has_panicked() { StepResult::ExitPanicked } else { StepResult::ExitDone };
     }
-    // A worker that may not search has nothing to wait for but its token.
+    // A worker that may not search can only wait for its token.
     if !ctx.try_search() {
         return StepResult::ShouldPark;
     }

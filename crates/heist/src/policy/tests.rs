@@ -1,4 +1,4 @@
-//! The pop order and the step, over a context that is a script.
+//! Tests of the pop order and the step, with a scripted context.
 
 use super::*;
 use crate::trace::{NoTrace, TraceHooks};
@@ -6,14 +6,14 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A worker whose world is written down beforehand, and who writes down what it does.
+/// A worker whose world is scripted, and which logs what it does.
 #[derive(Default)]
 struct Script {
     due: bool,
     local: Vec<&'static str>,
     fresh: VecDeque<&'static str>,
     yielded: VecDeque<&'static str>,
-    /// What each attempt to steal from a victim brings.
+    /// The results of the attempts to steal from each victim.
     victims: Vec<VecDeque<Steal<&'static str>>>,
     may_search: bool,
     searching: bool,
@@ -22,7 +22,7 @@ struct Script {
     panicked: bool,
     futures: VecDeque<&'static str>,
     injected_futures: VecDeque<&'static str>,
-    /// What each attempt to steal futures from a victim brings.
+    /// The results of the attempts to steal futures from each victim.
     futures_of_victims: Vec<VecDeque<Steal<&'static str>>>,
     slot: Option<&'static str>,
     turn: Turn,
@@ -151,7 +151,7 @@ impl Context for Script {
     }
 }
 
-/// Looks again as often as it is told.
+/// Looks again this many times before it parks.
 struct Patience(u32);
 
 impl IdleHooks for Patience {
@@ -180,7 +180,7 @@ fn victims<const N: usize>(
 }
 
 #[test]
-fn the_own_queue_comes_first_and_its_newest_task() {
+fn the_newest_task_of_the_own_queue_comes_first() {
     let mut script =
         Script { local: vec!["old", "new"], fresh: ["injected"].into(), ..Script::default() };
     let ran = StepResult::RanTask { source: Source::Local, victim: None };
@@ -255,11 +255,15 @@ fn a_yielded_task_waits_until_nothing_can_be_stolen() {
 }
 
 #[test]
-fn a_worker_that_may_not_search_looks_round_once_and_parks() {
+fn a_worker_that_may_not_search_tries_each_victim_once_and_parks() {
     let mut script =
         Script { victims: victims([vec![Steal::Success("stolen")], vec![]]), ..Script::default() };
     let ran = StepResult::RanTask { source: Source::Steal, victim: Some(0) };
-    assert_eq!(step(&mut script), ran, "who finds something at once need not ask to search");
+    assert_eq!(
+        step(&mut script),
+        ran,
+        "a worker that finds something at once need not ask to search"
+    );
     script.log.clear();
     assert_eq!(step(&mut script), StepResult::ShouldPark);
     assert_eq!(script.log, ["injector: a batch, YieldedWhenOvertaken", "steal from 0"]);
@@ -278,11 +282,11 @@ fn a_patient_worker_looks_again_and_a_done_one_leaves() {
     assert_eq!(step(&mut script), StepResult::ExitPanicked);
 }
 
-/// Writes down what the hooks are told.
+/// Logs the calls of the hooks.
 #[derive(Default)]
-struct Told(Vec<String>);
+struct HookLog(Vec<String>);
 
-impl TraceHooks for Told {
+impl TraceHooks for HookLog {
     fn task_start(&mut self, source: Source) {
         self.0.push(format!("start {source:?}"));
     }
@@ -296,7 +300,7 @@ impl TraceHooks for Told {
     }
 }
 
-impl IdleHooks for Told {
+impl IdleHooks for HookLog {
     fn on_work(&mut self) {
         self.0.push("work".to_owned());
     }
@@ -307,14 +311,14 @@ impl IdleHooks for Told {
 }
 
 #[test]
-fn the_hooks_are_told_of_every_task_and_of_whom_it_was_stolen_from() {
+fn the_hooks_see_every_task_and_its_victim() {
     let mut script = Script {
         local: vec!["own"],
         victims: victims([vec![Steal::Success("stolen")], vec![]]),
         may_search: true,
         ..Script::default()
     };
-    let (mut idle, mut trace) = (Told::default(), Told::default());
+    let (mut idle, mut trace) = (HookLog::default(), HookLog::default());
     let mut run = |_: &mut Script, _| {};
     worker_step(&mut script, &mut idle, &mut trace, &mut run);
     worker_step(&mut script, &mut idle, &mut trace, &mut run);
@@ -323,7 +327,7 @@ fn the_hooks_are_told_of_every_task_and_of_whom_it_was_stolen_from() {
 }
 
 #[test]
-fn nobody_is_robbed_once_everything_is_done() {
+fn a_done_worker_does_not_steal() {
     let mut script = Script {
         victims: victims([vec![], vec![]]),
         may_search: true,
@@ -335,40 +339,40 @@ fn nobody_is_robbed_once_everything_is_done() {
 }
 
 #[test]
-fn a_lone_worker_has_nobody_to_steal_from() {
+fn a_single_worker_does_not_steal() {
     let mut script = Script { victims: victims([vec![]]), may_search: true, ..Script::default() };
     assert_eq!(step(&mut script), StepResult::ShouldPark);
     assert!(!script.log.iter().any(|entry| entry.starts_with("steal")));
 }
 
-/// Has something to put right after a panic.
-struct Mend;
+/// Cleans up after a panic.
+struct Repair;
 
-impl RunTask<Script> for Mend {
+impl RunTask<Script> for Repair {
     fn run(&mut self, _script: &mut Script, _task: &'static str) {}
 
     fn after_panic(&mut self, script: &mut Script, payload: Box<dyn Any + Send>) {
-        script.say(format!("mend after {}", payload.downcast_ref::<&str>().unwrap()));
+        script.say(format!("repair after {}", payload.downcast_ref::<&str>().unwrap()));
     }
 }
 
 #[test]
-fn a_task_that_panicked_is_put_right_before_it_ends() {
-    let (mut script, mut trace) = (Script::default(), Told::default());
-    end_panicked_task(&mut script, &mut trace, &mut Mend, Box::new("a panic"));
-    assert_eq!(script.log, ["mend after a panic", "end"]);
+fn the_runner_cleans_up_before_a_panicked_task_ends() {
+    let (mut script, mut trace) = (Script::default(), HookLog::default());
+    end_panicked_task(&mut script, &mut trace, &mut Repair, Box::new("a panic"));
+    assert_eq!(script.log, ["repair after a panic", "end"]);
     assert_eq!(trace.0, ["end"]);
 }
 
 #[test]
-fn the_panic_of_a_closure_goes_on() {
+fn the_panic_of_a_closure_is_resumed() {
     let mut script = Script::default();
     let mut run = |_: &mut Script, _| {};
     let gone_on = catch_unwind(AssertUnwindSafe(|| {
         end_panicked_task(&mut script, &mut NoTrace, &mut run, Box::new("a panic"));
     }));
     assert_eq!(gone_on.unwrap_err().downcast_ref(), Some(&"a panic"));
-    assert!(script.log.is_empty(), "nothing was put right");
+    assert!(script.log.is_empty(), "the task has not ended");
 }
 
 #[test]
@@ -383,7 +387,7 @@ fn tasks_and_futures_take_turns() {
 }
 
 #[test]
-fn whoever_waits_alone_goes_at_once() {
+fn a_kind_that_waits_alone_goes_at_once() {
     let mut script = Script { futures: ["future"].into(), ..Script::default() };
     assert_eq!(step(&mut script), StepResult::RanTask { source: Source::Local, victim: None });
     assert_eq!(script.log, ["begin poll", "poll future", "end poll"]);
@@ -419,7 +423,7 @@ fn a_due_look_takes_one_future_too() {
     assert!(script.log.contains(&"injected futures: one".to_owned()));
 }
 
-/// A look that is due every 32 steps is in step with the turns of the own queues.
+/// A look that is due every 32 steps always falls on the same turn of the worker's own queues.
 #[test]
 fn due_looks_take_turns_whatever_the_interval() {
     for interval in [8, 20, 32, 64, 255] {

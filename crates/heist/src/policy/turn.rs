@@ -1,10 +1,11 @@
-//! Who goes first where typed tasks and futures wait for the same worker.
+//! Which kind goes first when typed tasks and futures wait for the same worker.
 
-/// So many in a row of one kind while the other waits: enough to stay in the cache, few enough not to be noticed.
+/// The number of one kind that run in a row while the other waits: enough to stay in the cache, few enough
+/// to cause no noticeable delay.
 const RUN: u32 = 16;
 
-/// Typed tasks and futures take turns, so that neither starves the other. Where only one kind waits, it goes whosever
-/// turn it is.
+/// Lets typed tasks and futures take turns, so that neither starves the other. If only one kind waits, it
+/// goes regardless of the turn.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
     futures: bool,
@@ -18,7 +19,7 @@ impl Default for Turn {
 }
 
 impl Turn {
-    /// Whether it is the futures' turn; counts it as taken.
+    /// Returns `true` if it is the futures' turn, and counts the turn as taken.
     #[inline]
     pub(crate) fn is_futures(&mut self) -> bool {
         if self.left == 0 {

@@ -1,57 +1,58 @@
 //! The queue that all workers share: tasks from outside, tasks spawned globally, and tasks that yielded.
 //!
-//! A ring buffer under a lock, because batches are what matters here: a producer pushes 64 tasks and a worker
-//! takes up to 64 under one lock each, where a lock-free queue pays an atomic operation per task and an
-//! allocation per block. Its length is readable without the lock, so an idle look costs one load.
+//! It is a ring buffer under a lock, because batches matter most here: a producer pushes 64 tasks, and a
+//! worker takes up to 64, under one lock each. A lock-free queue pays an atomic operation for each task
+//! and an allocation for each block. The length is readable without the lock, so an idle look costs one
+//! load.
 //!
-//! Yielded tasks wait apart, with a ticket: one may be taken only when everything that stood in the queue at the
-//! time of its yield has been.
+//! Yielded tasks wait apart, each with a ticket: a worker may take one only after everything that was in
+//! the queue when it yielded was taken.
 
 use crate::sync::{AtomicUsize, CachePadded, Mutex, MutexGuard, Ordering};
 use std::collections::VecDeque;
 
-/// A ring that has grown beyond this is given back when it runs empty, so that one burst does not hold its
-/// memory for the life of the pool; below it, a steady state allocates nothing.
+/// A ring that has grown beyond this capacity is freed when it runs empty, so that one burst does not
+/// hold its memory for the life of the pool. Smaller rings are kept: a steady state allocates nothing.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
 /// One push in this many carries a time stamp, for the queue-time histogram.
 const QUEUE_TIME_SAMPLE_INTERVAL: u64 = 64;
 
-/// Which tasks a worker is ready to take.
+/// The tasks that a worker may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Those that never yielded, only: the worker's own queue holds older ones, which go first.
+    /// Only tasks that never yielded: the worker's own queue holds older tasks, which go first.
     FreshOnly,
-    /// A yielded one too, if a task that came later has been taken before it: others may have older tasks to
-    /// steal, but under a flood from outside it must not wait for ever.
+    /// Also a yielded task, if a task that was pushed later has been taken before it. Other workers may
+    /// have older tasks to steal, but a flood from outside must not make it wait forever.
     YieldedWhenOvertaken,
-    /// Any, each in its turn.
+    /// Any task, in order.
     All,
 }
 
 #[derive(Debug)]
 struct Sample {
-    /// The sampled task is the one taken after this many others.
+    /// The number of tasks that are taken before the sampled one.
     position: u64,
     pushed_at_ns: u64,
 }
 
 #[derive(Debug)]
 struct Yielded<T> {
-    /// How many fresh tasks must have been taken before this one may be.
+    /// The number of fresh tasks that must be taken before this one.
     ticket: u64,
     task: T,
 }
 
 #[derive(Debug)]
-struct Lanes<T> {
+struct QueuedTasks<T> {
     fresh: VecDeque<T>,
     yielded: VecDeque<Yielded<T>>,
     fresh_pushed: u64,
     sample: Option<Sample>,
 }
 
-impl<T> Lanes<T> {
+impl<T> QueuedTasks<T> {
     fn len(&self) -> usize {
         self.fresh.len() + self.yielded.len()
     }
@@ -60,7 +61,7 @@ impl<T> Lanes<T> {
         self.fresh_pushed - self.fresh.len() as u64
     }
 
-    /// Whether it is a yielded task's turn.
+    /// Returns `true` if a yielded task comes next.
     fn yielded_is_next(&self, order: Order) -> bool {
         let Some(next) = self.yielded.front() else { return false };
         match order {
@@ -92,7 +93,8 @@ impl<T> Lanes<T> {
         outgrown.then(|| std::mem::take(&mut self.fresh))
     }
 
-    /// Remembers when the push that is about to happen happened, if none is being followed.
+    /// Records the time of the push that is about to happen, if its turn to be sampled has come and no
+    /// other sample is pending.
     fn sample_push(&mut self, count: u64, now_ns: impl FnOnce() -> u64) {
         let last = self.fresh_pushed + count;
         let crosses =
@@ -108,12 +110,12 @@ impl<T> Lanes<T> {
     }
 }
 
-/// The shared queue.
+/// The queue that all workers share.
 #[derive(Debug)]
 pub(crate) struct Injector<T> {
     len: CachePadded<AtomicUsize>,
     yielded_len: CachePadded<AtomicUsize>,
-    lanes: CachePadded<Mutex<Lanes<T>>>,
+    tasks: CachePadded<Mutex<QueuedTasks<T>>>,
 }
 
 impl<T> Default for Injector<T> {
@@ -123,9 +125,9 @@ impl<T> Default for Injector<T> {
 }
 
 impl<T> Injector<T> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub(crate) fn new() -> Self {
-        let lanes = Lanes {
+        let tasks = QueuedTasks {
             fresh: VecDeque::new(),
             yielded: VecDeque::new(),
             fresh_pushed: 0,
@@ -134,101 +136,101 @@ impl<T> Injector<T> {
         Self {
             len: CachePadded::new(AtomicUsize::new(0)),
             yielded_len: CachePadded::new(AtomicUsize::new(0)),
-            lanes: CachePadded::new(Mutex::new(lanes)),
+            tasks: CachePadded::new(Mutex::new(tasks)),
         }
     }
 
-    /// How many tasks wait. Published before the pusher's light fence, so that a worker's last look before
-    /// it parks cannot miss them.
+    /// Returns the number of queued tasks. A pusher publishes it before its light fence, so that a
+    /// worker's last look before it parks cannot miss them.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len.load(Ordering::Acquire)
     }
 
-    /// Whether none waits.
+    /// Returns `true` if the queue is empty.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether a yielded task waits.
+    /// Returns `true` if a yielded task is queued.
     pub(crate) fn has_yielded(&self) -> bool {
         self.yielded_len.load(Ordering::Relaxed) > 0
     }
 
     /// Adds one task at the back.
     pub(crate) fn push(&self, task: T, now_ns: impl FnOnce() -> u64) {
-        let mut lanes = self.lanes.lock();
-        lanes.sample_push(1, now_ns);
-        lanes.fresh.push_back(task);
-        lanes.fresh_pushed += 1;
-        self.publish_len(&lanes);
+        let mut queued = self.tasks.lock();
+        queued.sample_push(1, now_ns);
+        queued.fresh.push_back(task);
+        queued.fresh_pushed += 1;
+        self.publish_len(&queued);
     }
 
-    /// Adds tasks at the back, all in one step.
+    /// Adds tasks at the back, all in one step, and leaves `tasks` empty.
     pub(crate) fn push_batch(&self, tasks: &mut Vec<T>, now_ns: impl FnOnce() -> u64) {
         let count = tasks.len() as u64;
         if count == 0 {
             return;
         }
-        let mut lanes = self.lanes.lock();
-        lanes.sample_push(count, now_ns);
-        // As a ring, the tasks are appended by a plain copy of memory, and not one by one.
+        let mut queued = self.tasks.lock();
+        queued.sample_push(count, now_ns);
+        // As a ring, the tasks are appended by a copy of memory instead of one by one.
         let mut ring = VecDeque::from(std::mem::take(tasks));
-        lanes.fresh.append(&mut ring);
-        lanes.fresh_pushed += count;
-        self.publish_len(&lanes);
-        drop(lanes);
+        queued.fresh.append(&mut ring);
+        queued.fresh_pushed += count;
+        self.publish_len(&queued);
+        drop(queued);
         *tasks = Vec::from(ring);
     }
 
-    /// Adds a task that has yielded: behind everything that is queued here now.
+    /// Adds a task that has yielded, behind everything that is queued now.
     pub(crate) fn push_yielded(&self, task: T) {
-        let mut lanes = self.lanes.lock();
-        let ticket = lanes.fresh_pushed;
-        lanes.yielded.push_back(Yielded { ticket, task });
-        self.yielded_len.store(lanes.yielded.len(), Ordering::Relaxed);
-        self.publish_len(&lanes);
+        let mut queued = self.tasks.lock();
+        let ticket = queued.fresh_pushed;
+        queued.yielded.push_back(Yielded { ticket, task });
+        self.yielded_len.store(queued.yielded.len(), Ordering::Relaxed);
+        self.publish_len(&queued);
     }
 
-    /// Moves the oldest tasks to the end of `batch`, oldest first: as many as `batch_size` makes of the
-    /// number that wait. Returns when a sampled task of the batch was pushed, if there is one.
+    /// Moves the oldest tasks to the end of `batch`, oldest first. `batch_size` maps the number of queued
+    /// tasks to the number to take. Returns the time of the push of a sampled task, if the batch has one.
     pub(crate) fn take(
         &self,
         order: Order,
         batch_size: impl FnOnce(usize) -> usize,
         batch: &mut Vec<T>,
     ) -> Option<u64> {
-        let mut lanes = self.lanes.lock();
-        let wanted = batch_size(lanes.len());
-        let yielded_before = lanes.yielded.len();
-        lanes.take(order, wanted, batch);
-        if lanes.yielded.len() != yielded_before {
-            self.yielded_len.store(lanes.yielded.len(), Ordering::Relaxed);
+        let mut queued = self.tasks.lock();
+        let wanted = batch_size(queued.len());
+        let yielded_before = queued.yielded.len();
+        queued.take(order, wanted, batch);
+        if queued.yielded.len() != yielded_before {
+            self.yielded_len.store(queued.yielded.len(), Ordering::Relaxed);
         }
-        let pushed_at_ns = lanes.finished_sample();
-        self.publish_len(&lanes);
-        let outgrown = lanes.give_back_outgrown_ring();
-        drop(lanes);
-        // Freed outside the lock: unmapping a large ring takes its time.
+        let pushed_at_ns = queued.finished_sample();
+        self.publish_len(&queued);
+        let outgrown = queued.give_back_outgrown_ring();
+        drop(queued);
+        // Freed outside of the lock: unmapping a large ring takes long.
         drop(outgrown);
         pushed_at_ns
     }
 
-    /// Takes the oldest task, of those that never yielded.
+    /// Takes the oldest task that never yielded.
     pub(crate) fn take_one(&self) -> Option<T> {
         if self.is_empty() {
             return None;
         }
-        let mut lanes = self.lanes.lock();
-        let oldest = lanes.fresh.pop_front();
-        self.publish_len(&lanes);
+        let mut queued = self.tasks.lock();
+        let oldest = queued.fresh.pop_front();
+        self.publish_len(&queued);
         oldest
     }
 
-    /// The length changes only under the lock, so a plain store is enough.
-    fn publish_len(&self, lanes: &MutexGuard<'_, Lanes<T>>) {
-        self.len.store(lanes.len(), Ordering::Release);
+    /// Publishes the length. It changes only under the lock, so a plain store is enough.
+    fn publish_len(&self, queued: &MutexGuard<'_, QueuedTasks<T>>) {
+        self.len.store(queued.len(), Ordering::Release);
     }
 }
 
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_yielded_task_waits_for_what_was_queued_and_for_no_more() {
+    fn a_yielded_task_waits_for_the_tasks_before_it_and_no_others() {
         let injector = Injector::new();
         push_all(&injector, 0..3);
         injector.push_yielded(100);
@@ -306,11 +308,11 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_does_not_hold_its_memory_for_ever() {
+    fn a_burst_does_not_hold_its_memory_forever() {
         let injector = Injector::new();
         push_all(&injector, 0..200_000);
         assert_eq!(take(&injector, Order::All, usize::MAX).len(), 200_000);
-        assert!(injector.lanes.lock().fresh.capacity() <= KEPT_CAPACITY);
+        assert!(injector.tasks.lock().fresh.capacity() <= KEPT_CAPACITY);
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! A worker's own queue: last in, first out for its owner, or first in, first out; always that for thieves.
+//! A worker's own queue. Its owner takes the newest task first, or the oldest; thieves always take the
+//! oldest.
 //!
-//! The shipping build wraps crossbeam's deque. Model checkers cannot see into that, so under loom and shuttle and in
-//! the simulator a Chase-Lev deque with the same publication order stands in for it.
+//! The shipping build wraps crossbeam's deque. Model checkers cannot see into that, so a Chase-Lev deque
+//! with the same publication order replaces it under loom, under shuttle and in the simulator.
 
 #[cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #[path = "local_crossbeam.rs"]

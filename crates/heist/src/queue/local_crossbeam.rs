@@ -17,17 +17,17 @@ impl<T> Default for LocalQueue<T> {
 }
 
 impl<T> LocalQueue<T> {
-    /// An empty queue whose owner takes the newest task first.
+    /// Creates an empty queue whose owner takes the newest task first.
     pub fn new() -> Self {
         Self(crossbeam_deque::Worker::new_lifo())
     }
 
-    /// An empty queue whose owner takes the oldest task first.
+    /// Creates an empty queue whose owner takes the oldest task first.
     pub fn new_fifo() -> Self {
         Self(crossbeam_deque::Worker::new_fifo())
     }
 
-    /// A thief's end of this queue.
+    /// Returns a thief's end of this queue.
     pub fn stealer(&self) -> Stealer<T> {
         Stealer(self.0.stealer())
     }
@@ -44,25 +44,25 @@ impl<T> LocalQueue<T> {
         self.0.pop()
     }
 
-    /// How many tasks are queued.
+    /// Returns the number of queued tasks.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether none is.
+    /// Returns `true` if the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
 impl<T> Stealer<T> {
-    /// Whether the queue looks empty.
+    /// Returns `true` if the queue looks empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Moves the older half of the tasks, rounded up and `limit` at most, into `into`, and returns one of
+    /// Moves the older half of the tasks, rounded up and at most `limit`, into `into`. Returns one of
     /// them.
     pub fn steal_half(&self, into: &LocalQueue<T>, limit: usize) -> Steal<T> {
         self.0.steal_batch_with_limit_and_pop(&into.0, limit)

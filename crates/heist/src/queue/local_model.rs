@@ -1,10 +1,11 @@
 //! The modelled local queue: a Chase-Lev deque over the atomics of the model checker or simulator.
 //!
-//! It publishes exactly what crossbeam's does: a Release store of `back` after the task was written, a full
-//! fence between the owner's claim and its look at `front`, a compare-and-swap on `front` for each task that a thief
-//! takes, and one store of the thief's own `back` when it has taken them all. A lock around the whole queue would be
-//! simpler, but it would order operations that the real queue leaves unordered and hide the very bugs that are
-//! looked for. The cells themselves are not modelled: the indices decide who may touch one.
+//! It publishes exactly what crossbeam's does: a Release store of `back` after the task was written, a
+//! full fence between the owner's claim and its look at `front`, a compare-and-swap on `front` for each
+//! task that a thief takes, and one store of the thief's own `back` when it has taken them all. A lock
+//! around the whole queue would be simpler, but it would order operations that the real queue leaves
+//! unordered, and hide the bugs that the models search for. The cells are not modelled: the indices
+//! decide which thread may touch one.
 
 use super::Steal;
 use crate::sync::{Arc, AtomicUsize, CachePadded, Ordering, fence};
@@ -14,16 +15,16 @@ use std::sync::Mutex;
 const START: usize = 1;
 
 #[derive(Debug)]
-struct Shared<T> {
+struct Deque<T> {
     front: AtomicUsize,
     back: AtomicUsize,
-    /// The task of each index. No cell is used twice but by the owner's own pushes and pops: models are short.
+    /// The task of each index. Only the owner's pushes and pops reuse a cell: models are short.
     cells: Mutex<Vec<Option<T>>>,
     /// The owner takes the oldest task first.
     fifo: bool,
 }
 
-impl<T> Shared<T> {
+impl<T> Deque<T> {
     fn put(&self, index: usize, task: T) {
         let mut cells = self.cells.lock().expect("no panic while it is held");
         if index >= cells.len() {
@@ -34,7 +35,7 @@ impl<T> Shared<T> {
 
     fn take(&self, index: usize) -> T {
         let task = self.cells.lock().expect("no panic while it is held")[index].take();
-        task.expect("whoever claimed the index owns the cell")
+        task.expect("the thread that claimed the index owns the cell")
     }
 
     fn len(&self) -> usize {
@@ -43,9 +44,10 @@ impl<T> Shared<T> {
         back.saturating_sub(front)
     }
 
-    /// Steals one task; also says how many there were. The fence stands *before* the look at `back`, as in
-    /// the real queue: after it, it would publish what that look has acquired, and hide a missing Release
-    /// further on.
+    /// Steals one task. Also returns how many there were.
+    ///
+    /// The fence comes *before* the load of `back`, as in the real queue. After it, the fence would
+    /// publish what the load has acquired, and hide a missing Release elsewhere.
     fn steal_one(&self) -> Steal<(T, usize)> {
         let front = self.front.load(Ordering::Acquire);
         fence(Ordering::SeqCst);
@@ -62,29 +64,29 @@ impl<T> Shared<T> {
     }
 
     #[cfg(heist_sim)]
-    fn tell_look(&self) {
+    fn report_look(&self) {
         crate::sync::machine::machine().thief_looks_at(self.front.address());
     }
 
     #[cfg(heist_sim)]
-    fn tell_retry(&self) {
+    fn report_retry(&self) {
         crate::sync::machine::machine().steal_must_be_retried(self.front.address());
     }
 
     #[cfg(not(heist_sim))]
-    fn tell_look(&self) {}
+    fn report_look(&self) {}
 
     #[cfg(not(heist_sim))]
-    fn tell_retry(&self) {}
+    fn report_retry(&self) {}
 }
 
 /// The owner's end.
 #[derive(Debug)]
-pub struct LocalQueue<T>(Arc<CachePadded<Shared<T>>>);
+pub struct LocalQueue<T>(Arc<CachePadded<Deque<T>>>);
 
 /// A thief's end.
 #[derive(Debug)]
-pub struct Stealer<T>(Arc<CachePadded<Shared<T>>>);
+pub struct Stealer<T>(Arc<CachePadded<Deque<T>>>);
 
 impl<T> Default for LocalQueue<T> {
     fn default() -> Self {
@@ -93,18 +95,18 @@ impl<T> Default for LocalQueue<T> {
 }
 
 impl<T> LocalQueue<T> {
-    /// An empty queue whose owner takes the newest task first.
+    /// Creates an empty queue whose owner takes the newest task first.
     pub fn new() -> Self {
         Self::with_order(false)
     }
 
-    /// An empty queue whose owner takes the oldest task first.
+    /// Creates an empty queue whose owner takes the oldest task first.
     pub fn new_fifo() -> Self {
         Self::with_order(true)
     }
 
     fn with_order(fifo: bool) -> Self {
-        Self(Arc::new(CachePadded::new(Shared {
+        Self(Arc::new(CachePadded::new(Deque {
             front: AtomicUsize::new(START),
             back: AtomicUsize::new(START),
             cells: Mutex::new(Vec::new()),
@@ -112,7 +114,7 @@ impl<T> LocalQueue<T> {
         })))
     }
 
-    /// A thief's end of this queue.
+    /// Returns a thief's end of this queue.
     pub fn stealer(&self) -> Stealer<T> {
         Stealer(Arc::clone(&self.0))
     }
@@ -129,7 +131,8 @@ impl<T> LocalQueue<T> {
         if self.0.fifo { self.pop_oldest() } else { self.pop_newest() }
     }
 
-    /// The claim is a fetch-and-add, taken back if there was nothing: for a moment `front` is beyond `back` then.
+    /// Claims by a fetch-and-add, and takes that back if the queue was empty. In that moment `front` is
+    /// beyond `back`.
     fn pop_oldest(&self) -> Option<T> {
         let queue = &*self.0;
         let back = queue.back.load(Ordering::Relaxed);
@@ -160,7 +163,7 @@ impl<T> LocalQueue<T> {
         if front < back {
             return Some(queue.take(back));
         }
-        // The last task: thieves may want it too.
+        // The last task: a thief may claim it at the same time.
         let won = queue
             .front
             .compare_exchange(front, front + 1, Ordering::AcqRel, Ordering::Relaxed)
@@ -169,33 +172,33 @@ impl<T> LocalQueue<T> {
         won.then(|| queue.take(back))
     }
 
-    /// How many tasks are queued.
+    /// Returns the number of queued tasks.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether none is.
+    /// Returns `true` if the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl<T> Stealer<T> {
-    /// Whether the queue looks empty.
+    /// Returns `true` if the queue looks empty.
     pub fn is_empty(&self) -> bool {
-        self.0.tell_look();
+        self.0.report_look();
         self.0.len() == 0
     }
 
-    /// Moves the older half of the tasks, rounded up and `limit` at most, into `into`, and returns the one that the
-    /// thief is to run first.
+    /// Moves the older half of the tasks, rounded up and at most `limit`, into `into`. Returns the task
+    /// that the thief must run first.
     pub fn steal_half(&self, into: &LocalQueue<T>, limit: usize) -> Steal<T> {
-        self.0.tell_look();
+        self.0.report_look();
         let (mut next, queued) = match self.0.steal_one() {
             Steal::Success(stolen) => stolen,
             Steal::Empty => return Steal::Empty,
             Steal::Retry => {
-                self.0.tell_retry();
+                self.0.report_retry();
                 return Steal::Retry;
             }
         };

@@ -1,11 +1,11 @@
-//! A worker's LIFO slot: the one future that was woken last, which its worker polls next.
+//! A worker's LIFO slot: the future that was woken last, which its worker polls next.
 //!
-//! Only the worker fills it. The worker and every thief may take from it, each with one exchange, so a future is taken
-//! once. Whether it is occupied is told by counters beside it, because an exchange is no way to look: the worker's own
-//! two are plain stores, thieves add to the third.
+//! Only the worker fills it. The worker and every thief may take from it, each with one exchange, so a
+//! future is taken once. Counters beside it say whether it is occupied, because an exchange cannot look
+//! without taking. The worker changes two of them by plain stores; thieves add to the third.
 //!
-//! Not guaranteed: that a slot that looks occupied is. The count goes up before the future is in, so that nobody who
-//! looks after a fence misses one.
+//! Not guaranteed: that a LIFO slot that looks occupied is. The count goes up before the future is in, so
+//! that no thread that looks after a fence misses a future.
 
 #[cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #[path = "slot_crossbeam.rs"]
@@ -17,13 +17,13 @@ mod implementation;
 use crate::sync::{AtomicUsize, Ordering};
 use implementation::ExchangeCell;
 
-/// A place for one task, its owner's next.
+/// Holds one task, which its owner runs next.
 #[derive(Debug)]
 pub struct LifoSlot<T> {
     cell: ExchangeCell<T>,
-    /// How often it was filled, by the owner; also the slot's version, by which a thief sees that it has changed.
+    /// How often the owner filled it. Also the version by which a thief sees that it has changed.
     filled: AtomicUsize,
-    /// How often the owner emptied it, by taking or by putting another one in.
+    /// How often the owner emptied it, by taking the task or by displacing it.
     emptied_by_owner: AtomicUsize,
     emptied_by_thieves: AtomicUsize,
 }
@@ -35,7 +35,7 @@ impl<T> Default for LifoSlot<T> {
 }
 
 impl<T> LifoSlot<T> {
-    /// An empty slot.
+    /// Creates an empty LIFO slot.
     pub fn new() -> Self {
         Self {
             cell: ExchangeCell::new(),
@@ -45,10 +45,10 @@ impl<T> LifoSlot<T> {
         }
     }
 
-    /// Puts a task in; returns the one that was there. For the owner only.
+    /// Puts a task in. Returns the task that it displaces. Only for the owner.
     #[inline]
     pub fn fill(&self, task: T) -> Option<T> {
-        // First: a thief that takes the task at once must not be counted before it.
+        // First, so that a thief that takes the task at once is not counted before it.
         add_alone(&self.filled);
         let displaced = self.cell.exchange(Some(task));
         if displaced.is_some() {
@@ -57,7 +57,7 @@ impl<T> LifoSlot<T> {
         displaced
     }
 
-    /// Takes the task. For the owner only.
+    /// Takes the task. Only for the owner.
     #[inline]
     pub fn take(&self) -> Option<T> {
         self.occupied()?;
@@ -68,10 +68,11 @@ impl<T> LifoSlot<T> {
         task
     }
 
-    /// The slot's version, if it looks occupied.
+    /// Returns the version if the LIFO slot looks occupied.
     #[inline]
     pub fn occupied(&self) -> Option<usize> {
-        // Acquire for the same reason as the queues' lengths: who sees a thief's count sees what it was taken from.
+        // Acquire, as for the lengths of queues: a thread that sees a thief's count also sees the fill
+        // before it.
         let emptied = self
             .emptied_by_owner
             .load(Ordering::Acquire)
@@ -80,7 +81,7 @@ impl<T> LifoSlot<T> {
         (filled != emptied).then_some(filled)
     }
 
-    /// Takes the task as a thief does.
+    /// Takes the task. For thieves.
     pub fn steal(&self) -> Option<T> {
         let task = self.cell.exchange(None);
         if task.is_some() {
@@ -90,7 +91,7 @@ impl<T> LifoSlot<T> {
     }
 }
 
-/// Adds one to a counter that only this thread writes.
+/// Adds one to a counter that no other thread writes.
 #[inline]
 fn add_alone(counter: &AtomicUsize) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
@@ -101,14 +102,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_one_in_is_the_one_that_comes_out() {
+    fn the_task_that_was_put_in_last_comes_out() {
         let slot = LifoSlot::new();
         assert_eq!(slot.occupied(), None);
         assert_eq!(slot.take(), None);
         assert_eq!(slot.fill(1), None);
         let version = slot.occupied();
         assert!(version.is_some());
-        assert_eq!(slot.fill(2), Some(1), "the older one is displaced");
+        assert_eq!(slot.fill(2), Some(1), "the older task is displaced");
         assert!(slot.occupied().is_some());
         assert_ne!(slot.occupied(), version, "and a thief sees that");
         assert_eq!(slot.take(), Some(2));
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thief_empties_it_too() {
+    fn a_thief_empties_it() {
         let slot = LifoSlot::new();
         assert_eq!(slot.steal(), None);
         slot.fill(1);

@@ -1,8 +1,8 @@
-//! The shipping exchange: one atomic instruction for anything of a pointer's size.
+//! The shipping exchange: one atomic instruction for values of a pointer's size.
 
 use crossbeam_utils::atomic::AtomicCell;
 
-/// A place whose content is exchanged in one step.
+/// A cell whose content is exchanged in one step.
 pub(super) struct ExchangeCell<T>(AtomicCell<Option<T>>);
 
 impl<T> std::fmt::Debug for ExchangeCell<T> {
@@ -12,12 +12,12 @@ impl<T> std::fmt::Debug for ExchangeCell<T> {
 }
 
 impl<T> ExchangeCell<T> {
-    /// An empty place.
+    /// Creates an empty cell.
     pub(super) fn new() -> Self {
         Self(AtomicCell::new(None))
     }
 
-    /// Puts `content` in and returns what was there. Acquires and releases.
+    /// Puts `content` in and returns the previous content. Acquires and releases.
     #[inline]
     pub(super) fn exchange(&self, content: Option<T>) -> Option<T> {
         self.0.swap(content)

@@ -22,7 +22,7 @@
 //! with Acquire, or else its `begin` might still see IDLE and lose the announcement. Every queue
 //! and every [`Signal`](super::Signal) does that.
 
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant;
 use crate::sync::{AtomicU8, Ordering};
 
 /// The value of the byte: bit 0 is SCHEDULED, bit 1 is EXECUTING, and both may be set.
@@ -104,14 +104,10 @@ impl GateFlags {
     /// benefits only the caller, which sees what the previous consumer did.
     #[inline]
     pub fn schedule(&self) -> Scheduled {
-        #[cfg(heist_plant)]
-        if planted(Plant::SeedGateLoads) || planted(Plant::ScheduleLoads) {
-            return self.schedule_unless_a_load_says_so();
-        }
-        #[cfg(heist_plant)]
-        if planted(Plant::OneFlagGate) {
-            return self.schedule_one_flag();
-        }
+        plant::instead!(
+            GateTrustsLoads | ScheduleTrustsLoad => self.schedule_after_a_load(),
+            OneFlagGate => self.schedule_one_flag(),
+        );
         let before = GateState(self.byte.fetch_or(GateState::SCHEDULED, Ordering::AcqRel));
         Self::scheduled_from(before)
     }
@@ -133,14 +129,10 @@ impl GateFlags {
     #[inline]
     #[must_use = "after a successful `begin` the caller must finish"]
     pub fn begin(&self) -> bool {
-        #[cfg(heist_plant)]
-        if planted(Plant::SeedGateLoads) {
-            return self.begin_by_a_store();
-        }
-        #[cfg(heist_plant)]
-        if planted(Plant::OneFlagGate) {
-            return self.begin_one_flag();
-        }
+        plant::instead!(
+            GateTrustsLoads => self.begin_by_a_store(),
+            OneFlagGate => self.begin_one_flag(),
+        );
         // The failure case needs no ordering because the caller does nothing in response. Either
         // another consumer executes and will announce what came in, or nothing is scheduled.
         self.byte
@@ -162,9 +154,7 @@ impl GateFlags {
     #[inline]
     #[must_use = "a gate that was scheduled meanwhile must be announced, or its consumer never runs again"]
     pub fn finish(&self) -> bool {
-        if planted(Plant::OneFlagGate) {
-            return false;
-        }
+        plant::instead!(OneFlagGate => false);
         // A subtraction is one instruction on x86; clearing a bit and returning the old value is a
         // compare-exchange loop. The bit is set because only a consumer that has begun gets here.
         let before = GateState(self.byte.fetch_sub(GateState::EXECUTING, Self::hand_over()));
@@ -183,14 +173,10 @@ impl GateFlags {
     /// Panics if there was no `begin`, because two consumers might then be running.
     #[inline]
     pub fn finish_and_schedule(&self) {
-        #[cfg(heist_plant)]
-        if planted(Plant::SeedFinishAndScheduleStores) {
-            return self.finish_and_schedule_by_a_store();
-        }
-        #[cfg(heist_plant)]
-        if planted(Plant::OneFlagGate) {
-            return self.finish_and_schedule_one_flag();
-        }
+        plant::instead!(
+            FinishAndScheduleStores => self.finish_and_schedule_by_a_store(),
+            OneFlagGate => self.finish_and_schedule_one_flag(),
+        );
         let before = GateState(self.byte.swap(GateState::SCHEDULED, Self::hand_over()));
         assert!(before.is_executing(), "a gate was finished without a `begin`");
     }
@@ -199,7 +185,7 @@ impl GateFlags {
     /// consumer sees what the producers did that scheduled the gate in the meantime.
     #[inline]
     fn hand_over() -> Ordering {
-        if planted(Plant::FinishHandsNothingOver) { Ordering::Acquire } else { Ordering::AcqRel }
+        plant::pick!(FinishHandsNothingOver => Ordering::Acquire, _ => Ordering::AcqRel)
     }
 
     /// Returns `true` if the gate is neither scheduled nor executing. Other threads may have

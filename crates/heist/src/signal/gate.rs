@@ -11,7 +11,7 @@ use super::flags::GateFlags;
 use super::index::{Position, SignalIndexError, bit_index, signal_index};
 use super::waker::SignalWaker;
 use crate::sync::Arc;
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant;
 
 /// Guards one queue: producers announce that it has items, and one consumer at a time empties it.
 ///
@@ -127,11 +127,7 @@ impl SignalGate {
     fn finish(&self) -> bool {
         let must_announce = self.flags.finish();
         if must_announce {
-            #[cfg(heist_plant)]
-            if planted(Plant::SeedFinishForgetsSummary) {
-                self.waker.announce_to_the_signal_alone(self.queue);
-                return true;
-            }
+            plant::instead!(FinishForgetsSummary => self.waker.set_signal_alone(self.queue));
             self.waker.announce_at(self.queue);
         }
         must_announce
@@ -183,10 +179,9 @@ impl<'a> GateGuard<'a> {
 
 impl Drop for GateGuard<'_> {
     fn drop(&mut self) {
-        if planted(Plant::GuardDropForgets) {
+        plant::instead!(GuardDropForgets => {
             self.gate.finish();
-            return;
-        }
+        });
         self.gate.finish_and_schedule();
     }
 }

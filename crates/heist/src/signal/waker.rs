@@ -19,8 +19,7 @@
 use super::index::{BITS, Position, SignalIndexError, signal_index};
 use super::permit::Permits;
 use super::word::{SetBit, Signal};
-#[cfg(heist_plant)]
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant;
 use crate::sync::{Arc, AtomicU64, CachePadded, Ordering};
 use std::fmt;
 
@@ -226,10 +225,7 @@ impl SignalWaker {
     /// clear and releases a permit. If this function read the signal before clearing the mark, it
     /// could miss both.
     pub(super) fn settle(&self, signal: Position, mut held: u64) -> u64 {
-        #[cfg(heist_plant)]
-        if planted(Plant::SeedSummaryClearRaces) {
-            return held - u64::from(self.clear_after_a_look(signal)).min(held);
-        }
+        plant::instead!(SummaryClearRaces => self.clear_after_a_look(signal, held));
         if self.clear_mark(signal) {
             held = held.saturating_sub(1);
         }

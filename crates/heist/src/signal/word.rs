@@ -8,7 +8,7 @@
 //! [`SignalWaker`](super::SignalWaker) does both.
 
 use super::index::{SignalIndexError, bit_index, nearest_set_bit};
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant};
 use crate::sync::{AtomicU64, Ordering};
 
 /// The state of the signal when [`Signal::set`] set a bit.
@@ -106,7 +106,7 @@ impl Signal {
 
     #[inline]
     fn order() -> Ordering {
-        if planted(Plant::SignalBitsRelaxed) { Ordering::Relaxed } else { Ordering::AcqRel }
+        plant::order(Plant::SignalBitsRelaxed, Ordering::AcqRel)
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! The loom backend: the same names, modelled.
+//! The loom backend: loom's models of the same types.
 
 pub use loom::hint::spin_loop;
 pub use loom::sync::MutexGuard;
@@ -9,7 +9,7 @@ pub use std::thread;
 use std::fmt;
 use std::time::Duration;
 
-/// A modelled mutex. Loom's never poisons.
+/// A modelled mutex. Loom's mutex never poisons.
 pub struct Mutex<T>(loom::sync::Mutex<T>);
 
 impl<T> fmt::Debug for Mutex<T> {
@@ -19,12 +19,12 @@ impl<T> fmt::Debug for Mutex<T> {
 }
 
 impl<T> Mutex<T> {
-    /// A new, unlocked mutex.
+    /// Creates an unlocked mutex.
     pub fn new(value: T) -> Self {
         Self(loom::sync::Mutex::new(value))
     }
 
-    /// Locks it, waiting if need be.
+    /// Locks the mutex. Waits while another thread holds it.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().expect("loom's mutex does not poison")
     }
@@ -50,7 +50,7 @@ pub struct Parker(Arc<Token>);
 pub struct Unparker(Arc<Token>);
 
 impl Parker {
-    /// A parker without a token.
+    /// Creates a parker without a token.
     #[expect(clippy::new_without_default, reason = "mirrors the part of the real API in use")]
     pub fn new() -> Self {
         let token = Token { available: Mutex::new(false), arrived: loom::sync::Condvar::new() };
@@ -66,20 +66,20 @@ impl Parker {
         *available = false;
     }
 
-    /// Loom has no clock: a timed park is an untimed one, and always gets its token.
+    /// Waits for the token without a timeout, because loom has no clock. Always returns `true`.
     pub fn park_timeout(&self, _timeout: Duration) -> bool {
         self.park();
         true
     }
 
-    /// A handle that delivers the token.
+    /// Returns a handle that delivers the token.
     pub fn unparker(&self) -> Unparker {
         Unparker(Arc::clone(&self.0))
     }
 }
 
 impl Unparker {
-    /// Delivers the token; says whether there was none before.
+    /// Delivers the token. Returns `true` if there was none before.
     pub fn unpark(&self) -> bool {
         let mut available = self.0.available.lock();
         let was_empty = !*available;
@@ -94,12 +94,12 @@ impl Unparker {
 pub struct Clock(());
 
 impl Clock {
-    /// A clock that starts now.
+    /// Creates the clock.
     pub fn start() -> Self {
         Self(())
     }
 
-    /// Always the same moment.
+    /// Returns 0.
     pub fn now_ns(&self) -> u64 {
         0
     }

@@ -1,9 +1,9 @@
-//! The shuttle backend: the same names, scheduled at random.
+//! The shuttle backend: the same types, scheduled at random.
 //!
-//! Shuttle runs its threads as coroutines on one real thread and switches between them at every operation below, as
-//! a seeded random scheduler says. It takes pools that are too large for loom, but it is sequentially consistent:
-//! every access counts as `SeqCst` and fences do nothing, so what a missing fence or a missing Release breaks, it
-//! cannot see. That is loom's part.
+//! Shuttle runs its threads as coroutines on one real thread. A seeded random scheduler switches between
+//! them at every operation below. It can run pools that are too large for loom. But it is sequentially
+//! consistent: every access counts as `SeqCst` and fences do nothing, so it cannot find a missing fence
+//! or a missing Release. Loom finds those.
 
 pub use shuttle::hint::spin_loop;
 pub use shuttle::sync::MutexGuard;
@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// A scheduled mutex, whose poison is ignored like the real one's.
+/// A scheduled mutex. It ignores poison, as the shipping one does.
 pub struct Mutex<T>(shuttle::sync::Mutex<T>);
 
 impl<T> fmt::Debug for Mutex<T> {
@@ -25,12 +25,12 @@ impl<T> fmt::Debug for Mutex<T> {
 }
 
 impl<T> Mutex<T> {
-    /// A new, unlocked mutex.
+    /// Creates an unlocked mutex.
     pub fn new(value: T) -> Self {
         Self(shuttle::sync::Mutex::new(value))
     }
 
-    /// Locks it, waiting if need be.
+    /// Locks the mutex. Waits while another thread holds it.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,7 +56,7 @@ pub struct Parker(Arc<Token>);
 pub struct Unparker(Arc<Token>);
 
 impl Parker {
-    /// A parker without a token.
+    /// Creates a parker without a token.
     #[expect(clippy::new_without_default, reason = "mirrors the part of the real API in use")]
     pub fn new() -> Self {
         let token = Token { available: Mutex::new(false), arrived: shuttle::sync::Condvar::new() };
@@ -72,20 +72,21 @@ impl Parker {
         *available = false;
     }
 
-    /// No timeout ever passes: a lost wake-up must show as a deadlock.
+    /// Waits for the token without a timeout, so that a lost wake-up shows as a deadlock. Always returns
+    /// `true`.
     pub fn park_timeout(&self, _timeout: Duration) -> bool {
         self.park();
         true
     }
 
-    /// A handle that delivers the token.
+    /// Returns a handle that delivers the token.
     pub fn unparker(&self) -> Unparker {
         Unparker(Arc::clone(&self.0))
     }
 }
 
 impl Unparker {
-    /// Delivers the token; says whether there was none before.
+    /// Delivers the token. Returns `true` if there was none before.
     pub fn unpark(&self) -> bool {
         let mut available = self.0.available.lock();
         let was_empty = !*available;
@@ -95,35 +96,35 @@ impl Unparker {
     }
 }
 
-/// A clock that follows the schedule, so that a seed repeats it: every switch between threads takes 1 µs.
+/// A clock that follows the schedule, so that a seed repeats it: each switch between threads takes 1 µs.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(());
 
 impl Clock {
-    /// The clock of this schedule.
+    /// Returns the clock of this schedule.
     pub fn start() -> Self {
         Self(())
     }
 
-    /// Nanoseconds since the schedule began.
+    /// Returns the nanoseconds since the schedule began.
     pub fn now_ns(&self) -> u64 {
         1_000 * shuttle::current::context_switches() as u64
     }
 }
 
-/// Threads of the schedule, with the part of std's API that is in use.
+/// Threads of the schedule, with the part of std's API that heist uses.
 pub mod thread {
     pub use shuttle::thread::{JoinHandle, ScopedJoinHandle, current, scope};
 
     use shuttle::thread::Scope;
     use std::io;
 
-    /// Shuttle's own has no scoped threads.
+    /// Starts threads. (Shuttle's own builder cannot start scoped ones.)
     #[derive(Debug, Default)]
     pub struct Builder(shuttle::thread::Builder);
 
     impl Builder {
-        /// A builder with shuttle's defaults.
+        /// Creates a builder with shuttle's defaults.
         pub fn new() -> Self {
             Self::default()
         }
@@ -140,10 +141,10 @@ pub mod thread {
             Self(self.0.stack_size(bytes))
         }
 
-        /// Starts a thread. It is never refused.
+        /// Starts a thread.
         ///
         /// # Errors
-        /// None.
+        /// Never.
         pub fn spawn<F, T>(self, body: F) -> io::Result<JoinHandle<T>>
         where
             F: FnOnce() -> T + Send + 'static,
@@ -152,10 +153,10 @@ pub mod thread {
             self.0.spawn(body)
         }
 
-        /// Starts a thread of the scope, without its name. It is never refused.
+        /// Starts a thread of the scope, without its name.
         ///
         /// # Errors
-        /// None.
+        /// Never.
         pub fn spawn_scoped<'scope, F, T>(
             self,
             scope: &'scope Scope<'scope, '_>,

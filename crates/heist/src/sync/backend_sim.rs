@@ -1,8 +1,8 @@
-//! The simulator's backend: the same names, on a simulated machine.
+//! The simulator's backend: the same types, on a simulated machine.
 //!
-//! Every atomic is a word of the machine's memory. Locks, parkers, threads and the channel are built here out of the
-//! machine's words, the way the real ones are built out of atomics and the system's wait queues: the same operations
-//! are read-modify-writes, so that the same stores are completed by them.
+//! Each atomic is a word of the machine's memory. Locks, parkers, threads and the channel are built on
+//! the machine's words, as the real ones are built on atomics and the system's wait queues. The same
+//! operations are read-modify-writes, so they complete the same pending stores.
 
 pub use std::sync::atomic::Ordering;
 pub use std::sync::{Arc, Weak};
@@ -31,12 +31,12 @@ macro_rules! atomic {
 
         #[allow(dead_code, reason = "each type has the operations of all")]
         impl $name {
-            /// A new atomic.
+            /// Creates an atomic.
             pub fn new(value: $value) -> Self {
                 Self { address: machine().allocate(value as u64) }
             }
 
-            /// The word behind it.
+            /// Returns the address of its word.
             pub fn address(&self) -> Address {
                 self.address
             }
@@ -50,13 +50,13 @@ macro_rules! atomic {
                 Site { address: self.address, memory, caller }
             }
 
-            /// Reads it.
+            /// Returns the value.
             #[track_caller]
             pub fn load(&self, _order: Ordering) -> $value {
                 Self::from_word(machine().load(self.site(Location::caller())))
             }
 
-            /// Writes it.
+            /// Stores a value.
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 let caller = Location::caller();
@@ -73,13 +73,13 @@ macro_rules! atomic {
                 Self::from_word(machine().modify(site, Change::Modify, &mut update))
             }
 
-            /// Writes it in one step with reading what it held.
+            /// Stores `new` and returns the previous value, in one step.
             #[track_caller]
             pub fn swap(&self, new: $value, _order: Ordering) -> $value {
                 self.update(|_held| Some(new))
             }
 
-            /// Writes `new` if it holds `current`; returns what it held.
+            /// Stores `new` if the value is `current`. Returns the previous value.
             #[track_caller]
             pub fn compare_exchange(
                 &self,
@@ -92,7 +92,7 @@ macro_rules! atomic {
                 if held == current { Ok(held) } else { Err(held) }
             }
 
-            /// The same: a simulated exchange does not fail without a reason.
+            /// The same as `compare_exchange`: a simulated exchange never fails spuriously.
             #[track_caller]
             pub fn compare_exchange_weak(
                 &self,
@@ -104,7 +104,7 @@ macro_rules! atomic {
                 self.compare_exchange(current, new, success, failure)
             }
 
-            /// Changes it by a loop of load and exchange, as the real one does.
+            /// Changes the value by a loop of load and exchange, as the real one does.
             #[track_caller]
             pub fn fetch_update(
                 &self,
@@ -129,7 +129,7 @@ macro_rules! integer_operations {
     ($name:ident, $value:ty, $($operation:ident: $how:expr),*) => {
         #[allow(dead_code, reason = "each type has the operations of all")]
         impl $name {$(
-            /// Changes it in one step; returns what it held.
+            /// Changes the value in one step. Returns the previous value.
             #[track_caller]
             pub fn $operation(&self, operand: $value, _order: Ordering) -> $value {
                 self.update(|held| Some(($how)(held, operand)))
@@ -153,7 +153,8 @@ atomic_integer!(AtomicU8, u8);
 atomic_integer!(AtomicU64, u64);
 atomic_integer!(AtomicUsize, usize);
 
-/// Only a `SeqCst` fence completes stores: the others are no instructions on a machine with ordered stores.
+/// Executes a fence. Only a `SeqCst` fence completes stores: the others compile to nothing on a machine
+/// with ordered stores.
 #[track_caller]
 pub fn fence(order: Ordering) {
     if order == Ordering::SeqCst {
@@ -161,16 +162,16 @@ pub fn fence(order: Ordering) {
     }
 }
 
-/// Lets others run.
+/// Lets other threads run.
 pub fn spin_loop() {
     machine().pause();
 }
 
-/// A word that somebody can wait for, and what is done with it.
+/// A word that threads can wait for.
 #[derive(Debug)]
-struct Word(Address);
+struct WaitWord(Address);
 
-impl Word {
+impl WaitWord {
     const CLEAR: u64 = 0;
     const SET: u64 = 1;
 
@@ -182,7 +183,7 @@ impl Word {
         Site { address: self.0, memory: None, caller }
     }
 
-    /// Sets the word to `value` in one step; says whether it held something else.
+    /// Stores `value` in one step. Returns `true` if the word held another value.
     #[track_caller]
     fn put(&self, change: Change, value: u64) -> bool {
         let site = self.site(Location::caller());
@@ -198,15 +199,15 @@ impl Word {
 /// A simulated mutex.
 #[derive(Debug)]
 pub struct Mutex<T> {
-    locked: Word,
-    /// Never contended: `locked` comes first.
+    locked: WaitWord,
+    /// Never contended: a thread takes `locked` first.
     value: std::sync::Mutex<T>,
 }
 
-/// Holds a [`Mutex`].
+/// A guard of [`Mutex`].
 #[derive(Debug)]
 pub struct MutexGuard<'m, T> {
-    locked: &'m Word,
+    locked: &'m WaitWord,
     value: Option<std::sync::MutexGuard<'m, T>>,
 }
 
@@ -217,15 +218,15 @@ impl<T: Default> Default for Mutex<T> {
 }
 
 impl<T> Mutex<T> {
-    /// A new, unlocked mutex.
+    /// Creates an unlocked mutex.
     pub fn new(value: T) -> Self {
-        Self { locked: Word::new(), value: std::sync::Mutex::new(value) }
+        Self { locked: WaitWord::new(), value: std::sync::Mutex::new(value) }
     }
 
-    /// Locks it, waiting if need be.
+    /// Locks the mutex. Waits while another thread holds it.
     #[track_caller]
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        while !self.locked.put(Change::Lock, Word::SET) {
+        while !self.locked.put(Change::Lock, WaitWord::SET) {
             machine().wait(self.locked.0, None);
         }
         let value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
@@ -255,56 +256,56 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 impl<T> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         self.value = None;
-        self.locked.put(Change::Unlock, Word::CLEAR);
+        self.locked.put(Change::Unlock, WaitWord::CLEAR);
         machine().notify(self.locked.0);
     }
 }
 
-/// A simulated parker: one token. What the system does for no reason is caught here, as `parking` does.
+/// A simulated parker: one token. It handles spurious wake-ups of the system as `parking` does.
 #[derive(Debug)]
-pub struct Parker(Arc<Word>);
+pub struct Parker(Arc<WaitWord>);
 
 /// The other end of a [`Parker`].
 #[derive(Clone, Debug)]
-pub struct Unparker(Arc<Word>);
+pub struct Unparker(Arc<WaitWord>);
 
 impl Parker {
-    /// A parker without a token.
+    /// Creates a parker without a token.
     #[expect(clippy::new_without_default, reason = "mirrors the part of the real API in use")]
     pub fn new() -> Self {
-        Self(Arc::new(Word::new()))
+        Self(Arc::new(WaitWord::new()))
     }
 
     /// Waits for the token and takes it.
     #[track_caller]
     pub fn park(&self) {
-        while !self.0.put(Change::TakeToken, Word::CLEAR) {
+        while !self.0.put(Change::TakeToken, WaitWord::CLEAR) {
             machine().wait(self.0.0, None);
         }
     }
 
-    /// Waits for the token, but not for ever; says whether it came.
+    /// Waits for the token for at most `timeout`. Returns `true` if it came.
     #[track_caller]
     pub fn park_timeout(&self, timeout: Duration) -> bool {
-        if self.0.put(Change::TakeToken, Word::CLEAR) {
+        if self.0.put(Change::TakeToken, WaitWord::CLEAR) {
             return true;
         }
-        // Once only: `parking`'s timed wait gives up early when it is woken for no reason.
+        // Only once: `parking`'s timed wait gives up early after a spurious wake-up.
         machine().wait(self.0.0, Some(timeout.as_nanos() as u64));
-        self.0.put(Change::TakeToken, Word::CLEAR)
+        self.0.put(Change::TakeToken, WaitWord::CLEAR)
     }
 
-    /// A handle that delivers the token.
+    /// Returns a handle that delivers the token.
     pub fn unparker(&self) -> Unparker {
         Unparker(Arc::clone(&self.0))
     }
 }
 
 impl Unparker {
-    /// Delivers the token; says whether there was none before.
+    /// Delivers the token. Returns `true` if there was none before.
     #[track_caller]
     pub fn unpark(&self) -> bool {
-        let was_empty = self.0.put(Change::GiveToken, Word::SET);
+        let was_empty = self.0.put(Change::GiveToken, WaitWord::SET);
         machine().notify(self.0.0);
         was_empty
     }
@@ -315,29 +316,29 @@ impl Unparker {
 pub struct Clock(());
 
 impl Clock {
-    /// A clock that starts with the simulation.
+    /// Returns a clock that starts with the simulation.
     pub fn start() -> Self {
         Self(())
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     pub fn now_ns(&self) -> u64 {
         machine().now_ns()
     }
 }
 
-/// A value for each simulated thread: they all run on one real thread.
+/// A value for each simulated thread, all of which run on one real thread.
 #[derive(Debug)]
 pub struct PerThread<T>(RefCell<BTreeMap<u64, T>>);
 
 impl<T> PerThread<T> {
-    /// No value for any thread.
-    #[expect(clippy::new_without_default, reason = "made once, for a static")]
+    /// Creates the storage, without a value for any thread.
+    #[expect(clippy::new_without_default, reason = "created once, for a static")]
     pub const fn new() -> Self {
         Self(RefCell::new(BTreeMap::new()))
     }
 
-    /// Changes this thread's value; returns what it was.
+    /// Changes this thread's value. Returns the previous one.
     pub fn replace(&self, value: Option<T>) -> Option<T> {
         let thread = machine().current_thread();
         match value {
@@ -359,26 +360,27 @@ impl<T> PerThread<T> {
 
 impl<T> Drop for PerThread<T> {
     fn drop(&mut self) {
-        // Of simulated threads that were left in the middle of what they did. Dropping it would make operations, and
-        // there is no simulated thread left to make them.
+        // These are values of simulated threads that were abandoned half-way. Dropping them would perform
+        // operations, and there is no simulated thread left to perform them.
         std::mem::forget(std::mem::take(self.0.get_mut()));
     }
 }
 
 impl<T: Copy> PerThread<T> {
-    /// This thread's value.
+    /// Returns this thread's value.
     pub fn get(&self) -> Option<T> {
         self.0.borrow().get(&machine().current_thread()).copied()
     }
 }
 
-/// Simulated threads, as far as the executor needs them.
+/// Simulated threads, with the part of std's API that heist uses.
 pub mod thread {
-    use super::{Change, Word, machine};
+    use super::{Change, WaitWord, machine};
     use crate::sync::Arc;
     use std::io;
 
-    /// Scopes stay real: what borrows cannot run on a simulated thread. See [`Builder::spawn_scoped`].
+    /// Scopes stay real: code that borrows cannot run on a simulated thread. See
+    /// [`Builder::spawn_scoped`].
     pub use std::thread::{Scope, ScopedJoinHandle, scope};
 
     /// The identity of a thread.
@@ -390,25 +392,25 @@ pub mod thread {
     pub struct Thread(ThreadId);
 
     impl Thread {
-        /// Its identity.
+        /// Returns the thread's identity.
         pub fn id(&self) -> ThreadId {
             self.0
         }
     }
 
-    /// The running thread.
+    /// Returns the running thread.
     pub fn current() -> Thread {
         Thread(ThreadId(machine().current_thread()))
     }
 
-    /// Starts threads. A simulated stack has the simulator's size.
+    /// Starts threads. The simulator decides the size of their stacks.
     #[derive(Debug, Default)]
     pub struct Builder {
         name: String,
     }
 
     impl Builder {
-        /// A builder for a thread without a name.
+        /// Creates a builder for a thread without a name.
         pub fn new() -> Self {
             Self::default()
         }
@@ -426,26 +428,26 @@ pub mod thread {
         /// Starts a simulated thread.
         ///
         /// # Errors
-        /// None.
+        /// Never.
         pub fn spawn<T>(self, body: impl FnOnce() -> T + 'static) -> io::Result<JoinHandle<T>>
         where
             T: 'static,
         {
-            let end = Arc::new((Word::new(), std::sync::Mutex::new(None)));
+            let end = Arc::new((WaitWord::new(), std::sync::Mutex::new(None)));
             let ending = Arc::clone(&end);
             let number = machine().spawn(
                 &self.name,
                 Box::new(move || {
                     let result = body();
                     *ending.1.lock().expect("one simulated thread runs at a time") = Some(result);
-                    ending.0.put(Change::Modify, Word::SET);
+                    ending.0.put(Change::Modify, WaitWord::SET);
                     machine().notify(ending.0.0);
                 }),
             );
             Ok(JoinHandle { thread: Thread(ThreadId(number)), end })
         }
 
-        /// Starts a real thread, on which nothing is simulated: only there to be compiled.
+        /// Starts a real thread, on which nothing is simulated. It exists only so that the crate compiles.
         ///
         /// # Errors
         /// The system refuses the thread.
@@ -462,23 +464,23 @@ pub mod thread {
         }
     }
 
-    /// Waits for a thread.
+    /// A handle that waits for the end of a thread.
     #[derive(Debug)]
     pub struct JoinHandle<T> {
         thread: Thread,
-        end: Arc<(Word, std::sync::Mutex<Option<T>>)>,
+        end: Arc<(WaitWord, std::sync::Mutex<Option<T>>)>,
     }
 
     impl<T> JoinHandle<T> {
-        /// The thread.
+        /// Returns the thread.
         pub fn thread(&self) -> &Thread {
             &self.thread
         }
 
-        /// Waits until the thread has ended; returns its result.
+        /// Waits until the thread has ended, and returns its result.
         ///
         /// # Errors
-        /// None: a panic that leaves a simulated thread ends the simulation.
+        /// Never: a panic that leaves a simulated thread ends the simulation.
         #[track_caller]
         pub fn join(self) -> std::thread::Result<T> {
             let (ended, result) = &*self.end;
@@ -491,7 +493,7 @@ pub mod thread {
     }
 }
 
-/// A channel on which nothing is sent: what is waited for is that the last sender is gone.
+/// A channel on which nothing is sent: receivers wait until the last sender is dropped.
 pub mod mpsc {
     use super::{AtomicUsize, Ordering, machine};
     use crate::sync::Arc;
@@ -508,7 +510,7 @@ pub mod mpsc {
     #[derive(Debug)]
     pub struct Receiver<T>(Arc<AtomicUsize>, PhantomData<T>);
 
-    /// A channel with one sender.
+    /// Creates a channel with one sender.
     pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
         let senders = Arc::new(AtomicUsize::new(1));
         (Sender(Arc::clone(&senders), PhantomData), Receiver(senders, PhantomData))
@@ -529,10 +531,10 @@ pub mod mpsc {
     }
 
     impl<T> Receiver<T> {
-        /// Waits until no sender is left, but not for ever.
+        /// Waits until the last sender is dropped, for at most `timeout`.
         ///
         /// # Errors
-        /// Always: says which of the two it was.
+        /// Always: `Disconnected` if the last sender was dropped, `Timeout` if not.
         pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
             let deadline_ns = machine().now_ns().saturating_add(timeout.as_nanos() as u64);
             while self.0.load(Ordering::Acquire) > 0 {

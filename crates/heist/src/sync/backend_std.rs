@@ -8,28 +8,28 @@ pub use std::thread;
 
 use std::sync::{PoisonError, TryLockError};
 
-/// A mutex whose poison is ignored: no critical section in this crate runs the caller's code, so a
-/// panicking holder cannot leave its data half changed.
+/// A mutex that ignores poison: no critical section of this crate runs the caller's code, so a panic
+/// cannot leave the data half changed.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// A new, unlocked mutex.
+    /// Creates an unlocked mutex.
     pub fn new(value: T) -> Self {
         Self(std::sync::Mutex::new(value))
     }
 
-    /// Locks it, waiting if need be: for a few microseconds by looking again, then asleep.
+    /// Locks the mutex. While another thread holds it, spins for a few microseconds, then sleeps.
     ///
-    /// Every lock of this crate is held for nanoseconds. The standard one looks again, too, but not once somebody
-    /// sleeps for it; from then on each unlocking is a system call, and nobody gets out of that while there are many.
-    /// So the thing is not to let it come to that. It makes pushing into one queue from several threads twice as fast
-    /// (`heist-bench gates --case queue-4`).
+    /// Every lock of this crate is held for nanoseconds. The standard mutex spins as well, but not once
+    /// a thread sleeps on it: from then on each unlock is a system call, and with many threads the mutex
+    /// never leaves that state. Spinning longer keeps it from getting there, and makes pushing into one
+    /// queue from several threads twice as fast (`heist-bench gates --case queue-4`).
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         match self.0.try_lock() {
             Ok(guard) => guard,
-            Err(refused) => self.lock_after_looking(refused),
+            Err(refused) => self.lock_after_spinning(refused),
         }
     }
 
@@ -39,20 +39,20 @@ impl<T> Mutex<T> {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    // It takes the error by value, poison and all: the poisoned guard holds the lock, so that locking it again would
-    // wait for this very thread. And out of line, or every lock pays for it (`heist-bench runtime --case
-    // chained_spawn-2`).
+    // Takes the error by value: a poisoned guard in it holds the lock, so locking again would wait for
+    // this very thread. Out of line, because otherwise every lock pays for it (`heist-bench runtime
+    // --case chained_spawn-2`).
     #[cold]
-    fn lock_after_looking<'a>(
+    fn lock_after_spinning<'a>(
         &'a self,
         refused: TryLockError<MutexGuard<'a, T>>,
     ) -> MutexGuard<'a, T> {
         if let TryLockError::Poisoned(poisoned) = refused {
             return poisoned.into_inner();
         }
-        // Twice as long each time: about 3 us in all.
-        for looks in 0..7 {
-            for _ in 0..1 << looks {
+        // Twice as long each time: about 3 µs in total.
+        for round in 0..7 {
+            for _ in 0..1 << round {
                 spin_loop();
             }
             match self.0.try_lock() {
@@ -65,17 +65,17 @@ impl<T> Mutex<T> {
     }
 }
 
-/// The pool's clock: nanoseconds since it was made.
+/// The pool's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(std::time::Instant);
 
 impl Clock {
-    /// A clock that starts now.
+    /// Creates a clock that starts now.
     pub fn start() -> Self {
         Self(std::time::Instant::now())
     }
 
-    /// Nanoseconds since the start: 584 years fit.
+    /// Returns the nanoseconds since the start, for up to 584 years.
     #[inline]
     pub fn now_ns(&self) -> u64 {
         self.0.elapsed().as_nanos() as u64

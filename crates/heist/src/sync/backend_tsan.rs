@@ -1,12 +1,15 @@
-//! The backend for ThreadSanitizer: real threads and the real queue, with locks and fences that it understands.
+//! The ThreadSanitizer backend: real threads and the real queue, with locks and fences that it
+//! understands.
 //!
-//! ThreadSanitizer follows what is compiled with it, and the standard library is not: the waiting half of its mutex
-//! is a black box, and would make every lock look like a race. So locks, the parker and the one channel are
-//! `parking_lot`'s, which is compiled with everything else. Fences it does not know at all: `Arc` is one that loads
-//! where std's has a fence, and ours is a read-modify-write of one static word, which orders at least as much.
+//! ThreadSanitizer follows only code that is compiled with it. The standard library is not: the waiting
+//! half of its mutex is a black box, and every lock would look like a race. So the locks, the parker and
+//! the channel are built on `parking_lot`, which is compiled with everything else. ThreadSanitizer does
+//! not know fences at all. So `Arc` is one that uses a load where std's has a fence, and [`fence`] is a
+//! read-modify-write of one static word, which orders at least as much.
 //!
-//! More, in truth: any two fences are ordered, so a race between what comes before one and after another is missed
-//! here. Loom, which models fences as they are, is for those.
+//! It orders more, in fact: any two such fences are ordered. This build therefore misses a race between
+//! what comes before one fence and what comes after another. Loom, which models fences exactly, finds
+//! those.
 
 pub use portable_atomic_util::{Arc, Weak};
 pub use std::hint::spin_loop;
@@ -18,7 +21,7 @@ use std::time::{Duration, Instant};
 /// A guard of [`Mutex`].
 pub type MutexGuard<'a, T> = parking_lot::MutexGuard<'a, T>;
 
-/// Stands for a fence.
+/// Replaces a fence by a read-modify-write.
 #[inline]
 pub fn fence(_order: Ordering) {
     static FENCE: AtomicUsize = AtomicUsize::new(0);
@@ -30,12 +33,12 @@ pub fn fence(_order: Ordering) {
 pub struct Mutex<T>(parking_lot::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// A new, unlocked mutex.
+    /// Creates an unlocked mutex.
     pub fn new(value: T) -> Self {
         Self(parking_lot::Mutex::new(value))
     }
 
-    /// Locks it, waiting if need be.
+    /// Locks the mutex. Waits while another thread holds it.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock()
@@ -62,7 +65,7 @@ pub struct Parker(Arc<Token>);
 pub struct Unparker(Arc<Token>);
 
 impl Parker {
-    /// A parker without a token.
+    /// Creates a parker without a token.
     pub fn new() -> Self {
         Self::default()
     }
@@ -76,9 +79,9 @@ impl Parker {
         *available = false;
     }
 
-    /// Waits for the token for at most `timeout`; says whether it got it.
+    /// Waits for the token for at most `timeout`. Returns `true` if it came.
     pub fn park_timeout(&self, timeout: Duration) -> bool {
-        // A deadline beyond the clock's end is none.
+        // A deadline that the clock cannot represent means no timeout.
         let Some(deadline) = Instant::now().checked_add(timeout) else {
             self.park();
             return true;
@@ -88,14 +91,14 @@ impl Parker {
         std::mem::take(&mut *available)
     }
 
-    /// A handle that delivers the token.
+    /// Returns a handle that delivers the token.
     pub fn unparker(&self) -> Unparker {
         Unparker(Arc::clone(&self.0))
     }
 }
 
 impl Unparker {
-    /// Delivers the token; says whether there was none before.
+    /// Delivers the token. Returns `true` if there was none before.
     pub fn unpark(&self) -> bool {
         let was_empty = !std::mem::replace(&mut *self.0.available.lock(), true);
         self.0.arrived.notify_one();
@@ -103,24 +106,24 @@ impl Unparker {
     }
 }
 
-/// The pool's clock: nanoseconds since it was made.
+/// The pool's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(Instant);
 
 impl Clock {
-    /// A clock that starts now.
+    /// Creates a clock that starts now.
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     #[inline]
     pub fn now_ns(&self) -> u64 {
         self.0.elapsed().as_nanos() as u64
     }
 }
 
-/// A channel that says when it is closed, which is all that is asked of one.
+/// A channel that only reports that it is closed: heist uses nothing else of it.
 pub mod mpsc {
     use super::{Arc, Mutex};
     use std::marker::PhantomData;
@@ -129,24 +132,24 @@ pub mod mpsc {
     pub use std::sync::mpsc::RecvTimeoutError;
 
     #[derive(Debug)]
-    struct Shared {
+    struct Channel {
         senders: Mutex<usize>,
         closed: parking_lot::Condvar,
     }
 
     /// Keeps the channel open.
     #[derive(Debug)]
-    pub struct Sender<T>(Arc<Shared>, PhantomData<fn(T)>);
+    pub struct Sender<T>(Arc<Channel>, PhantomData<fn(T)>);
 
     /// Waits until the channel is closed.
     #[derive(Debug)]
-    pub struct Receiver<T>(Arc<Shared>, PhantomData<fn() -> T>);
+    pub struct Receiver<T>(Arc<Channel>, PhantomData<fn() -> T>);
 
-    /// A channel with one sender.
+    /// Creates a channel with one sender.
     pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-        let shared =
-            Arc::new(Shared { senders: Mutex::new(1), closed: parking_lot::Condvar::new() });
-        (Sender(Arc::clone(&shared), PhantomData), Receiver(shared, PhantomData))
+        let channel =
+            Arc::new(Channel { senders: Mutex::new(1), closed: parking_lot::Condvar::new() });
+        (Sender(Arc::clone(&channel), PhantomData), Receiver(channel, PhantomData))
     }
 
     impl<T> Clone for Sender<T> {
@@ -164,12 +167,12 @@ pub mod mpsc {
     }
 
     impl<T> Receiver<T> {
-        /// Waits until there is no sender any more.
+        /// Waits until the last sender is dropped.
         ///
         /// # Errors
-        /// The channel is closed, or the time is over.
+        /// Always: `Disconnected` if the last sender was dropped, `Timeout` if not.
         pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-            // A deadline beyond the clock's end is none.
+            // A deadline that the clock cannot represent means no timeout.
             let deadline = Instant::now().checked_add(timeout);
             let mut senders = self.0.senders.lock();
             while *senders > 0 {

@@ -1,25 +1,32 @@
-//! The one door to atomics, fences, locks, parking and threads.
+//! The only module through which the protocols reach atomics, fences, locks, parking and threads.
 //!
-//! Nothing else in the crate imports `std::sync` for a protocol. Behind the door stands the standard
-//! library; loom with `--cfg heist_loom`; shuttle with `--cfg heist_shuttle`; what ThreadSanitizer understands with
-//! `--cfg heist_tsan`; or, with `--cfg heist_sim`, a simulated machine. The protocols above cannot tell the difference,
-//! so the code that is checked is the code that ships.
+//! No other module of the crate imports `std::sync` for a protocol. A *backend* provides the names:
 //!
-//! Under shuttle and in the simulator threads are simulated, too, and whole executors run on them. A model of loom's
-//! starts threads of its own around the worker loop.
+//! | build | backend |
+//! |---|---|
+//! | shipping | the standard library |
+//! | `--cfg heist_loom` | loom's models |
+//! | `--cfg heist_shuttle` | shuttle's scheduled threads |
+//! | `--cfg heist_tsan` | locks and fences that ThreadSanitizer understands |
+//! | `--cfg heist_sim` | a simulated machine |
 //!
-//! Statistics ([`crate::metrics`]) use the standard atomics directly: nothing is decided by them, and every
-//! modelled atomic multiplies the schedules that a model checker has to visit.
+//! The protocols use the same code with every backend, so the code that is checked is the code that
+//! ships. Shuttle and the simulator also simulate threads, and run whole executors on them. A loom model
+//! starts its own threads around the worker loop.
+//!
+//! Statistics ([`crate::metrics`]) use the standard atomics directly: no protocol decides anything by
+//! them, and every modelled atomic multiplies the schedules that a model checker has to explore.
 //!
 //! # The two fences
 //!
-//! The idle protocol is a Dekker-style handshake: a pusher *publishes, then looks for sleepers*; a worker
-//! *declares itself asleep, then looks for work*. Each side needs a full fence between its two halves.
-//! [`light_fence`] is the pusher's (hot: once per push), [`heavy_fence`] the sleeper's (cold: once per park).
-//! They have names of their own so that an asymmetric pair can replace them. Today both are `SeqCst` fences,
-//! because that measured better: the fence costs nanoseconds, while Linux' `membarrier` costs its caller
-//! microseconds as soon as another thread of the process is running, and a worker that is woken would pay that
-//! before it may run its task. `cargo run --release -p heist-bench -- costs` has both figures.
+//! The idle protocol is a Dekker-style handshake: a pusher *publishes, then looks for parked workers*; a
+//! worker *sets its parked bit, then looks for work*. Each side needs a full fence between its two
+//! halves. [`light_fence`] is for the pusher (hot: once per push), [`heavy_fence`] for the worker (cold:
+//! once per park). They have separate names so that an asymmetric pair can replace them. Today both are
+//! `SeqCst` fences, because they measured better: the fence costs nanoseconds, while Linux's
+//! `membarrier` costs its caller microseconds as soon as another thread of the process runs, and a woken
+//! worker would pay that before it can run its task. `cargo run --release -p heist-bench -- costs`
+//! prints both figures.
 
 pub mod plant;
 mod unshared;
@@ -52,10 +59,8 @@ pub use backend::{
 pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use unshared::Unshared;
 
-use plant::{Plant, planted};
-
-/// Declares a value that each thread has of its own, or has not: a `Cell<Option<_>>` behind `with`. Where threads are
-/// modelled or simulated it is theirs, since there many share one real thread.
+/// Declares a thread-local `Cell<Option<_>>`, reached by `with`. Where threads are modelled or simulated,
+/// each of those has its own value, although many of them share one real thread.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __per_thread {
@@ -89,28 +94,27 @@ pub use loom;
 #[cfg(heist_shuttle)]
 pub use shuttle;
 
-/// What a waker of ours does after its last use of what it holds, and when it is dropped. Wakers are made of std's
-/// `Arc`, which ends in a fence that ThreadSanitizer does not know; here is one that it does. Nothing, in any other
-/// build.
+/// Executes a fence that ThreadSanitizer understands, in its build; does nothing in any other. heist's
+/// wakers call it after their last use of what they hold, and when they are dropped: they are built on
+/// std's `Arc`, whose own fence ThreadSanitizer does not know.
 #[inline(always)]
 pub fn show_to_sanitizer() {
     #[cfg(heist_tsan)]
     fence(Ordering::SeqCst);
 }
 
-/// The pusher's fence: between publishing a task and looking for sleepers. Pairs with [`heavy_fence`].
+/// The pusher's fence, between publishing a task and looking for parked workers. Pairs with
+/// [`heavy_fence`].
 #[inline]
 pub(crate) fn light_fence() {
-    if !planted(Plant::NoLightFence) {
-        fence(Ordering::SeqCst);
-    }
+    plant::instead!(NoLightFence);
+    fence(Ordering::SeqCst);
 }
 
-/// The sleeper's fence: between declaring oneself asleep (or no longer searching) and the last look at the
-/// queues. Pairs with [`light_fence`].
+/// The worker's fence, between setting its parked bit (or leaving the searcher count) and its last look
+/// at the queues. Pairs with [`light_fence`].
 #[inline]
 pub(crate) fn heavy_fence() {
-    if !planted(Plant::NoHeavyFence) {
-        fence(Ordering::SeqCst);
-    }
+    plant::instead!(NoHeavyFence);
+    fence(Ordering::SeqCst);
 }

@@ -1,53 +1,74 @@
-//! Planted bugs: the mistakes that the protocols must not make, kept as switches so that every check is
-//! known to bite.
+//! Planted bugs: the mistakes that the protocols must not make, kept as switches so that each check
+//! proves that it can fail.
 //!
-//! With `--cfg heist_plant` a test turns one on for its own thread and requires that the check fails. In
-//! every other build [`planted`] is a constant `false` and the switch compiles away.
+//! With `--cfg heist_plant`, a test switches one bug on for its own thread and requires that the
+//! check fails. In every other build the switches cost nothing: [`planted`] and [`order`] are
+//! constants, and the macros leave no trace of the faulty code.
+//!
+//! Production code names a bug in one short call, of one of these forms:
+//!
+//! | call | with the bug planted | otherwise |
+//! |---|---|---|
+//! | `planted(Plant::X)` | `true` | `false` |
+//! | `plant::order(Plant::X, Ordering::Release)` | `Relaxed` | `Release` |
+//! | `plant::pick!(X => faulty, _ => sound)` | evaluates `faulty` | evaluates `sound` |
+//! | `plant::instead!(X => faulty());` | returns `faulty()` from the function | does nothing |
+//!
+//! Faulty code of more than an expression lives in a file called `rejected.rs` beside the protocol.
+//! Where a whole algorithm is replaced, `planted.rs` puts a type of the same name in front of the
+//! shipping one.
 
-/// Declares the planted bugs and the list of them, so that the list cannot forget one.
+use super::Ordering;
+
+/// Declares the planted bugs and the list of them, so that the list is complete.
 macro_rules! plants {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// One known mistake. The protocol's `PROTOCOL.md` explains each.
+        /// A known mistake, or a rejected algorithm. The `PROTOCOL.md` of its module explains it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Plant {
             $($(#[$doc])* $name,)*
         }
 
         impl Plant {
-            /// All of them.
+            /// Every planted bug.
             pub const ALL: &[Plant] = &[$(Plant::$name,)*];
         }
     };
 }
 
 plants! {
-    /// The pusher looks for sleepers without a fence after its push.
+    // Idle and wake.
+    /// A pusher looks for parked workers without a fence after its push.
     NoLightFence,
-    /// The sleeper looks at the queues without a fence after declaring itself asleep.
+    /// A worker looks at the queues without a fence after it has set its parked bit.
     NoHeavyFence,
-    /// The last searcher leaves with its task and wakes nobody.
+    /// The last searcher leaves with its task and wakes no other worker.
     LastSearcherSilent,
-    /// The searcher count orders nothing.
+    /// The read-modify-writes of the searcher count are relaxed.
     SearchersRelaxed,
-    /// A waker counts the searcher first and clears its bit after, undoing the count if the bit is gone.
+    /// A waker counts the new searcher before it clears the parked bit, and undoes the count if the
+    /// bit is already clear.
     CountBeforeClear,
     /// A worker sets its parked bit and parks without another look at the queues.
     NoLookAfterBit,
-    /// A batch is moved into the own queue by a worker that is no searcher, without the push rule.
+    /// A worker that is not a searcher moves a batch from the injector into its own queue without
+    /// the push rule.
     MoveWithoutNotify,
-    /// A batch is stolen by a worker that is no searcher, without the push rule.
+    /// A worker that is not a searcher steals a batch without the push rule.
     StealWithoutNotify,
+
+    // Intake and termination.
     /// The produced counters are summed before the consumed ones.
     SumsReversed,
-    /// `consumed` is stored without release.
+    /// `consumed` is stored without Release.
     ConsumedRelaxed,
     /// `produced` is stored after the push.
     ProducedAfterPush,
     /// The closer loads the quiet count instead of modifying it.
     CloserOnlyLoads,
-    /// The closer does not check for completion at all.
+    /// The closer does not check for the end at all.
     CloserDoesNotCheck,
-    /// The accepting bit is checked and the task counted in two steps.
+    /// A spawn checks the accepting bit and counts the task in two steps.
     AcceptInTwoSteps,
     /// A panic leaves the intake open.
     IntakeOpenOnPanic,
@@ -55,127 +76,138 @@ plants! {
     InsideSpawnRefused,
     /// What a task or future spawns through a handle while the pool is being joined is not counted.
     InsideSpawnUncounted,
-    /// A worker that finds its parked bit gone goes searching and leaves the waker's token untaken.
+
+    // Idle and wake again, and the worker loop.
+    /// A worker that finds its parked bit already cleared searches on and leaves the waker's token
+    /// untaken.
     TokenLeftUntaken,
     /// A worker that may not search, because too many do, parks without a look at the queues.
     RefusedDoesNotLook,
-    /// Workers are woken in turn, whether they sleep or not.
-    WakeRoundRobin,
-    /// A thief that lost a race takes the queue for empty.
+    /// A wake-up goes to the next worker in turn, parked or not.
+    WakeIgnoresParked,
+    /// A thief that lost a race treats the queue as empty.
     RetryIsEmpty,
     /// A worker with work of its own never looks at the injector.
     InjectorNeverDue,
     /// `shutdown` declares the pool done, whatever is queued.
     ShutdownIsDone,
-    /// A running task is not told that the pool was stopped.
+    /// A running task does not learn that the pool was stopped.
     StopUnheard,
     /// Tasks that are dropped unrun are not counted.
     DropsUncounted,
-    /// The wake-ups of a push are counted when all of them were sent.
+    /// The wake-ups of a push are counted after all of them were sent.
     WakesCountedLate,
-    /// A producer that loses the race for the intake word is told that the pool is closed.
+    /// A producer that loses the race for the intake word is refused as if the pool were closed.
     LostRaceIsRefusal,
-    /// A task that panics is counted as ended twice.
+    /// The end of a task that panics is counted twice.
     PanicCountedTwice,
-    /// Tasks that are to be dropped unrun are forgotten instead.
+    /// Tasks that must be dropped unrun are leaked instead.
     DropsForgotten,
-    /// A thief that finds a queue empty asks again.
+    /// A thief that finds a queue empty tries again.
     EmptyIsRetry,
-    /// Done is found by batched deltas on one counter, added when a worker runs dry.
-    DeltasWhenIdle,
-    /// Done is found by batched deltas on one counter, added when they are large.
-    DeltasBeyondThreshold,
-    /// Done is found when all queues look empty.
+
+    // Whole algorithms.
+    /// The end is found by one counter, to which each worker adds its batched delta (produced minus
+    /// consumed) when it runs out of work.
+    BatchedDeltaWhenIdle,
+    /// The end is found by one counter, to which each worker adds its batched delta when it is large.
+    BatchedDeltaBeyondThreshold,
+    /// The end is found when all queues look empty.
     QueuesLookEmpty,
-    /// No bug: done is found by one word that counts every task in flight. Sound, and contended.
+    /// Not a bug: the end is found by one word that counts every task in flight. Sound, and contended.
     InFlightWord,
-    /// No bug: the quiet workers are counted in a tree of words.
+    /// Not a bug: the quiet workers are counted in a tree of words.
     QuietTree,
-    /// No lost task, but sleepers beside work: workers are woken in turn, at every 32nd local spawn, and by a timeout.
-    SeedIdle,
-    /// No bug: a worker that runs dry counts as a searcher before it has looked round once.
+    /// Loses no task, but lets workers sleep beside work: workers are woken in turn, parked or not,
+    /// once for every 32 local spawns, and a timeout covers the rest. It includes
+    /// `MoveWithoutNotify`.
+    RoundRobinWake,
+    /// Not a bug: a worker that runs out of work counts as a searcher before it has tried to steal.
     CountBeforeLooking,
 
     // Waiting tasks, gated queues and lanes.
-    /// What ends outside of the workers is counted, and nobody looks whether that was the last.
+    /// What ends outside of the workers is counted, but the thread does not check whether it was the
+    /// last.
     EndOutsideUnchecked,
-    /// A pool that is stopped leaves those alone that wait for a permit.
+    /// A pool that is stopped does not release the tasks that wait for a permit.
     StopForgetsWaiters,
-    /// Cancelling tells nobody: who does not ask does not learn of it.
-    CancelTellsNobody,
+    /// Cancelling a token calls no watcher: only code that polls the token learns of it.
+    CancelSkipsWatchers,
     /// A consumer that leaves items behind gives its turn back without scheduling another.
     BatchLeftBehind,
-    /// What a consumer leaves behind goes behind what came in meanwhile.
+    /// The items that a consumer leaves go behind those that were pushed meanwhile.
     LeftoversGoBehind,
-    /// A consumer does not look whether it was scheduled again while it ran.
+    /// A consumer ignores that it was scheduled again while it ran.
     FinishIgnoresSchedule,
     /// A consumer's next turn is spawned without being counted.
     TurnUncounted,
-    /// A lane takes a slot, and then looks whether it has a job.
+    /// A lane takes a device slot before it looks whether it has a job.
     SlotBeforeQueue,
-    /// A lane that gets no slot goes back to the end of the executor's queue.
+    /// A lane that gets no device slot goes back to the end of the executor's queue.
     RequeueInsteadOfLane,
     /// A permit that is dropped by a panic is not given back.
     PermitLeakedOnPanic,
 
-    // Signals and gates. `Seed` names what the source of the idea did.
+    // Signals and gates.
     /// `schedule` trusts a plain load of SCHEDULED, and `begin` is a plain store.
-    SeedGateLoads,
-    /// A gate's `finish` sets its signal's bit again, but neither summary nor permit.
-    SeedFinishForgetsSummary,
+    GateTrustsLoads,
+    /// A gate's `finish` sets its signal's bit again, but neither marks the summary nor releases a
+    /// permit.
+    FinishForgetsSummary,
     /// `finish_and_schedule` is a plain store.
-    SeedFinishAndScheduleStores,
-    /// Who empties a signal clears its summary bit and does not look at the signal again.
-    SeedSummaryClearRaces,
+    FinishAndScheduleStores,
+    /// A consumer that empties a signal clears the signal's mark in the summary and does not look at
+    /// the signal again.
+    SummaryClearRaces,
     /// A gate's guard that is dropped unfinished only finishes.
     GuardDropForgets,
-    /// Who takes a bit and leaves others in the signal keeps the permit.
+    /// A consumer that takes a bit and leaves others in the signal keeps the permit.
     PermitNotPassedOn,
-    /// Who finds a signal empty that the summary has marked leaves it marked.
+    /// A consumer that finds a marked signal empty leaves it marked.
     EmptySignalLeftMarked,
     /// `schedule` trusts a plain load of SCHEDULED, beside a `begin` that is sound.
-    ScheduleLoads,
-    /// A gate has one flag, which `begin` clears: that somebody executes stops nobody.
+    ScheduleTrustsLoad,
+    /// A gate has one flag, which `begin` clears: a second consumer may begin while one executes.
     OneFlagGate,
     /// `finish` and `finish_and_schedule` release nothing to the next consumer.
     FinishHandsNothingOver,
-    /// A signal's bits order nothing.
+    /// The read-modify-writes of a signal's bits are relaxed.
     SignalBitsRelaxed,
 
     // Budgets.
-    /// A budget grants to a waiter without taking what it grants from what is available.
+    /// A budget grants to a waiter without subtracting the grant from what is available.
     GrantBeyondTotal,
     /// `try_acquire` takes from a budget that others wait for.
     TryOvertakes,
     /// A future that is dropped after its grant does not give it back.
     CancelLosesGrant,
-    /// A waiter that gives up does not let those behind it through.
+    /// A waiter that gives up does not let the waiters behind it through.
     GiveUpSilent,
-    /// A budget is closed without a word to those who wait.
+    /// Closing a budget does not answer the waiters.
     CloseForgetsWaiters,
     /// A release looks for waiters and adds what it gives back in two steps.
     ReleaseIgnoresWaiters,
 
     // Futures.
-    /// Filling an empty LIFO slot wakes nobody.
-    SlotFillIsNoPush,
-    /// A worker polls what is in its slot as long as there is something.
+    /// Filling an empty LIFO slot wakes no worker.
+    SlotFillUnannounced,
+    /// A worker polls from its LIFO slot as long as the slot is full.
     SlotRunUnbounded,
     /// A wake-up is refused once the intake is closed.
     WakeRefusedAfterClose,
-    /// Futures may do as many operations in one poll as they like.
+    /// A poll may do any number of operations.
     BudgetIgnored,
-    /// A future that has waited before, and waits again while the pool is stopped, is left there.
+    /// A future that has waited before, and waits again while the pool is stopped, is left waiting.
     StopMissesQueued,
-    /// A worker that is about to sleep does not look at the others' LIFO slots.
+    /// A worker that is about to park does not look at the other workers' LIFO slots.
     SleeperIgnoresSlots,
     /// A future that gives way goes to the LIFO slot.
     GivingWayIsNext,
     /// Typed tasks go before futures as long as there are any.
     TasksAlwaysFirst,
-    /// Aborting a future is remembered by its handle, and that is all.
+    /// Aborting a future sets a flag in its handle and does nothing else.
     AbortForgotten,
-    /// The handle of a future that was aborted does not wait until that is gone.
+    /// The handle of an aborted future does not wait until the future is dropped.
     AbortDoesNotWait,
     /// Dropping a handle aborts its future.
     DetachAborts,
@@ -185,58 +217,113 @@ plants! {
     DropOutsideUncounted,
     /// A future that completes is not counted as ended.
     FutureEndUncounted,
-    /// A pool that is stopped leaves those futures alone that wait.
+    /// A pool that is stopped leaves its waiting futures waiting.
     StopForgetsFutures,
-    /// A future that begins to wait while the pool is stopped is taken in, and left there.
+    /// A future that begins to wait while the pool is stopped enters the live set and stays there.
     LiveSetTakesAfterStop,
-    /// A wake-up from outside is queued, and nobody is told.
-    WakeIsNoPush,
+    /// A wake-up from outside queues the future and wakes no worker.
+    WakeUnannounced,
     /// A future that is woken while it runs is not queued again.
     WakeWhileRunningLost,
-    /// A future that gives way is queued, and nobody is told.
-    GivingWayIsNoPush,
-    /// What is displaced from the LIFO slot is queued, and nobody is told.
-    DisplacedIsNoPush,
+    /// A future that gives way is queued, and no worker is woken.
+    GivingWayUnannounced,
+    /// A future that is displaced from the LIFO slot is queued, and no worker is woken.
+    DisplacedUnannounced,
     /// A future that is dropped before it completes is not counted as ended.
     FutureDropUncounted,
-    /// That a future has ended is stored without release.
+    /// The count of ended futures is stored without Release.
     FutureEndRelaxed,
-    /// A LIFO slot's exchange orders nothing.
+    /// A LIFO slot's exchange is relaxed.
     SlotExchangeRelaxed,
-    /// Waking a future that is queued already writes nothing.
+    /// Waking a future that is already queued writes nothing.
     WakeOfQueuedWritesNothing,
 }
 
 #[cfg(not(heist_plant))]
 mod switch {
-    /// Whether `plant` is turned on: never, in this build.
+    use super::{Ordering, Plant};
+
+    /// Returns `false`: this build has no planted bugs.
     #[inline(always)]
-    pub const fn planted(_plant: super::Plant) -> bool {
+    pub const fn planted(_plant: Plant) -> bool {
         false
+    }
+
+    /// Returns `sound`: this build has no planted bugs.
+    #[inline(always)]
+    pub const fn order(_plant: Plant, sound: Ordering) -> Ordering {
+        sound
     }
 }
 
 #[cfg(heist_plant)]
 mod switch {
-    use super::Plant;
+    use super::{Ordering, Plant};
     use std::cell::Cell;
 
     thread_local! {
-        // Loom and shuttle run their threads as coroutines on the test's own thread, so they all see this switch and
-        // tests that run side by side do not.
+        // Loom, shuttle and the simulator run their threads on the test's own thread. So all of them
+        // see this switch, and tests that run at the same time do not.
         static PLANTED: Cell<Option<Plant>> = const { Cell::new(None) };
     }
 
-    /// Whether `plant` is turned on in this thread.
+    /// Returns `true` if `plant` is switched on in this thread.
     #[inline]
     pub fn planted(plant: Plant) -> bool {
-        PLANTED.get() == Some(plant)
+        match PLANTED.get() {
+            Some(Plant::RoundRobinWake) if plant == Plant::MoveWithoutNotify => true,
+            on => on == Some(plant),
+        }
     }
 
-    /// Turns one planted bug on for this thread, or all off.
+    /// Returns `Relaxed` if `plant` is switched on in this thread, and `sound` otherwise.
+    #[inline]
+    pub fn order(plant: Plant, sound: Ordering) -> Ordering {
+        if planted(plant) { Ordering::Relaxed } else { sound }
+    }
+
+    /// Switches one planted bug on for this thread, or all off.
     pub fn set(plant: Option<Plant>) {
         PLANTED.set(plant);
     }
 }
 
 pub use switch::*;
+
+/// Evaluates the expression beside the bug that is planted, or the one beside `_`.
+#[cfg(heist_plant)]
+macro_rules! pick {
+    ($($($plant:ident)|+ => $faulty:expr,)+ _ => $sound:expr $(,)?) => {
+        $(if $($crate::sync::plant::planted($crate::sync::plant::Plant::$plant))||+ {
+            $faulty
+        } else)+ {
+            $sound
+        }
+    };
+}
+
+/// Evaluates the expression beside `_`: this build has no planted bugs.
+#[cfg(not(heist_plant))]
+macro_rules! pick {
+    ($($($plant:ident)|+ => $faulty:expr,)+ _ => $sound:expr $(,)?) => {
+        $sound
+    };
+}
+
+/// Returns the value beside the bug that is planted from the calling function. (Nothing beside it
+/// means `()`.) Does nothing if none of the bugs is planted.
+macro_rules! instead {
+    ($($plant:ident)|+) => {
+        $crate::sync::plant::instead!($($plant)|+ => ())
+    };
+    ($($($plant:ident)|+ => $faulty:expr),+ $(,)?) => {
+        $(
+            #[cfg(heist_plant)]
+            if $($crate::sync::plant::planted($crate::sync::plant::Plant::$plant))||+ {
+                return $faulty;
+            }
+        )+
+    };
+}
+
+pub(crate) use {instead, pick};

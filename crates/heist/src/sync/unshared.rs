@@ -1,9 +1,10 @@
-//! A value that one owner takes out, inside of something that many may look at.
+//! A value that only its owner takes out, inside a type that many threads may share.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Makes what contains a `T` shareable between threads, as errors should be, also where the `T` is not: no reference
-/// to the value is ever given out. The lock is never locked, so the checkers need not see it.
+/// Makes a type that contains a `T` shareable between threads, as errors should be, even if the `T` is
+/// not `Sync`. That is sound because no reference to the value is ever given out. The mutex is never
+/// locked, so the checkers need not see it.
 pub(crate) struct Unshared<T>(Mutex<T>);
 
 impl<T> Unshared<T> {

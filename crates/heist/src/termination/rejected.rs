@@ -1,19 +1,21 @@
-//! The rejected ways to find the end, to be planted: three that are wrong, and two that are right but dearer.
+//! The rejected ways to find the end. Three are wrong; two are sound but cost more.
 //!
-//! They keep one counter, of what was produced minus what was consumed; with the accepted tasks it is zero when
-//! nothing is outstanding. See `PROTOCOL.md` for why each was rejected.
+//! All but one of them keep a single counter of the tasks produced minus the tasks consumed. Together
+//! with the accepted tasks it is zero when nothing is outstanding. `PROTOCOL.md` says why each was
+//! rejected.
 
-use super::Termination;
+use super::protocol::Termination;
 use crate::intake::Intake;
 use crate::sync::plant::{Plant, planted};
 use crate::sync::{AtomicU64, CachePadded, Ordering};
 
-/// Deltas up to this are kept back.
+/// A worker keeps a delta of up to this size to itself.
 const DELTA_THRESHOLD: i64 = 1_000;
 
-/// How many children a node of the tree has.
+/// The number of children of a tree node.
 const FAN_IN: usize = 4;
 
+/// A rejected scheme that is in force instead of the shipping one.
 #[derive(Debug)]
 pub(super) struct Scheme {
     plant: Plant,
@@ -22,12 +24,20 @@ pub(super) struct Scheme {
     tree: QuietTree,
 }
 
+impl Termination {
+    /// Sums in the wrong order ([`Plant::SumsReversed`]).
+    pub(super) fn reversed_sums_are_equal(&self, accepted: u64) -> bool {
+        let produced = self.sum_produced();
+        self.sum_consumed() == accepted + produced
+    }
+}
+
 impl Scheme {
-    /// The scheme that is planted, if one is.
+    /// Returns the scheme that is planted, if one is.
     pub(super) fn planted(workers: usize) -> Option<Self> {
         let schemes = [
-            Plant::DeltasWhenIdle,
-            Plant::DeltasBeyondThreshold,
+            Plant::BatchedDeltaWhenIdle,
+            Plant::BatchedDeltaBeyondThreshold,
             Plant::QueuesLookEmpty,
             Plant::InFlightWord,
             Plant::QuietTree,
@@ -37,16 +47,12 @@ impl Scheme {
         Some(Self { plant, outstanding, tree: QuietTree::new(workers) })
     }
 
-    pub(super) fn asks_the_queues(&self) -> bool {
-        !matches!(self.plant, Plant::InFlightWord | Plant::QuietTree)
-    }
-
-    /// Counts tasks that were produced (or, negative, consumed).
+    /// Counts tasks that were produced or, if `change` is negative, consumed.
     pub(super) fn count(&self, delta: &mut i64, change: i64) {
         *delta += change;
         let publish = match self.plant {
             Plant::InFlightWord => true,
-            Plant::DeltasBeyondThreshold => delta.abs() > DELTA_THRESHOLD,
+            Plant::BatchedDeltaBeyondThreshold => delta.abs() > DELTA_THRESHOLD,
             _ => false,
         };
         if publish {
@@ -54,7 +60,7 @@ impl Scheme {
         }
     }
 
-    /// Counts what nobody keeps back: no worker's ledger was in hand.
+    /// Counts without a worker's ledger, so there is no delta to batch.
     pub(super) fn count_at_once(&self, change: i64) {
         self.publish(&mut { change });
     }
@@ -63,7 +69,7 @@ impl Scheme {
         self.outstanding.fetch_add(std::mem::take(delta) as u64, Ordering::AcqRel);
     }
 
-    /// A worker has gone quiet. Returns whether it checked, and whether it found everything done.
+    /// Marks a worker as quiet. Returns whether it checked, and whether it found the pool done.
     pub(super) fn went_quiet(
         &self,
         termination: &Termination,
@@ -76,7 +82,7 @@ impl Scheme {
                 let all_quiet = self.tree.change(worker, 1);
                 (all_quiet, all_quiet && termination.sums_are_equal(intake))
             }
-            Plant::DeltasWhenIdle => {
+            Plant::BatchedDeltaWhenIdle => {
                 self.publish(delta);
                 (true, self.counted_out(intake))
             }
@@ -104,16 +110,17 @@ impl Scheme {
     }
 }
 
-/// Counts quiet workers without one word that all of them write: each node counts its full children.
+/// Counts quiet workers without a word that all of them write: each node counts its full children.
 #[derive(Debug)]
 struct QuietTree {
-    /// From the leaves' parents up to the root: how many children each node has, and how many of them are full.
+    /// From the parents of the leaves up to the root.
     levels: Vec<Vec<Node>>,
 }
 
 #[derive(Debug)]
 struct Node {
     children: u64,
+    /// How many of the children are full.
     full: CachePadded<AtomicU64>,
 }
 
@@ -134,9 +141,11 @@ impl QuietTree {
         }
     }
 
-    /// Counts a worker in or out; says whether that made the root full. A change goes up as long as it makes a node
-    /// full or no longer full. Those of different workers may overtake each other on the way, so the count may be
-    /// wrong for a moment, but whoever makes the last change sees the right one.
+    /// Counts a worker in or out. Returns `true` if that made the root full.
+    ///
+    /// A change moves up as long as it makes a node full, or no longer full. Changes of different
+    /// workers may overtake each other on the way, so the count may be wrong for a moment, but the
+    /// thread that makes the last change sees the right one.
     fn change(&self, worker: usize, change: i64) -> bool {
         let mut index = worker;
         let mut change = change;

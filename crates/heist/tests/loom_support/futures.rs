@@ -1,4 +1,4 @@
-//! What models of futures are made of.
+//! The parts of models of futures.
 
 use super::{Tally, Threads, start_prepared, work};
 use heist::__internal::executor::{PoolShared, Worker, handle_of};
@@ -8,7 +8,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::{Context, Poll, Wake, Waker};
 
-/// A pool that has no typed tasks, with something done before its workers start.
+/// Starts a pool without typed tasks, and calls `prepare` before its workers start.
 pub fn start_futures<P>(
     config: &ExecutorConfig,
     prepare: impl FnOnce(&ExecutorHandle<()>) -> P,
@@ -16,7 +16,7 @@ pub fn start_futures<P>(
     start_prepared(config, prepare, |()| ())
 }
 
-/// A worker that is started by a future on another one: until then there is nothing to interleave.
+/// A worker that a future on another worker starts: until then there is nothing to interleave.
 #[derive(Clone)]
 pub struct LateWorker(Arc<std::sync::Mutex<Late>>);
 
@@ -49,8 +49,8 @@ fn start_worker(mut worker: Worker<()>) -> loom::thread::JoinHandle<()> {
     })
 }
 
-/// Runs a pool of two workers to its end. The first one polls what `prepare` spawns, in that order; a future of that
-/// must start the second one.
+/// Runs a pool of two workers to its end. The first one polls what `prepare` spawns, in that order; one of
+/// these futures must start the second worker.
 pub fn run_with_late_worker(
     config: &ExecutorConfig,
     prepare: impl FnOnce(&ExecutorHandle<()>, LateWorker),
@@ -74,7 +74,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Polls the future on this thread of the model until it is ready: at first, and then whenever it was woken.
+/// Polls the future on this thread of the model until it is ready: at first, and then whenever it is woken.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let parker = Parker::new();
     let waker = Waker::from(std::sync::Arc::new(Unpark(parker.unparker())));
@@ -87,10 +87,10 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Something that a future waits for.
+/// An event that a future waits for.
 ///
-/// It orders as little as it can: what the waiting future sees after it was woken, it sees by the wake-up alone. Only
-/// that the two sides do not miss each other is its own doing, by a pair of fences. The waker is not modelled.
+/// It orders as little as possible: only the wake-up lets the waiting future see what was written before the
+/// event. A pair of fences makes sure that the two sides do not miss each other. The waker is not modelled.
 #[derive(Clone)]
 pub struct Event(Arc<EventState>);
 
@@ -105,7 +105,7 @@ impl Event {
         Self(Arc::new(state))
     }
 
-    /// Lets the future go on.
+    /// Sets the event and wakes the future.
     pub fn set(&self) {
         self.0.set.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -115,12 +115,12 @@ impl Event {
         }
     }
 
-    /// Completes when it is set.
+    /// Completes when the event is set.
     pub async fn wait(&self) {
         Self::wait_for_all(std::slice::from_ref(self)).await;
     }
 
-    /// Completes when all are set.
+    /// Completes when all events are set.
     pub async fn wait_for_all(events: &[Self]) {
         poll_fn(|cx| {
             for Self(event) in events {
@@ -135,7 +135,7 @@ impl Event {
     }
 }
 
-/// Says when it is dropped.
+/// A value that counts its drop.
 pub struct DropTally(pub Tally);
 
 impl Drop for DropTally {

@@ -1,4 +1,4 @@
-//! How the loom tests explore: bounded in CI, unbounded on request, and with a bug planted.
+//! Explores loom models: bounded in CI, unbounded on request, and with a planted bug.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
 
 pub mod futures;
@@ -13,20 +13,21 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How many schedules a model has, which decides how far it can be explored.
+/// The size of a model, which decides how far it can be explored.
 #[derive(Clone, Copy)]
 pub enum Size {
-    /// One protocol by itself: can be explored without bound.
+    /// One protocol by itself: it can be explored without a bound.
     Small,
     /// Two workers of the idle protocol, or a whole pool that is small or loaded before it starts.
     Medium,
-    /// Two workers of a whole pool, and a producer: a million schedules at two pre-emptions, which takes minutes.
+    /// Two workers of a whole pool, and a producer: a million schedules with two pre-emptions, which takes
+    /// minutes.
     Large,
 }
 
 impl Size {
-    /// The largest number of pre-emptions: 2 in CI, and 1 for what is large; with `HEIST_LOOM=full` as far as it ends
-    /// within minutes.
+    /// Returns the largest number of pre-emptions: 2 in CI, and 1 for large models; with `HEIST_LOOM=full`, as
+    /// many as end within minutes.
     fn bound(self) -> Option<usize> {
         let full = std::env::var("HEIST_LOOM").is_ok_and(|mode| mode == "full");
         match self {
@@ -58,7 +59,8 @@ pub fn explore(bound: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
     println!("{} schedules in {:.1} s", schedules.get(), started.elapsed().as_secs_f64());
 }
 
-/// Requires that the model fails as `symptom` says once `plant` is planted. `bound` is enough to show it.
+/// Requires that the model fails with `symptom` when `plant` is planted. `bound` pre-emptions are enough to
+/// show it.
 pub fn must_fail(
     plant: Plant,
     bound: usize,
@@ -68,13 +70,13 @@ pub fn must_fail(
     plant::set(Some(plant));
     let failed = fails(bound, symptom, model);
     plant::set(None);
-    assert!(failed, "{plant:?} was planted and nothing noticed");
+    assert!(failed, "{plant:?} was planted, and the model did not fail");
 }
 
 thread_local! {
     static FAILURE_IS_EXPECTED: Cell<bool> = const { Cell::new(false) };
-    /// What the first panic of an expected failure said. Others may follow: code that contains panics goes on in a
-    /// model that has ended.
+    /// The message of the first panic of an expected failure. More may follow: code that contains panics keeps
+    /// running in a model that has ended.
     static FIRST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -83,14 +85,14 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or_default().to_owned()
 }
 
-/// Keeps a failure that is wanted out of the output, and its first panic in mind.
+/// Keeps expected failures out of the output, and records the message of their first panic.
 fn silence_expected_failures() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let report = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             if FAILURE_IS_EXPECTED.get() {
-                // Without words, it is loom's own way to end its threads.
+                // A panic without a message is loom's way to end its threads.
                 if let Some(message) = info.payload_as_str() {
                     FIRST_PANIC.with_borrow_mut(|first| {
                         first.get_or_insert_with(|| message.to_owned());
@@ -103,7 +105,7 @@ fn silence_expected_failures() {
     });
 }
 
-/// Whether the model fails, which it may only do as `symptom` says.
+/// Returns `true` if the model fails. Panics if it fails without `symptom` in the message.
 pub fn fails(bound: usize, symptom: &str, model: impl Fn() + Send + Sync + 'static) -> bool {
     silence_expected_failures();
     FIRST_PANIC.set(None);
@@ -116,11 +118,11 @@ pub fn fails(bound: usize, symptom: &str, model: impl Fn() + Send + Sync + 'stat
     true
 }
 
-/// What loom says when every thread that is left waits.
+/// Loom's message when all remaining threads wait.
 pub const DEADLOCK: &str = "deadlock";
 
-/// Looks again a number of times, then parks. Models park at once, but for those about looking again: spinning is
-/// only more of the same.
+/// Looks again `times` times, then parks. Most models park at once, because spinning adds schedules and
+/// nothing new.
 pub struct LookAgain {
     pub times: u32,
     looks: u32,
@@ -162,7 +164,7 @@ impl Threads {
     }
 }
 
-/// Starts a pool of real workers, each on a thread of the model, that hand tasks to `run`.
+/// Starts a pool of real workers, each on a thread of the model, which pass their tasks to `run`.
 pub fn start<T: Send + 'static>(
     config: &ExecutorConfig,
     run: impl Fn(&mut Worker<T>, T) + Clone + Send + 'static,
@@ -172,8 +174,8 @@ pub fn start<T: Send + 'static>(
     })
 }
 
-/// [`start`], with tasks in the injector and the intake closed before the first worker runs: nothing but the
-/// workers themselves is left to interleave.
+/// [`start`], with tasks in the injector and the intake closed before the first worker runs: only the
+/// workers are left to interleave.
 pub fn start_loaded<T: Send + 'static>(
     config: &ExecutorConfig,
     mut tasks: Vec<T>,
@@ -187,7 +189,7 @@ pub fn start_loaded<T: Send + 'static>(
     })
 }
 
-/// Starts a pool of real workers, each on a thread of the model that does `work`.
+/// Starts a pool of real workers, each on a thread of the model that calls `work`.
 pub fn start_with<T: Send + 'static>(
     config: &ExecutorConfig,
     work: impl Fn(&mut Worker<T>) + Clone + Send + 'static,
@@ -196,8 +198,8 @@ pub fn start_with<T: Send + 'static>(
     (shared, start_workers(workers, work))
 }
 
-/// [`start`], with something done before the first worker runs, and with the real task runner: panics are contained,
-/// and tasks dropped after a stop.
+/// [`start`] with the real task runner, which contains panics and drops tasks after a stop. Calls `prepare`
+/// before the first worker runs.
 pub fn start_prepared<T: Send + 'static, P>(
     config: &ExecutorConfig,
     prepare: impl FnOnce(&ExecutorHandle<T>) -> P,
@@ -228,13 +230,13 @@ fn start_workers<T: Send + 'static>(
     Threads(workers.into_iter().map(start).collect())
 }
 
-/// The real worker loop, until the pool is done.
+/// Runs the real worker loop until the pool is done.
 pub fn work<T>(worker: &mut Worker<T>, runner: &mut impl RunTask<Worker<T>>) {
     worker.work_until_done(&mut LookAgain::new(0), &mut NoTrace, runner);
 }
 
-/// Tasks that can only end together: with as many workers as parties, a task that nobody is awake for stops
-/// the model, and loom reports the deadlock.
+/// A point where tasks meet: they can only end together. With one worker for each party, a task for which no
+/// worker is awake stops the model, and loom reports the deadlock.
 #[derive(Clone)]
 pub struct Rendezvous(Arc<(Mutex<usize>, loom::sync::Condvar)>);
 
@@ -254,8 +256,8 @@ impl Rendezvous {
     }
 }
 
-/// A value that a failing model leaks: loom's threads are gone then, and a `drop` that uses its atomics (a permit's, a
-/// budget's) would end the process before the failure is told.
+/// A value that a failing model leaks. Loom's threads are gone then, and a `drop` that uses its atomics (a
+/// permit's, a budget's) would abort the process before the failure is reported.
 pub struct Kept<T>(Option<T>);
 
 impl<T> Kept<T> {
@@ -268,7 +270,7 @@ impl<T> std::ops::Deref for Kept<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0.as_ref().expect("it is taken out by `drop` only")
+        self.0.as_ref().expect("only `drop` takes it out")
     }
 }
 
@@ -280,7 +282,7 @@ impl<T> Drop for Kept<T> {
     }
 }
 
-/// How often something happened, without being part of the model.
+/// A counter that is not part of the model.
 #[derive(Clone, Default)]
 pub struct Tally(Arc<std::sync::atomic::AtomicUsize>);
 

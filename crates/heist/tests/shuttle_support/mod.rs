@@ -1,7 +1,7 @@
-//! How the shuttle tests explore: under two random schedulers with fixed seeds, and with a bug planted.
+//! Explores scenarios under shuttle: with two random schedulers, fixed seeds, and planted bugs.
 //!
-//! Each check prints how many schedules it tried. `HEIST_SHUTTLE_SCALE` multiplies them; `SHUTTLE_RANDOM_SEED`, with
-//! the number that a failure prints, repeats it.
+//! Each check prints how many schedules it tried. `HEIST_SHUTTLE_SCALE` multiplies that number;
+//! `SHUTTLE_RANDOM_SEED`, set to the number that a failure prints, repeats the failure.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
 
 use heist::__internal::sync::plant::{self, Plant};
@@ -14,19 +14,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// What shuttle says when every thread that is left waits.
+/// Shuttle's message when all remaining threads wait.
 pub const DEADLOCK: &str = "deadlock";
 
-/// What shuttle says when threads go on for ever without waiting.
+/// Shuttle's message when threads run forever without waiting.
 pub const LIVELOCK: &str = "exceeded max_steps";
 
-/// The schedules differ from seed to seed, and this one is as good as any; fixed, so that CI repeats itself.
+/// The seed of the schedulers: arbitrary, but fixed, so that CI repeats itself.
 const SEED: u64 = 0x0068_6569_7374;
 
-/// Priorities change at this many points less one: enough for every planted bug, and more only dilutes.
+/// The depth of the priority scheduler: priorities change at one point fewer. It is enough for every planted
+/// bug, and more only spreads the schedules thinner.
 const PCT_DEPTH: usize = 3;
 
-/// How often something happened, without being part of the schedule.
+/// A counter that is not part of the schedule.
 #[derive(Clone, Default)]
 pub struct Tally(Arc<AtomicUsize>);
 
@@ -46,10 +47,10 @@ fn explore(
     scenario: impl Fn() + Send + Sync + 'static,
 ) {
     let mut config = Config::new();
-    // Shuttle's own 60 KiB overflow where a panic is reported.
+    // Shuttle's default of 60 KiB overflows when a panic is reported.
     config.stack_size = 256 * 1024;
     config.failure_persistence = FailurePersistence::None;
-    // A worker that looks for work for ever, and never parks, is a hang too.
+    // A worker that searches forever and never parks must count as a hang.
     config.max_steps = MaxSteps::FailAfter(200_000);
     config.silence_warnings = true;
     let (schedules, began) = (Tally::default(), Instant::now());
@@ -72,8 +73,8 @@ pub fn check(schedules: usize, scenario: impl Fn() + Clone + Send + Sync + 'stat
     explore("pct", PctScheduler::new_from_seed(SEED, PCT_DEPTH, schedules), scenario);
 }
 
-/// Requires that the scenario fails as `symptom` says once `plant` is planted, within `schedules` schedules of either
-/// kind.
+/// Requires that the scenario fails with `symptom` when `plant` is planted, within `schedules` schedules of
+/// one of the kinds.
 pub fn must_fail(
     plant: Plant,
     schedules: usize,
@@ -96,13 +97,13 @@ pub fn must_fail(
     assert!(message.contains(symptom), "failed, but not as expected: {message}");
 }
 
-/// Parks at once when there is nothing to do: spinning is only more of the same.
+/// Parks at once when there is no work: spinning adds schedules and nothing new.
 pub fn config(workers: usize) -> ExecutorConfig {
     ExecutorConfig { workers, steal_tries: 1, spin_iters: 0, ..ExecutorConfig::default() }
 }
 
-/// Tasks that can only end together: with as many workers as parties, a task that nobody is awake for stops the
-/// schedule, and shuttle reports the deadlock.
+/// A point where tasks meet: they can only end together. With one worker for each party, a task for which no
+/// worker is awake stops the schedule, and shuttle reports the deadlock.
 #[derive(Clone)]
 pub struct Rendezvous(Arc<(Mutex<usize>, Condvar)>);
 

@@ -18,7 +18,7 @@ use crate::executor::any::AnyExecutor;
 use crate::executor::task::contain;
 use crate::intake::Intake;
 use crate::signal::flags::{GateFlags, Scheduled};
-use crate::sync::plant::{Plant, planted};
+use crate::sync::plant::{self, Plant, planted};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, CachePadded, Mutex, Ordering};
 use std::collections::VecDeque;
 
@@ -256,9 +256,7 @@ impl<T> QueueCore<T> {
     /// is woken for it.
     pub(super) fn next_batch(&self, held: &mut ConsumerRing<T>) -> bool {
         held.end_batch();
-        if planted(Plant::BatchLeftBehind) || planted(Plant::FinishIgnoresSchedule) {
-            return false;
-        }
+        plant::instead!(BatchLeftBehind | FinishIgnoresSchedule => false);
         if !self.executor().has_nothing_else() {
             return false;
         }
@@ -320,8 +318,7 @@ impl<T> QueueCore<T> {
         drop(outgrown);
         this.give_room_back(held.room_owed + dropped.len());
         drop_contained(dropped);
-        let more = (more && !planted(Plant::BatchLeftBehind)) || planted(Plant::SlotBeforeQueue);
-        let due = if more {
+        let due = if plant::pick!(BatchLeftBehind => false, SlotBeforeQueue => true, _ => more) {
             this.flags.finish_and_schedule();
             true
         } else {
