@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Exit {
             messages.say(&format!("cannot start the walk: {error}; try fewer threads, with -j"));
             return match error {
                 // Only -j can ask for something that there cannot be.
-                WalkStartError::Config(_) => Exit::Usage,
+                WalkStartError::Threads { .. } | WalkStartError::Setting(_) => Exit::Usage,
                 _ => Exit::Incomplete,
             };
         }

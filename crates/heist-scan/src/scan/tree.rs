@@ -12,9 +12,9 @@ use crate::config::ScanConfig;
 use crate::detector::Detector;
 use crate::report::{Incomplete, Outcome, ScanError, ScanReport};
 use crate::sink::Sink;
+use heist::StartError;
 use heist::trace::{NoTrace, Tracer};
 use heist_walk::{Enter, Entry, FileBatch, FileKind, Flow, Symlinks, Visitor, Walk, WalkError};
-use std::any::Any;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Weak};
 
@@ -93,7 +93,8 @@ pub fn parallel_scan_dir_traced<D: Detector>(
             worker: Worker::new(&shared, progress.add_worker()),
             path: PathBuf::new(),
             below: PathBuf::new(),
-        })?
+        })
+        .map_err(StartError::from)?
     };
     // With the visitors go what they have counted.
     drop(walked.visitors);
@@ -137,6 +138,7 @@ impl<D: Detector> Scanner<D> {
 
 impl<D: Detector> Visitor for Scanner<D> {
     type Dir = ();
+    type Task = Weak<LargeFile>;
 
     const READS_FILES: bool = true;
 
@@ -165,7 +167,7 @@ impl<D: Detector> Visitor for Scanner<D> {
         }
     }
 
-    fn files(&mut self, files: &mut FileBatch<'_, ()>) {
+    fn files(&mut self, files: &mut FileBatch<'_, (), Weak<LargeFile>>) {
         while !self.worker.shared.is_stopped() {
             // The file borrows from the batch, which the scan may want to hand on: so it is opened first.
             let Some(file) = files.next() else { break };
@@ -183,9 +185,8 @@ impl<D: Detector> Visitor for Scanner<D> {
         self.worker.emitter.counts.show();
     }
 
-    fn task(&mut self, task: Box<dyn Any + Send>, spawn: &mut dyn FnMut(Box<dyn Any + Send>)) {
-        let file = task.downcast::<Weak<LargeFile>>().ok().and_then(|file| file.upgrade());
-        if let Some(file) = file {
+    fn task(&mut self, task: Weak<LargeFile>, spawn: &mut dyn FnMut(Weak<LargeFile>)) {
+        if let Some(file) = task.upgrade() {
             file.help(&mut self.worker, &mut TaskHelpers(spawn));
         }
     }
@@ -201,15 +202,15 @@ impl<D: Detector> Visitor for Scanner<D> {
 }
 
 /// The other workers of the walk, for a worker with a batch of files.
-struct BatchHelpers<'a, 'b>(&'a mut FileBatch<'b, ()>);
+struct BatchHelpers<'a, 'b>(&'a mut FileBatch<'b, (), Weak<LargeFile>>);
 
 impl Helpers for BatchHelpers<'_, '_> {
     fn expect_long_work(&mut self) {
-        self.0.hand_on();
+        self.0.share_rest();
     }
 
     fn call_for_help(&mut self, file: Weak<LargeFile>) {
-        self.0.spawn(Box::new(file));
+        self.0.spawn(file);
     }
 
     fn take_flight(&mut self) -> Option<Flight> {
@@ -218,13 +219,13 @@ impl Helpers for BatchHelpers<'_, '_> {
 }
 
 /// The other workers of the walk, for a worker that helps.
-struct TaskHelpers<'a>(&'a mut dyn FnMut(Box<dyn Any + Send>));
+struct TaskHelpers<'a>(&'a mut dyn FnMut(Weak<LargeFile>));
 
 impl Helpers for TaskHelpers<'_> {
     fn expect_long_work(&mut self) {}
 
     fn call_for_help(&mut self, file: Weak<LargeFile>) {
-        (self.0)(Box::new(file));
+        (self.0)(file);
     }
 
     fn take_flight(&mut self) -> Option<Flight> {

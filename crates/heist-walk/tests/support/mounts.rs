@@ -1,18 +1,19 @@
-//! For tests that mount file systems: each runs in a process with a mount namespace of its own, which takes its mounts
-//! with it when it ends.
+//! For tests that mount file systems. Each runs in a process with its own mount namespace, and its
+//! mounts end with the process.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Has the name of the test in the process with the namespace.
+/// In the process with the namespace, this variable contains the name of the test.
 const INSIDE: &str = "HEIST_TEST_IN_OWN_MOUNTS";
 
-/// Namespaces in which a process may mount something: the first is for root alone; in the second anyone is root.
+/// Namespaces in which a process may mount: the first one needs root, in the second one every user
+/// is root.
 const NAMESPACES: [&[&str]; 2] = [&["--mount"], &["--user", "--map-root-user", "--mount"]];
 
-/// Runs `body`, which is the body of the test `test`, where it may mount file systems: the first call runs that test
-/// once more, in a new process, and there the body.
+/// Runs `body`, the body of the test `test`, where it may mount file systems. The first call runs
+/// the test again in a new process, and there the body.
 #[track_caller]
 pub(crate) fn in_own_mounts(test: &str, body: impl FnOnce()) {
     if std::env::var(INSIDE).is_ok_and(|inside| inside == test) {
@@ -46,7 +47,7 @@ pub(crate) fn mount_tmpfs(at: &Path, options: &str) {
     run(Command::new("mount").args(["-t", "tmpfs", "-o", options, "none"]).arg(at));
 }
 
-/// Mounts a file or a directory where another one is.
+/// Mounts a file or a directory over another one.
 #[track_caller]
 pub(crate) fn mount_over(what: &Path, at: &Path) {
     run(Command::new("mount").arg("--bind").args([what, at]));

@@ -9,9 +9,8 @@ use crate::color::Role;
 use crate::du::arguments::Order;
 use crate::du::view::View;
 use crate::units::grouped;
-use heist_walk::usage::{Size, Usage};
+use heist_walk::usage::{ExtensionUsage, Size, Usage};
 use std::cmp::Reverse;
-use std::ffi::OsString;
 use std::io::{self, Write};
 
 /// Writes the table as text.
@@ -25,12 +24,12 @@ pub(super) fn write_text(
     let mut extensions = admitted(usage, view);
     let rest = extensions.split_off(extensions.len().min(view.top));
     if view.order == Order::Name {
-        extensions.sort_by(|a, b| a.0.cmp(&b.0));
+        extensions.sort_by(|a, b| a.extension.cmp(&b.extension));
     }
     if view.reverse {
         extensions.reverse();
     }
-    for (extension, size, files) in extensions {
+    for ExtensionUsage { extension, size, files, .. } in extensions {
         let name = match extension.as_encoded_bytes() {
             b"" => "(no extension)".into(),
             extension => format!(".{}", shown(extension)),
@@ -39,7 +38,7 @@ pub(super) fn write_text(
         lines.write(*size, "", &format!("{name}  {files}"), Role::File, output)?;
     }
     if !rest.is_empty() {
-        let size = rest.iter().map(|(_, size, _)| *size).sum();
+        let size = rest.iter().map(|usage| usage.size).sum();
         let name = format!("({} more)", grouped(rest.len() as u64));
         lines.write(size, "", &name, Role::Faint, output)?;
     }
@@ -56,7 +55,7 @@ pub(super) fn write_csv(
     output: &mut Output<impl Write>,
 ) -> io::Result<()> {
     output.out.write_all(b"extension,files,bytes,allocated,inodes\n")?;
-    for (extension, size, files) in admitted(usage, view) {
+    for ExtensionUsage { extension, size, files, .. } in admitted(usage, view) {
         csv::write_field(extension.as_encoded_bytes(), output)?;
         let Size { len, allocated, inodes, .. } = size;
         writeln!(output.out, ",{files},{len},{allocated},{inodes}")?;
@@ -65,12 +64,12 @@ pub(super) fn write_csv(
 }
 
 /// The extensions that are shown, the largest first; or that with the most files, if that is asked for.
-fn admitted<'a>(usage: &'a Usage, view: &View) -> Vec<&'a (OsString, Size, u64)> {
+fn admitted<'a>(usage: &'a Usage, view: &View) -> Vec<&'a ExtensionUsage> {
     let mut extensions: Vec<_> =
-        usage.extensions.iter().filter(|(_, size, _)| view.admits(*size)).collect();
+        usage.extensions.iter().filter(|usage| view.admits(usage.size)).collect();
     // They come by what they take on the disk, then by name; sorting keeps that order among equals.
-    extensions.sort_by_key(|(_, size, files)| {
-        Reverse(if view.order == Order::Count { *files } else { view.amount(*size) })
+    extensions.sort_by_key(|usage| {
+        Reverse(if view.order == Order::Count { usage.files } else { view.amount(usage.size) })
     });
     extensions
 }

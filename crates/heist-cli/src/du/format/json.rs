@@ -24,7 +24,7 @@ use crate::du::traverse::{Step, root_path, traverse};
 use crate::du::view::View;
 use crate::escape::{write_base64, write_json_string};
 use heist_walk::FileKind;
-use heist_walk::usage::{NodeId, Size, Usage, UsageTree};
+use heist_walk::usage::{ExtensionUsage, NodeId, Size, Usage, UsageTree};
 use std::io::{self, Write};
 
 /// The version of the schema: raised when something in it changes its meaning or goes away.
@@ -100,7 +100,7 @@ fn write_tree(tree: &UsageTree, root: NodeId, view: &View, out: &mut impl Write)
 fn write_extensions(usage: &Usage, view: &View, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b",\n\"extensions\":[")?;
     let mut written = 0;
-    for (extension, size, files) in &usage.extensions {
+    for ExtensionUsage { extension, size, files, .. } in &usage.extensions {
         if view.admits(*size) {
             separate(&mut written, out)?;
             out.write_all(b"{")?;

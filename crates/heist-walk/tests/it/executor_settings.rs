@@ -1,29 +1,30 @@
-//! `Walk::executor`: each setting reaches the threads that walk.
+//! `Walk::executor`: each setting reaches the threads of the walk.
 
-mod support;
-
-use heist::{ExecutorConfig, MetricsSnapshot, StartError};
-use heist_walk::{Enter, Entry, Flow, Visitor, Walk, WalkError};
+use crate::support;
+use crate::support::make;
+use heist::{ExecutorConfig, MetricsSnapshot};
+use heist_walk::{Enter, Entry, Flow, Visitor, Walk, WalkError, WalkStartError};
+use std::convert::Infallible;
 use std::path::Path;
 use std::time::Duration;
-use support::make;
 use tempfile::{TempDir, tempdir};
 
-/// What a visitor finds out about the thread that it is on.
-struct Look<T, F> {
-    look: F,
+/// Calls a function for each file, on the thread that visits the file.
+struct Probe<T, F> {
+    probe: F,
     found: Vec<T>,
 }
 
-impl<T: Send + 'static, F: Fn() -> T + Send + 'static> Visitor for Look<T, F> {
+impl<T: Send + 'static, F: Fn() -> T + Send + 'static> Visitor for Probe<T, F> {
     type Dir = ();
+    type Task = Infallible;
 
     fn enter_dir(&mut self, _dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
         Enter::Into(())
     }
 
     fn file(&mut self, _file: &Entry<'_>, _parent: Option<&()>) -> Flow {
-        self.found.push((self.look)());
+        self.found.push((self.probe)());
         Flow::Continue
     }
 
@@ -32,12 +33,13 @@ impl<T: Send + 'static, F: Fn() -> T + Send + 'static> Visitor for Look<T, F> {
     }
 }
 
-/// What `look` found on each thread of the walk that visited something.
-fn look<T: Send + 'static>(
+/// Returns what `probe` returned for each file.
+fn probe<T: Send + 'static>(
     walk: Walk,
-    look: impl Fn() -> T + Clone + Send + Sync + 'static,
+    probe: impl Fn() -> T + Clone + Send + Sync + 'static,
 ) -> (Vec<T>, MetricsSnapshot) {
-    let walked = walk.run(move |_worker| Look { look: look.clone(), found: Vec::new() }).unwrap();
+    let walked =
+        walk.run(move |_thread| Probe { probe: probe.clone(), found: Vec::new() }).unwrap();
     let found: Vec<T> = walked.visitors.into_iter().flat_map(|visitor| visitor.found).collect();
     assert!(!found.is_empty(), "something is visited");
     (found, walked.metrics)
@@ -60,31 +62,31 @@ fn walk(root: &Path) -> Walk {
 fn pinned_threads_run_on_one_core_each() {
     let dir = tree();
     let allowed = heist::affinity::allowed_cpus();
-    let (masks, _) = look(walk(dir.path()), heist::affinity::allowed_cpus);
+    let (masks, _) = probe(walk(dir.path()), heist::affinity::allowed_cpus);
     assert!(masks.iter().all(|mask| *mask == allowed), "not pinned by default: {masks:?}");
 
     let pinned = walk(dir.path()).executor(|config| config.pin_threads = true);
-    let (masks, metrics) = look(pinned, heist::affinity::allowed_cpus);
+    let (masks, metrics) = probe(pinned, heist::affinity::allowed_cpus);
     assert!(masks.iter().all(|mask| mask.len() == 1 && allowed.contains(&mask[0])), "{masks:?}");
     assert_eq!(metrics.pin_failures, 0);
 }
 
 #[test]
-fn threads_have_the_name_that_was_set() {
+fn threads_have_the_configured_name() {
     fn name() -> String {
         std::thread::current().name().unwrap_or_default().to_owned()
     }
 
     let dir = tree();
-    let (names, _) = look(walk(dir.path()), name);
+    let (names, _) = probe(walk(dir.path()), name);
     assert!(names.iter().all(|name| name.starts_with("heist-walk-")), "{names:?}");
-    let (names, _) = look(walk(dir.path()).executor(|c| c.thread_name = "mine".into()), name);
+    let (names, _) = probe(walk(dir.path()).executor(|c| c.thread_name = "mine".into()), name);
     assert!(names.iter().all(|name| name.starts_with("mine-")), "{names:?}");
 }
 
-/// Overflows the default stack of 1 MiB, which would end the process.
+/// Without the setting this would overflow the default stack of 1 MiB and abort the process.
 #[test]
-fn a_visitor_gets_the_stack_that_was_asked_for() {
+fn a_visitor_gets_the_configured_stack() {
     fn deep(levels: usize) -> u64 {
         let frame = std::hint::black_box([levels as u64; 1024]);
         if levels == 0 { frame[0] } else { deep(levels - 1) + std::hint::black_box(frame)[1] }
@@ -92,24 +94,24 @@ fn a_visitor_gets_the_stack_that_was_asked_for() {
 
     let dir = tree();
     let roomy = walk(dir.path()).executor(|config| config.stack_size = Some(64 << 20));
-    // Frames of 8 KiB: 8 MiB at least.
-    let (sums, _) = look(roomy, || deep(1_024));
+    // Frames of 8 KiB, so at least 8 MiB.
+    let (sums, _) = probe(roomy, || deep(1_024));
     assert!(sums.iter().all(|&sum| sum == 1_024 * 1_025 / 2), "{sums:?}");
 }
 
-/// All of a walk over one root begins on one worker: another one can only steal.
+/// A walk over one root starts on one worker, and the others can only steal.
 #[test]
-fn without_stealing_one_thread_walks_a_root_alone() {
+fn without_stealing_one_thread_walks_a_root() {
     let dir = tree();
     let still = walk(dir.path()).executor(|config| config.stealing = false);
-    let (threads, metrics) = look(still, || std::thread::current().id());
+    let (threads, metrics) = probe(still, || std::thread::current().id());
     assert!(threads.iter().all(|thread| *thread == threads[0]), "{threads:?}");
     assert_eq!(metrics.steals_tried, 0);
 }
 
-/// The executor checks its settings itself, so a value that it refuses has reached it.
+/// The executor checks its settings itself, so a value that it rejects has reached it.
 #[test]
-fn a_value_that_cannot_be_used_is_an_error_that_names_its_field() {
+fn an_unusable_value_is_an_error_that_names_its_field() {
     type Change = fn(&mut ExecutorConfig);
     let cases: [(&str, Change); 7] = [
         ("steal_tries", |config| config.steal_tries = 0),
@@ -122,8 +124,8 @@ fn a_value_that_cannot_be_used_is_an_error_that_names_its_field() {
     ];
     let dir = tree();
     for (field, change) in cases {
-        let refused = |error: &StartError| match error {
-            StartError::Config(error) => error.field() == field,
+        let refused = |error: &WalkStartError| match error {
+            WalkStartError::Setting(error) => error.field() == field,
             _ => false,
         };
         let walk = walk(dir.path()).executor(change);
@@ -137,7 +139,7 @@ fn a_value_that_cannot_be_used_is_an_error_that_names_its_field() {
 }
 
 #[test]
-fn several_changes_add_up_and_the_walks_own_settings_stay() {
+fn several_changes_add_up_and_the_walk_keeps_its_own_settings() {
     let dir = tree();
     let token = heist::CancelToken::new();
     let walk = walk(dir.path())
@@ -151,20 +153,20 @@ fn several_changes_add_up_and_the_walks_own_settings_stay() {
     let walked = walk.clone().run(|_| support::Log::default()).unwrap();
     assert_eq!(walked.threads, 2, "`threads` says how many, and not `workers`");
     let (names, _) =
-        look(walk.clone(), || std::thread::current().name().unwrap_or_default().to_owned());
+        probe(walk.clone(), || std::thread::current().name().unwrap_or_default().to_owned());
     assert!(names.iter().all(|name| name.starts_with("added-")), "{names:?}");
 
-    let panics = std::panic::AssertUnwindSafe(|| look(walk.clone(), || panic!("at a file")));
+    let panics = std::panic::AssertUnwindSafe(|| probe(walk.clone(), || panic!("at a file")));
     assert!(std::panic::catch_unwind(panics).is_err(), "a panic is rethrown, not isolated");
 
     token.cancel();
     assert!(walk.run(|_| support::Log::default()).unwrap().stopped, "the token is the walk's");
 }
 
-/// An iterator in order has threads of its own, which take the name.
+/// A sorted walk has its own threads, which take the name as well.
 #[cfg(target_os = "linux")]
 #[test]
-fn threads_that_read_ahead_have_the_name_that_was_set() {
+fn threads_that_read_ahead_have_the_configured_name() {
     let dir = tree();
     let walk = walk(dir.path()).executor(|config| config.thread_name = "ahead".into());
     let mut sorted = walk.sorted().unwrap();

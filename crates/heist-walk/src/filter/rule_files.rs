@@ -1,7 +1,8 @@
-//! Files of rules: where they are, and what is in them.
+//! Rule files: where they are and what they contain.
 //!
-//! A line that is no glob is reported, with its number, and the others hold. A file that cannot be read is reported;
-//! one that is not there, or is no regular file, has no rules. Nothing here waits: a named pipe is not opened.
+//! A line that is not a glob is reported with its number, and the other lines apply. A file that
+//! cannot be read is reported. A file that does not exist or is not a regular file has no rules.
+//! Nothing here blocks on a named pipe.
 
 use super::RuleError;
 use crate::metadata::FileKind;
@@ -11,25 +12,26 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A directory that may have rules.
-pub(super) enum Place<'a> {
-    /// One of the walk's own.
+/// A directory that may have rule files.
+pub(super) enum RuleDirectory<'a> {
+    /// A directory of the walk.
     Open { dir: &'a Dir, path: &'a dyn Fn() -> PathBuf },
-    /// One that a root is in. It may be one that can be passed through and not read, so it is not opened.
+    /// A directory above a root. It is not opened, because the process may have the right to pass
+    /// through it but not to read it.
     AboveRoot(&'a Path),
 }
 
-/// A kind of file with rules.
+/// A kind of rule file.
 #[derive(Clone, Copy)]
 pub(super) enum RuleFile<'a> {
     Custom(&'a [OsString]),
     Ignore,
     GitIgnore,
-    /// With what `.git` is.
+    /// `.git/info/exclude`, with the kind of `.git`.
     GitExclude(FileKind),
 }
 
-impl Place<'_> {
+impl RuleDirectory<'_> {
     pub(super) fn is_above_root(&self) -> bool {
         matches!(self, Self::AboveRoot(_))
     }
@@ -41,7 +43,8 @@ impl Place<'_> {
         }
     }
 
-    /// What a name in here leads to, over links; `None` if to nothing.
+    /// Returns the kind of an entry in this directory, following links, or `None` if it does not
+    /// exist.
     pub(super) fn kind_of(&self, name: &OsStr) -> Option<FileKind> {
         let metadata = match self {
             Self::Open { dir, .. } => dir.metadata_of(&sys::boxed_name(name)?, true),
@@ -50,12 +53,13 @@ impl Place<'_> {
         metadata.ok().map(|metadata| metadata.kind)
     }
 
-    /// A file in here; `None` if there is none.
+    /// Reads a file in this directory. Returns `None` if it does not exist.
     fn read(&self, name: &OsStr) -> io::Result<Option<Vec<u8>>> {
         let Self::Open { dir, .. } = self else { return read_path(&self.path().join(name)) };
         let Some(boxed) = sys::boxed_name(name) else { return Ok(None) };
         match dir.read_file(&boxed) {
-            // In a directory that may be listed but not searched nobody can tell whether there is one.
+            // In a directory that may be listed but not searched, even the existence of the file is
+            // unknown.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 if self.kind_of(name).is_some() { Err(error) } else { Ok(None) }
             }
@@ -63,9 +67,9 @@ impl Place<'_> {
         }
     }
 
-    /// The rules of one kind in here.
+    /// Reads the rules of one kind in this directory.
     pub(super) fn rules(&self, file: RuleFile<'_>, errors: &mut Vec<RuleError>) -> Gitignore {
-        let mut rules = Rules { place: self, builder: None, errors };
+        let mut rules = RuleFileParser { directory: self, builder: None, errors };
         match file {
             RuleFile::Custom(names) => names.iter().for_each(|name| rules.add(name)),
             RuleFile::Ignore => rules.add(OsStr::new(".ignore")),
@@ -77,7 +81,7 @@ impl Place<'_> {
     }
 }
 
-/// A small file, whole; `None` if there is no such file, or it is not a regular one.
+/// Reads a small file. Returns `None` if it does not exist or is not a regular file.
 fn read_path(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match sys::metadata_of_root(path, true) {
         Ok(metadata) if metadata.kind.is_file() => std::fs::read(path).map(Some),
@@ -85,22 +89,24 @@ fn read_path(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Rules on their way to a matcher.
-struct Rules<'a> {
-    place: &'a Place<'a>,
-    /// `None` until there is a file.
+/// Collects the rules of one kind in one directory.
+struct RuleFileParser<'a> {
+    directory: &'a RuleDirectory<'a>,
+    /// `None` until the first file exists.
     builder: Option<(PathBuf, GitignoreBuilder)>,
     errors: &'a mut Vec<RuleError>,
 }
 
-impl Rules<'_> {
+impl RuleFileParser<'_> {
     fn add(&mut self, name: &OsStr) {
-        let contents = self.place.read(name);
+        let contents = self.directory.read(name);
         self.add_contents(contents, |directory| directory.join(name));
     }
 
-    /// In a linked worktree `.git` is a file that names the directory where git keeps that worktree's state. A file
-    /// in there names the repository's own directory.
+    /// Adds the exclude file of a linked worktree.
+    ///
+    /// There, `.git` is a file that names the directory with the worktree's state, and a file in
+    /// that directory names the repository.
     fn add_exclude_of_linked_worktree(&mut self) {
         let Some(repository) = self.repository_of_linked_worktree() else { return };
         let path = repository.join("info/exclude");
@@ -108,10 +114,10 @@ impl Rules<'_> {
     }
 
     fn repository_of_linked_worktree(&self) -> Option<PathBuf> {
-        let contents = self.place.read(OsStr::new(".git")).ok()??;
+        let contents = self.directory.read(OsStr::new(".git")).ok()??;
         let state = path_from(first_line(&contents).strip_prefix(b"gitdir: ")?)?;
-        let state = self.place.path().join(state);
-        // A submodule has no such file, and rules of its own that are not looked for.
+        let state = self.directory.path().join(state);
+        // A submodule does not have this file. Its exclude file is not read.
         let contents = read_path(&state.join("commondir")).ok()??;
         Some(state.join(path_from(first_line(&contents))?))
     }
@@ -124,10 +130,10 @@ impl Rules<'_> {
         let contents = match contents {
             Ok(None) => return,
             Ok(Some(contents)) => contents,
-            Err(error) => return self.errors.push((path_in(&self.place.path()), error)),
+            Err(error) => return self.errors.push((path_in(&self.directory.path()), error)),
         };
         let (directory, builder) = self.builder.get_or_insert_with(|| {
-            let directory = self.place.path();
+            let directory = self.directory.path();
             let builder = GitignoreBuilder::new(&directory);
             (directory, builder)
         });
@@ -159,7 +165,7 @@ fn line_error(number: usize, reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("line {number}: {reason}"))
 }
 
-/// Adds an error of the matchers: each of its parts.
+/// Adds an error of the `ignore` crate, split into its parts.
 pub(super) fn report(path: &Path, error: ignore::Error, errors: &mut Vec<RuleError>) {
     match error {
         ignore::Error::Partial(parts) => {
@@ -182,7 +188,7 @@ fn first_line(contents: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A path that is written in a file.
+/// Returns the path that is written in a file.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere not all bytes are a path")]
 fn path_from(bytes: &[u8]) -> Option<PathBuf> {
@@ -190,7 +196,7 @@ fn path_from(bytes: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(bytes)))
 }
 
-/// A path that is written in a file.
+/// Returns the path that is written in a file.
 #[cfg(not(unix))]
 fn path_from(bytes: &[u8]) -> Option<PathBuf> {
     std::str::from_utf8(bytes).ok().map(PathBuf::from)

@@ -1,7 +1,7 @@
 //! [`WalkEntry`]: an entry that the caller can keep.
 //!
-//! Entries of one directory share its path; each has only its name for itself. A path is put together when it is
-//! asked for.
+//! The entries of a directory share its path, and each stores only its own name. An entry builds
+//! its path on request.
 
 use crate::entry::Entry;
 use crate::metadata::{FileKind, Metadata};
@@ -9,18 +9,19 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// One thing that a walk has come to, kept.
+/// An entry of a walk that the caller can keep, as returned by
+/// [`Walk::entries`](crate::Walk::entries) and [`Walk::sorted`](crate::Walk::sorted).
 #[derive(Clone, Debug)]
 pub struct WalkEntry {
     within: Option<Arc<Path>>,
-    found: Found,
+    found: EntryData,
 }
 
-/// What is left of an [`Entry`] without the path of the directory that it is in.
+/// What an [`Entry`] knows, except the path of its directory.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct EntryData {
     pub(super) name: Box<OsStr>,
-    /// Boxed, because most walks do not ask for it.
+    /// Boxed, because most walks do not read metadata.
     metadata: Option<Box<Metadata>>,
     pub(super) depth: u32,
     root: u32,
@@ -28,11 +29,11 @@ pub(super) struct Found {
     followed: bool,
 }
 
-impl Found {
+impl EntryData {
     pub(super) fn new(entry: &Entry<'_>) -> Self {
         #[cfg(test)]
         assert_ne!(entry.name(), "panics on purpose");
-        // The engine counts both in as many bits.
+        // The engine stores both as `u32`.
         let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Self {
             name: entry.name().into(),
@@ -44,7 +45,7 @@ impl Found {
         }
     }
 
-    /// What it takes in memory, about.
+    /// Returns roughly how much memory the entry takes.
     pub(super) fn bytes(&self) -> usize {
         let metadata = self.metadata.as_ref().map_or(0, |_| size_of::<Metadata>());
         size_of::<Self>() + self.name.len() + metadata
@@ -52,12 +53,12 @@ impl Found {
 }
 
 impl WalkEntry {
-    /// `within` is the path of the directory that it is in; `None` for a root.
-    pub(super) fn new(within: Option<Arc<Path>>, found: Found) -> Self {
+    /// Creates an entry. `within` is the path of its directory, or `None` for a root.
+    pub(super) fn new(within: Option<Arc<Path>>, found: EntryData) -> Self {
         Self { within, found }
     }
 
-    /// Its path: the root's as it was given, and the names below.
+    /// Returns the path: the root as given to the walk, and the names below it.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         match &self.within {
@@ -66,7 +67,8 @@ impl WalkEntry {
         }
     }
 
-    /// Its path, in a buffer of the caller's: without allocating, if it is large enough.
+    /// Writes the path into `path`, replacing its contents. A buffer that is large enough is not
+    /// reallocated.
     pub fn path_into(&self, path: &mut PathBuf) {
         path.clear();
         if let Some(within) = &self.within {
@@ -75,43 +77,44 @@ impl WalkEntry {
         path.push(&*self.found.name);
     }
 
-    /// The path of the directory that it is in; `None` for a root.
+    /// Returns the path of the directory that contains the entry, or `None` for a root.
     #[must_use]
     pub fn parent(&self) -> Option<&Path> {
         self.within.as_deref()
     }
 
-    /// Its name, without the directories. For a root: the path that the walk was given.
+    /// Returns the name without the directories. For a root it is the path as given to the walk.
     #[must_use]
     pub fn name(&self) -> &OsStr {
         &self.found.name
     }
 
-    /// What it is. A symbolic link that the walk followed is what it leads to.
+    /// Returns the kind of the entry. If the walk followed a symbolic link, it is the kind of the
+    /// link's target.
     #[must_use]
     pub fn kind(&self) -> FileKind {
         self.found.kind
     }
 
-    /// Whether the walk came here over a symbolic link that has this name.
+    /// Returns `true` if the name is that of a symbolic link which the walk followed.
     #[must_use]
     pub fn is_followed_link(&self) -> bool {
         self.found.followed
     }
 
-    /// How far below its root: 0 for the root itself.
+    /// Returns the depth below the root. The root itself has depth 0.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.found.depth as usize
     }
 
-    /// Which of the walk's roots it is below, counted from 0.
+    /// Returns the index of the root that the entry is below.
     #[must_use]
     pub fn root(&self) -> usize {
         self.found.root as usize
     }
 
-    /// What the system says about it, in a walk that [asks](crate::Walk::metadata).
+    /// Returns the metadata, if the walk [reads it](crate::Walk::metadata).
     #[must_use]
     pub fn metadata(&self) -> Option<&Metadata> {
         self.found.metadata.as_deref()

@@ -1,4 +1,5 @@
-//! Walks as iterators: the same entries as other walkers', in the order that is promised, from trees of odd shapes.
+//! Walks as iterators: they return the same entries as other walkers, in the promised order, for
+//! trees of unusual shapes.
 
 use heist_walk::{FileKind, Filter, Symlinks, Walk, WalkEntry, WalkError};
 use proptest::prelude::*;
@@ -11,13 +12,14 @@ use walkdir::WalkDir;
 
 const THREADS: [usize; 3] = [1, 2, 8];
 
-/// A place for many files: in memory where there is one, because to make them takes longer than all the rest.
+/// Makes a directory for many files, in memory if possible, because making them takes longer than
+/// the tests.
 fn roomy() -> tempfile::TempDir {
     let in_memory = tempfile::tempdir_in("/dev/shm");
     in_memory.or_else(|_| tempfile::tempdir()).expect("a directory")
 }
 
-/// What is compared of an entry: its path byte for byte, how deep it is, and whether it is a directory.
+/// What is compared of an entry: its path byte by byte, its depth, and whether it is a directory.
 type Seen = (PathBuf, usize, bool);
 
 fn seen(entry: &WalkEntry) -> Seen {
@@ -42,7 +44,7 @@ fn by_walkdir(root: &Path) -> Vec<Seen> {
         .collect()
 }
 
-/// Slow and obvious: a path comes after those that it begins with, and otherwise by the first name that differs.
+/// Sorts slowly and obviously: name by name, with a directory before its contents.
 fn sort_slowly(mut all: Vec<Seen>) -> Vec<Seen> {
     fn names(path: &Path) -> Vec<Vec<u8>> {
         path.iter().map(|name| name.as_encoded_bytes().to_vec()).collect()
@@ -51,7 +53,7 @@ fn sort_slowly(mut all: Vec<Seen>) -> Vec<Seen> {
     all
 }
 
-/// Both iterators, with any number of threads, against a serial walker and a slow sort.
+/// Compares both iterators, with several numbers of threads, with a serial walker and a slow sort.
 fn check(root: &Path) {
     let expected = by_walkdir(root);
     for threads in THREADS {
@@ -75,7 +77,8 @@ enum Node {
 
 fn node() -> impl Strategy<Value = Node> {
     Just(Node::File).prop_recursive(5, 80, 8, |inner| {
-        // Names that begin with each other, and with what comes before and after a slash.
+        // Names that are prefixes of each other, and that contain characters before and after the
+        // slash in the byte order.
         prop::collection::vec(("[a!é.-]{1,3}", inner), 0..8).prop_map(Node::Directory)
     })
 }
@@ -95,7 +98,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_tree(tree in node()) {
+    fn iterators_match_walkdir_on_any_tree(tree in node()) {
         let within = tempfile::tempdir().expect("a directory");
         let root = within.path().join("root");
         make(&root, &tree);
@@ -103,9 +106,9 @@ proptest! {
     }
 }
 
-/// Many of everything: several blocks of entries, several tasks' worth of directories.
+/// Several blocks of entries, and more directories than fit into one task.
 #[test]
-fn a_wide_tree() {
+fn iterators_match_walkdir_on_a_wide_tree() {
     let root = roomy();
     for directory in 0..70 {
         let path = root.path().join(format!("d{}", directory * 7919 % 100));
@@ -122,7 +125,7 @@ fn a_wide_tree() {
 }
 
 #[test]
-fn a_directory_of_100_000_files() {
+fn both_iterators_agree_on_100_000_files() {
     const FILES: usize = 100_000;
     let root = roomy();
     for file in 0..FILES {
@@ -136,10 +139,11 @@ fn a_directory_of_100_000_files() {
     assert_eq!(sort_slowly(found), in_order);
 }
 
-/// A chain whose paths are too long for the system, with something left to do in each directory on the way back.
+/// A chain with paths that are too long for the system, and with something left in each directory
+/// on the way back up.
 #[cfg(all(target_os = "linux", not(heist_portable)))]
 #[test]
-fn a_deep_chain() {
+fn a_chain_deeper_than_paths_can_be_is_walked_in_order() {
     use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
     const DEPTH: usize = 3_000;
     let root = roomy();
@@ -167,7 +171,7 @@ fn a_deep_chain() {
             assert_eq!(entry.0, path);
             path.pop();
         }
-        // To go down and not come back takes no longer.
+        // Going down without coming back up works as well.
         assert_eq!(walk().sorted().expect("a walk").take(2_000).count(), 2_000);
     }
 }
@@ -179,10 +183,10 @@ fn text(item: Result<WalkEntry, WalkError>) -> String {
     }
 }
 
-/// Errors have their place, the same with any number of threads; several roots come as they were given.
+/// Errors have a fixed position for any number of threads, and roots come in the order given.
 #[cfg(unix)]
 #[test]
-fn errors_and_roots_in_order() {
+fn errors_and_roots_have_a_fixed_order() {
     use std::os::unix::fs::symlink;
     let root = tempfile::tempdir().expect("a directory");
     for name in ["one/a", "one/z", "two/b"] {
@@ -228,7 +232,7 @@ fn errors_and_roots_in_order() {
 }
 
 #[test]
-fn entries_know_what_they_are() {
+fn entries_report_their_names_kinds_depths_and_metadata() {
     let root = tempfile::tempdir().expect("a directory");
     fs::create_dir(root.path().join("d")).expect("a directory");
     fs::write(root.path().join("d/f"), "four").expect("a file");
@@ -257,7 +261,7 @@ fn entries_know_what_they_are() {
 }
 
 #[test]
-fn a_slow_caller_holds_the_walk_back() {
+fn a_slow_caller_slows_the_walk_down() {
     const FILES: u64 = 40_000;
     let root = roomy();
     for file in 0..FILES {
@@ -271,7 +275,7 @@ fn a_slow_caller_holds_the_walk_back() {
     let progress = walk.progress();
     let mut entries = walk.entries().expect("a walk");
     assert!(entries.next().is_some());
-    // Until it stands still.
+    // Wait until the walk makes no more progress.
     let begun = Instant::now();
     let mut before = u64::MAX;
     while before != progress.totals().entries() && begun.elapsed() < Duration::from_secs(20) {

@@ -1,6 +1,7 @@
-//! [`Names`]: the names of directories that wait to be opened, packed: a byte of flags, the name, and its zero.
+//! [`NameQueue`]: names that wait to be opened, packed into one buffer. Each takes a byte of flags, the name and its terminating zero.
 //!
-//! A pending directory costs the length of its name and two bytes, not a path and not an allocation.
+//! So a pending directory costs the length of its name and two bytes, instead of a path and an
+//! allocation.
 
 use super::Name;
 use std::ffi::CStr;
@@ -8,18 +9,18 @@ use std::ffi::CStr;
 /// Set if the name is that of a symbolic link to follow.
 const FOLLOW: u8 = 1;
 
-/// Names, first in, first out.
+/// Names of directories or files that wait to be opened, first in, first out.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NameQueue {
     packed: Vec<u8>,
     /// Where the next name begins.
     next_at: usize,
-    /// Where the last one that was taken begins.
+    /// Where the name that was taken last begins.
     taken_at: usize,
     left: usize,
 }
 
-impl Names {
+impl NameQueue {
     /// Adds a name at the end.
     pub(crate) fn push(&mut self, name: &Name, follow: bool) {
         self.packed.push(if follow { FOLLOW } else { 0 });
@@ -27,24 +28,26 @@ impl Names {
         self.left += 1;
     }
 
-    /// Takes the first name: with whether to follow it.
+    /// Takes the first name, and whether to follow it.
     pub(crate) fn next(&mut self) -> Option<(&Name, bool)> {
         let (&flags, rest) = self.packed.get(self.next_at..)?.split_first()?;
-        let name = CStr::from_bytes_until_nul(rest).expect("every name was pushed with its zero");
+        let name = CStr::from_bytes_until_nul(rest).expect("every name ends in a zero");
         self.taken_at = self.next_at;
         self.next_at += 1 + name.count_bytes() + 1;
         self.left -= 1;
         Some((name, flags & FOLLOW != 0))
     }
 
-    /// Puts the last name that was taken back: it is the first again. To be called once after [`Self::next`].
+    /// Puts the name that was taken last back to the front. Call it at most once after
+    /// [`Self::next`].
     pub(crate) fn put_back(&mut self) {
-        debug_assert!(self.taken_at < self.next_at, "a name was taken");
+        debug_assert!(self.taken_at < self.next_at, "no name was taken");
         self.next_at = self.taken_at;
         self.left += 1;
     }
 
-    /// Takes them all out, into an allocation of just their size; this one keeps its own, for the next ones.
+    /// Takes all names out, into an allocation of exactly their size. This queue keeps its own
+    /// allocation for the next names.
     pub(crate) fn take(&mut self) -> Self {
         let packed = self.packed[self.next_at..].to_vec();
         let taken = Self { packed, next_at: 0, taken_at: 0, left: self.left };
@@ -52,13 +55,13 @@ impl Names {
         taken
     }
 
-    /// Forgets them.
+    /// Removes all names.
     pub(crate) fn clear(&mut self) {
         self.packed.clear();
         (self.next_at, self.taken_at, self.left) = (0, 0, 0);
     }
 
-    /// How many there are.
+    /// Returns the number of names.
     pub(crate) fn len(&self) -> usize {
         self.left
     }
@@ -73,8 +76,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_out_as_they_went_in() {
-        let mut names = Names::default();
+    fn names_come_out_in_the_order_they_went_in() {
+        let mut names = NameQueue::default();
         assert!(names.next().is_none());
         let all = [(c"a", false), (c"\n\xff ", true), (c"", false)];
         for (name, follow) in all {
@@ -86,7 +89,7 @@ mod tests {
         }
         assert!(names.next().is_none() && names.is_empty());
 
-        let mut reused = Names::default();
+        let mut reused = NameQueue::default();
         for (name, follow) in all {
             reused.push(name, follow);
         }

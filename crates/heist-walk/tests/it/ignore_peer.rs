@@ -1,10 +1,11 @@
-//! A filtered walk shows what `ignore::WalkBuilder` shows with the same settings, on any tree, with any ignore files
-//! and any number of workers.
+//! A filtered walk shows what `ignore::WalkBuilder` shows with the same settings, on any tree, with
+//! any ignore files and any number of threads.
 //!
-//! What is not compared: errors (the peer keeps quiet about many), and lines that are not UTF-8 (the peer gives up
-//! the rest of such a file).
+//! Not compared: errors, because the `ignore` crate does not report all of them, and lines that are
+//! not UTF-8, because it gives up the rest of such a file.
 
-use heist_walk::{Enter, Entry, Filter, Flow, Symlinks, Visitor, Walk, WalkError};
+use crate::support::check;
+use heist_walk::{Filter, Symlinks, Walk};
 use ignore::WalkBuilder;
 use ignore::overrides::OverrideBuilder;
 use ignore::types::{Types, TypesBuilder};
@@ -13,10 +14,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Names that collide with each other's patterns.
+/// Names that match each other's patterns.
 const NAMES: [&str; 9] = ["a", "b", "ab", "a.rs", "b.rs", ".h", ".a.rs", "c d", "src"];
 
-/// Patterns without what may come before and after.
+/// Patterns without prefixes and suffixes.
 const PATTERNS: [&str; 18] = [
     "a",
     "b",
@@ -38,14 +39,14 @@ const PATTERNS: [&str; 18] = [
     ".h",
 ];
 
-/// What a directory may have beside its entries.
+/// The rule files of a directory.
 #[derive(Clone, Debug, Default)]
 struct Rules {
     ignore: Option<Vec<String>>,
     git_ignore: Option<Vec<String>>,
     custom: Option<Vec<String>>,
     other_custom: Option<Vec<String>>,
-    /// A repository: with its own excluded files, or none.
+    /// `Some` for a repository, with the lines of its exclude file, if there is one.
     git: Option<Option<Vec<String>>>,
     jj: bool,
 }
@@ -53,7 +54,7 @@ struct Rules {
 #[derive(Clone, Debug)]
 enum Node {
     File,
-    /// A link to the first entry of the directory that it is in.
+    /// A link to the first entry of its directory.
     Link,
     Directory(Rules, Vec<(usize, Node)>),
 }
@@ -235,51 +236,24 @@ fn shown_by_peer(peer: &WalkBuilder) -> BTreeSet<PathBuf> {
     peer.build().filter_map(Result::ok).map(ignore::DirEntry::into_path).collect()
 }
 
-#[derive(Default)]
-struct Paths(Vec<PathBuf>);
-
-impl Visitor for Paths {
-    type Dir = ();
-
-    fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
-        self.0.push(dir.path());
-        Enter::Into(())
-    }
-
-    fn file(&mut self, file: &Entry<'_>, _parent: Option<&()>) -> Flow {
-        self.0.push(file.path());
-        Flow::Continue
-    }
-
-    fn error(&mut self, _error: WalkError, _parent: Option<&()>) -> Flow {
-        Flow::Continue
-    }
-}
-
-/// Each path once, or it is counted twice.
+/// Returns the paths that the walk shows.
 fn shown(root: &Path, filter: Filter, settings: Settings, threads: usize) -> BTreeSet<PathBuf> {
     let symlinks = if settings.follow { Symlinks::Always } else { Symlinks::Roots };
-    let walked = Walk::new(root)
+    let walk = Walk::new(root)
         .filter(filter)
         .symlinks(symlinks)
         .max_depth(settings.max_depth)
-        .threads(Some(threads))
-        .run(|_| Paths::default())
-        .expect("a walk");
-    let all: Vec<PathBuf> = walked.visitors.into_iter().flat_map(|paths| paths.0).collect();
-    let count = all.len();
-    let set: BTreeSet<PathBuf> = all.into_iter().collect();
-    assert_eq!(set.len(), count, "a path was visited twice");
-    set
+        .threads(Some(threads));
+    check(walk).seen.into_keys().collect()
 }
 
-/// The directories of a tree, those that are hidden included.
+/// Returns the directories of a tree, including hidden ones.
 fn directories(root: &Path) -> Vec<PathBuf> {
     let all = walkdir::WalkDir::new(root).sort_by_file_name().into_iter().filter_map(Result::ok);
     all.filter(|entry| entry.file_type().is_dir()).map(walkdir::DirEntry::into_path).collect()
 }
 
-/// The same place, said as people say it: from the current directory.
+/// Returns the path relative to the current directory.
 fn relative(path: &Path) -> PathBuf {
     let here = std::env::current_dir().expect("a current directory");
     let up = here.components().count() - 1;
@@ -298,7 +272,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn a_walk_shows_what_its_peer_shows(
+    fn a_walk_shows_what_the_ignore_crate_shows(
         tree in directory(),
         settings in settings(),
         which in any::<prop::sample::Index>(),
@@ -307,7 +281,7 @@ proptest! {
         let within = tempfile::tempdir().expect("a directory");
         let top = within.path().join("top");
         make(&top, &tree);
-        // A root inside of the tree has parents with rules.
+        // If the root is inside the tree, there are rules above it.
         let all = directories(&top);
         let inside = which.get(&all).clone();
         let root = match style {
@@ -322,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn globs_choose_what_overrides_choose(
+    fn globs_select_what_overrides_of_the_ignore_crate_select(
         tree in directory(),
         settings in settings(),
         only in prop::collection::vec(line(), 0..3),
@@ -349,9 +323,10 @@ proptest! {
     }
 }
 
-/// Too seldom for chance: a repository above the root, with rules of its own, in a walk without `.gitignore` files.
+/// Random trees rarely contain this: a repository with rules above the root, in a walk that does
+/// not read `.gitignore` files.
 #[test]
-fn rules_of_a_repository_above_the_root() {
+fn rules_of_a_repository_above_the_root_match_the_ignore_crate() {
     let within = tempfile::tempdir().expect("a directory");
     let top = within.path().join("top");
     fs::create_dir_all(top.join(".git/info")).expect("a repository");

@@ -1,5 +1,6 @@
-//! Dropping an iterator ends its walk: no thread is left, and nobody hangs. Alone in its process, because it counts
-//! threads.
+//! Dropping an iterator ends its walk: no thread is left, and nothing hangs.
+//!
+//! A program of its own, because it counts the threads of the process.
 #![cfg(target_os = "linux")]
 
 use heist_walk::Walk;
@@ -10,7 +11,7 @@ fn threads() -> usize {
     fs::read_dir("/proc/self/task").expect("this process").count()
 }
 
-/// A thread that was joined is listed for a moment longer: the kernel wakes who waits for it before it takes it off.
+/// Waits, because the kernel lists a joined thread for a moment longer.
 fn wait_for(expected: usize, when: &str) {
     let deadline = Instant::now() + Duration::from_secs(5);
     while threads() != expected {
@@ -33,7 +34,8 @@ fn no_thread_outlives_its_iterator() {
     let before = threads();
     for round in 0..200 {
         let walk = || Walk::new(root.path()).threads(Some(1 + round % 5));
-        // At once, after a few, in the middle with the channel full, and after the end.
+        // Drop it at once, after a few entries, in the middle with a full channel, and after the
+        // end.
         let taken = [0, 1, 5, 3_000, usize::MAX][round % 5];
         let mut entries = walk().entries().expect("a walk");
         let _ = entries.by_ref().take(taken).count();

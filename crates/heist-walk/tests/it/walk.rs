@@ -1,14 +1,13 @@
-//! What a walk visits: trees of every shape, links, limits, and what goes wrong on the way.
+//! What a walk visits: trees of all shapes, links, limits and errors.
 
-mod support;
-
+use crate::support::{Log, check, make};
 use heist_walk::{FileKind, Flow, Operation, Symlinks, Walk};
+use std::convert::Infallible;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use support::{Log, check, make};
 use tempfile::tempdir;
 
 #[test]
@@ -19,14 +18,14 @@ fn every_entry_is_seen_once_for_any_number_of_threads() {
     let expected =
         [".hidden", ".hidden/y", "a", "a/b", "a/b/c", "a/b/c/file", "a/b/other", "a/empty", "x"];
     for threads in [1, 2, 8] {
-        let outcome = check(Walk::new(root).threads(Some(threads)).metadata(true));
-        assert_eq!(outcome.below(root), expected);
-        assert!(outcome.errors.is_empty());
-        let file = &outcome.seen[&root.join("a/b/c/file")];
+        let record = check(Walk::new(root).threads(Some(threads)).metadata(true));
+        assert_eq!(record.below(root), expected);
+        assert!(record.errors.is_empty());
+        let file = &record.seen[&root.join("a/b/c/file")];
         assert_eq!((file.kind, file.depth, file.len), (FileKind::File, 4, Some(10)));
-        assert_eq!(outcome.seen[root].depth, 0);
+        assert_eq!(record.seen[root].depth, 0);
     }
-    // Without metadata nothing else changes.
+    // Without metadata only the metadata is missing.
     let names = check(Walk::new(root));
     assert_eq!(names.below(root), expected);
     assert!(names.seen.values().all(|seen| seen.len.is_none()));
@@ -42,31 +41,31 @@ fn names_are_bytes() {
         std::fs::create_dir(&path).unwrap();
         std::fs::write(path.join("\u{1b}[31m"), "").unwrap();
     }
-    let outcome = check(Walk::new(dir.path()).metadata(true));
-    assert_eq!(outcome.seen.len(), 1 + 2 * names.len());
+    let record = check(Walk::new(dir.path()).metadata(true));
+    assert_eq!(record.seen.len(), 1 + 2 * names.len());
     for name in names {
         let path = dir.path().join(std::ffi::OsString::from_vec(name)).join("\u{1b}[31m");
-        assert!(outcome.seen.contains_key(&path));
+        assert!(record.seen.contains_key(&path));
     }
 }
 
 #[test]
-fn roots_may_be_files_or_missing_and_are_told_apart() {
+fn roots_may_be_files_or_missing_and_are_numbered() {
     let dir = tempdir().unwrap();
     make(dir.path(), &["file", "tree/inside"]);
     let roots = ["file", "missing", "tree"].map(|name| dir.path().join(name));
-    let outcome = check(Walk::over(&roots));
-    assert_eq!(outcome.seen[&roots[0]].root, 0);
-    assert_eq!(outcome.seen[&roots[2].join("inside")].root, 2);
-    assert_eq!(outcome.errors.len(), 1);
-    let error = &outcome.errors[0];
+    let record = check(Walk::over(&roots));
+    assert_eq!(record.seen[&roots[0]].root, 0);
+    assert_eq!(record.seen[&roots[2].join("inside")].root, 2);
+    assert_eq!(record.errors.len(), 1);
+    let error = &record.errors[0];
     assert_eq!((&error.path, error.depth), (&roots[1], 0));
     assert_eq!(error.operation, Operation::ReadMetadata);
     assert!(error.to_string().contains("missing': No such file"), "{error}");
 }
 
 #[test]
-fn depth_ends_where_it_is_told_to() {
+fn max_depth_limits_the_depth() {
     let dir = tempdir().unwrap();
     make(dir.path(), &["a/b/c/d"]);
     for (max_depth, expected) in [
@@ -75,16 +74,17 @@ fn depth_ends_where_it_is_told_to() {
         (2, vec!["a", "a/b"]),
         (9, vec!["a", "a/b", "a/b/c", "a/b/c/d"]),
     ] {
-        let outcome = check(Walk::new(dir.path()).max_depth(Some(max_depth)).metadata(true));
-        assert_eq!(outcome.below(dir.path()), expected, "{max_depth}");
-        assert!(outcome.errors.is_empty());
+        let record = check(Walk::new(dir.path()).max_depth(Some(max_depth)).metadata(true));
+        assert_eq!(record.below(dir.path()), expected, "{max_depth}");
+        assert!(record.errors.is_empty());
     }
 }
 
-/// A chain far deeper than a path can be long: made, walked and removed relative to descriptors.
+/// A chain much deeper than a path can be long. It is made, walked and removed relative to
+/// descriptors.
 #[cfg(all(target_os = "linux", not(heist_portable)))]
 #[test]
-fn depth_has_no_limit() {
+fn the_depth_of_a_walk_is_unlimited() {
     use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, unlinkat};
     const DEPTH: usize = 2_500;
     const NAME: &str = "deep";
@@ -100,7 +100,7 @@ fn depth_has_no_limit() {
     }
     for (threads, descriptors) in [(1, None), (4, None), (2, Some(8))] {
         let walk = Walk::new(dir.path()).threads(Some(threads)).max_descriptors(descriptors);
-        let walked = walk.metadata(true).run(|_worker| Deepest::default()).unwrap();
+        let walked = walk.metadata(true).run(|_thread| DepthProbe::default()).unwrap();
         assert_eq!((walked.totals.errors, walked.totals.directories), (0, 1 + 2 * DEPTH as u64));
         assert_eq!(walked.visitors.iter().map(|visitor| visitor.depth).max(), Some(DEPTH));
         assert_eq!(
@@ -108,7 +108,7 @@ fn depth_has_no_limit() {
             1 + 2 * DEPTH
         );
     }
-    // Bottom up, for the temporary directory's own removal goes by paths.
+    // Removed from the bottom up, because the temporary directory would use paths to remove it.
     let above = |dir: &rustix::fd::OwnedFd| openat(dir, "..", flags, Mode::empty()).unwrap();
     for _ in 0..DEPTH {
         at = above(&at);
@@ -121,7 +121,7 @@ fn depth_has_no_limit() {
 #[test]
 fn few_descriptors_are_enough_for_any_tree() {
     let dir = tempdir().unwrap();
-    // A comb: at each level there are names pending, so every level would like to stay open.
+    // A comb: each level has pending names, so the walk would like to keep all levels open.
     let mut path = PathBuf::new();
     for level in 0..60 {
         for number in 0..40 {
@@ -139,7 +139,7 @@ fn few_descriptors_are_enough_for_any_tree() {
 }
 
 #[test]
-fn links_are_followed_as_told() {
+fn links_are_followed_as_configured() {
     let dir = tempdir().unwrap();
     let root = dir.path();
     make(root, &["real/inside", "tree/file"]);
@@ -165,27 +165,28 @@ fn links_are_followed_as_told() {
 }
 
 #[test]
-fn a_link_back_is_an_error_and_not_a_loop() {
+fn a_link_that_leads_back_is_an_error() {
     let dir = tempdir().unwrap();
     make(dir.path(), &["a/b/file"]);
     std::os::unix::fs::symlink("../..", dir.path().join("a/b/up")).unwrap();
     std::os::unix::fs::symlink(".", dir.path().join("a/self")).unwrap();
-    let outcome = check(Walk::new(dir.path()).symlinks(Symlinks::Always));
-    assert_eq!(outcome.below(dir.path()), ["a", "a/b", "a/b/file"]);
-    assert_eq!(outcome.errors.len(), 2);
-    assert!(outcome.errors[0].to_string().contains("leads back"), "{}", outcome.errors[0]);
+    let record = check(Walk::new(dir.path()).symlinks(Symlinks::Always));
+    assert_eq!(record.below(dir.path()), ["a", "a/b", "a/b/file"]);
+    assert_eq!(record.errors.len(), 2);
+    assert!(record.errors[0].to_string().contains("leads back"), "{}", record.errors[0]);
 }
 
-/// When it has visited most of what one worker would have to visit alone, it waits until another one has visited
-/// something.
-struct Sharing {
+/// Blocks after most of the files that a single worker would visit, until another worker has
+/// visited a file.
+struct WaitsForOthers {
     files: usize,
     most: usize,
     visiting: Arc<AtomicUsize>,
 }
 
-impl heist_walk::Visitor for Sharing {
+impl heist_walk::Visitor for WaitsForOthers {
     type Dir = ();
+    type Task = Infallible;
     fn enter_dir(&mut self, _: &heist_walk::Entry<'_>, _: Option<&()>) -> heist_walk::Enter<()> {
         heist_walk::Enter::Into(())
     }
@@ -207,7 +208,7 @@ impl heist_walk::Visitor for Sharing {
 }
 
 #[test]
-fn a_large_directory_is_shared_out() {
+fn several_workers_visit_a_large_directory() {
     const FILES: usize = 5_000;
     let dir = tempdir().unwrap();
     for number in 0..FILES {
@@ -215,8 +216,8 @@ fn a_large_directory_is_shared_out() {
     }
     let visiting = Arc::new(AtomicUsize::new(0));
     let sharing = Arc::clone(&visiting);
-    // Two blocks of 32 KiB, which the first worker visits before others get theirs, are some 2,000 entries.
-    let visitor = move |_worker| Sharing {
+    // The first worker visits up to two blocks of 64 KiB alone, which are some 4,000 entries.
+    let visitor = move |_thread| WaitsForOthers {
         files: 0,
         most: FILES - FILES / 4,
         visiting: Arc::clone(&sharing),
@@ -227,7 +228,7 @@ fn a_large_directory_is_shared_out() {
 }
 
 #[test]
-fn a_large_directory_is_visited_whole_whatever_may_stay_open() {
+fn a_large_directory_is_visited_completely_with_any_number_of_descriptors() {
     let dir = tempdir().unwrap();
     for number in 0..5_000 {
         std::fs::write(dir.path().join(format!("file-{number}")), "").unwrap();
@@ -241,17 +242,18 @@ fn a_large_directory_is_visited_whole_whatever_may_stay_open() {
     }
 }
 
-/// Paths as long as these are better not asked for.
+/// Does not build paths, because they would be very long.
 #[cfg(all(target_os = "linux", not(heist_portable)))]
 #[derive(Default)]
-struct Deepest {
+struct DepthProbe {
     depth: usize,
     left: usize,
 }
 
 #[cfg(all(target_os = "linux", not(heist_portable)))]
-impl heist_walk::Visitor for Deepest {
+impl heist_walk::Visitor for DepthProbe {
     type Dir = ();
+    type Task = Infallible;
     fn enter_dir(&mut self, dir: &heist_walk::Entry<'_>, _: Option<&()>) -> heist_walk::Enter<()> {
         self.depth = self.depth.max(dir.depth());
         heist_walk::Enter::Into(())
@@ -268,10 +270,11 @@ impl heist_walk::Visitor for Deepest {
 }
 
 /// Quits after a few files.
-struct Impatient(usize);
+struct QuitsEarly(usize);
 
-impl heist_walk::Visitor for Impatient {
+impl heist_walk::Visitor for QuitsEarly {
     type Dir = ();
+    type Task = Infallible;
     fn enter_dir(&mut self, _: &heist_walk::Entry<'_>, _: Option<&()>) -> heist_walk::Enter<()> {
         heist_walk::Enter::Into(())
     }
@@ -285,36 +288,36 @@ impl heist_walk::Visitor for Impatient {
 }
 
 #[test]
-fn who_quits_ends_the_walk_and_not_what_the_token_is_for() {
+fn a_visitor_that_quits_stops_the_walk_and_does_not_cancel_the_token() {
     let dir = tempdir().unwrap();
     for number in 0..3_000 {
         std::fs::write(dir.path().join(number.to_string()), "").unwrap();
     }
     let token = heist::CancelToken::new();
     let walk = Walk::new(dir.path()).threads(Some(2)).cancel(token.clone());
-    let walked = walk.run(|_worker| Impatient(0)).unwrap();
+    let walked = walk.run(|_thread| QuitsEarly(0)).unwrap();
     assert!(walked.stopped && !token.is_cancelled());
     assert_eq!(walked.visitors.len(), 2);
     assert!(walked.totals.files < 3_000);
 }
 
 #[test]
-fn a_walk_that_was_cancelled_before_visits_nothing() {
+fn a_walk_cancelled_before_it_starts_visits_nothing() {
     let dir = tempdir().unwrap();
     make(dir.path(), &["a/b"]);
     let token = heist::CancelToken::new();
     token.cancel();
-    let walked = Walk::new(dir.path()).cancel(token).run(|_worker| Log::default()).unwrap();
+    let walked = Walk::new(dir.path()).cancel(token).run(|_thread| Log::default()).unwrap();
     assert!(walked.stopped);
     assert_eq!(walked.totals.entries(), 0);
 }
 
 #[test]
-fn no_threads_and_too_many_are_errors() {
+fn zero_threads_and_too_many_threads_are_errors() {
     for threads in [0, 4_097, 1 << 20, usize::MAX] {
-        let refused = Walk::new(".").threads(Some(threads)).run(|_worker| Log::default());
+        let refused = Walk::new(".").threads(Some(threads)).run(|_thread| Log::default());
         let error = refused.unwrap_err().to_string();
-        assert!(error.contains("workers"), "{error}");
+        assert!(error.contains("thread"), "{error}");
         assert!(threads == 0 || error.contains(&threads.to_string()), "{error}");
     }
 }

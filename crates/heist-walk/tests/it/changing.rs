@@ -1,24 +1,27 @@
-//! Trees that change under the walk: it never leaves its root, and says what it missed.
+//! Trees that change during the walk: the walk never leaves its root, and reports what it missed.
 #![cfg(all(target_os = "linux", not(heist_portable)))]
 
-mod support;
-
+use crate::support::{Log, make};
 use heist_walk::{Enter, Entry, Flow, Operation, Visitor, Walk, WalkError};
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use support::{Log, make};
 use tempfile::tempdir;
 
-/// Does something when it comes to the file `trigger`: the directories beside it are listed by then, but not open. And
-/// removes a directory that is called `doomed` when it enters it: it is open by then, but not read.
-struct Saboteur {
+/// Changes the tree at chosen moments.
+///
+/// It calls `act` when it sees the file `trigger`, when the directories beside it are listed but
+/// not yet open. It removes a directory called `doomed` when it enters it, when it is open but not
+/// yet read.
+struct TreeChanger {
     log: Log,
     act: Arc<dyn Fn(&Path) + Send + Sync>,
 }
 
-impl Visitor for Saboteur {
+impl Visitor for TreeChanger {
     type Dir = PathBuf;
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&PathBuf>) -> Enter<PathBuf> {
         if dir.name() == "doomed" {
@@ -39,8 +42,8 @@ impl Visitor for Saboteur {
     }
 }
 
-/// A tree with `tree/victim/inside`, and `outside/secret` beside it; walked while `act` happens.
-fn sabotage(
+/// Makes `tree/victim/inside` and `outside/secret`, and walks `tree` while `act` changes it.
+fn walk_and_change(
     walk: impl Fn(Walk) -> Walk,
     act: impl Fn(&Path) + Send + Sync + 'static,
 ) -> (Vec<PathBuf>, Vec<WalkError>) {
@@ -49,13 +52,13 @@ fn sabotage(
     let root = dir.path().join("tree");
     let act: Arc<dyn Fn(&Path) + Send + Sync> = Arc::new(act);
     let walk = walk(Walk::new(&root).threads(Some(2)).metadata(true));
-    let make = move |_worker| Saboteur { log: Log::default(), act: Arc::clone(&act) };
+    let make = move |_thread| TreeChanger { log: Log::default(), act: Arc::clone(&act) };
     let walked = walk.run(make).unwrap();
     let (mut seen, mut errors) = (Vec::new(), Vec::new());
-    for saboteur in walked.visitors {
-        let paths = saboteur.log.seen.into_iter().map(|(path, _)| path);
+    for changer in walked.visitors {
+        let paths = changer.log.seen.into_iter().map(|(path, _)| path);
         seen.extend(paths.map(|path| path.strip_prefix(&root).unwrap().to_path_buf()));
-        errors.extend(saboteur.log.errors);
+        errors.extend(changer.log.errors);
     }
     seen.sort();
     (seen, errors)
@@ -66,12 +69,12 @@ fn paths(names: &[&str]) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_directory_that_became_a_link_is_not_followed() {
+fn a_directory_replaced_by_a_link_is_not_followed() {
     let swap = |tree: &Path| {
         std::fs::rename(tree.join("victim"), tree.join("../moved")).unwrap();
         std::os::unix::fs::symlink("../outside", tree.join("victim")).unwrap();
     };
-    let (seen, errors) = sabotage(|walk| walk, swap);
+    let (seen, errors) = walk_and_change(|walk| walk, swap);
     assert_eq!(seen, paths(&["", "trigger"]));
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].operation, Operation::OpenDirectory);
@@ -79,51 +82,51 @@ fn a_directory_that_became_a_link_is_not_followed() {
 }
 
 #[test]
-fn a_directory_that_vanished_is_told_of() {
+fn a_removed_directory_is_reported() {
     let remove = |tree: &Path| std::fs::remove_dir_all(tree.join("victim")).unwrap();
-    let (seen, errors) = sabotage(|walk| walk, remove);
+    let (seen, errors) = walk_and_change(|walk| walk, remove);
     assert_eq!(seen, paths(&["", "trigger"]));
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].source.kind(), std::io::ErrorKind::NotFound);
 }
 
-/// Only what is empty can be removed, so nothing in it was missed.
+/// Only an empty directory can be removed, so the walk missed nothing in it.
 #[test]
-fn a_directory_that_is_removed_before_it_is_read_is_empty() {
+fn a_directory_removed_before_it_is_read_counts_as_empty() {
     let add = |tree: &Path| std::fs::create_dir(tree.join("victim/doomed")).unwrap();
-    let (seen, errors) = sabotage(|walk| walk, add);
+    let (seen, errors) = walk_and_change(|walk| walk, add);
     assert_eq!(seen, paths(&["", "trigger", "victim", "victim/doomed", "victim/inside"]));
     assert!(errors.is_empty(), "{errors:?}");
 }
 
 #[test]
-fn a_directory_that_became_a_file_is_told_of() {
+fn a_directory_replaced_by_a_file_is_reported() {
     let replace = |tree: &Path| {
         std::fs::remove_dir_all(tree.join("victim")).unwrap();
         std::fs::write(tree.join("victim"), "").unwrap();
     };
-    let (seen, errors) = sabotage(|walk| walk, replace);
+    let (seen, errors) = walk_and_change(|walk| walk, replace);
     assert_eq!(seen, paths(&["", "trigger"]));
     assert_eq!(errors.len(), 1);
 }
 
-/// The walk holds the directory itself, whatever it is called meanwhile.
+/// The walk holds the directory open, whatever its name becomes.
 #[test]
-fn a_root_that_was_renamed_is_walked_to_its_end() {
+fn a_renamed_root_is_walked_to_its_end() {
     let rename = |tree: &Path| std::fs::rename(tree, tree.with_file_name("renamed")).unwrap();
-    let (seen, errors) = sabotage(|walk| walk, rename);
+    let (seen, errors) = walk_and_change(|walk| walk, rename);
     assert_eq!(seen, paths(&["", "trigger", "victim", "victim/inside"]));
     assert!(errors.is_empty(), "{errors:?}");
 }
 
-/// With few descriptors the tree is opened again, and must be the same one.
+/// With few descriptors the walk opens the root again, and it must be the same directory.
 #[test]
-fn a_root_that_was_replaced_is_not_taken_for_the_old_one() {
+fn a_replaced_root_is_not_mistaken_for_the_old_one() {
     let replace = |tree: &Path| {
         std::fs::rename(tree, tree.with_file_name("renamed")).unwrap();
         make(tree, &["victim/other"]);
     };
-    let (seen, errors) = sabotage(|walk| walk.max_descriptors(Some(3)), replace);
+    let (seen, errors) = walk_and_change(|walk| walk.max_descriptors(Some(3)), replace);
     assert_eq!(seen, paths(&["", "trigger"]));
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert_eq!(errors[0].operation, Operation::ReopenDirectory);
@@ -131,7 +134,7 @@ fn a_root_that_was_replaced_is_not_taken_for_the_old_one() {
 }
 
 #[test]
-fn no_swap_at_any_moment_leads_outside() {
+fn no_swap_at_any_moment_leads_outside_the_root() {
     let dir = tempdir().unwrap();
     make(dir.path(), &["tree/a/victim/inside", "outside/secret"]);
     for number in 0..50 {
@@ -151,7 +154,7 @@ fn no_swap_at_any_moment_leads_outside() {
         for round in 0..300 {
             let descriptors = (round % 2 == 0).then_some(6);
             let walk = Walk::new(dir.path().join("tree")).threads(Some(2)).metadata(true);
-            let walked = walk.max_descriptors(descriptors).run(|_worker| Log::default()).unwrap();
+            let walked = walk.max_descriptors(descriptors).run(|_thread| Log::default()).unwrap();
             for log in walked.visitors {
                 let escaped = log.seen.iter().find(|(path, _)| path.ends_with("secret"));
                 assert!(escaped.is_none(), "{escaped:?}");

@@ -1,8 +1,8 @@
-//! Measurements of random trees against GNU `du`: the same figures for the same flags, for roots that overlap, files
-//! with several names and links that lead anywhere.
+//! Compares measurements of random trees with GNU `du`: equal figures for equal flags, for
+//! overlapping roots, files with several names and links to anywhere.
 //!
-//! Where `du` itself depends on the order in which the file system lists names (which of several names of a file in
-//! one root counts) nothing is compared but the root.
+//! Which of several names of a file in one root counts depends, for `du`, on the order in which the
+//! file system lists names. In these cases only the roots are compared.
 #![cfg(target_os = "linux")]
 
 use heist_walk::usage::{Detail, Size, Usage, UsageOptions, measure};
@@ -17,7 +17,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// One more entry of a tree, in one of the directories so far.
+/// An entry to add to one of the directories that exist so far.
 #[derive(Clone, Debug)]
 enum Entry {
     Directory,
@@ -46,7 +46,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     (entries, roots).prop_map(|(entries, roots)| Plan { entries, roots })
 }
 
-/// Names that sort around the slash, and such as are no text.
+/// Names that sort before and after the slash, and names that are not text.
 const BEGINNINGS: [&[u8]; 6] = [b"a", b"a.", b"-", b"\xff\n", b" ", b"Z"];
 
 /// A tree on the disk.
@@ -98,7 +98,7 @@ impl Made {
     }
 }
 
-/// What `du` says: a figure and a path per line.
+/// Returns the output of `du`: a figure and a path per line.
 fn du(flags: &[&str], roots: &[PathBuf]) -> Vec<(u64, OsString)> {
     let output =
         Command::new("du").env("LC_ALL", "C").arg("-0").args(flags).arg("--").args(roots).output();
@@ -148,7 +148,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn roots_take_what_du_says(plan in plan(), threads in 1..4_usize) {
+    fn roots_match_du(plan in plan(), threads in 1..4_usize) {
         let made = Made::new(&plan);
         let with_directories = du_counts_lengths_of_directories();
         for (flag, symlinks) in
@@ -170,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn roots_take_what_du_says_when_everything_counts_each_time(plan in plan(), threads in 1..4_usize) {
+    fn roots_match_du_when_everything_counts_each_time(plan in plan(), threads in 1..4_usize) {
         let made = Made::new(&plan);
         let by_du = du(&["-s", "-B1", "-l"], &made.roots);
         for detail in [Detail::Total, Detail::Files] {
@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn nodes_take_what_du_says(plan in plan(), threads in 1..4_usize) {
+    fn nodes_match_du(plan in plan(), threads in 1..4_usize) {
         let made = Made::new(&plan);
         let once = if made.has_hard_links { &[true] as &[bool] } else { &[true, false] };
         for &count_links in once {

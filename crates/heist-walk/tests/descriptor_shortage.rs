@@ -1,38 +1,43 @@
-//! A walk whose process has no descriptor left. A test program of its own, because the shortage is the whole process's.
+//! Walks in a process that has no free descriptors.
+//!
+//! A program of its own, because the shortage affects the whole process.
 #![cfg(all(target_os = "linux", not(heist_portable)))]
 
 use heist_walk::{Enter, Entry, Flow, Visitor, Walk, WalkError};
 use rustix::process::{Resource, getrlimit, setrlimit};
+use std::convert::Infallible;
 use std::fs::File;
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// So long that a few hundred entries are several blocks of a directory.
+/// So long that a few hundred entries fill several blocks.
 const LONG_NAME: usize = 200;
 const FILES: usize = 900;
 const DIRECTORIES: usize = 100;
 
-/// The descriptors are the whole process's: one test at a time.
+/// The tests run one at a time, because each uses up the descriptors of the process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Some systems allow a process a million descriptors, which would take long to use up.
+/// Lowers the limit, because some systems allow a million descriptors, which would take long to use
+/// up.
 fn limit_descriptors() {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, rustix::process::Rlimit { current: Some(256), ..limit }).unwrap();
 }
 
-/// Takes every descriptor of the process when it enters the root, and gives them back when it has seen every file in
-/// it: by then directories in it have been refused.
-struct Hog {
+/// Takes all descriptors when it enters the root, and gives them back when it has seen every file
+/// in the root. By then, directories in the root have been refused a descriptor.
+struct TakesAllDescriptors {
     taken: Vec<File>,
     files: usize,
     directories: usize,
     errors: Vec<String>,
 }
 
-impl Visitor for Hog {
+impl Visitor for TakesAllDescriptors {
     type Dir = ();
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
         if dir.depth() == 0 {
@@ -56,10 +61,10 @@ impl Visitor for Hog {
     }
 }
 
-/// The only worker finds directories that it cannot open. It gets descriptors only if it goes on with the rest of the
-/// root meanwhile.
+/// The only worker finds directories that it cannot open. It gets descriptors only if it meanwhile
+/// continues with the rest of the root.
 #[test]
-fn a_worker_that_is_refused_a_descriptor_goes_on_with_other_work() {
+fn a_worker_without_a_free_descriptor_continues_with_other_work() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     limit_descriptors();
     let root = tempfile::tempdir().unwrap();
@@ -71,23 +76,29 @@ fn a_worker_that_is_refused_a_descriptor_goes_on_with_other_work() {
         std::fs::create_dir(&directory).unwrap();
         File::create(directory.join("file")).unwrap();
     }
-    let new = |_worker| Hog { taken: Vec::new(), files: 0, directories: 0, errors: Vec::new() };
+    let new = |_thread| TakesAllDescriptors {
+        taken: Vec::new(),
+        files: 0,
+        directories: 0,
+        errors: Vec::new(),
+    };
     let walked = Walk::new(root.path()).threads(Some(1)).raise_descriptor_limit(false).run(new);
     let walked = walked.unwrap();
-    let [hog] = &walked.visitors[..] else { panic!("one worker has one visitor") };
-    assert_eq!(hog.errors, Vec::<String>::new());
-    assert_eq!((hog.files, hog.directories), (FILES, 1 + DIRECTORIES));
+    let [visitor] = &walked.visitors[..] else { panic!("one worker has one visitor") };
+    assert_eq!(visitor.errors, Vec::<String>::new());
+    assert_eq!((visitor.files, visitor.directories), (FILES, 1 + DIRECTORIES));
     assert_eq!(walked.totals.files, (FILES + DIRECTORIES) as u64);
 }
 
-/// Leaves one descriptor of the process free when it enters the root, for the rest of the walk.
-struct Miser {
+/// Takes all descriptors but one when it enters the root, for the rest of the walk.
+struct LeavesOneDescriptor {
     taken: Vec<File>,
     errors: usize,
 }
 
-impl Visitor for Miser {
+impl Visitor for LeavesOneDescriptor {
     type Dir = ();
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
         if dir.depth() == 0 {
@@ -107,7 +118,8 @@ impl Visitor for Miser {
     }
 }
 
-/// One descriptor opens the first directory of any path and never the next: that must not pass for progress.
+/// With one descriptor the walk can open the first directory of any path but never the second. That
+/// must not count as progress.
 #[test]
 fn a_walk_with_one_free_descriptor_ends_with_errors() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,9 +134,9 @@ fn a_walk_with_one_free_descriptor_ends_with_errors() {
     let path = root.path().to_owned();
     let (ended, when_ended) = channel();
     std::thread::spawn(move || {
-        let new = |_worker| Miser { taken: Vec::new(), errors: 0 };
+        let new = |_thread| LeavesOneDescriptor { taken: Vec::new(), errors: 0 };
         let walked = Walk::new(path).threads(Some(1)).raise_descriptor_limit(false).run(new);
-        let errors: usize = walked.unwrap().visitors.iter().map(|miser| miser.errors).sum();
+        let errors: usize = walked.unwrap().visitors.iter().map(|visitor| visitor.errors).sum();
         ended.send(errors).unwrap();
     });
     let errors = when_ended.recv_timeout(Duration::from_secs(30)).expect("the walk ends");

@@ -1,31 +1,30 @@
-//! Visitors that read files: every file comes back once, can be opened, and its directory is left after it.
+//! Visitors that read files: each file is offered once and can be opened, and its directory is left
+//! afterwards.
 
-mod support;
-
+use crate::support::make;
 use heist_walk::{Enter, Entry, FileBatch, Flow, Symlinks, Visitor, Walk, WalkError};
-use std::any::Any;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use support::make;
 
-/// What is kept for a directory: how many of its files were seen, and not read yet.
+/// What the visitor keeps for a directory: the number of files that were seen and not yet read.
 type Unread = Arc<AtomicU64>;
 
-/// Reads every file, some of them by a task of its own.
+/// Reads every file, some of them in follow-up tasks.
 #[derive(Default)]
 struct Reader {
-    /// By path: the path below the root, and what is in it.
+    /// The path, the path below the root, and the contents of each file.
     read: Vec<(PathBuf, PathBuf, String)>,
     errors: Vec<(PathBuf, std::io::ErrorKind)>,
     walk_errors: usize,
     batches: usize,
-    hand_on: bool,
+    share_rest: bool,
 }
 
-/// A file to be read by whoever has time.
+/// A follow-up task that reads a file.
 struct ReadLater(PathBuf, PathBuf, std::fs::File, Option<Unread>);
 
 impl Reader {
@@ -41,6 +40,7 @@ impl Reader {
 
 impl Visitor for Reader {
     type Dir = Unread;
+    type Task = ReadLater;
 
     const READS_FILES: bool = true;
 
@@ -58,7 +58,7 @@ impl Visitor for Reader {
         Flow::Later
     }
 
-    fn files(&mut self, files: &mut FileBatch<'_, Unread>) {
+    fn files(&mut self, files: &mut FileBatch<'_, Unread, ReadLater>) {
         self.batches += 1;
         assert!(!files.is_empty() && files.len() <= 32 && files.root() == 0);
         let unread = files.dir().cloned();
@@ -69,14 +69,14 @@ impl Visitor for Reader {
             file.path_into(&mut path);
             file.path_below_root_into(&mut below);
             match file.open() {
-                // Every third by a task; its directory may be left before that.
-                // It comes again.
+                // The walk offers the file again.
                 Ok(None) => break,
+                // A task does not keep its directory from being left.
                 Ok(Some(opened)) if count % 3 == 0 => {
                     if let Some(unread) = &unread {
                         unread.fetch_sub(1, Ordering::Relaxed);
                     }
-                    files.spawn(Box::new(ReadLater(path, below, opened, None)));
+                    files.spawn(ReadLater(path, below, opened, None));
                 }
                 Ok(Some(opened)) => self.read(ReadLater(path, below, opened, unread.clone())),
                 Err(error) => {
@@ -86,14 +86,14 @@ impl Visitor for Reader {
                     }
                 }
             }
-            if self.hand_on && count == 5 {
-                files.hand_on();
+            if self.share_rest && count == 5 {
+                files.share_rest();
             }
         }
     }
 
-    fn task(&mut self, task: Box<dyn Any + Send>, _spawn: &mut dyn FnMut(Box<dyn Any + Send>)) {
-        self.read(*task.downcast().expect("this visitor spawns nothing else"));
+    fn task(&mut self, task: ReadLater, _spawn: &mut dyn FnMut(ReadLater)) {
+        self.read(task);
     }
 
     fn leave_dir(&mut self, dir: Unread, _parent: Option<&Unread>) {
@@ -106,10 +106,11 @@ impl Visitor for Reader {
     }
 }
 
-/// Reads what is below `root`, and checks that it is all there: each file has its own path below the root in it.
+/// Reads everything below `root` and checks that it is complete. Each file contains its own path
+/// below the root.
 #[track_caller]
-fn check(walk: Walk, root: &Path, files: usize, hand_on: bool) -> usize {
-    let walked = walk.run(move |_worker| Reader { hand_on, ..Reader::default() }).unwrap();
+fn check(walk: Walk, root: &Path, files: usize, share_rest: bool) -> usize {
+    let walked = walk.run(move |_thread| Reader { share_rest, ..Reader::default() }).unwrap();
     let (mut read, mut batches) = (BTreeMap::new(), 0);
     for reader in walked.visitors {
         assert_eq!((reader.errors, reader.walk_errors), (Vec::new(), 0));
@@ -138,27 +139,28 @@ fn tree() -> (tempfile::TempDir, usize) {
 }
 
 #[test]
-fn every_file_comes_back_once() {
+fn every_file_is_offered_once() {
     let (tree, files) = tree();
     for threads in [1, 4] {
-        for hand_on in [false, true] {
+        for share_rest in [false, true] {
             let walk = || Walk::new(tree.path()).threads(Some(threads));
-            check(walk(), tree.path(), files, hand_on);
-            // If none may wait, all are read where they are found; also if no directory can stay open.
-            check(walk().max_waiting_files(0), tree.path(), files, hand_on);
-            check(walk().max_descriptors(Some(3)), tree.path(), files, hand_on);
+            check(walk(), tree.path(), files, share_rest);
+            // If no files may wait or no directory can stay open, the worker that finds the files
+            // reads them at once.
+            check(walk().max_waiting_files(0), tree.path(), files, share_rest);
+            check(walk().max_descriptors(Some(3)), tree.path(), files, share_rest);
         }
     }
 }
 
 #[test]
-fn files_come_in_batches_and_the_rest_can_be_handed_on() {
+fn files_come_in_batches_whose_rest_can_be_shared() {
     let tree = tempfile::tempdir().unwrap();
     let names: Vec<String> = (0..70).map(|number| format!("{number}")).collect();
     make(tree.path(), &names.iter().map(String::as_str).collect::<Vec<_>>());
     let walk = || Walk::new(tree.path()).threads(Some(1));
     assert_eq!(check(walk(), tree.path(), 70, false), 3);
-    // 32, 32 and 6, of which each time 5 are taken before the rest is handed on.
+    // Batches of 32, 32 and 6 files. Each time 5 are taken before the rest is shared.
     assert_eq!(check(walk(), tree.path(), 70, true), 7 + 7 + 2);
     assert_eq!(check(walk().max_waiting_files(0), tree.path(), 70, true), 3);
 }
@@ -170,11 +172,12 @@ fn a_root_may_be_a_file() {
     check(Walk::new(tree.path().join("file")), tree.path(), 1, true);
 }
 
-/// Replaces a file by something else before it is opened.
-struct Saboteur(PathBuf);
+/// Replaces a file before it is opened.
+struct FileReplacer(PathBuf);
 
-impl Visitor for Saboteur {
+impl Visitor for FileReplacer {
     type Dir = ();
+    type Task = Infallible;
 
     fn enter_dir(&mut self, _dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
         Enter::Into(())
@@ -198,10 +201,10 @@ impl Visitor for Saboteur {
 }
 
 #[test]
-fn a_link_that_takes_a_files_place_is_not_followed() {
+fn a_link_that_replaces_a_file_is_not_followed() {
     let tree = tempfile::tempdir().unwrap();
     make(tree.path(), &["file"]);
     let path = tree.path().join("file");
     let walk = Walk::new(tree.path()).symlinks(Symlinks::Never);
-    walk.run(move |_worker| Saboteur(path.clone())).unwrap();
+    walk.run(move |_thread| FileReplacer(path.clone())).unwrap();
 }

@@ -1,19 +1,20 @@
 //! Several disks in one walk.
 #![cfg(all(target_os = "linux", not(heist_portable)))]
 
-mod support;
-
+use crate::support;
+use crate::support::check;
+use crate::support::mounts::{in_own_mounts, mount_over, mount_tmpfs};
 use heist::DeviceId;
 use heist_walk::{Enter, Entry, Flow, Visitor, Walk, WalkError};
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use support::check;
-use support::mounts::{in_own_mounts, mount_over, mount_tmpfs};
 use tempfile::tempdir;
 
-/// Runs the body of a test with two directories on different disks: in main memory, and where temporary files are.
+/// Runs the body of a test with two directories on different disks: one in memory, and one where
+/// temporary files are.
 fn with_two_disks(test: &str, body: fn(in_memory: &Path, on_disk: &Path)) {
     in_own_mounts(test, || {
         let (in_memory, on_disk) = (tempdir().unwrap(), tempdir().unwrap());
@@ -32,17 +33,19 @@ fn fill(root: &Path, directories: usize) {
     }
 }
 
-/// How many directories with a file are on each disk: many more than there are threads.
+/// The number of directories with a file on each disk, many more than there are threads.
 const DIRECTORIES: usize = 400;
 
-/// As if the disk of the directory `stuck` had stopped to answer: files below it are visited when all others have been.
-/// Of the others the first ones wait until as many workers visit them as that disk leaves free.
-struct Stuck {
+/// Simulates that the disk of the directory `stuck` hangs.
+///
+/// It blocks on files below `stuck` until all other files are visited. On the first of the other
+/// files it blocks until all workers that the hanging disk leaves free have visited one.
+struct HangingDisk {
     share: usize,
     others_seen: Arc<AtomicUsize>,
 }
 
-impl Stuck {
+impl HangingDisk {
     fn wait_for_others(&self, others: usize) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.others_seen.load(Ordering::Relaxed) < others {
@@ -52,9 +55,10 @@ impl Stuck {
     }
 }
 
-impl Visitor for Stuck {
-    /// Whether the directory is on the disk that does not answer.
+impl Visitor for HangingDisk {
+    /// Whether the directory is on the hanging disk.
     type Dir = bool;
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&bool>) -> Enter<bool> {
         // The name of a root is its path.
@@ -77,47 +81,48 @@ impl Visitor for Stuck {
     }
 }
 
-/// Walks with a file system in memory that does not answer. It is good for as many workers as there are cores.
-fn walk_while_memory_is_stuck(walk: &Walk) {
-    let threads = walk.clone().max_depth(Some(0)).run(|_worker| support::Log::default());
+/// Walks while the file system in memory hangs. It is good for one thread per core.
+fn walk_while_memory_hangs(walk: &Walk) {
+    let threads = walk.clone().max_depth(Some(0)).run(|_thread| support::Log::default());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let share = threads.unwrap().threads.saturating_sub(cores);
     let others_seen = Arc::new(AtomicUsize::new(0));
-    let visitor = move |_worker| Stuck { share, others_seen: Arc::clone(&others_seen) };
+    let visitor = move |_thread| HangingDisk { share, others_seen: Arc::clone(&others_seen) };
     let walked = walk.clone().run(visitor).unwrap();
     assert_eq!(walked.totals.files, 2 * DIRECTORIES as u64);
 }
 
 #[test]
-fn a_disk_that_does_not_answer_holds_up_no_other() {
-    with_two_disks("a_disk_that_does_not_answer_holds_up_no_other", |in_memory, on_disk| {
+fn a_disk_that_hangs_does_not_delay_other_disks() {
+    with_two_disks("disks::a_disk_that_hangs_does_not_delay_other_disks", |in_memory, on_disk| {
         let roots = [in_memory.join("stuck"), on_disk.join("other")];
         for root in &roots {
             std::fs::create_dir(root).unwrap();
             fill(root, DIRECTORIES);
         }
-        walk_while_memory_is_stuck(&Walk::over(&roots));
+        walk_while_memory_hangs(&Walk::over(&roots));
     });
 }
 
 #[test]
-fn a_disk_that_is_met_on_the_way_holds_up_no_other() {
-    in_own_mounts("a_disk_that_is_met_on_the_way_holds_up_no_other", || {
+fn a_hanging_disk_below_a_root_does_not_delay_other_disks() {
+    in_own_mounts("disks::a_hanging_disk_below_a_root_does_not_delay_other_disks", || {
         let root = tempdir().unwrap();
         support::make(root.path(), &["stuck/", "other/"]);
         mount_tmpfs(&root.path().join("stuck"), "size=64m");
         for name in ["stuck", "other"] {
             fill(&root.path().join(name), DIRECTORIES);
         }
-        walk_while_memory_is_stuck(&Walk::new(root.path()));
+        walk_while_memory_hangs(&Walk::new(root.path()));
     });
 }
 
-/// Waits at each root that is a file until everything below the first root is seen.
-struct StuckAtRoots(Arc<AtomicUsize>);
+/// Blocks on each root that is a file until everything below the first root is visited.
+struct HangingRoots(Arc<AtomicUsize>);
 
-impl Visitor for StuckAtRoots {
+impl Visitor for HangingRoots {
     type Dir = ();
+    type Task = Infallible;
 
     fn enter_dir(&mut self, _dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
         Enter::Into(())
@@ -141,13 +146,13 @@ impl Visitor for StuckAtRoots {
     }
 }
 
-/// A worker that looks at a root has no right to the disk that it was on before.
+/// A worker that examines a root does not hold a device slot of the disk it was on before.
 #[test]
-fn a_root_that_does_not_answer_holds_up_no_disk() {
-    with_two_disks("a_root_that_does_not_answer_holds_up_no_disk", walk_with_stuck_roots);
+fn a_hanging_root_does_not_delay_any_disk() {
+    with_two_disks("disks::a_hanging_root_does_not_delay_any_disk", walk_with_hanging_roots);
 }
 
-fn walk_with_stuck_roots(in_memory: &Path, on_disk: &Path) {
+fn walk_with_hanging_roots(in_memory: &Path, on_disk: &Path) {
     fill(in_memory, 2_000);
     let file = on_disk.join("file");
     std::fs::write(&file, "").unwrap();
@@ -155,13 +160,13 @@ fn walk_with_stuck_roots(in_memory: &Path, on_disk: &Path) {
     let stuck = vec![file; 28];
     let seen = Arc::new(AtomicUsize::new(0));
     let roots = std::iter::once(in_memory.to_path_buf()).chain(stuck);
-    let walked = Walk::over(roots).run(move |_worker| StuckAtRoots(Arc::clone(&seen))).unwrap();
+    let walked = Walk::over(roots).run(move |_thread| HangingRoots(Arc::clone(&seen))).unwrap();
     assert_eq!(walked.totals.files, 2_028);
 }
 
 #[test]
-fn a_walk_crosses_to_another_disk_and_back_unless_told_to_stay() {
-    in_own_mounts("a_walk_crosses_to_another_disk_and_back_unless_told_to_stay", cross_and_stay);
+fn a_walk_crosses_file_systems_only_if_allowed() {
+    in_own_mounts("disks::a_walk_crosses_file_systems_only_if_allowed", cross_and_stay);
 }
 
 fn cross_and_stay() {
@@ -187,9 +192,9 @@ fn cross_and_stay() {
 }
 
 #[test]
-fn a_file_on_another_file_system_is_left_out_if_the_walk_is_to_stay() {
+fn files_on_other_file_systems_are_left_out_if_the_walk_stays_on_one() {
     with_two_disks(
-        "a_file_on_another_file_system_is_left_out_if_the_walk_is_to_stay",
+        "disks::files_on_other_file_systems_are_left_out_if_the_walk_stays_on_one",
         links_and_mounted_files,
     );
 }

@@ -1,14 +1,14 @@
-//! What systems other than Linux get: built on Linux with `--cfg heist_portable` (`ci/portable.sh`).
+//! What systems other than Linux get. Built on Linux with `--cfg heist_portable`
+//! (`ci/portable.sh`).
 #![cfg(not(all(target_os = "linux", not(heist_portable))))]
 
-mod support;
-
+use crate::support;
 use heist::device::{Detector, DeviceKind, DeviceMap, PhysicalDevice};
 use heist::{DeviceId, DeviceSlots};
 use heist_walk::Walk;
 use std::path::Path;
 
-/// One device for all, and no look at the path.
+/// There is one device for all paths, and the path does not have to exist.
 #[test]
 fn every_path_is_on_the_unknown_device() {
     for path in ["/", ".", "/proc", "/does/not/exist"].map(Path::new) {
@@ -23,19 +23,19 @@ fn every_path_is_on_the_unknown_device() {
 }
 
 #[test]
-fn slots_of_the_unknown_device_are_shared_by_all_paths() {
+fn all_paths_share_the_device_slots_of_the_unknown_device() {
     let slots = DeviceSlots::uniform(1).unwrap();
     let held = slots.try_acquire(DeviceId::from_path(Path::new("/"))).unwrap();
     assert!(slots.try_acquire(DeviceId::from_path(Path::new("."))).is_none());
     drop(held);
 }
 
-/// A disk of unknown kind is good for as many threads as one without moving parts.
+/// A disk of unknown kind gets the same number of threads as one without moving parts.
 #[test]
-fn a_walk_takes_an_unknown_disk_for_one_without_moving_parts() {
+fn a_walk_treats_an_unknown_disk_like_one_without_moving_parts() {
     let dir = tempfile::tempdir().unwrap();
     support::make(dir.path(), &["a/b", "c"]);
-    let walked = Walk::new(dir.path()).run(|_worker| support::Log::default()).unwrap();
+    let walked = Walk::new(dir.path()).run(|_thread| support::Log::default()).unwrap();
     assert_eq!(walked.totals.entries(), 4);
     assert!(walked.threads >= 32, "{}", walked.threads);
 }

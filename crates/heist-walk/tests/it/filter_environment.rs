@@ -1,48 +1,27 @@
-//! Rules that depend on where a process is and on its environment: git's global ignore file, and a root that is
-//! called `.`.
+//! Rules that depend on the environment and the current directory: git's global ignore file, and
+//! relative roots.
 //!
-//! Each case runs in a process of its own (this program again, with [`CASE`] set), because a process has only one
-//! current directory and its environment cannot be changed safely. It is compared with `ignore::WalkBuilder` there.
+//! Each case runs in a child process (this program again, with [`CASE`] set), because a process has
+//! only one current directory and cannot change its environment safely. The child compares the walk
+//! with `ignore::WalkBuilder`.
 
-use heist_walk::{Enter, Entry, Filter, Flow, Visitor, Walk, WalkError};
+use crate::support::check;
+use heist_walk::{Filter, Walk};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The root to walk, for a process that was started for that.
+/// Tells the child process which root to walk.
 const CASE: &str = "HEIST_WALK_TEST_ROOT";
 
-#[derive(Default)]
-struct Paths(Vec<PathBuf>);
-
-impl Visitor for Paths {
-    type Dir = ();
-
-    fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
-        self.0.push(dir.path());
-        Enter::Into(())
-    }
-
-    fn file(&mut self, file: &Entry<'_>, _parent: Option<&()>) -> Flow {
-        self.0.push(file.path());
-        Flow::Continue
-    }
-
-    fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
-        panic!("{error}");
-    }
-}
-
-/// The other process: says what is shown, if both agree.
+/// Runs in the child process: prints what both walkers show, if they agree. Otherwise does nothing.
 #[test]
-fn walk_where_this_process_is() {
+fn child_process_compares_both_walkers() {
     let Some(root) = std::env::var_os(CASE) else { return };
-    let walked = Walk::new(&root)
-        .filter(Filter::new().standard(true))
-        .run(|_| Paths::default())
-        .expect("a walk");
-    let shown: BTreeSet<PathBuf> = walked.visitors.into_iter().flat_map(|paths| paths.0).collect();
+    let record = check(Walk::new(&root).filter(Filter::new().standard(true)));
+    assert!(record.errors.is_empty(), "{:?}", record.errors);
+    let shown: BTreeSet<PathBuf> = record.seen.into_keys().collect();
     let peer = ignore::WalkBuilder::new(&root).build();
     let expected: BTreeSet<PathBuf> =
         peer.map(|entry| entry.expect("an entry").into_path()).collect();
@@ -52,11 +31,11 @@ fn walk_where_this_process_is() {
     }
 }
 
-/// What the other process shows of `root`, sorted.
+/// Returns what the child process shows of `root`, sorted.
 fn shown(here: &Path, home: &Path, root: &Path) -> Vec<PathBuf> {
     let program = std::env::current_exe().expect("this program");
     let output = Command::new(program)
-        .args(["--exact", "walk_where_this_process_is", "--nocapture"])
+        .args(["--exact", "filter_environment::child_process_compares_both_walkers", "--nocapture"])
         .current_dir(here)
         .env(CASE, root)
         .env("HOME", home)
@@ -75,7 +54,7 @@ fn write(path: &Path, contents: &str) {
 }
 
 #[test]
-fn the_global_file_and_a_root_called_dot() {
+fn the_global_ignore_file_and_relative_roots_match_the_ignore_crate() {
     let within = tempfile::tempdir().expect("a directory");
     let home = within.path().join("home");
     let top = within.path().join("top");
@@ -98,7 +77,7 @@ fn the_global_file_and_a_root_called_dot() {
         up,
         paths(&["..", "../b.log", "../seen", "../sub", "../sub/anchored", "../sub/ignored"])
     );
-    // Without a repository nothing of git's holds.
+    // Without a repository git's rules do not apply.
     fs::remove_dir(top.join(".git")).expect("a repository");
     assert_eq!(shown(&top, &home, Path::new(".")).len(), 9);
 }

@@ -1,14 +1,15 @@
-//! [`Level`]: the rules of one directory, in the chain of those of the directories that it is in.
+//! [`RuleLevel`]: the rules of one directory, linked to those of the directories that contain it.
 //!
-//! A chain has a level only for a directory that has rule files or is the top of a repository; all others share the
-//! level of the directory that they are in. Levels of the directories that a root is in come before the root's.
+//! The chain has a level only for directories that have rule files or are the top of a repository.
+//! All other directories share the level of their parent. The chain continues above the root.
 //!
-//! Invariant: rules are asked from the inside out, each kind for itself, and git's not beyond the first repository.
-//! Above a root they are asked about the entry's absolute path, because that is what they are relative to.
+//! Invariant: the levels are consulted from the inside out, separately for each kind of rule file,
+//! and git's rules not beyond the innermost repository. Levels above the root see the entry's
+//! absolute path, because their rules are relative to it.
 
-use super::files::{Place, RuleFile};
+use super::rule_files::{RuleDirectory, RuleFile};
 use super::{Filter, RuleError};
-use crate::entry::Surroundings;
+use crate::entry::ParentPath;
 use ignore::Match;
 use ignore::gitignore::Gitignore;
 use std::cell::OnceCell;
@@ -16,46 +17,46 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The rules that hold in one directory. By default none.
+/// The rules that apply in one directory. The default is no rules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DirRules {
     pub(super) root: Option<Arc<RootPaths>>,
-    pub(super) level: Option<Arc<Level>>,
+    pub(super) level: Option<Arc<RuleLevel>>,
 }
 
-/// Where a root is.
+/// The paths of a root.
 #[derive(Debug)]
 pub(super) struct RootPaths {
-    /// As the walk was given it.
+    /// The path as given to the walk.
     pub(super) given: PathBuf,
-    /// From the top of the file system, without links; `None` if nobody needs it or it cannot be found out.
+    /// The absolute path without links. `None` if it is not needed or cannot be determined.
     pub(super) absolute: Option<PathBuf>,
 }
 
-/// An entry that rules are asked about. Its paths are put together when somebody asks.
-pub(super) struct Candidate<'a> {
+/// An entry that is being filtered. It builds its paths when they are needed.
+pub(super) struct FilteredEntry<'a> {
     root: Option<&'a RootPaths>,
-    within: &'a Surroundings<'a>,
+    within: &'a ParentPath<'a>,
     name: &'a OsStr,
     path: OnceCell<PathBuf>,
     below_root: OnceCell<PathBuf>,
 }
 
-impl<'a> Candidate<'a> {
+impl<'a> FilteredEntry<'a> {
     pub(super) fn new(
         root: Option<&'a RootPaths>,
-        within: &'a Surroundings<'a>,
+        within: &'a ParentPath<'a>,
         name: &'a OsStr,
     ) -> Self {
         Self { root, within, name, path: OnceCell::new(), below_root: OnceCell::new() }
     }
 
-    /// Its path, as the walk has it.
+    /// Returns the path as the walk reports it.
     pub(super) fn path(&self) -> &Path {
         self.path.get_or_init(|| self.within.path().join(self.name))
     }
 
-    /// Its path, from its root.
+    /// Returns the path below the root.
     pub(super) fn path_below_root(&self) -> &Path {
         self.below_root.get_or_init(|| {
             let directory = self.within.path();
@@ -64,30 +65,31 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// Its path, from the top of the file system; `None` if the root's cannot be found out.
+    /// Returns the absolute path, or `None` if the root's is not known.
     fn absolute_path(&self) -> Option<PathBuf> {
         let absolute = self.root?.absolute.as_ref()?;
         Some(absolute.join(self.path_below_root()))
     }
 }
 
-/// See the module's documentation.
+/// The rules of one directory. See the module's documentation.
 #[derive(Debug)]
-pub(super) struct Level {
-    parent: Option<Arc<Level>>,
+pub(super) struct RuleLevel {
+    parent: Option<Arc<RuleLevel>>,
     is_above_root: bool,
     custom: Gitignore,
     ignore: Gitignore,
     git_ignore: Gitignore,
     git_exclude: Gitignore,
-    /// Whether git's rules of directories further out do not hold here.
+    /// Whether this is the top of a repository, so git's rules from further out do not apply here.
     is_repository: bool,
-    /// Whether this or a directory further out is a repository.
+    /// Whether this directory or one that contains it is the top of a repository.
     is_in_repository: bool,
 }
 
-/// Level by level: a chain may be deeper than the stack.
-impl Drop for Level {
+/// Drops a chain of levels in a loop. The chain may be deeper than the stack, so drops must not
+/// nest.
+impl Drop for RuleLevel {
     fn drop(&mut self) {
         let mut next = self.parent.take();
         while let Some(mut level) = next.and_then(Arc::into_inner) {
@@ -96,45 +98,46 @@ impl Drop for Level {
     }
 }
 
-impl Level {
-    /// The level that holds in `place`, which is in a directory where `parent` holds: `parent` itself, unless there is
-    /// something new in `place`.
+impl RuleLevel {
+    /// Returns the level of `directory`, whose parent has the level `parent`. It is `parent` itself
+    /// if `directory` adds nothing.
     pub(super) fn within(
-        parent: Option<Arc<Level>>,
+        parent: Option<Arc<RuleLevel>>,
         filter: &Filter,
-        place: &Place<'_>,
+        directory: &RuleDirectory<'_>,
         errors: &mut Vec<RuleError>,
-    ) -> Option<Arc<Level>> {
-        let is_above_root = place.is_above_root();
-        // Above the root there may be rules that do not matter, around a repository that does.
+    ) -> Option<Arc<RuleLevel>> {
+        let is_above_root = directory.is_above_root();
+        // Above the root, a repository may matter even if its rules do not.
         let read = filter.parents || !is_above_root;
         let custom = match &*filter.custom_ignore_files {
-            names if read && !names.is_empty() => place.rules(RuleFile::Custom(names), errors),
+            names if read && !names.is_empty() => directory.rules(RuleFile::Custom(names), errors),
             _ => Gitignore::empty(),
         };
         let ignore = match filter.ignore_files && read {
-            true => place.rules(RuleFile::Ignore, errors),
+            true => directory.rules(RuleFile::Ignore, errors),
             false => Gitignore::empty(),
         };
         let git = match filter.looks_for_repositories() || filter.git_exclude {
-            true => place.kind_of(OsStr::new(".git")),
+            true => directory.kind_of(OsStr::new(".git")),
             false => None,
         };
         let is_repository = filter.looks_for_repositories()
-            // (Above a root only `.gitignore` files care where a repository is.)
+            // Above a root, only `.gitignore` files depend on where a repository begins.
             && (filter.git_ignore || !is_above_root)
-            && (git.is_some() || place.kind_of(OsStr::new(".jj")).is_some());
+            && (git.is_some() || directory.kind_of(OsStr::new(".jj")).is_some());
         let is_in_repository =
             is_repository || parent.as_ref().is_some_and(|parent| parent.is_in_repository);
-        // Git's rules outside of a repository hold nowhere: where there is one further in, they end at its top.
+        // Outside a repository git's rules apply nowhere, because a repository further in ends them
+        // at its top.
         let reads_git = read && (is_in_repository || !filter.require_git);
         let git_ignore = match filter.git_ignore && reads_git {
-            true => place.rules(RuleFile::GitIgnore, errors),
+            true => directory.rules(RuleFile::GitIgnore, errors),
             false => Gitignore::empty(),
         };
         let git_exclude = match git {
             Some(kind) if filter.git_exclude && reads_git => {
-                place.rules(RuleFile::GitExclude(kind), errors)
+                directory.rules(RuleFile::GitExclude(kind), errors)
             }
             _ => Gitignore::empty(),
         };
@@ -158,12 +161,13 @@ impl Level {
         self.is_in_repository
     }
 
-    /// What ignore files say about an entry: `git_holds` if git's do, `parents` if those above the root do.
-    pub(super) fn verdict(
+    /// Returns what ignore files say about an entry. `git_applies` tells whether git's rules apply,
+    /// and `parents` whether rules above the root do.
+    pub(super) fn decision(
         &self,
-        candidate: &Candidate<'_>,
+        entry: &FilteredEntry<'_>,
         is_dir: bool,
-        mut git_holds: bool,
+        mut git_applies: bool,
         parents: bool,
     ) -> Match<()> {
         let mut by_kind = [Match::None, Match::None, Match::None, Match::None];
@@ -174,27 +178,27 @@ impl Level {
                 break;
             }
             let path = if level.is_above_root {
-                match absolute.get_or_init(|| candidate.absolute_path()) {
+                match absolute.get_or_init(|| entry.absolute_path()) {
                     Some(path) => path,
                     None => break,
                 }
             } else {
-                candidate.path()
+                entry.path()
             };
             let rules = [&level.custom, &level.ignore, &level.git_ignore, &level.git_exclude];
-            for (number, (verdict, rules)) in by_kind.iter_mut().zip(rules).enumerate() {
+            for (number, (decision, rules)) in by_kind.iter_mut().zip(rules).enumerate() {
                 let is_git = number >= 2;
-                if verdict.is_none() && !rules.is_empty() && (git_holds || !is_git) {
-                    *verdict = rules.matched(path, is_dir).map(|_| ());
+                if decision.is_none() && !rules.is_empty() && (git_applies || !is_git) {
+                    *decision = rules.matched(path, is_dir).map(|_| ());
                 }
             }
-            // Nothing further out can change what comes first.
+            // Custom files take precedence over everything further out.
             if !by_kind[0].is_none() {
                 break;
             }
-            git_holds &= !level.is_repository;
+            git_applies &= !level.is_repository;
         }
-        by_kind.into_iter().find(|verdict| !verdict.is_none()).unwrap_or(Match::None)
+        by_kind.into_iter().find(|decision| !decision.is_none()).unwrap_or(Match::None)
     }
 }
 
@@ -202,12 +206,12 @@ impl Level {
 mod tests {
     use super::*;
 
-    /// More levels than a stack has room for, if each took a frame.
+    /// If each level took a stack frame, this many would overflow the stack.
     #[test]
-    fn a_long_chain_is_dropped_level_by_level() {
+    fn a_long_chain_is_dropped_without_recursion() {
         let mut parent = None;
         for _ in 0..200_000 {
-            parent = Some(Arc::new(Level {
+            parent = Some(Arc::new(RuleLevel {
                 parent,
                 is_above_root: false,
                 custom: Gitignore::empty(),

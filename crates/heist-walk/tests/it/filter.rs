@@ -1,72 +1,28 @@
-//! What a filter leaves out, beyond what its peer can say (see `ignore_peer.rs`): globs and kinds together, rule
-//! files that are not what they should be, repositories in odd places.
+//! What a filter leaves out, where `ignore_peer.rs` cannot compare it with the `ignore` crate:
+//! combinations of globs and kinds, unusual rule files, and repositories in unusual places.
 
-use heist_walk::{
-    Enter, Entry, FileKind, Filter, Flow, Operation, Symlinks, Totals, Visitor, Walk, WalkError,
-};
+use crate::support::check;
+use heist_walk::{FileKind, Filter, Operation, Symlinks, Totals, Walk, WalkError};
 use std::fs;
 use std::path::Path;
 
-/// The paths below the root, and the errors.
-#[derive(Default)]
-struct Seen {
-    root: std::path::PathBuf,
-    paths: Vec<String>,
-    errors: Vec<WalkError>,
-}
-
-impl Seen {
-    fn note(&mut self, entry: &Entry<'_>) {
-        let path = entry.path();
-        let below = path.strip_prefix(&self.root).expect("below the root");
-        if entry.depth() > 0 {
-            self.paths.push(below.to_str().expect("a plain name").to_owned());
-        }
-    }
-}
-
-impl Visitor for Seen {
-    type Dir = ();
-
-    fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
-        self.note(dir);
-        Enter::Into(())
-    }
-
-    fn file(&mut self, file: &Entry<'_>, _parent: Option<&()>) -> Flow {
-        self.note(file);
-        Flow::Continue
-    }
-
-    fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {
-        self.errors.push(error);
-        Flow::Continue
-    }
-}
-
+/// Returns the sorted paths below the root, the errors and the totals of a walk.
 fn walk(root: &Path, walk: Walk) -> (Vec<String>, Vec<WalkError>, Totals) {
-    let root = root.to_path_buf();
-    let walked = walk
-        .threads(Some(2))
-        .run(move |_| Seen { root: root.clone(), ..Seen::default() })
-        .expect("a walk");
-    let (mut paths, mut errors) = (Vec::new(), Vec::new());
-    for seen in walked.visitors {
-        paths.extend(seen.paths);
-        errors.extend(seen.errors);
-    }
+    let mut record = check(walk.threads(Some(2)));
+    record.seen.retain(|_, seen| seen.depth > 0);
+    let mut paths = record.below(root);
     paths.sort();
-    (paths, errors, walked.totals)
+    (paths, record.errors, record.totals)
 }
 
-/// What is shown, without errors.
+/// Returns the paths that are shown. There must be no errors.
 fn shown(root: &Path, filter: Filter) -> Vec<String> {
     let (paths, errors, _) = walk(root, Walk::new(root).filter(filter));
     assert!(errors.is_empty(), "{errors:?}");
     paths
 }
 
-/// A tree of empty files; a name with a slash at its end is a directory.
+/// Makes a tree of empty files. Names that end in a slash are directories.
 fn tree(paths: &[&str]) -> tempfile::TempDir {
     let root = tempfile::tempdir().expect("a directory");
     for path in paths {
@@ -92,7 +48,7 @@ fn by_default_nothing_is_left_out() {
     let everything =
         [".git", ".git/info", ".git/info/exclude", ".gitignore", ".hidden", ".hidden/b", "a"];
     assert_eq!(shown(root.path(), Filter::default()), everything);
-    // Of the settings that are on by default none leaves out anything.
+    // None of the settings that are on by default leaves anything out.
     assert_eq!(shown(root.path(), Filter::new().standard(true).standard(false)), everything);
 }
 
@@ -106,13 +62,13 @@ fn what_is_left_out_is_counted_and_not_entered() {
 }
 
 #[test]
-fn exclude_has_the_last_word() -> Result<(), heist_walk::FilterError> {
+fn exclude_overrides_all_other_rules() -> Result<(), heist_walk::FilterError> {
     let root = tree(&["a.rs", "b.rs", "c", "src/a.rs", "src/d.rs", "target/a.rs"]);
     write(&root, ".ignore", "!a.rs\n");
     let filter =
         Filter::new().ignore_files(true).only("*.rs")?.exclude("/a.rs")?.exclude("target/")?;
     assert_eq!(shown(root.path(), filter), ["b.rs", "src", "src/a.rs", "src/d.rs"]);
-    // Among themselves the last that matches decides.
+    // Among exclude globs the last match decides.
     let filter = Filter::new().exclude("*.rs")?.exclude("!d.rs")?.exclude(".ignore")?;
     assert_eq!(shown(root.path(), filter), ["c", "src", "src/d.rs", "target"]);
     assert!(Filter::new().only("{").is_err());
@@ -120,7 +76,7 @@ fn exclude_has_the_last_word() -> Result<(), heist_walk::FilterError> {
 }
 
 #[test]
-fn only_shows_what_ignore_files_leave_out() -> Result<(), heist_walk::FilterError> {
+fn only_overrides_ignore_files() -> Result<(), heist_walk::FilterError> {
     let root = tree(&[".a.rs", "b.rs", "c"]);
     write(&root, ".ignore", "b.rs\n");
     let filter = Filter::new().ignore_files(true).skip_hidden(true);
@@ -140,7 +96,7 @@ fn globs_are_relative_to_each_root() -> Result<(), heist_walk::FilterError> {
     Ok(())
 }
 
-/// However the root is called. (Tests are run in the crate's own directory.)
+/// Globs work for any spelling of the root. (Cargo runs tests in the directory of the crate.)
 #[test]
 fn globs_are_relative_to_a_root_called_dot() -> Result<(), heist_walk::FilterError> {
     for (root, glob) in
@@ -157,23 +113,23 @@ fn globs_are_relative_to_a_root_called_dot() -> Result<(), heist_walk::FilterErr
 
 #[cfg(unix)]
 #[test]
-fn kinds_are_those_of_what_is_shown() {
+fn kinds_apply_to_the_targets_of_followed_links() {
     let root = tree(&["directory/file", "file"]);
     std::os::unix::fs::symlink("file", root.path().join("link")).expect("a link");
     std::os::unix::fs::symlink("directory", root.path().join("to_directory")).expect("a link");
-    let files = Filter::new().kinds(&[FileKind::File]);
+    let files = Filter::new().kinds([FileKind::File]);
     assert_eq!(shown(root.path(), files.clone()), ["directory", "directory/file", "file"]);
-    let links = Filter::new().kinds(&[FileKind::Symlink]);
+    let links = Filter::new().kinds([FileKind::Symlink]);
     assert_eq!(shown(root.path(), links), ["directory", "link", "to_directory"]);
     let follow = Walk::new(root.path()).symlinks(Symlinks::Always).filter(files);
     let (paths, ..) = walk(root.path(), follow);
     let all = ["directory", "directory/file", "file", "link", "to_directory", "to_directory/file"];
     assert_eq!(paths, all);
-    assert_eq!(shown(root.path(), Filter::new().kinds(&[])), ["directory"]);
+    assert_eq!(shown(root.path(), Filter::new().kinds([])), ["directory"]);
 }
 
 #[test]
-fn a_bad_line_is_reported_and_the_others_hold() {
+fn a_bad_line_is_reported_and_the_other_lines_apply() {
     let root = tree(&["sub/a", "sub/b", "sub/c"]);
     write(&root, "sub/.ignore", b"a\n{open\n\xff\nb");
     let filter = Filter::new().ignore_files(true).skip_hidden(true);
@@ -200,9 +156,9 @@ fn a_bad_line_above_two_roots_is_reported_once() {
     assert_eq!(errors[0].path.file_name(), Some(".ignore".as_ref()));
 }
 
-/// A mark of its encoding, and lines that end as they do elsewhere.
+/// The file starts with a byte order mark, and its lines end in CR LF.
 #[test]
-fn files_from_elsewhere_are_read_as_git_reads_them() {
+fn byte_order_marks_and_carriage_returns_are_ignored_like_in_git() {
     let root = tree(&["a", "b", "c"]);
     write(&root, ".ignore", "\u{feff}a\r\nb\r\n");
     let filter = Filter::new().ignore_files(true).skip_hidden(true);
@@ -211,9 +167,9 @@ fn files_from_elsewhere_are_read_as_git_reads_them() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_of_rules_is_none() {
+fn rule_files_that_are_not_regular_files_have_no_rules() {
     let filter = Filter::new().ignore_files(true).git_ignore(true).require_git(false);
-    // A directory; a named pipe, on which a reader would wait forever; a link that leads round in a circle.
+    // A directory, a named pipe that would block a reader forever, and a link to itself.
     let root = tree(&[".ignore/a", "b"]);
     let made = std::process::Command::new("mkfifo").arg(root.path().join(".gitignore")).status();
     assert!(made.expect("mkfifo").success());
@@ -226,10 +182,10 @@ fn what_is_no_file_of_rules_is_none() {
     assert_eq!(errors[0].operation, Operation::ReadIgnoreFile);
 }
 
-/// The repository's own rules hold in its linked worktrees, whether git wrote down where it is from the top or from
-/// here.
+/// The rules of the repository apply in its linked worktrees, whether git has stored an absolute or
+/// a relative path to it.
 #[test]
-fn a_linked_worktree_has_its_repositorys_rules() {
+fn a_linked_worktree_obeys_the_rules_of_its_repository() {
     let root = tree(&[
         "main/.git/info/exclude",
         "main/.git/worktrees/linked/commondir",
@@ -251,7 +207,7 @@ fn a_linked_worktree_has_its_repositorys_rules() {
 }
 
 #[test]
-fn a_repository_in_a_repository_has_rules_of_its_own() {
+fn a_nested_repository_has_its_own_rules() {
     let root = tree(&[".git/", "a", "inner/.git/", "inner/a", "inner/b", "other/a", "other/b"]);
     write(&root, ".gitignore", "a");
     write(&root, "inner/.gitignore", "b");

@@ -1,13 +1,13 @@
-//! [`Names`]: many names, one after the other in one piece of memory.
+//! [`PackedNames`]: many names one after the other in a single allocation.
 //!
-//! Elsewhere than on Unix the bytes of a name cannot become a name again without `unsafe`, so there each is kept for
-//! itself.
+//! On systems other than Unix, bytes cannot become a name again without `unsafe`, so each name has
+//! its own allocation there.
 
 use std::ffi::OsStr;
 
-/// See the module's documentation.
+/// Names in a single allocation. See the module's documentation.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct PackedNames {
     #[cfg(unix)]
     bytes: Vec<u8>,
     #[cfg(not(unix))]
@@ -15,30 +15,29 @@ pub(super) struct Names {
 }
 
 #[cfg(unix)]
-impl Names {
-    /// Appends a name, and says where it ends. It begins where the one before ends.
+impl PackedNames {
+    /// Appends a name and returns where it ends. It begins where the previous name ends.
     #[inline]
     pub(super) fn push(&mut self, name: &OsStr) -> u32 {
         self.bytes.extend_from_slice(name.as_encoded_bytes());
-        u32::try_from(self.bytes.len())
-            .expect("a chunk has a few names of at most some thousand bytes")
+        u32::try_from(self.bytes.len()).expect("the names of a block take less than 4 GiB")
     }
 
     pub(super) fn get(&self, start: u32, end: u32) -> &OsStr {
         std::os::unix::ffi::OsStrExt::from_bytes(&self.bytes[start as usize..end as usize])
     }
 
-    /// Gives back the memory that it does not need.
+    /// Frees unused memory.
     pub(super) fn shrink(&mut self) {
         self.bytes.shrink_to_fit();
     }
 }
 
 #[cfg(not(unix))]
-impl Names {
+impl PackedNames {
     pub(super) fn push(&mut self, name: &OsStr) -> u32 {
         self.names.push(name.into());
-        u32::try_from(self.names.len()).expect("a chunk has a few names")
+        u32::try_from(self.names.len()).expect("a block has less than 2^32 names")
     }
 
     pub(super) fn get(&self, start: u32, _end: u32) -> &OsStr {

@@ -1,45 +1,52 @@
-//! [`Gatherer`]: a worker's visitor that sends what it sees in batches.
+//! [`BatchingVisitor`]: the visitor that sends entries to the caller in batches.
 //!
-//! A batch is sent when it is full, when it has waited for [`LONGEST_WAIT`] and the next directory is entered, and
-//! when the worker has nothing to do.
+//! A visitor sends its batch when the batch is full, when it enters a directory and the last send
+//! was [`LONGEST_WAIT`] ago, and when its worker runs out of work.
 //!
-//! Invariant: a directory's entry is sent before anything that is in it. A worker's own entries are sent in the order
-//! in which it sees them. One that sees an entry in a directory which another worker has entered (it was stolen, or
-//! is a part of a large one) first sees to it that the directory's batch is sent, by sending it itself if need be. So
-//! batches are in [`Outbox`]es that others can reach, and are sent with the outbox locked: whoever finds that a batch
-//! is gone can be sure that it is in the channel. Nobody locks two outboxes, and the caller who empties the channel
-//! locks none: there is no circle to wait in.
+//! Invariant: a directory's entry is sent before anything inside the directory. A worker sends its
+//! own entries in the order in which it sees them. But a worker may also see entries of a directory
+//! that another worker has entered, because it stole them or reads a part of a large directory.
+//! Then it first makes sure that the batch with the directory's entry is sent, and if necessary
+//! sends it itself. For this reason batches are in [`Outbox`]es that other workers can reach, and
+//! an outbox stays locked while its batch is sent: a worker that finds a batch gone knows that it
+//! is in the channel.
+//!
+//! No deadlock: a worker never locks two outboxes, and the caller that empties the channel locks
+//! none.
 
-use super::found::Found;
-use crate::entry::{Entry, Surroundings};
+use super::walk_entry::EntryData;
+use crate::entry::{Entry, ParentPath};
 use crate::error::WalkError;
 use crate::visitor::{Enter, Flow, Visitor};
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A quarter of a block of entries: enough that the channel's own cost is lost in that of the entries.
+/// A quarter of a block of entries. Enough to make the cost of the channel small against that of
+/// the entries.
 const ENTRIES_PER_BATCH: usize = 256;
 
-/// Less than people notice, and long enough that on a fast disk every batch is full.
+/// Too short for people to notice, and long enough that on a fast disk every batch is full.
 const LONGEST_WAIT: Duration = Duration::from_millis(10);
 
-pub(super) type Batch = Vec<Item>;
+pub(super) type Batch = Vec<BatchItem>;
 
-/// A part of a batch.
+/// An element of a batch.
 #[derive(Debug)]
-pub(super) enum Item {
-    /// What follows is in here; in no directory if it is a root. Each batch begins with one, before its first entry.
-    Within(Option<Arc<Path>>),
-    Found(Found),
-    Failed(WalkError),
+pub(super) enum BatchItem {
+    /// The directory of the entries that follow, or `None` for roots. Each batch has one before its
+    /// first entry.
+    Directory(Option<Arc<Path>>),
+    Entry(EntryData),
+    Error(WalkError),
 }
 
-/// See the module's documentation.
+/// Sends entries in batches. See the module's documentation.
 #[derive(Debug)]
-pub(super) struct Gatherer {
+pub(super) struct BatchingVisitor {
     outbox: Arc<Outbox>,
     /// The directory of the last entry.
     within: Option<Arc<Path>>,
@@ -47,36 +54,37 @@ pub(super) struct Gatherer {
 
 #[derive(Debug)]
 struct Outbox {
-    out: Mutex<Out>,
+    out: Mutex<OutboxState>,
 }
 
 #[derive(Debug)]
-struct Out {
+struct OutboxState {
     batch: Batch,
     /// How many batches were sent before this one.
     number: u64,
-    /// Whether the batch says which directory its next entry is in.
+    /// Whether the batch already names the directory of its next entry.
     says_where: bool,
     last_sent: Instant,
     sender: SyncSender<Batch>,
 }
 
-/// In which batch a directory's own entry is.
+/// The batch that contains a directory's own entry.
 #[derive(Debug)]
-pub(super) struct SentWith {
+pub(super) struct DirectoryBatch {
     outbox: Arc<Outbox>,
     number: u64,
-    /// Set by whoever has found out that it is sent, so that others need not ask.
+    /// Set by the first worker that finds the batch sent, so that others do not have to lock the
+    /// outbox.
     is_sent: AtomicBool,
 }
 
 impl Outbox {
-    fn lock(&self) -> MutexGuard<'_, Out> {
+    fn lock(&self) -> MutexGuard<'_, OutboxState> {
         self.out.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Out {
+impl OutboxState {
     fn send(&mut self) -> Flow {
         if self.batch.is_empty() {
             return Flow::Continue;
@@ -89,7 +97,7 @@ impl Out {
                 self.last_sent = Instant::now();
                 Flow::Continue
             }
-            // Nobody listens any more: then there is nobody to walk for.
+            // The caller has dropped the iterator, so the walk has no purpose any more.
             Err(_) => Flow::Quit,
         }
     }
@@ -99,9 +107,9 @@ impl Out {
     }
 }
 
-impl Gatherer {
+impl BatchingVisitor {
     pub(super) fn new(sender: SyncSender<Batch>) -> Self {
-        let out = Out {
+        let out = OutboxState {
             batch: Vec::new(),
             number: 0,
             says_where: false,
@@ -111,10 +119,12 @@ impl Gatherer {
         Self { outbox: Arc::new(Outbox { out: Mutex::new(out) }), within: None }
     }
 
-    /// Sees to it that the entry of the directory `parent` is sent before anything that is added from now on.
-    fn after(&self, parent: Option<&SentWith>) -> Flow {
+    /// Makes sure that the entry of the directory `parent` is sent before anything that is added
+    /// from now on.
+    fn after(&self, parent: Option<&DirectoryBatch>) -> Flow {
         match parent {
-            // Acquire: pairs with the Release below. Without it, what is sent next might not come after it.
+            // Acquire: pairs with the Release below. Without it, what is sent next might overtake
+            // the directory's entry.
             Some(parent)
                 if !Arc::ptr_eq(&parent.outbox, &self.outbox)
                     && !parent.is_sent.load(Ordering::Acquire) =>
@@ -128,28 +138,33 @@ impl Gatherer {
         }
     }
 
-    fn add(&mut self, entry: &Entry<'_>) -> MutexGuard<'_, Out> {
-        let path = entry.within.map(Surroundings::path);
-        // Compared byte by byte: to compare paths would be to take them apart.
+    fn add(&mut self, entry: &Entry<'_>) -> MutexGuard<'_, OutboxState> {
+        let path = entry.within.map(ParentPath::path);
+        // Compares bytes, because comparing paths would parse them.
         let same = self.within.as_deref().map(Path::as_os_str) == path.map(Path::as_os_str);
         if !same {
             self.within = path.map(Arc::from);
         }
-        let found = Found::new(entry);
+        let found = EntryData::new(entry);
         let mut out = self.outbox.lock();
         if !same || !out.says_where {
-            out.batch.push(Item::Within(self.within.clone()));
+            out.batch.push(BatchItem::Directory(self.within.clone()));
             out.says_where = true;
         }
-        out.batch.push(Item::Found(found));
+        out.batch.push(BatchItem::Entry(found));
         out
     }
 }
 
-impl Visitor for Gatherer {
-    type Dir = SentWith;
+impl Visitor for BatchingVisitor {
+    type Dir = DirectoryBatch;
+    type Task = Infallible;
 
-    fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&SentWith>) -> Enter<SentWith> {
+    fn enter_dir(
+        &mut self,
+        dir: &Entry<'_>,
+        parent: Option<&DirectoryBatch>,
+    ) -> Enter<DirectoryBatch> {
         if self.after(parent) == Flow::Quit {
             return Enter::Quit;
         }
@@ -160,7 +175,7 @@ impl Visitor for Gatherer {
         drop(out);
         match flow {
             Flow::Quit => Enter::Quit,
-            _ => Enter::Into(SentWith {
+            _ => Enter::Into(DirectoryBatch {
                 outbox: Arc::clone(&self.outbox),
                 number,
                 is_sent: AtomicBool::new(false),
@@ -168,7 +183,7 @@ impl Visitor for Gatherer {
         }
     }
 
-    fn file(&mut self, file: &Entry<'_>, parent: Option<&SentWith>) -> Flow {
+    fn file(&mut self, file: &Entry<'_>, parent: Option<&DirectoryBatch>) -> Flow {
         match self.after(parent) {
             Flow::Quit => Flow::Quit,
             _ => self.add(file).send_if_full(),
@@ -176,24 +191,24 @@ impl Visitor for Gatherer {
     }
 
     fn before_sleep(&mut self) {
-        // If nobody listens any more, the next entry will tell.
+        // If the caller has dropped the iterator, the next entry will notice.
         let _ = self.outbox.lock().send();
     }
 
-    fn error(&mut self, error: WalkError, parent: Option<&SentWith>) -> Flow {
+    fn error(&mut self, error: WalkError, parent: Option<&DirectoryBatch>) -> Flow {
         match self.after(parent) {
             Flow::Quit => Flow::Quit,
             _ => {
                 let mut out = self.outbox.lock();
-                out.batch.push(Item::Failed(error));
+                out.batch.push(BatchItem::Error(error));
                 out.send_if_full()
             }
         }
     }
 }
 
-/// What is left at the end of the walk.
-impl Drop for Gatherer {
+/// Sends what is left at the end of the walk.
+impl Drop for BatchingVisitor {
     fn drop(&mut self) {
         let _ = self.outbox.lock().send();
     }

@@ -1,60 +1,62 @@
-//! How walks end early: by a panic of the caller's code, and by a cancellation while directories are being left.
+//! How walks end early: by a panic of the caller's code, and by a cancellation while directories
+//! are being left.
 //!
-//! Each walk here has a reserve, if the machine has fewer cores than its disk is good for: nobody may be left behind.
+//! If the machine has fewer cores than the disk is good for threads, these walks have extra
+//! threads. They must end as well.
 
-mod support;
-
+use crate::support::{Log, make};
 use heist::CancelToken;
 use heist_walk::{Enter, Entry, Flow, Visitor, Walk, WalkError};
+use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use support::{Log, make};
 use tempfile::tempdir;
 
 /// Where a visitor panics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
+enum PanicAt {
     Enter,
     File,
     Leave,
     Error,
 }
 
-struct Clumsy(At);
+struct PanickingVisitor(PanicAt);
 
-impl Clumsy {
-    fn reach(&self, at: At) {
-        assert!(self.0 != at, "clumsy");
+impl PanickingVisitor {
+    fn reach(&self, at: PanicAt) {
+        assert!(self.0 != at, "visitor panics");
     }
 }
 
-impl Visitor for Clumsy {
+impl Visitor for PanickingVisitor {
     type Dir = ();
+    type Task = Infallible;
 
     fn enter_dir(&mut self, _dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
-        self.reach(At::Enter);
+        self.reach(PanicAt::Enter);
         Enter::Into(())
     }
 
     fn file(&mut self, _file: &Entry<'_>, _parent: Option<&()>) -> Flow {
-        self.reach(At::File);
+        self.reach(PanicAt::File);
         Flow::Continue
     }
 
     fn leave_dir(&mut self, (): (), _parent: Option<&()>) {
-        self.reach(At::Leave);
+        self.reach(PanicAt::Leave);
     }
 
     fn error(&mut self, _error: WalkError, _parent: Option<&()>) -> Flow {
-        self.reach(At::Error);
+        self.reach(PanicAt::Error);
         Flow::Continue
     }
 }
 
-/// The walks to try: those with threads as they come, those with few, and those with many.
+/// Returns walks with the default number of threads, with few and with many.
 fn walks(roots: &[PathBuf]) -> Vec<Walk> {
     [None, Some(1), Some(2), Some(40)]
         .into_iter()
@@ -75,21 +77,21 @@ fn a_panic_of_a_visitor_reaches_the_caller() {
     let dir = tempdir().unwrap();
     make(dir.path(), &["a/b/c", "a/d", "e/f"]);
     let roots = [dir.path().to_path_buf(), dir.path().join("missing")];
-    for at in [At::Enter, At::File, At::Leave, At::Error] {
+    for at in [PanicAt::Enter, PanicAt::File, PanicAt::Leave, PanicAt::Error] {
         for walk in walks(&roots) {
-            let text = message_of(|| drop(walk.run(move |_worker| Clumsy(at))));
-            assert_eq!(text, "clumsy", "{at:?}");
+            let text = message_of(|| drop(walk.run(move |_thread| PanickingVisitor(at))));
+            assert_eq!(text, "visitor panics", "{at:?}");
         }
     }
 }
 
 #[test]
-fn a_panic_of_who_makes_visitors_reaches_the_caller() {
+fn a_panic_while_creating_a_visitor_reaches_the_caller() {
     let dir = tempdir().unwrap();
     make(dir.path(), &["a/b/c"]);
     for walk in walks(&[dir.path().to_path_buf()]) {
         let text = message_of(|| {
-            drop(walk.run(|_worker| -> Log {
+            drop(walk.run(|_thread| -> Log {
                 panic!("no visitor");
             }));
         });
@@ -97,12 +99,13 @@ fn a_panic_of_who_makes_visitors_reaches_the_caller() {
     }
 }
 
-/// Cancels the walk while it leaves the first directory in the root, when the other one there has been entered.
+/// Cancels the walk while it leaves the first directory in the root, after the other directory has
+/// been entered.
 struct Canceller {
     token: CancelToken,
-    /// How many directories in the root have been entered.
+    /// The number of directories in the root that were entered.
     entered: Arc<AtomicUsize>,
-    /// The depths of those that were left.
+    /// The depths of the directories that were left.
     left: Vec<usize>,
 }
 
@@ -115,8 +118,9 @@ fn wait_until(is_so: impl Fn() -> bool) {
 }
 
 impl Visitor for Canceller {
-    /// Its depth.
+    /// The depth of the directory.
     type Dir = usize;
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&usize>) -> Enter<usize> {
         if dir.depth() == 1 && self.entered.fetch_add(1, Ordering::SeqCst) == 1 {
@@ -133,7 +137,7 @@ impl Visitor for Canceller {
         if depth == 1 {
             wait_until(|| self.entered.load(Ordering::SeqCst) == 2);
             self.token.cancel();
-            // Time for the other worker to let go of its directory, and so of the root, unread.
+            // Time for the other worker to release its directory, and with it the root, unread.
             std::thread::sleep(Duration::from_millis(100));
         }
         self.left.push(depth);
@@ -145,12 +149,12 @@ impl Visitor for Canceller {
 }
 
 #[test]
-fn a_directory_that_a_cancelled_walk_did_not_finish_is_not_left() {
+fn a_cancelled_walk_does_not_leave_unfinished_directories() {
     let dir = tempdir().unwrap();
     make(dir.path(), &["a/b/file", "c/d/file"]);
     let (token, entered) = (CancelToken::new(), Arc::new(AtomicUsize::new(0)));
     let walk = Walk::new(dir.path()).threads(Some(2)).cancel(token.clone());
-    let visitor = move |_worker| {
+    let visitor = move |_thread| {
         let (token, entered) = (token.clone(), Arc::clone(&entered));
         Canceller { token, entered, left: Vec::new() }
     };
