@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if paths.is_empty() {
         paths.push(".".into());
     }
-    let walked = Walk::over(paths).metadata(metadata).threads(threads).run(|_worker| Errors)?;
-    println!("{:#?} on {} threads", walked.totals, walked.threads);
+    let report = Walk::over(paths).metadata(metadata).threads(threads).run(|_thread| Errors)?;
+    println!("{:#?} on {} threads", report.totals, report.threads);
     Ok(())
 }

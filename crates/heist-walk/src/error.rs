@@ -4,7 +4,7 @@
 use heist::{ConfigError, StartError};
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What the walk was doing when an error occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,12 +56,12 @@ impl WalkError {
     /// Creates an error about `path`.
     #[must_use]
     pub fn new(
-        path: impl AsRef<Path>,
+        path: impl Into<PathBuf>,
         depth: usize,
         operation: Operation,
         source: io::Error,
     ) -> Self {
-        Self { path: path.as_ref().to_path_buf(), depth, operation, source }
+        Self { path: path.into(), depth, operation, source }
     }
 
     /// Returns `true` for a symbolic link that was not followed because it leads back to a

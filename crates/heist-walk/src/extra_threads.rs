@@ -11,9 +11,9 @@
 //! also releases them if nothing at all was visited since the last sample, unless the visitors may
 //! compute for long.
 //!
-//! Invariant: every extra thread is released before the walk ends, because a walk ends only when
-//! all of its workers agree that no work is left. Two more events release them: all initial workers
-//! are idle, or a worker ends, even by a panic.
+//! Invariant: no extra thread is held back forever. A walk ends only when all of its workers,
+//! including the extra threads, agree that no work is left. So the extra threads are also released
+//! when all initial workers are idle, and when any worker ends, even by a panic.
 
 use crate::counters::Progress;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -101,4 +101,8 @@ pub use walk::{Symlinks, Walk, WalkReport};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
+struct WorkspaceReadmeExamples;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
 struct ReadmeExamples;

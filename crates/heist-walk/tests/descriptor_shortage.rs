@@ -82,12 +82,12 @@ fn a_worker_without_a_free_descriptor_continues_with_other_work() {
         directories: 0,
         errors: Vec::new(),
     };
-    let walked = Walk::new(root.path()).threads(Some(1)).raise_descriptor_limit(false).run(new);
-    let walked = walked.unwrap();
-    let [visitor] = &walked.visitors[..] else { panic!("one worker has one visitor") };
+    let report = Walk::new(root.path()).threads(Some(1)).raise_descriptor_limit(false).run(new);
+    let report = report.unwrap();
+    let [visitor] = &report.visitors[..] else { panic!("one worker has one visitor") };
     assert_eq!(visitor.errors, Vec::<String>::new());
     assert_eq!((visitor.files, visitor.directories), (FILES, 1 + DIRECTORIES));
-    assert_eq!(walked.totals.files, (FILES + DIRECTORIES) as u64);
+    assert_eq!(report.totals.files, (FILES + DIRECTORIES) as u64);
 }
 
 /// Takes all descriptors but one when it enters the root, for the rest of the walk.
@@ -135,8 +135,8 @@ fn a_walk_with_one_free_descriptor_ends_with_errors() {
     let (ended, when_ended) = channel();
     std::thread::spawn(move || {
         let new = |_thread| LeavesOneDescriptor { taken: Vec::new(), errors: 0 };
-        let walked = Walk::new(path).threads(Some(1)).raise_descriptor_limit(false).run(new);
-        let errors: usize = walked.unwrap().visitors.iter().map(|visitor| visitor.errors).sum();
+        let report = Walk::new(path).threads(Some(1)).raise_descriptor_limit(false).run(new);
+        let errors: usize = report.unwrap().visitors.iter().map(|visitor| visitor.errors).sum();
         ended.send(errors).unwrap();
     });
     let errors = when_ended.recv_timeout(Duration::from_secs(30)).expect("the walk ends");

@@ -73,10 +73,10 @@ fn walk(root: &Path, threads: usize, plan: Option<Arc<FaultPlan>>) -> (Log, Walk
         .metadata(true)
         .symlinks(Symlinks::Roots)
         .filter(Filter::new().skip_hidden(true));
-    let walked = walk.run(|_worker| Log::default()).unwrap();
+    let report = walk.run(|_thread| Log::default()).unwrap();
     FaultPlan::install(None);
     let mut all = Log::default();
-    for log in walked.visitors {
+    for log in report.visitors {
         all.visited.extend(log.visited);
         all.entered.extend(log.entered);
         all.left.extend(log.left);
@@ -84,7 +84,7 @@ fn walk(root: &Path, threads: usize, plan: Option<Arc<FaultPlan>>) -> (Log, Walk
     }
     all.entered.sort();
     all.left.sort();
-    let WalkReport { totals, stopped, threads, metrics, .. } = walked;
+    let WalkReport { totals, stopped, threads, metrics, .. } = report;
     (all, WalkReport { visitors: Vec::new(), totals, stopped, threads, metrics })
 }
 
@@ -119,10 +119,10 @@ fn check_every_use(call: Call, error: Errno, times: u64, errors_at_least: usize)
         for from in (1..=uses).step_by(step) {
             let what = format!("{call:?} fails at use {from} of {uses}, {threads} threads");
             let plan = FaultPlan::new(call, from, times, error);
-            let (log, walked) = walk(&root, threads, Some(plan));
+            let (log, report) = walk(&root, threads, Some(plan));
             check_no_silent_gap(&full, &log, &what);
             assert!(log.errors.len() >= errors_at_least, "{what}: {:?}", log.errors);
-            assert_eq!(log.errors.len() as u64, walked.totals.errors, "{what}");
+            assert_eq!(log.errors.len() as u64, report.totals.errors, "{what}");
             for reported in &log.errors {
                 assert_eq!(reported.source.raw_os_error(), Some(error.raw_os_error()), "{what}");
                 let below = reported.path.strip_prefix(&root).unwrap();
@@ -276,9 +276,9 @@ impl Visitor for Opener {
 
 fn open_files(root: &Path, plan: Option<Arc<FaultPlan>>) -> Opener {
     FaultPlan::install(plan);
-    let walked = Walk::new(root).threads(Some(1)).run(|_worker| Opener::default()).unwrap();
+    let report = Walk::new(root).threads(Some(1)).run(|_thread| Opener::default()).unwrap();
     FaultPlan::install(None);
-    let [opener] = <[Opener; 1]>::try_from(walked.visitors).expect("one thread has one visitor");
+    let [opener] = <[Opener; 1]>::try_from(report.visitors).expect("one thread has one visitor");
     opener
 }
 

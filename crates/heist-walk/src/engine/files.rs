@@ -64,12 +64,12 @@ enum BatchLocation<'a, D> {
 }
 
 /// Files of one directory that a visitor wanted [later](crate::Flow::Later), passed to
-/// [`Visitor::files`](crate::Visitor::files).
+/// [`Visitor::files`].
 ///
-/// `D` and `T` are the visitor's [`Dir`](crate::Visitor::Dir) and [`Task`](crate::Visitor::Task).
+/// `D` and `T` are the visitor's [`Dir`](Visitor::Dir) and [`Task`](Visitor::Task).
 pub struct FileBatch<'a, D, T = Infallible> {
     engine: &'a Engine,
-    place: BatchLocation<'a, D>,
+    location: BatchLocation<'a, D>,
     names: &'a mut NameQueue,
     queue: &'a mut dyn TaskQueue<D, T>,
     /// Whether the last file found no free descriptor.
@@ -91,23 +91,23 @@ impl<D, T> fmt::Debug for FileBatch<'_, D, T> {
 impl<'a, D, T> FileBatch<'a, D, T> {
     fn new(
         engine: &'a Engine,
-        place: BatchLocation<'a, D>,
+        location: BatchLocation<'a, D>,
         names: &'a mut NameQueue,
         queue: &'a mut dyn TaskQueue<D, T>,
     ) -> Self {
-        let (path, below_root) = match &place {
+        let (path, below_root) = match &location {
             BatchLocation::Directory { open, .. } => {
                 (open.node.path(&engine.roots), open.node.path_below_root())
             }
             BatchLocation::Root { .. } => (PathBuf::new(), PathBuf::new()),
         };
-        Self { engine, place, names, queue, refused: Cell::new(false), path, below_root }
+        Self { engine, location, names, queue, refused: Cell::new(false), path, below_root }
     }
 
     /// Returns the value kept for the directory of the files, or `None` if the file is a root.
     #[must_use]
     pub fn dir(&self) -> Option<&D> {
-        match &self.place {
+        match &self.location {
             BatchLocation::Directory { open, .. } => Some(&open.node.kept),
             BatchLocation::Root { .. } => None,
         }
@@ -116,7 +116,7 @@ impl<'a, D, T> FileBatch<'a, D, T> {
     /// Returns the index of the root that the files are below.
     #[must_use]
     pub fn root(&self) -> usize {
-        match &self.place {
+        match &self.location {
             BatchLocation::Directory { open, .. } => open.node.root as usize,
             BatchLocation::Root { root, .. } => *root,
         }
@@ -145,7 +145,7 @@ impl<'a, D, T> FileBatch<'a, D, T> {
             return None;
         }
         let (name, follow) = self.names.next()?;
-        let within = match &self.place {
+        let within = match &self.location {
             BatchLocation::Directory { dir, .. } => {
                 Some(BatchDirectory { dir, path: &self.path, below_root: &self.below_root })
             }
@@ -158,7 +158,7 @@ impl<'a, D, T> FileBatch<'a, D, T> {
     ///
     /// A visitor should call it before work that takes long.
     pub fn share_rest(&mut self) {
-        let BatchLocation::Directory { open, .. } = &self.place else { return };
+        let BatchLocation::Directory { open, .. } = &self.location else { return };
         if self.refused.get() {
             // The whole batch is put off anyway.
             return;
@@ -169,11 +169,11 @@ impl<'a, D, T> FileBatch<'a, D, T> {
     }
 
     /// Queues a task for the disk of these files. Any worker's visitor may receive it, in
-    /// [`Visitor::task`](crate::Visitor::task).
+    /// [`Visitor::task`].
     ///
     /// The walk ends only after the task has run. A walk that is stopped drops it.
     pub fn spawn(&mut self, task: T) {
-        let disk = match &self.place {
+        let disk = match &self.location {
             BatchLocation::Directory { open, .. } => open.node.disk,
             BatchLocation::Root { disk, .. } => *disk,
         };
@@ -353,8 +353,8 @@ impl Engine {
         let Some(name) = sys::boxed_name(self.roots[root].as_os_str()) else { return };
         let mut names = NameQueue::default();
         names.push(&name, self.symlinks != Symlinks::Never);
-        let place = BatchLocation::Root { root, disk };
-        let mut batch = FileBatch::new(self, place, &mut names, queue);
+        let location = BatchLocation::Root { root, disk };
+        let mut batch = FileBatch::new(self, location, &mut names, queue);
         scratch.visitor.files(&mut batch);
         if batch.refused.get() {
             queue.put_off(WalkTask::RootFile(root, disk));

@@ -61,8 +61,8 @@ pub(crate) enum WalkTask<D, T> {
     EnterDirs(Box<PendingDirs<D>>),
     /// Read the next block of a directory.
     ReadMore(Arc<DirAccess<D>>),
-    /// Read the first block of a directory. This is a task of its own because the directory is not
-    /// on the disk of its parent.
+    /// Read the first block of a directory. This is a task of its own because the directory is a
+    /// root, or is not on the disk of its parent.
     ReadFirst(Arc<DirAccess<D>>),
     /// Pass files to [`Visitor::files`].
     VisitFiles(Box<PendingFiles<D>>),
@@ -244,7 +244,7 @@ impl Engine {
                 Ok(None) => queue.put_off(WalkTask::EnterDirs(pending)),
                 Err((path, source)) => {
                     let depth = within.node.depth as usize;
-                    let error = WalkError::new(&path, depth, Operation::ReopenDirectory, source);
+                    let error = WalkError::new(path, depth, Operation::ReopenDirectory, source);
                     self.report(error, Some(&within.node.kept), scratch);
                     drop(pending);
                 }
@@ -320,7 +320,7 @@ impl Engine {
         let path_of = || parent.path(&self.roots);
         let within = ParentPath::new(&path_of);
         let fail = |operation, source| {
-            WalkError::new(&within.path().join(os_str(name)), depth as usize, operation, source)
+            WalkError::new(within.path().join(os_str(name)), depth as usize, operation, source)
         };
         let metadata = match &opened {
             _ if !(self.metadata || self.identify) => Ok(None),
@@ -393,7 +393,7 @@ impl Engine {
             Ok(None) => self.leave(Arc::new(node), scratch),
             Err(source) => {
                 let path = node.path(&self.roots);
-                let error = WalkError::new(&path, depth as usize, Operation::OpenDirectory, source);
+                let error = WalkError::new(path, depth as usize, Operation::OpenDirectory, source);
                 self.report(error, Some(&node.kept), scratch);
                 self.leave(Arc::new(node), scratch);
             }
@@ -468,7 +468,7 @@ impl Engine {
         }
         for (path, source) in errors {
             let depth = node.depth as usize + 1;
-            let error = WalkError::new(&path, depth, Operation::ReadIgnoreFile, source);
+            let error = WalkError::new(path, depth, Operation::ReadIgnoreFile, source);
             self.report(error, Some(&node.kept), scratch);
         }
     }

@@ -46,7 +46,7 @@ impl Engine {
                 Some(name) => (within.path().join(os_str(name)), depth),
                 None => (within.path().to_path_buf(), depth - 1),
             };
-            WalkError::new(&path, depth, operation, source)
+            WalkError::new(path, depth, operation, source)
         };
         let WalkScratch { visitor, buffer, names, files, counts } = scratch;
         names.clear();

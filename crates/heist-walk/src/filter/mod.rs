@@ -454,9 +454,9 @@ mod tests {
         // This plan counts and never fails.
         let plan = FaultPlan::new(call, u64::MAX, 1, rustix::io::Errno::IO);
         FaultPlan::install(Some(Arc::clone(&plan)));
-        let walked = Walk::new(root.path()).filter(filter.parents(false)).run(|_| Nothing);
+        let report = Walk::new(root.path()).filter(filter.parents(false)).run(|_| Nothing);
         FaultPlan::install(None);
-        assert_eq!(walked.expect("a walk").totals.entries(), 4);
+        assert_eq!(report.expect("a walk").totals.entries(), 4);
         plan.uses()
     }
 

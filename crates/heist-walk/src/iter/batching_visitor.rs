@@ -145,13 +145,13 @@ impl BatchingVisitor {
         if !same {
             self.within = path.map(Arc::from);
         }
-        let found = EntryData::new(entry);
+        let data = EntryData::new(entry);
         let mut out = self.outbox.lock();
         if !same || !out.says_where {
             out.batch.push(BatchItem::Directory(self.within.clone()));
             out.says_where = true;
         }
-        out.batch.push(BatchItem::Entry(found));
+        out.batch.push(BatchItem::Entry(data));
         out
     }
 }

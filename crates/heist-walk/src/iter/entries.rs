@@ -126,9 +126,9 @@ impl Iterator for Entries {
         loop {
             match self.batch.next() {
                 Some(BatchItem::Directory(within)) => self.within = within,
-                Some(BatchItem::Entry(found)) if found.depth < self.min_depth => {}
-                Some(BatchItem::Entry(found)) => {
-                    return Some(Ok(WalkEntry::new(self.within.clone(), found)));
+                Some(BatchItem::Entry(data)) if data.depth < self.min_depth => {}
+                Some(BatchItem::Entry(data)) => {
+                    return Some(Ok(WalkEntry::new(self.within.clone(), data)));
                 }
                 Some(BatchItem::Error(error)) => return Some(Err(error)),
                 None => match self.receiver.as_ref()?.recv() {

@@ -120,7 +120,7 @@ impl ReadAhead {
     pub(super) fn add_last(&self, request: Arc<ListingRequest>) {
         let mut queue = self.shared.lock();
         queue.stack.push_front(request);
-        self.shared.wake_workers(&mut queue, 1);
+        self.shared.wake_threads(&mut queue, 1);
     }
 
     pub(super) fn engine(&self) -> &Engine {
@@ -137,7 +137,7 @@ impl ReadAhead {
                     queue.bytes -= listing.bytes;
                     if was_full {
                         let waiting = queue.stack.len();
-                        self.shared.wake_workers(&mut queue, waiting);
+                        self.shared.wake_threads(&mut queue, waiting);
                     }
                     return listing;
                 }
@@ -214,10 +214,10 @@ impl ReadAheadState {
         queue.stack.extend(listing.requests().map(Arc::clone));
         let added = (queue.stack.len() - before).saturating_sub(left_out);
         queue.stack.truncate(before + added);
-        self.wake_workers(queue, added);
+        self.wake_threads(queue, added);
     }
 
-    fn wake_workers(&self, queue: &mut ReadAheadQueue, requests: usize) {
+    fn wake_threads(&self, queue: &mut ReadAheadQueue, requests: usize) {
         if queue.bytes < self.max_bytes {
             let woken = requests.min(queue.idle);
             queue.idle -= woken;

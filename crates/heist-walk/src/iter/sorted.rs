@@ -129,7 +129,7 @@ impl Sorted {
         if !listing.contents.is_empty() {
             self.stack.push(listing);
         }
-        own.map(|found| WalkEntry::new(within, found))
+        own.map(|data| WalkEntry::new(within, data))
     }
 
     fn enter_root(&mut self, root: &Arc<ListingRequest>) -> Option<WalkEntry> {
@@ -160,7 +160,7 @@ impl Sorted {
             innermost.path.clone_from(&within);
         }
         Some(match content {
-            Some(ListedEntry::File(found)) => Step::Show(Ok(WalkEntry::new(within, found))),
+            Some(ListedEntry::File(data)) => Step::Show(Ok(WalkEntry::new(within, data))),
             Some(ListedEntry::Failed(error)) => Step::Show(Err(error)),
             Some(ListedEntry::Directory(_, request)) => {
                 if let Some(outer) = self.stack.last_mut() {

@@ -103,7 +103,7 @@ impl ListedEntry {
     /// Returns the sort key.
     fn key(&self) -> &[u8] {
         let name = match self {
-            Self::File(found) => &found.name,
+            Self::File(data) => &data.name,
             Self::Directory(name, _) => name,
             Self::Failed(error) => error.path.file_name().unwrap_or_default(),
         };
@@ -112,7 +112,7 @@ impl ListedEntry {
 
     fn bytes(&self) -> usize {
         match self {
-            Self::File(found) => found.bytes(),
+            Self::File(data) => data.bytes(),
             Self::Directory(name, _) => size_of::<ListingRequest>() + 2 * name.len(),
             Self::Failed(error) => size_of::<WalkError>() + error.path.as_os_str().len(),
         }

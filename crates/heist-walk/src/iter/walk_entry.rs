@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct WalkEntry {
     within: Option<Arc<Path>>,
-    found: EntryData,
+    data: EntryData,
 }
 
 /// What an [`Entry`] knows, except the path of its directory.
@@ -54,16 +54,16 @@ impl EntryData {
 
 impl WalkEntry {
     /// Creates an entry. `within` is the path of its directory, or `None` for a root.
-    pub(super) fn new(within: Option<Arc<Path>>, found: EntryData) -> Self {
-        Self { within, found }
+    pub(super) fn new(within: Option<Arc<Path>>, data: EntryData) -> Self {
+        Self { within, data }
     }
 
     /// Returns the path: the root as given to the walk, and the names below it.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         match &self.within {
-            Some(within) => within.join(&*self.found.name),
-            None => PathBuf::from(&*self.found.name),
+            Some(within) => within.join(&*self.data.name),
+            None => PathBuf::from(&*self.data.name),
         }
     }
 
@@ -74,7 +74,7 @@ impl WalkEntry {
         if let Some(within) = &self.within {
             path.push(within);
         }
-        path.push(&*self.found.name);
+        path.push(&*self.data.name);
     }
 
     /// Returns the path of the directory that contains the entry, or `None` for a root.
@@ -86,37 +86,37 @@ impl WalkEntry {
     /// Returns the name without the directories. For a root it is the path as given to the walk.
     #[must_use]
     pub fn name(&self) -> &OsStr {
-        &self.found.name
+        &self.data.name
     }
 
     /// Returns the kind of the entry. If the walk followed a symbolic link, it is the kind of the
     /// link's target.
     #[must_use]
     pub fn kind(&self) -> FileKind {
-        self.found.kind
+        self.data.kind
     }
 
     /// Returns `true` if the name is that of a symbolic link which the walk followed.
     #[must_use]
     pub fn is_followed_link(&self) -> bool {
-        self.found.followed
+        self.data.followed
     }
 
     /// Returns the depth below the root. The root itself has depth 0.
     #[must_use]
     pub fn depth(&self) -> usize {
-        self.found.depth as usize
+        self.data.depth as usize
     }
 
     /// Returns the index of the root that the entry is below.
     #[must_use]
     pub fn root(&self) -> usize {
-        self.found.root as usize
+        self.data.root as usize
     }
 
     /// Returns the metadata, if the walk [reads it](crate::Walk::metadata).
     #[must_use]
     pub fn metadata(&self) -> Option<&Metadata> {
-        self.found.metadata.as_deref()
+        self.data.metadata.as_deref()
     }
 }

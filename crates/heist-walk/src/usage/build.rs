@@ -29,20 +29,20 @@ pub(super) struct BuiltTree {
 }
 
 /// Builds the tree from what the workers recorded below `roots` roots.
-pub(super) fn build(found: Vec<WorkerRecords>, shared: &SharedTree, roots: usize) -> BuiltTree {
+pub(super) fn build(workers: Vec<WorkerRecords>, shared: &SharedTree, roots: usize) -> BuiltTree {
     let mut arenas = Vec::new();
     let mut sums = Vec::new();
     let mut with_errors = Vec::new();
     let mut root_records = vec![NONE; roots];
     let mut extensions = ExtensionSums::default();
-    for found in found {
-        arenas.push(found.arena);
-        sums.push(found.sums);
-        with_errors.push(found.with_errors);
-        for (root, record) in found.roots {
+    for worker in workers {
+        arenas.push(worker.arena);
+        sums.push(worker.sums);
+        with_errors.push(worker.with_errors);
+        for (root, record) in worker.roots {
             root_records[root] = record;
         }
-        extensions.merge(found.extensions);
+        extensions.merge(worker.extensions);
     }
     let mut records = Records::new(arenas, &shared.numbering);
     let mut directories = Vec::new();
@@ -328,14 +328,14 @@ mod tests {
                 [WorkerRecords::default(), WorkerRecords::default(), WorkerRecords::default()];
             let mut parent = NONE;
             for level in 0..DEPTH {
-                let found = &mut workers[level as usize % 3];
+                let worker = &mut workers[level as usize % 3];
                 let (numbering, directory) =
                     (&shared.numbering, metadata(FileKind::Directory, level + 1));
                 let name = OsStr::new("d");
                 let id =
-                    found.arena.push(numbering, name, &directory, parent, Marks::NOTHING).unwrap();
+                    worker.arena.push(numbering, name, &directory, parent, Marks::NOTHING).unwrap();
                 if parent == NONE {
-                    found.roots.push((0, id));
+                    worker.roots.push((0, id));
                 }
                 parent = id;
             }
@@ -383,15 +383,16 @@ mod tests {
     #[test]
     fn a_directory_that_was_entered_nowhere_counts_only_itself() {
         let shared = shared();
-        let mut found = WorkerRecords::default();
+        let mut worker = WorkerRecords::default();
         let numbering = &shared.numbering;
         for root in 0..2 {
             let directory = metadata(FileKind::Directory, 5);
             let marks = Marks::ENTERED_ELSEWHERE;
-            let id = found.arena.push(numbering, OsStr::new("r"), &directory, NONE, marks).unwrap();
-            found.roots.push((root, id));
+            let id =
+                worker.arena.push(numbering, OsStr::new("r"), &directory, NONE, marks).unwrap();
+            worker.roots.push((root, id));
         }
-        let built = build(vec![found], &shared, 2);
+        let built = build(vec![worker], &shared, 2);
         let sizes: Vec<_> =
             built.roots.iter().map(|root| root.map(|(_, size)| size.inodes)).collect();
         assert_eq!(sizes, [Some(1), Some(1)]);

@@ -224,14 +224,14 @@ fn measure_totals(
         roots: overlap.identities,
     });
     let on_error = Arc::new(on_error);
-    let walked = walk.run_traced(tracer, move |_worker| {
+    let report = walk.run_traced(tracer, move |_thread| {
         TotalsVisitor::new(Arc::clone(&shared), Arc::clone(&on_error))
     })?;
-    let sums = TotalsVisitor::merge(roots, &walked.visitors);
+    let sums = TotalsVisitor::merge(roots, &report.visitors);
     let roots = paths.into_iter().zip(sums);
     let roots = roots.map(|(path, size)| RootUsage::new(path, size)).collect();
-    let loops = walked.visitors.iter().map(TotalsVisitor::loops).sum();
-    Ok(usage_of(walked, roots, loops))
+    let loops = report.visitors.iter().map(TotalsVisitor::loops).sum();
+    Ok(usage_of(report, roots, loops))
 }
 
 fn measure_tree(
@@ -255,18 +255,18 @@ fn measure_tree(
     });
     let on_error = Arc::new(on_error);
     let visitors_share = Arc::clone(&shared);
-    let mut walked = walk.run_traced(tracer, move |_worker| {
+    let mut report = walk.run_traced(tracer, move |_thread| {
         TreeVisitor::new(Arc::clone(&visitors_share), Arc::clone(&on_error))
     })?;
-    let found: Vec<_> = walked.visitors.drain(..).map(TreeVisitor::into_records).collect();
-    let loops = found.iter().map(|found| found.loops).sum();
-    let built = build(found, &shared, paths.len());
+    let records: Vec<_> = report.visitors.drain(..).map(TreeVisitor::into_records).collect();
+    let loops = records.iter().map(|records| records.loops).sum();
+    let built = build(records, &shared, paths.len());
     let roots = paths.into_iter().zip(&built.roots).map(|(path, placed)| RootUsage {
         path,
         size: placed.map(|(_, size)| size),
         node: placed.filter(|_| has_tree).map(|(id, _)| NodeId(id)),
     });
-    let mut usage = usage_of(walked, roots.collect(), loops);
+    let mut usage = usage_of(report, roots.collect(), loops);
     usage.tree = has_tree.then_some(built.tree);
     usage.extensions = built.extensions.into_sorted();
     Ok(usage)
@@ -274,14 +274,14 @@ fn measure_tree(
 
 /// Makes the report. `loops` of the walk's errors are links that lead back, which do not count as
 /// errors here.
-fn usage_of<V>(walked: WalkReport<V>, roots: Vec<RootUsage>, loops: u64) -> Usage {
-    let errors = walked.totals.errors.saturating_sub(loops);
+fn usage_of<V>(report: WalkReport<V>, roots: Vec<RootUsage>, loops: u64) -> Usage {
+    let errors = report.totals.errors.saturating_sub(loops);
     Usage {
-        totals: Totals { errors, ..walked.totals },
-        stopped: walked.stopped,
-        threads: walked.threads,
+        totals: Totals { errors, ..report.totals },
+        stopped: report.stopped,
+        threads: report.threads,
         errors,
-        metrics: walked.metrics,
+        metrics: report.metrics,
         ..Usage::new(roots)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! If the tree does not contain files, a worker adds them to a sum for the current directory. A
 //! worker finishes a block before it goes to another directory. So there is one such sum for each
-//! directory, and one more for each further block of a large one. [Building](super::build) the tree
+//! directory, and one more for each further block of a large one. [Building](mod@super::build) the tree
 //! merges them.
 //!
 //! A file that the walk may reach under other names always has a record, because only the whole
@@ -78,17 +78,17 @@ pub(super) struct WorkerRecords {
 /// Records entries. See the module's documentation.
 pub(super) struct TreeVisitor<E> {
     shared: Arc<SharedTree>,
-    found: WorkerRecords,
+    records: WorkerRecords,
     on_error: Arc<E>,
 }
 
 impl<E> TreeVisitor<E> {
     pub(super) fn new(shared: Arc<SharedTree>, on_error: Arc<E>) -> Self {
-        Self { shared, found: WorkerRecords::default(), on_error }
+        Self { shared, records: WorkerRecords::default(), on_error }
     }
 
     pub(super) fn into_records(self) -> WorkerRecords {
-        self.found
+        self.records
     }
 
     #[inline]
@@ -99,7 +99,7 @@ impl<E> TreeVisitor<E> {
         parent: u32,
         marks: Marks,
     ) -> Option<u32> {
-        let WorkerRecords { arena, roots, .. } = &mut self.found;
+        let WorkerRecords { arena, roots, .. } = &mut self.records;
         let id = arena.push(&self.shared.numbering, entry.name(), metadata, parent, marks)?;
         if parent == NONE {
             roots.push((entry.root(), id));
@@ -109,9 +109,9 @@ impl<E> TreeVisitor<E> {
 
     #[inline]
     fn add_to_sum(&mut self, directory: u32, size: Size) {
-        match self.found.sums.last_mut() {
+        match self.records.sums.last_mut() {
             Some((current, sum)) if *current == directory => *sum += size,
-            _ => self.found.sums.push((directory, size)),
+            _ => self.records.sums.push((directory, size)),
         }
     }
 }
@@ -143,7 +143,7 @@ impl<E: OnError> Visitor for TreeVisitor<E> {
         let repeats = self.shared.repeats.as_ref();
         let may_repeat = repeats.is_some_and(|repeats| repeats.may_repeat(metadata));
         if self.shared.by_extension && !may_repeat {
-            self.found.extensions.add(file.name(), Size::of(metadata));
+            self.records.extensions.add(file.name(), Size::of(metadata));
         }
         match parent {
             Some(&directory) if !self.shared.keep_files && !may_repeat => {
@@ -162,12 +162,12 @@ impl<E: OnError> Visitor for TreeVisitor<E> {
 
     fn error(&mut self, error: WalkError, parent: Option<&u32>) -> Flow {
         if error.is_loop() {
-            self.found.loops += 1;
+            self.records.loops += 1;
             return Flow::Continue;
         }
         // A directory is read even if its ignore rules cannot be.
         if error.operation != Operation::ReadIgnoreFile {
-            self.found.with_errors.extend(parent);
+            self.records.with_errors.extend(parent);
         }
         (self.on_error)(&error);
         Flow::Continue

@@ -48,7 +48,7 @@ impl Walk {
         let builder = ExecutorBuilder::new(config).trace(tracer);
         let executor = {
             let (progress, finished_visitors) = (progress.clone(), Arc::clone(&finished_visitors));
-            let workers_extra = Arc::clone(&extra);
+            let extra_for_workers = Arc::clone(&extra);
             #[cfg(all(test, target_os = "linux", not(heist_portable)))]
             let faults = crate::sys::fault::FaultPlan::current();
             let runner = TaskRunner { engine, lanes: Arc::clone(&lanes) };
@@ -57,7 +57,7 @@ impl Walk {
                     move |worker| {
                         #[cfg(all(test, target_os = "linux", not(heist_portable)))]
                         crate::sys::fault::FaultPlan::install(faults.clone());
-                        let extra = ReleaseOnDrop(Arc::clone(&workers_extra));
+                        let extra = ReleaseOnDrop(Arc::clone(&extra_for_workers));
                         extra.0.hold_until_released(worker);
                         WalkWorker {
                             number: worker,
@@ -110,8 +110,8 @@ impl<V: Visitor> RunningWalk<V> {
         self.stop.clone()
     }
 
-    /// Waits until everything is visited and every thread has finished_visitors. Rethrows the first panic of a
-    /// visitor.
+    /// Waits until everything is visited and every thread has ended. Rethrows the first panic of
+    /// a visitor.
     pub(crate) fn join(self) -> WalkReport<V> {
         self.extra.release_when_waiting(&self.progress);
         let metrics = self.executor.join();

@@ -53,9 +53,9 @@ fn walk_and_change(
     let act: Arc<dyn Fn(&Path) + Send + Sync> = Arc::new(act);
     let walk = walk(Walk::new(&root).threads(Some(2)).metadata(true));
     let make = move |_thread| TreeChanger { log: Log::default(), act: Arc::clone(&act) };
-    let walked = walk.run(make).unwrap();
+    let report = walk.run(make).unwrap();
     let (mut seen, mut errors) = (Vec::new(), Vec::new());
-    for changer in walked.visitors {
+    for changer in report.visitors {
         let paths = changer.log.seen.into_iter().map(|(path, _)| path);
         seen.extend(paths.map(|path| path.strip_prefix(&root).unwrap().to_path_buf()));
         errors.extend(changer.log.errors);
@@ -154,8 +154,8 @@ fn no_swap_at_any_moment_leads_outside_the_root() {
         for round in 0..300 {
             let descriptors = (round % 2 == 0).then_some(6);
             let walk = Walk::new(dir.path().join("tree")).threads(Some(2)).metadata(true);
-            let walked = walk.max_descriptors(descriptors).run(|_thread| Log::default()).unwrap();
-            for log in walked.visitors {
+            let report = walk.max_descriptors(descriptors).run(|_thread| Log::default()).unwrap();
+            for log in report.visitors {
                 let escaped = log.seen.iter().find(|(path, _)| path.ends_with("secret"));
                 assert!(escaped.is_none(), "{escaped:?}");
                 for error in &log.errors {

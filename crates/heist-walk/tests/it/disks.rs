@@ -88,8 +88,8 @@ fn walk_while_memory_hangs(walk: &Walk) {
     let share = threads.unwrap().threads.saturating_sub(cores);
     let others_seen = Arc::new(AtomicUsize::new(0));
     let visitor = move |_thread| HangingDisk { share, others_seen: Arc::clone(&others_seen) };
-    let walked = walk.clone().run(visitor).unwrap();
-    assert_eq!(walked.totals.files, 2 * DIRECTORIES as u64);
+    let report = walk.clone().run(visitor).unwrap();
+    assert_eq!(report.totals.files, 2 * DIRECTORIES as u64);
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn walk_with_hanging_roots(in_memory: &Path, on_disk: &Path) {
     let stuck = vec![file; 28];
     let seen = Arc::new(AtomicUsize::new(0));
     let roots = std::iter::once(in_memory.to_path_buf()).chain(stuck);
-    let walked = Walk::over(roots).run(move |_thread| HangingRoots(Arc::clone(&seen))).unwrap();
-    assert_eq!(walked.totals.files, 2_028);
+    let report = Walk::over(roots).run(move |_thread| HangingRoots(Arc::clone(&seen))).unwrap();
+    assert_eq!(report.totals.files, 2_028);
 }
 
 #[test]

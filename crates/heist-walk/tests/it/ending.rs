@@ -158,10 +158,10 @@ fn a_cancelled_walk_does_not_leave_unfinished_directories() {
         let (token, entered) = (token.clone(), Arc::clone(&entered));
         Canceller { token, entered, left: Vec::new() }
     };
-    let walked = walk.run(visitor).unwrap();
-    assert!(walked.stopped);
-    assert_eq!(walked.totals.files, 1);
-    let mut left: Vec<_> = walked.visitors.iter().flat_map(|visitor| &visitor.left).collect();
+    let report = walk.run(visitor).unwrap();
+    assert!(report.stopped);
+    assert_eq!(report.totals.files, 1);
+    let mut left: Vec<_> = report.visitors.iter().flat_map(|visitor| &visitor.left).collect();
     left.sort_unstable();
     assert_eq!(left, [&1, &2], "the root has something in it that nobody has seen");
 }

@@ -38,11 +38,11 @@ fn probe<T: Send + 'static>(
     walk: Walk,
     probe: impl Fn() -> T + Clone + Send + Sync + 'static,
 ) -> (Vec<T>, MetricsSnapshot) {
-    let walked =
+    let report =
         walk.run(move |_thread| Probe { probe: probe.clone(), found: Vec::new() }).unwrap();
-    let found: Vec<T> = walked.visitors.into_iter().flat_map(|visitor| visitor.found).collect();
+    let found: Vec<T> = report.visitors.into_iter().flat_map(|visitor| visitor.found).collect();
     assert!(!found.is_empty(), "something is visited");
-    (found, walked.metrics)
+    (found, report.metrics)
 }
 
 fn tree() -> TempDir {
@@ -150,8 +150,8 @@ fn several_changes_add_up_and_the_walk_keeps_its_own_settings() {
             config.on_panic = heist::OnPanic::Isolate;
             config.spin_iters = 0;
         });
-    let walked = walk.clone().run(|_| support::Log::default()).unwrap();
-    assert_eq!(walked.threads, 2, "`threads` says how many, and not `workers`");
+    let report = walk.clone().run(|_| support::Log::default()).unwrap();
+    assert_eq!(report.threads, 2, "`threads` says how many, and not `workers`");
     let (names, _) =
         probe(walk.clone(), || std::thread::current().name().unwrap_or_default().to_owned());
     assert!(names.iter().all(|name| name.starts_with("added-")), "{names:?}");

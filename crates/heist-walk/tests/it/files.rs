@@ -110,9 +110,9 @@ impl Visitor for Reader {
 /// below the root.
 #[track_caller]
 fn check(walk: Walk, root: &Path, files: usize, share_rest: bool) -> usize {
-    let walked = walk.run(move |_thread| Reader { share_rest, ..Reader::default() }).unwrap();
+    let report = walk.run(move |_thread| Reader { share_rest, ..Reader::default() }).unwrap();
     let (mut read, mut batches) = (BTreeMap::new(), 0);
-    for reader in walked.visitors {
+    for reader in report.visitors {
         assert_eq!((reader.errors, reader.walk_errors), (Vec::new(), 0));
         batches += reader.batches;
         for (path, below, text) in reader.read {

@@ -35,7 +35,7 @@ fn all_paths_share_the_device_slots_of_the_unknown_device() {
 fn a_walk_treats_an_unknown_disk_like_one_without_moving_parts() {
     let dir = tempfile::tempdir().unwrap();
     support::make(dir.path(), &["a/b", "c"]);
-    let walked = Walk::new(dir.path()).run(|_thread| support::Log::default()).unwrap();
-    assert_eq!(walked.totals.entries(), 4);
-    assert!(walked.threads >= 32, "{}", walked.threads);
+    let report = Walk::new(dir.path()).run(|_thread| support::Log::default()).unwrap();
+    assert_eq!(report.totals.entries(), 4);
+    assert!(report.threads >= 32, "{}", report.threads);
 }

@@ -100,11 +100,11 @@ fn the_depth_of_a_walk_is_unlimited() {
     }
     for (threads, descriptors) in [(1, None), (4, None), (2, Some(8))] {
         let walk = Walk::new(dir.path()).threads(Some(threads)).max_descriptors(descriptors);
-        let walked = walk.metadata(true).run(|_thread| DepthProbe::default()).unwrap();
-        assert_eq!((walked.totals.errors, walked.totals.directories), (0, 1 + 2 * DEPTH as u64));
-        assert_eq!(walked.visitors.iter().map(|visitor| visitor.depth).max(), Some(DEPTH));
+        let report = walk.metadata(true).run(|_thread| DepthProbe::default()).unwrap();
+        assert_eq!((report.totals.errors, report.totals.directories), (0, 1 + 2 * DEPTH as u64));
+        assert_eq!(report.visitors.iter().map(|visitor| visitor.depth).max(), Some(DEPTH));
         assert_eq!(
-            walked.visitors.iter().map(|visitor| visitor.left).sum::<usize>(),
+            report.visitors.iter().map(|visitor| visitor.left).sum::<usize>(),
             1 + 2 * DEPTH
         );
     }
@@ -222,8 +222,8 @@ fn several_workers_visit_a_large_directory() {
         most: FILES - FILES / 4,
         visiting: Arc::clone(&sharing),
     };
-    let walked = Walk::new(dir.path()).threads(Some(4)).run(visitor).unwrap();
-    assert_eq!(walked.totals.files, FILES as u64);
+    let report = Walk::new(dir.path()).threads(Some(4)).run(visitor).unwrap();
+    assert_eq!(report.totals.files, FILES as u64);
     assert!(visiting.load(Ordering::Relaxed) >= 2);
 }
 
@@ -295,10 +295,10 @@ fn a_visitor_that_quits_stops_the_walk_and_does_not_cancel_the_token() {
     }
     let token = heist::CancelToken::new();
     let walk = Walk::new(dir.path()).threads(Some(2)).cancel(token.clone());
-    let walked = walk.run(|_thread| QuitsEarly(0)).unwrap();
-    assert!(walked.stopped && !token.is_cancelled());
-    assert_eq!(walked.visitors.len(), 2);
-    assert!(walked.totals.files < 3_000);
+    let report = walk.run(|_thread| QuitsEarly(0)).unwrap();
+    assert!(report.stopped && !token.is_cancelled());
+    assert_eq!(report.visitors.len(), 2);
+    assert!(report.totals.files < 3_000);
 }
 
 #[test]
@@ -307,9 +307,9 @@ fn a_walk_cancelled_before_it_starts_visits_nothing() {
     make(dir.path(), &["a/b"]);
     let token = heist::CancelToken::new();
     token.cancel();
-    let walked = Walk::new(dir.path()).cancel(token).run(|_thread| Log::default()).unwrap();
-    assert!(walked.stopped);
-    assert_eq!(walked.totals.entries(), 0);
+    let report = Walk::new(dir.path()).cancel(token).run(|_thread| Log::default()).unwrap();
+    assert!(report.stopped);
+    assert_eq!(report.totals.entries(), 0);
 }
 
 #[test]

@@ -83,11 +83,11 @@ impl WalkRecord {
 /// directory is left.
 #[track_caller]
 pub(crate) fn check(walk: Walk) -> WalkRecord {
-    let walked = walk.run(|_thread| Log::default()).expect("the walk starts");
-    assert!(!walked.stopped);
+    let report = walk.run(|_thread| Log::default()).expect("the walk starts");
+    assert!(!report.stopped);
     let (mut seen, mut errors) = (BTreeMap::new(), Vec::new());
     let (mut directories, mut left, mut entries) = (0, 0, 0);
-    for log in walked.visitors {
+    for log in report.visitors {
         left += log.left.len();
         entries += log.seen.len();
         for (path, one) in log.seen {
@@ -97,9 +97,9 @@ pub(crate) fn check(walk: Walk) -> WalkRecord {
         errors.extend(log.errors);
     }
     assert_eq!(directories, left, "every directory is left once");
-    assert_eq!(walked.totals.entries(), entries as u64);
-    assert_eq!(walked.totals.errors, errors.len() as u64);
-    WalkRecord { seen, errors, totals: walked.totals }
+    assert_eq!(report.totals.entries(), entries as u64);
+    assert_eq!(report.totals.errors, errors.len() as u64);
+    WalkRecord { seen, errors, totals: report.totals }
 }
 
 /// Makes files, and directories for names that end in a slash.
