@@ -84,7 +84,7 @@ fn a_worker_without_a_free_descriptor_continues_with_other_work() {
     };
     let report = Walk::new(root.path()).threads(Some(1)).raise_descriptor_limit(false).run(new);
     let report = report.unwrap();
-    let [visitor] = &report.visitors[..] else { panic!("one worker has one visitor") };
+    let [visitor] = &report.visitors[..] else { panic!("one thread has one visitor") };
     assert_eq!(visitor.errors, Vec::<String>::new());
     assert_eq!((visitor.files, visitor.directories), (FILES, 1 + DIRECTORIES));
     assert_eq!(report.totals.files, (FILES + DIRECTORIES) as u64);

@@ -97,7 +97,7 @@ fn check_many_roots(root: &Path) {
     let more = peak(16).saturating_sub(peak(1));
     // For 16 threads, and for the sums of each root on a few of them in tables that are not full.
     let most = 16 * (128 << 10) + 6 * ROOTS * SUMS_BYTES;
-    assert!(more <= most, "{more} bytes more for 16 threads and {ROOTS} roots than for one worker");
+    assert!(more <= most, "{more} bytes more for 16 threads and {ROOTS} roots than for one thread");
 }
 
 #[test]

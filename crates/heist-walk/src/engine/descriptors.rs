@@ -1,4 +1,5 @@
-//! [`DescriptorBudget`]: how many directories may stay open while names in them are pending, and what happens when no descriptor is free.
+//! [`DescriptorBudget`]: how many directories may stay open while names in them are pending, and
+//! what happens when no descriptor is free.
 //!
 //! Each worker needs a few descriptors for the directory it works on ([`PER_THREAD`]). What is left
 //! of the process's limit goes to directories with pending names. If there are too many of these,

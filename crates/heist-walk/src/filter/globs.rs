@@ -41,7 +41,8 @@ impl fmt::Display for FilterError {
         let Self { glob, reason } = self;
         write!(
             f,
-            "cannot use the glob '{glob}': {reason} (to match a special character literally, put a backslash before it)"
+            "cannot use the glob '{glob}': {reason} (to match a special character literally, put a \
+             backslash before it)"
         )
     }
 }

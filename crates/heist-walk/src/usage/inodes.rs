@@ -6,7 +6,7 @@
 //!
 //! | type | purpose |
 //! |---|---|
-//! | [`InodeTable`] | the inode numbers of one device, by open addressing; nothing is ever removed |
+//! | [`InodeTable`] | the inode numbers of one device (open addressing, no removal) |
 //! | [`InodeSet`] | one table for each device |
 //! | [`SharedInodes`] | 64 sets with a lock each, shared by the workers |
 //!

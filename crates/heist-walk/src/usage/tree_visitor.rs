@@ -1,9 +1,10 @@
-//! [`TreeVisitor`]: keeps a record for each directory, and for each file if the tree contains files.
+//! [`TreeVisitor`]: keeps a record for each directory, and for each file if the tree contains
+//! files.
 //!
 //! If the tree does not contain files, a worker adds them to a sum for the current directory. A
 //! worker finishes a block before it goes to another directory. So there is one such sum for each
-//! directory, and one more for each further block of a large one. [Building](mod@super::build) the tree
-//! merges them.
+//! directory, and one more for each further block of a large one. [Building](mod@super::build) the
+//! tree merges them.
 //!
 //! A file that the walk may reach under other names always has a record, because only the whole
 //! tree shows which name comes first.

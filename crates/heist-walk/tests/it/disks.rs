@@ -49,7 +49,7 @@ impl HangingDisk {
     fn wait_for_others(&self, others: usize) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.others_seen.load(Ordering::Relaxed) < others {
-            assert!(Instant::now() < deadline, "one disk waits for the other");
+            assert!(Instant::now() < deadline, "one disk delays the other");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -135,7 +135,7 @@ impl Visitor for HangingRoots {
         }
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.0.load(Ordering::Relaxed) < 2_000 {
-            assert!(Instant::now() < deadline, "a disk waits for what is elsewhere");
+            assert!(Instant::now() < deadline, "the roots delay the disk");
             std::thread::sleep(Duration::from_millis(1));
         }
         Flow::Continue

@@ -163,5 +163,5 @@ fn a_cancelled_walk_does_not_leave_unfinished_directories() {
     assert_eq!(report.totals.files, 1);
     let mut left: Vec<_> = report.visitors.iter().flat_map(|visitor| &visitor.left).collect();
     left.sort_unstable();
-    assert_eq!(left, [&1, &2], "the root has something in it that nobody has seen");
+    assert_eq!(left, [&1, &2], "the walk has not seen everything in the root");
 }

@@ -41,7 +41,7 @@ fn probe<T: Send + 'static>(
     let report =
         walk.run(move |_thread| Probe { probe: probe.clone(), found: Vec::new() }).unwrap();
     let found: Vec<T> = report.visitors.into_iter().flat_map(|visitor| visitor.found).collect();
-    assert!(!found.is_empty(), "something is visited");
+    assert!(!found.is_empty(), "no file was visited");
     (found, report.metrics)
 }
 
@@ -151,16 +151,19 @@ fn several_changes_add_up_and_the_walk_keeps_its_own_settings() {
             config.spin_iters = 0;
         });
     let report = walk.clone().run(|_| support::Log::default()).unwrap();
-    assert_eq!(report.threads, 2, "`threads` says how many, and not `workers`");
+    assert_eq!(report.threads, 2, "`threads` decides, not `workers`");
     let (names, _) =
         probe(walk.clone(), || std::thread::current().name().unwrap_or_default().to_owned());
     assert!(names.iter().all(|name| name.starts_with("added-")), "{names:?}");
 
     let panics = std::panic::AssertUnwindSafe(|| probe(walk.clone(), || panic!("at a file")));
-    assert!(std::panic::catch_unwind(panics).is_err(), "a panic is rethrown, not isolated");
+    assert!(std::panic::catch_unwind(panics).is_err(), "the panic was not rethrown");
 
     token.cancel();
-    assert!(walk.run(|_| support::Log::default()).unwrap().stopped, "the token is the walk's");
+    assert!(
+        walk.run(|_| support::Log::default()).unwrap().stopped,
+        "the token did not stop the walk"
+    );
 }
 
 /// A sorted walk has its own threads, which take the name as well.

@@ -97,7 +97,7 @@ impl Visitor for Reader {
     }
 
     fn leave_dir(&mut self, dir: Unread, _parent: Option<&Unread>) {
-        assert_eq!(dir.load(Ordering::Relaxed), 0, "left when every file was read");
+        assert_eq!(dir.load(Ordering::Relaxed), 0, "left before every file was read");
     }
 
     fn error(&mut self, _error: WalkError, _parent: Option<&Unread>) -> Flow {
@@ -192,7 +192,7 @@ impl Visitor for FileReplacer {
         #[cfg(unix)]
         std::os::unix::fs::symlink("/", &self.0).unwrap();
         let file = files.next().expect("one file");
-        assert!(file.open().is_err(), "no link is followed that has taken the file's place");
+        assert!(file.open().is_err(), "the walk followed a link that replaced the file");
     }
 
     fn error(&mut self, error: WalkError, _parent: Option<&()>) -> Flow {

@@ -102,7 +102,7 @@ impl Made {
 fn du(flags: &[&str], roots: &[PathBuf]) -> Vec<(u64, OsString)> {
     let output =
         Command::new("du").env("LC_ALL", "C").arg("-0").args(flags).arg("--").args(roots).output();
-    let output = output.expect("`du` is on every system that these tests run on");
+    let output = output.expect("these tests need GNU `du`");
     let lines = output.stdout.split(|&byte| byte == 0).filter(|line| !line.is_empty());
     lines
         .map(|line| {

@@ -21,18 +21,22 @@ pub(crate) fn in_own_mounts(test: &str, body: impl FnOnce()) {
     }
     let Some(namespace) = NAMESPACES.into_iter().find(|namespace| may_mount(namespace)) else {
         panic!(
-            "this test mounts file systems. Run it as root, or let this user make namespaces in which it is root (try \
-             `unshare --user --map-root-user --mount true`; `unshare` is in the package util-linux, `mount` in mount)"
+            "this test mounts file systems. Run it as root, or allow this user to create namespaces \
+             in which it is root. To check: `unshare --user --map-root-user --mount true` \
+             (`unshare` is in the package util-linux, `mount` in the package mount)"
         );
     };
     let program = std::env::current_exe().expect("a test program has a path");
     let mut command = Command::new("unshare");
     command.args(namespace).arg(program).args(["--exact", test, "--nocapture"]);
-    let output = command.env(INSIDE, test).output().expect("`unshare` has just been run");
+    let output = command.env(INSIDE, test).output().expect("`unshare` worked a moment ago");
     let Output { status, stdout, stderr } = &output;
     let (stdout, stderr) = (String::from_utf8_lossy(stdout), String::from_utf8_lossy(stderr));
     assert!(status.success(), "{test} in its own namespace: {status}\n{stdout}\n{stderr}");
-    assert!(stdout.contains("test result: ok. 1 passed"), "{test} is a test's name: {stdout}");
+    assert!(
+        stdout.contains("test result: ok. 1 passed"),
+        "`{test}` is not the name of a test: {stdout}"
+    );
 }
 
 fn may_mount(namespace: &[&str]) -> bool {

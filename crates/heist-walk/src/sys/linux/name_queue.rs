@@ -1,4 +1,5 @@
-//! [`NameQueue`]: names that wait to be opened, packed into one buffer. Each takes a byte of flags, the name and its terminating zero.
+//! [`NameQueue`]: names that wait to be opened, packed into one buffer. Each takes a byte of flags,
+//! the name and its terminating zero.
 //!
 //! So a pending directory costs the length of its name and two bytes, instead of a path and an
 //! allocation.
