@@ -85,6 +85,9 @@ impl std::error::Error for WalkError {
     }
 }
 
+/// How many threads a walk can have: as many as its executor can have workers.
+pub(crate) const THREADS_MAX: usize = 4096;
+
 /// Why a walk could not start.
 ///
 /// Once a walk has started it does not fail: problems in the tree are [`WalkError`]s.
@@ -113,12 +116,11 @@ impl fmt::Display for WalkStartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Threads { threads: 0, .. } => {
-                f.write_str("a walk needs at least 1 thread, but 0 were requested")
+                f.write_str("the number of threads must be at least 1, but is 0")
             }
-            Self::Threads { threads, .. } => write!(
-                f,
-                "a walk cannot have {threads} threads; request fewer, or leave the number to heist"
-            ),
+            Self::Threads { threads, .. } => {
+                write!(f, "the number of threads must be at most {THREADS_MAX}, but is {threads}")
+            }
             Self::Setting(error) => error.fmt(f),
             Self::SpawnThread { thread, source } => write!(
                 f,

@@ -35,14 +35,14 @@
 //! relative to their directory. So the kernel never resolves a path twice, and no path is too long.
 //! Directories that wait to be entered are queued as blocks of names, not as paths. Each worker
 //! goes depth first, which keeps few directories open, and idle workers steal queued blocks from
-//! busy ones. If a directory has more entries than one system call returns, the workers take turns
-//! to read it, and visit their parts at the same time.
+//! busy ones. If a directory has more entries than one system call returns, several workers read it
+//! one after the other, and visit their parts at the same time.
 //!
 //! A walk starts with one thread per core. If these threads mostly wait for the disk because
 //! nothing is cached, extra threads join in: up to 32 in all for a disk that serves many requests
 //! at once. A disk with a moving head gets 2 threads. The disks of a walk do not wait for each
 //! other: a worker holds a device slot of the disk it works on ([`heist::DeviceSlots`]), and each
-//! disk has its own slots.
+//! disk has its own device slots.
 //!
 //! # Guarantees
 //!

@@ -39,8 +39,8 @@ pub enum Enter<D> {
 /// Receives the entries of a walk.
 ///
 /// Only [`enter_dir`](Self::enter_dir), [`file`](Self::file) and [`error`](Self::error) are
-/// required. A visitor that neither keeps values for directories nor spawns tasks sets `type Dir =
-/// ()` and `type Task = Infallible`.
+/// required. A visitor that neither keeps values for directories nor spawns tasks sets
+/// `type Dir = ()` and `type Task = Infallible`.
 ///
 /// # Threads
 ///

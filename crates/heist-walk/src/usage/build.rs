@@ -318,7 +318,7 @@ mod tests {
         SharedTree { numbering, keep_files: true, by_extension: false, repeats: None }
     }
 
-    /// The workers take turns to record nested directories.
+    /// Different workers record the levels of a deep tree.
     #[test]
     fn a_hundred_thousand_levels_fit_on_a_small_stack() {
         const DEPTH: u64 = 100_000;

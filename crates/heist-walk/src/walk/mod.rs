@@ -413,7 +413,15 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::THREADS_MAX;
     use std::time::Duration;
+
+    #[test]
+    fn the_limit_on_threads_is_the_one_in_the_error_message() {
+        let with = |threads| Walk::new(".").threads(Some(threads)).checked_executor();
+        assert!(with(THREADS_MAX).is_ok());
+        assert!(matches!(with(THREADS_MAX + 1), Err(WalkStartError::Threads { .. })));
+    }
 
     /// Names all fields, so that this test does not compile after a field is added.
     #[test]
