@@ -157,7 +157,9 @@ fn every_error_is_checked_to_be_shareable() {
     let mut findings = Vec::new();
     for name in ["heist", "heist-walk", "heist-scan"] {
         let folder = workspace().join("crates").join(name);
-        let checks = fs::read_to_string(folder.join("tests/errors.rs")).expect("the checks");
+        let checks = ["tests/it/errors.rs", "tests/errors.rs"].map(|path| folder.join(path));
+        let checks = checks.iter().find(|path| path.exists()).expect("the checks");
+        let checks = fs::read_to_string(checks).expect("the checks");
         let mut errors = 0;
         for (path, text) in files(&folder.join("src"), "rs") {
             for line in text.lines().filter(|line| line.starts_with("impl")) {

@@ -1,5 +1,6 @@
 //! [`Walk`]: what to walk, and how.
 
+mod embed;
 mod run;
 
 pub(crate) use run::Running;
