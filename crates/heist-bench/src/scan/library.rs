@@ -6,7 +6,7 @@
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use heist_scan::{
@@ -114,6 +114,7 @@ mod tests {
     use crate::scan::corpus::kinds;
     use crate::scan::findings::Format;
     use crate::walk::trees::random::Random;
+    use std::sync::Arc;
 
     /// Output that is looked at afterwards.
     #[derive(Clone, Default)]

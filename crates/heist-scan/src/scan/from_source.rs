@@ -38,7 +38,7 @@ pub(super) fn run_source<D: Detector, S: Source, T: Tracer>(
 ) -> Result<ScanReport, ScanError> {
     let Scan { detector, input: mut source, tracer, settings } = scan;
     let mut executor = ExecutorConfig::default();
-    executor.thread_name = THREAD_NAME.to_owned();
+    THREAD_NAME.clone_into(&mut executor.thread_name);
     settings.configure(&mut executor);
     let workers = settings.workers.unwrap_or_else(|| ExecutorConfig::default().workers);
     let context = ScanContext::new(detector, sink, settings, &executor.cancel);
