@@ -223,7 +223,7 @@ fn update(
     if prune {
         let still: std::collections::HashSet<Fingerprint> =
             found.iter().map(|found| baseline.fingerprint(&found.secret)).collect();
-        removed = baseline.retain(|fingerprint, BaselineEntry { rule, place }| {
+        removed = baseline.retain(|fingerprint, BaselineEntry { rule, place, .. }| {
             let stays = still.contains(&fingerprint);
             if !stays {
                 let _ =

@@ -9,7 +9,7 @@ use crate::scan::rules::{load, load_file, shown};
 use crate::units::grouped;
 use clap::{Subcommand, ValueEnum};
 use heist_scan::rules::{Pattern, Rule, RuleSet, check_examples, check_rules};
-use heist_scan::{Chunk, Detector as _, DetectorOptions, Encoding, Match, SecretDetector};
+use heist_scan::{Chunk, Detector as _, DetectorOptions, Match, SecretDetector};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -204,15 +204,8 @@ fn test(
     let scratch = RefCell::new(detector.scratch());
     let find = |text: &[u8]| {
         let mut matches = Vec::new();
-        let chunk = Chunk {
-            bytes: text,
-            owned: 0..text.len(),
-            offset: 0,
-            is_end: true,
-            encoding: Encoding::Plain,
-            // Of no kind that is looked at otherwise, as tests are.
-            path: Path::new("src/settings"),
-        };
+        // Of no kind that is looked at otherwise, as tests are.
+        let chunk = Chunk::whole(text, Path::new("src/settings"));
         detector.scan(&chunk, &mut scratch.borrow_mut(), &mut matches);
         // Whatever its confidence: a random secret may have a word in it.
         let place = |found: Match| {

@@ -16,16 +16,8 @@ pub(crate) fn matches_with_cuts(
     let mut matches = Vec::new();
     let mut from = 0;
     for to in cuts.iter().copied().chain([object.len()]) {
-        let begin = from - overlap.before.min(from);
-        let end = (to + overlap.after).min(object.len());
-        let chunk = Chunk {
-            bytes: &object[begin..end],
-            owned: from - begin..to - begin,
-            offset: begin as u64,
-            is_end: end == object.len(),
-            encoding: utf16_guess(object).unwrap_or_default(),
-            path,
-        };
+        let encoding = utf16_guess(object).unwrap_or_default();
+        let chunk = Chunk::part(object, from..to, overlap, path).with_encoding(encoding);
         detector.scan(&chunk, &mut scratch, &mut matches);
         from = to;
     }

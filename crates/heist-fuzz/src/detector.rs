@@ -28,7 +28,7 @@ fn detector(prefilter: PrefilterKind) -> SecretDetector {
     let mut rules = RuleSet::builtin();
     let users = RuleSet::parse(USERS_RULES, "users.toml").expect("they are rules");
     rules.rules.extend(users.rules.rules);
-    SecretDetector::new(rules, DetectorOptions { prefilter, ..DetectorOptions::default() })
+    SecretDetector::new(rules, DetectorOptions::default().prefilter(prefilter))
 }
 
 static AUTO: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Auto));

@@ -110,10 +110,7 @@ fn scan_with(rules: &RuleSet, text: &str) {
         }
     }
     let detector = |prefilter| {
-        SecretDetector::new(
-            rules.clone(),
-            DetectorOptions { prefilter, ..DetectorOptions::default() },
-        )
+        SecretDetector::new(rules.clone(), DetectorOptions::default().prefilter(prefilter))
     };
     let (auto, scalar) = (detector(PrefilterKind::Auto), detector(PrefilterKind::Scalar));
     let (object, path) = (object.as_bytes(), Path::new("src/settings.py"));

@@ -115,14 +115,7 @@ fn what_is_no_target_is_not_run() {
 
 fn count_found(detector: &SecretDetector, text: &[u8]) -> usize {
     let path = Path::new("a.txt");
-    let chunk = Chunk {
-        bytes: text,
-        owned: 0..text.len(),
-        offset: 0,
-        is_end: true,
-        encoding: utf16_guess(text).unwrap_or_default(),
-        path,
-    };
+    let chunk = Chunk::whole(text, path).with_encoding(utf16_guess(text).unwrap_or_default());
     let mut matches = Vec::new();
     detector.scan(&chunk, &mut detector.scratch(), &mut matches);
     matches.len()
@@ -131,7 +124,7 @@ fn count_found(detector: &SecretDetector, text: &[u8]) -> usize {
 /// Seeds are full of secrets; a scan of the repository finds none of them.
 #[test]
 fn nothing_is_found_in_seeds_as_they_are_stored() {
-    let options = DetectorOptions { noise_filter: false, ..DetectorOptions::default() };
+    let options = DetectorOptions::default().noise_filter(false);
     let detector = SecretDetector::new(RuleSet::builtin(), options);
     let mut in_seeds = 0;
     for target in TARGETS {

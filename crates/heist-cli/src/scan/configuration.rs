@@ -12,7 +12,7 @@ use crate::messages::reason;
 use crate::shell;
 use crate::units::parse_size;
 use clap::ValueEnum as _;
-use heist_scan::{Confidence, read_regular};
+use heist_scan::{Confidence, read_small_file};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -102,7 +102,7 @@ impl Configuration {
     /// Reads a file. `options_for_rules`: the options that use it as what it is, if it is a file of rules.
     fn read(path: &Path, options_for_rules: &str) -> Result<Self, String> {
         let shown = escape::for_terminal(path.as_os_str());
-        let bytes = read_regular(path, BYTES_MAX).map_err(|error| {
+        let bytes = read_small_file(path, BYTES_MAX).map_err(|error| {
             format!("cannot read the configuration '{shown}': {}", reason(&error))
         })?;
         let text = String::from_utf8(bytes)

@@ -10,9 +10,10 @@ use crate::trace_file::TraceFile;
 use crate::units::{Unit, grouped};
 use heist_scan::suppress::BaselineError;
 use heist_scan::{
-    Incomplete, ReaderSource, ScanConfig, ScanError, ScanProgress, ScanReport, SecretDetector,
-    Sink, Stopped, parallel_scan_dir, parallel_scan_dir_traced, scan_local_with_progress,
+    Incomplete, ReaderSource, Scan, ScanError, ScanProgress, ScanReport, SecretDetector, Sink,
+    Stopped,
 };
+use heist_walk::Walk;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,26 +54,24 @@ pub(crate) fn scan(
     let started = Instant::now();
     // A time that is too far away never comes.
     let deadline = settings.timeout.and_then(|timeout| started.checked_add(timeout));
-    let config = ScanConfig::new()
+    let progress = ScanProgress::new();
+    let detector = Arc::new(detector);
+    let scan = Scan::new(Arc::clone(&detector))
         .workers(settings.threads.map(NonZeroUsize::get))
         .max_file_size(settings.max_size)
         .max_findings_per_object(Some(FINDINGS_OF_FILE_MAX))
         .binary(settings.binary)
-        .filter(settings.filter.clone())
-        .symlinks(settings.symlinks)
-        .same_file_system(settings.one_file_system)
         .cancel(interrupt.token())
-        .deadline(deadline);
-    let progress = ScanProgress::new();
+        .deadline(deadline)
+        .progress(&progress);
     let shown = progress.clone();
     let line = settings
         .progress
         .then(|| ProgressLine::start_with(messages, move |elapsed| progress_line(&shown, elapsed)))
         .flatten();
-    let detector = Arc::new(detector);
     let stdin = Stdin::new(interrupt.token(), deadline);
     let is_cut = stdin.is_cut();
-    let reports = scan_all(settings, &detector, sink, &config, &progress, trace.as_ref(), stdin);
+    let reports = scan_all(settings, scan, sink, trace.as_ref(), stdin);
     drop(line);
     if let Some(Err(text)) = trace.map(TraceFile::finish) {
         // The scan is what was asked for; its trace is not worth another exit code.
@@ -104,32 +103,30 @@ fn progress_line(progress: &ScanProgress, elapsed: Duration) -> String {
 
 fn scan_all(
     settings: &Settings,
-    detector: &Arc<SecretDetector>,
+    scan: Scan<Arc<SecretDetector>>,
     sink: &Arc<dyn Sink>,
-    config: &ScanConfig,
-    progress: &ScanProgress,
     trace: Option<&TraceFile>,
     stdin: Stdin,
 ) -> Result<Vec<ScanReport>, String> {
     let cannot = |error: ScanError| format!("{error}; try fewer threads, with -j");
     let roots: Vec<PathBuf> =
         settings.paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
-    let shared = || (Arc::clone(detector), Arc::clone(sink));
     let mut reports = Vec::new();
     if !roots.is_empty() {
-        let (detector, sink) = shared();
+        let walk = Walk::over(roots)
+            .filter(settings.filter.clone())
+            .symlinks(settings.symlinks)
+            .same_file_system(settings.one_file_system);
+        let (scan, sink) = (scan.clone().walk(walk), Arc::clone(sink));
         let report = match trace {
-            None => parallel_scan_dir(&roots, detector, sink, config, progress),
-            Some(trace) => {
-                parallel_scan_dir_traced(&roots, detector, sink, config, progress, trace.tracer())
-            }
+            None => scan.run(sink),
+            Some(trace) => scan.trace(trace.tracer()).run(sink),
         };
         reports.push(report.map_err(cannot)?);
     }
     if settings.paths.iter().any(|path| is_stdin(path)) {
-        let (detector, sink) = shared();
         let source = ReaderSource::new(STDIN_NAME, stdin);
-        let report = scan_local_with_progress(detector, source, sink, config, progress);
+        let report = scan.source(source).run(Arc::clone(sink));
         reports.push(report.map_err(cannot)?);
     }
     Ok(reports)

@@ -52,15 +52,8 @@ impl Masker {
         let unused = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
         let known = unused().pop();
         let mut scratch = known.unwrap_or_else(|| detector.scratch());
-        let chunk = Chunk {
-            bytes: text.as_bytes(),
-            owned: 0..text.len(),
-            offset: 0,
-            is_end: true,
-            encoding: Encoding::Plain,
-            // Of no kind that is looked at otherwise, as tests are.
-            path: Path::new("src/settings"),
-        };
+        // Of no kind that is looked at otherwise, as tests are.
+        let chunk = Chunk::whole(text.as_bytes(), Path::new("src/settings"));
         let mut matches = Vec::new();
         detector.scan(&chunk, &mut scratch, &mut matches);
         unused().push(scratch);

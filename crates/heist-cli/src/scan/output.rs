@@ -2,7 +2,7 @@
 
 use crate::escape;
 use crate::messages::reason;
-use heist_scan::WholeFile;
+use heist_scan::AtomicFile;
 use std::io::{self, Stdout, Write};
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) enum Output {
     Stdout(Stdout),
-    File(WholeFile),
+    File(AtomicFile),
 }
 
 impl Output {
@@ -22,7 +22,8 @@ impl Output {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
             return Ok(Self::Stdout(io::stdout()));
         };
-        let file = if private { WholeFile::create_private(path) } else { WholeFile::create(path) };
+        let file =
+            if private { AtomicFile::create_private(path) } else { AtomicFile::create(path) };
         file.map(Self::File).map_err(|error| {
             format!(
                 "cannot create the output '{}': {}",
@@ -36,7 +37,7 @@ impl Output {
     pub(crate) fn unfinished(&self) -> Option<&Path> {
         match self {
             Self::Stdout(_) => None,
-            Self::File(file) => file.unfinished(),
+            Self::File(file) => file.temporary_path(),
         }
     }
 

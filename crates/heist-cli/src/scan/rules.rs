@@ -52,12 +52,10 @@ pub(crate) fn detector(settings: &Settings, messages: &Messages) -> Result<Secre
     if rules.rules.is_empty() {
         return Err("there is no rule left to look for anything with".into());
     }
-    let options = DetectorOptions {
-        noise_filter: settings.noise_filter,
-        decode: settings.decode,
-        generic: settings.generic,
-        ..DetectorOptions::default()
-    };
+    let options = DetectorOptions::default()
+        .noise_filter(settings.noise_filter)
+        .decode(settings.decode)
+        .generic(settings.generic);
     Ok(SecretDetector::new(rules, options))
 }
 

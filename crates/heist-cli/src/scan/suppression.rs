@@ -4,7 +4,7 @@ use crate::escape;
 use crate::messages::{Messages, reason};
 use crate::units::grouped;
 use heist_scan::suppress::{Baseline, GitleaksIgnore, IgnoreNote};
-use heist_scan::{Finding, read_regular};
+use heist_scan::{Finding, read_small_file};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ impl Suppression {
             // directory; what is wrong with it is said once.
             let is_new = seen.insert(identity);
             let shown = escape::for_terminal(file.as_os_str()).into_owned();
-            match read_regular(&file, IGNORE_BYTES_MAX) {
+            match read_small_file(&file, IGNORE_BYTES_MAX) {
                 Ok(content) => {
                     let (ignored, notes) = GitleaksIgnore::parse(&content);
                     if is_new && !quiet {

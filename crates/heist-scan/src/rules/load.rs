@@ -14,7 +14,7 @@ use super::error::{RuleError, RuleErrorKind, RuleNote};
 use super::file::{self, Extend};
 use super::model::RuleSet;
 use super::source::{FILE_BYTES_MAX, Source};
-use crate::regular_file::read_regular;
+use crate::small_file::read_small_file;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -114,10 +114,11 @@ pub(super) fn parse_built_in(files: &[(&str, &str)]) -> Result<Loaded, RuleError
 
 /// The text of a regular file, unless it is too large.
 fn read_file(path: &Path) -> Result<String, RuleErrorKind> {
-    let bytes = read_regular(path, FILE_BYTES_MAX as u64).map_err(|error| match error.kind() {
-        io::ErrorKind::FileTooLarge => file_too_large(FILE_BYTES_MAX + 1),
-        _ => RuleErrorKind::Read(error),
-    })?;
+    let bytes =
+        read_small_file(path, FILE_BYTES_MAX as u64).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => file_too_large(FILE_BYTES_MAX + 1),
+            _ => RuleErrorKind::Read(error),
+        })?;
     String::from_utf8(bytes).map_err(|_| RuleErrorKind::NotText)
 }
 

@@ -58,6 +58,7 @@ const _: () = assert!(
 
 /// How a [`SecretDetector`] looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DetectorOptions {
     /// Whether what looks like noise is lowered or dropped. On by default.
     pub noise_filter: bool,

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::sync::LazyLock;
 
 fn detector(prefilter: PrefilterKind) -> SecretDetector {
-    SecretDetector::new(rules(), DetectorOptions { prefilter, ..DetectorOptions::default() })
+    SecretDetector::new(rules(), DetectorOptions::default().prefilter(prefilter))
 }
 
 /// The built-in rules, and some of the kinds that users bring: without any literal, with a keyword outside of the

@@ -1,5 +1,6 @@
 //! [`Walk`], the description of a walk, and [`WalkReport`], its result.
 
+mod embed;
 mod run;
 
 pub(crate) use run::RunningWalk;

@@ -1,33 +1,36 @@
-//! Reads everything below the given paths and finds nothing: what a scan costs without its detectors.
-//! `read_only [--workers N] [--binary] [--plain] PATH...`
+//! Measures what a scan costs without its detector: reads everything below the given paths and
+//! finds nothing.
 //!
-//! `--plain` does the same without any of this library: one thread, `walk` first, then `open`, `read`, `close` of each
-//! file into one buffer. The times of both, with the CPU time of all threads, are what to compare.
+//! `read_speed [--workers N] [--binary] [--plain] PATH...`
+//!
+//! `--plain` does the same without this library, on one thread: it lists all files first, and then
+//! opens, reads and closes each file. Compare the times of both, and the CPU time of all threads.
 
-use heist_scan::{Finding, ReadOnly, ScanConfig, ScanProgress, Sink, parallel_scan_dir};
+use heist_scan::{Finding, NullDetector, Scan, Sink};
+use heist_walk::Walk;
 use std::io::Read;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
-struct Nowhere;
+/// Discards the findings.
+struct Discard;
 
-impl Sink for Nowhere {
+impl Sink for Discard {
     fn finding(&self, _finding: Finding) {}
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut paths = Vec::new();
-    let (mut config, mut plain) = (ScanConfig::new(), false);
+    let (mut scan, mut plain) = (Scan::new(NullDetector), false);
     let mut arguments = std::env::args_os().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--workers") => {
                 let number = arguments.next().ok_or("--workers needs a number")?;
                 let number = number.to_str().ok_or("--workers needs a number")?.parse()?;
-                config = config.workers(Some(number));
+                scan = scan.workers(Some(number));
             }
-            Some("--binary") => config = config.binary(true),
+            Some("--binary") => scan = scan.binary(true),
             Some("--plain") => plain = true,
             _ => paths.push(PathBuf::from(argument)),
         }
@@ -39,9 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return read_plainly(&paths);
     }
     let begin = Instant::now();
-    let progress = ScanProgress::new();
-    let report =
-        parallel_scan_dir(&paths, Arc::new(ReadOnly), Arc::new(Nowhere), &config, &progress)?;
+    let report = scan.walk(Walk::over(&paths)).run(Discard)?;
     println!("{:?}", begin.elapsed());
     println!("{} objects, {} bytes, {} workers", report.objects(), report.bytes, report.workers);
     println!("{:?}", report.outcomes);
@@ -51,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The same by the standard library, on one thread.
+/// Reads all files with the standard library, on one thread.
 fn read_plainly(paths: &[PathBuf]) -> Result<(), Box<dyn std::error::Error>> {
     let begin = Instant::now();
     let mut directories = paths.to_vec();

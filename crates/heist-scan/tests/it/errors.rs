@@ -1,5 +1,5 @@
-//! Proves that every error can be shared between threads, and so become a boxed error of any kind. The engine's `tidy`
-//! requires that none is left out.
+//! Proves that every error is `Send`, `Sync` and `'static`, so that it can become any boxed error.
+//! The engine's `tidy` test requires that no error is missing here.
 
 use heist_scan::rules::{RuleError, UnknownHandKind, syntax::SyntaxError};
 use heist_scan::suppress::BaselineError;

@@ -1,34 +1,36 @@
-//! [`read_regular`]: the content of a file that is small and a file.
+//! [`read_small_file`]: reads a small regular file, without blocking on a pipe.
 //!
-//! What a scan reads for itself (rules, baselines, places that are known) may be part of the tree that is scanned, and
-//! so made by anybody. Invariants: nothing but a regular file is read, so a pipe is not waited for and a device does
-//! not go on for ever; no more is read than the limit, whatever the system says of the size.
+//! The files that configure a scan (rules, baselines, ignore files) may be in the scanned tree, so
+//! an attacker may have made them. Invariants: only a regular file is read, so a pipe cannot block
+//! the scan and a device cannot feed it forever; at most `bytes_max` bytes are accepted, whatever
+//! size the system reports.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// The content of a regular file of at most `bytes_max` bytes. Symbolic links are followed.
+/// Reads a regular file of at most `bytes_max` bytes. Follows symbolic links.
 ///
+/// # Examples
 /// ```
-/// use heist_scan::read_regular;
+/// use heist_scan::read_small_file;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("rules.toml");
 /// std::fs::write(&path, "rules = []")?;
-/// assert_eq!(read_regular(&path, 1 << 20)?, b"rules = []");
-/// assert!(read_regular(&path, 5).is_err());
-/// assert!(read_regular(directory.path(), 1 << 20).is_err());
+/// assert_eq!(read_small_file(&path, 1 << 20)?, b"rules = []");
+/// assert!(read_small_file(&path, 5).is_err());
+/// assert!(read_small_file(directory.path(), 1 << 20).is_err());
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
 /// # Errors
-/// It cannot be read, is no regular file, or is too large.
-pub fn read_regular(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-    // Before it is opened: a device may do something when it is.
+/// The file cannot be read, is not a regular file, or is too large.
+pub fn read_small_file(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    // Checked before opening, because opening a device can have side effects.
     check(&std::fs::metadata(path)?)?;
     let file = open(path)?;
-    // And after: it may be another one by now.
+    // Checked again after opening, because the path may lead to another file by now.
     check(&file.metadata()?)?;
     let mut bytes = Vec::new();
     file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -48,13 +50,13 @@ fn check(metadata: &std::fs::Metadata) -> io::Result<()> {
     if metadata.is_file() {
         Ok(())
     } else if metadata.is_dir() {
-        Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory, and no file"))
+        Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory, not a file"))
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
     }
 }
 
-/// Without waiting for whoever writes into a pipe.
+/// Opens a file without waiting for the other end of a pipe.
 #[cfg(target_os = "linux")]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -69,11 +71,11 @@ fn open(path: &Path) -> io::Result<File> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::{open, read_regular};
+    use super::{open, read_small_file};
     use std::path::Path;
 
     #[test]
-    fn pipes_and_devices_are_refused_and_sizes_are_not_believed() {
+    fn pipes_and_devices_are_refused_and_reported_sizes_are_not_trusted() {
         let directory = tempfile::tempdir().expect("a directory");
         let pipe = directory.path().join("pipe");
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
@@ -81,16 +83,18 @@ mod tests {
         let zeros = directory.path().join("zeros");
         std::os::unix::fs::symlink("/dev/zero", &zeros).expect("a link");
         for path in [&pipe, &zeros] {
-            let error = read_regular(path, 10).expect_err("no file");
-            assert_eq!(error.to_string(), "it is no regular file");
+            let error = read_small_file(path, 10).expect_err("not a regular file");
+            assert_eq!(error.to_string(), "it is not a regular file");
         }
-        // Also if it became one after it was looked at.
+        // A file that is replaced by a pipe between the check and the open does not block either.
         open(&pipe).expect("it does not wait");
         let nowhere = directory.path().join("nowhere");
         std::os::unix::fs::symlink("gone", &nowhere).expect("a link");
-        assert!(read_regular(&nowhere, 10).is_err());
-        // The system says that it has no bytes.
-        assert!(!read_regular(Path::new("/proc/self/status"), 1 << 20).expect("text").is_empty());
-        assert!(read_regular(Path::new("/proc/self/status"), 10).is_err());
+        assert!(read_small_file(&nowhere, 10).is_err());
+        // The system reports a size of 0 for this file.
+        assert!(
+            !read_small_file(Path::new("/proc/self/status"), 1 << 20).expect("text").is_empty()
+        );
+        assert!(read_small_file(Path::new("/proc/self/status"), 10).is_err());
     }
 }

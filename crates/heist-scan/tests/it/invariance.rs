@@ -1,14 +1,12 @@
-//! Findings are the same for every chunk size, range size and number of workers: those of the whole object at once.
+//! The findings do not depend on the chunk size, the range size and the number of workers: they are
+//! those of the whole object at once.
 
-mod support;
-
-use heist_scan::{Finding, ReaderSource, ScanConfig, ScanProgress, Sink, scan_local_with_progress};
+use crate::support::{Expected, Keys, Log, at_once, scan_objects, scan_trees};
+use heist_scan::{Finding, ReaderSource, Scan};
 use proptest::prelude::*;
 use std::path::Path;
-use std::sync::Arc;
-use support::{Expected, Keys, Log, at_once, check_report, scan};
 
-/// Pieces of text that make keys, and break them.
+/// Generates texts from pieces that form keys, and pieces that break them.
 fn text() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         4 => prop::sample::select(vec![
@@ -41,23 +39,20 @@ proptest! {
         std::fs::write(&path, &text).unwrap();
         let expected = at_once(Path::new("object"), &text);
 
-        let whole = ScanConfig::new().workers(Some(1)).binary(true).chunk_size(1 << 20).range_size(u64::MAX);
-        let (report, reference) = scan(&[tree.path()], &whole);
+        let whole = Scan::new(Keys).workers(Some(1)).binary(true).chunk_size(1 << 20).range_size(u64::MAX);
+        let (report, reference) = scan_trees(whole.clone(), &[tree.path()]);
         prop_assert!(report.is_complete());
         let reference = findings_of(&reference, &path);
         prop_assert_eq!(reference.iter().map(Expected::of).collect::<Vec<_>>(), expected);
 
-        let config = whole.clone().workers(Some(workers)).chunk_size(chunk_size).range_size(range_size);
-        let (report, log) = scan(&[tree.path()], &config);
+        let cut = whole.workers(Some(workers)).chunk_size(chunk_size).range_size(range_size);
+        let (report, log) = scan_trees(cut.clone(), &[tree.path()]);
         prop_assert_eq!(report.bytes, text.len() as u64);
-        // Everything, also lines, excerpts and what is allowed.
+        // Everything is equal, including lines, excerpts and what is allowed.
         prop_assert_eq!(findings_of(&log, &path), reference.clone());
 
-        let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
         let source = ReaderSource::new(&path, std::io::Cursor::new(text.clone()));
-        let sink = Arc::clone(&log) as Arc<dyn Sink>;
-        let report = scan_local_with_progress(Arc::new(Keys), source, sink, &config, &progress).unwrap();
-        check_report(&report, &log, &progress);
+        let (_, log) = scan_objects(cut, source);
         prop_assert_eq!(findings_of(&log, &path), reference);
     }
 
@@ -65,10 +60,10 @@ proptest! {
     fn no_excerpt_shows_a_secret(text in text()) {
         let tree = tempfile::tempdir().unwrap();
         std::fs::write(tree.path().join("object"), &text).unwrap();
-        let (_, log) = scan(&[tree.path()], &ScanConfig::new().binary(true).chunk_size(300));
+        let (_, log) = scan_trees(Scan::new(Keys).binary(true).chunk_size(300), &[tree.path()]);
         for finding in log.findings.lock().unwrap().values().flatten() {
             let secret = String::from_utf8_lossy(finding.secret.reveal()).into_owned();
-            // What is shorter is shown in no part, but may stand there by chance.
+            // A shorter secret may occur in the excerpt by chance.
             if secret.len() >= 8 {
                 prop_assert!(!finding.excerpt.contains(&secret), "{}", finding.excerpt);
             }

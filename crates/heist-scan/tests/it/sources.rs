@@ -1,14 +1,12 @@
-//! Objects of a source: each has an outcome wherever the scan is called, and no more of them are in flight, read or
-//! mapped at a time than may be.
+//! Scans of sources: every object has an outcome wherever the scan is called, and the limits of
+//! objects in flight, reads and device slots hold.
 
-mod support;
-
+use crate::support::{Keys, Log, scan_objects};
 use heist::device::DeviceSlotsConfig;
 use heist::{DeviceId, DeviceSlots, Executor, IoModel};
 use heist_scan::{
-    Chunk, Detector, Finding, Match, Object, ObjectOutcome, Overlap, RuleIndex, RuleInfo,
-    ScanConfig, ScanProgress, ScanReport, Sink, Source, SourceError, scan_local,
-    scan_local_with_progress,
+    Chunk, Detector, Finding, Match, Object, ObjectOutcome, Overlap, RuleIndex, RuleInfo, Scan,
+    ScanReport, Sink, Source, SourceError,
 };
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -16,22 +14,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
-use support::{Keys, Log, check_report};
 
-/// How long a test waits for what has to happen.
+/// How long a test waits for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a test looks out for what must not happen.
+/// How long a test watches for something that must not happen.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// Runs `test` on a thread of its own; one that hangs fails.
+/// Runs `test` on its own thread, and fails if it hangs.
 fn within_a_minute<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = channel();
     std::thread::spawn(move || sender.send(test()));
     receiver.recv_timeout(PATIENCE).expect("it neither hangs nor panics")
 }
 
-/// Streams that `make` makes of their numbers.
+/// A source of numbered streams, created by `make`.
 struct Streams<F> {
     io_model: IoModel,
     count: u64,
@@ -68,16 +65,6 @@ where
     }
 }
 
-/// Scans with the detector of keys, and checks what holds for every scan.
-fn scan(source: impl Source, config: &ScanConfig) -> (ScanReport, Arc<Log>) {
-    let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
-    let sink = Arc::clone(&log) as Arc<dyn Sink>;
-    let report = scan_local_with_progress(Arc::new(Keys), source, sink, config, &progress).unwrap();
-    check_report(&report, &log, &progress);
-    assert_eq!(progress.snapshot().found, report.objects(), "every object has an outcome");
-    (report, log)
-}
-
 const OBJECTS: u64 = 5000;
 
 #[test]
@@ -90,7 +77,8 @@ fn a_scan_on_a_worker_of_an_executor_scans_everything() {
                 |_worker| (),
                 move |(), _ctx| {
                     let source = Streams::new(OBJECTS, |_| &b"KEY123"[..]);
-                    sender.send(scan(source, &ScanConfig::new().workers(Some(2)))).unwrap();
+                    let scan = Scan::new(Keys).workers(Some(2));
+                    sender.send(scan_objects(scan, source)).unwrap();
                 },
             )
             .unwrap();
@@ -103,7 +91,8 @@ fn a_scan_on_a_worker_of_an_executor_scans_everything() {
     assert_eq!(log.outcomes.lock().unwrap().len() as u64, OBJECTS);
 }
 
-/// Counts how many are inside at a time, and holds those that are until `expected` are.
+/// Counts how many threads are inside at a time, and holds them until `expected` threads are
+/// inside.
 struct Meeting {
     expected: u64,
     state: Mutex<Attendance>,
@@ -116,7 +105,7 @@ struct Attendance {
     bytes: u64,
     most: u64,
     most_bytes: u64,
-    /// When as many as expected were first there.
+    /// When the expected number was first reached.
     full_since: Option<Instant>,
 }
 
@@ -125,7 +114,8 @@ impl Meeting {
         Arc::new(Self { expected, state: Mutex::default(), changed: Condvar::new() })
     }
 
-    /// Goes in with `bytes`, and leaves when as many as expected have been there, and none more came for a while.
+    /// Enters with `bytes`, and leaves a while after the expected number was reached, so that
+    /// further threads would be counted.
     fn attend(&self, bytes: u64) {
         let begin = Instant::now();
         let mut state = self.state.lock().unwrap();
@@ -146,14 +136,15 @@ impl Meeting {
         state.bytes -= bytes;
     }
 
-    /// The most that were inside at a time, and the most bytes.
+    /// Returns the maximum number of threads inside at a time, and the maximum number of their
+    /// bytes.
     fn most(&self) -> (u64, u64) {
         let state = self.state.lock().unwrap();
         (state.most, state.most_bytes)
     }
 }
 
-/// A stream whose first read is a meeting.
+/// A stream whose first read attends a meeting.
 struct Meets {
     meeting: Arc<Meeting>,
     has_met: bool,
@@ -170,21 +161,17 @@ impl Read for Meets {
     }
 }
 
-/// Scans `count` streams whose first reads meet: the report, the most reads at a time, and the most bytes.
-fn meet(
-    io_model: IoModel,
-    count: u64,
-    expected: u64,
-    config: &ScanConfig,
-) -> (ScanReport, u64, u64) {
+/// Scans `count` streams whose first reads attend a meeting. Returns the report, the maximum number
+/// of reads at a time, and the maximum number of their bytes.
+fn meet(io_model: IoModel, count: u64, expected: u64, scan: &Scan<Keys>) -> (ScanReport, u64, u64) {
     let meeting = Meeting::new(expected);
     let meets = Arc::clone(&meeting);
     let source = Streams {
         io_model,
         ..Streams::new(count, move |_| Meets { meeting: Arc::clone(&meets), has_met: false })
     };
-    let config = config.clone();
-    let (report, _) = within_a_minute(move || scan(source, &config));
+    let scan = scan.clone();
+    let (report, _) = within_a_minute(move || scan_objects(scan, source));
     let (most, most_bytes) = meeting.most();
     (report, most, most_bytes)
 }
@@ -197,43 +184,43 @@ fn slots_of_an_unknown_device() -> u64 {
 #[test]
 fn mapped_sources_take_slots_of_their_device() {
     let slots = slots_of_an_unknown_device();
-    let config = ScanConfig::new().workers(Some(slots as usize + 3));
+    let scan = Scan::new(Keys).workers(Some(slots as usize + 3));
     let count = 3 * slots;
-    let (report, most, _) = meet(IoModel::MmapImplicit, count, slots, &config);
+    let (report, most, _) = meet(IoModel::MmapImplicit, count, slots, &scan);
     assert_eq!((report.outcomes.scanned, report.findings), (count, count));
     assert_eq!(most, slots, "all slots of the device are used, and no more");
-    // Explicit reads take none.
-    let (report, most, _) = meet(IoModel::ExplicitReads, count, slots + 3, &config);
+    // Explicit reads take no slots.
+    let (report, most, _) = meet(IoModel::ExplicitReads, count, slots + 3, &scan);
     assert_eq!((report.outcomes.scanned, most), (count, slots + 3));
 }
 
 #[test]
 fn reads_are_bounded_by_their_number() {
-    let config = ScanConfig::new().workers(Some(6));
-    let (report, most, _) = meet(IoModel::ExplicitReads, 12, 2, &config.clone().max_reads(2));
+    let scan = Scan::new(Keys).workers(Some(6));
+    let (report, most, _) = meet(IoModel::ExplicitReads, 12, 2, &scan.clone().max_reads(2));
     assert_eq!((report.outcomes.scanned, report.findings, most), (12, 12, 2));
-    // The workers alone allow more.
-    let (report, most, _) = meet(IoModel::ExplicitReads, 12, 6, &config);
+    // Without the limit, all workers read.
+    let (report, most, _) = meet(IoModel::ExplicitReads, 12, 6, &scan);
     assert_eq!((report.outcomes.scanned, most), (12, 6));
 }
 
 #[test]
 fn reads_are_bounded_by_their_bytes() {
-    let config = ScanConfig::new().workers(Some(6)).chunk_size(256 << 10);
-    // Each takes a chunk, and less than 64 KiB around it.
+    let scan = Scan::new(Keys).workers(Some(6)).chunk_size(256 << 10);
+    // Each read takes a chunk and less than 64 KiB around it.
     let bytes = 3 * (320 << 10);
-    let bounded = config.clone().max_read_bytes(bytes);
+    let bounded = scan.clone().max_read_bytes(bytes);
     let (report, most, most_bytes) = meet(IoModel::ExplicitReads, 12, 3, &bounded);
     assert_eq!((report.outcomes.scanned, most), (12, 3));
     assert!(most_bytes <= bytes && most_bytes > 2 * (256 << 10), "{most_bytes} bytes");
-    // One that is larger than the bound is read alone.
+    // A read that is larger than the limit happens alone.
     let (report, most, most_bytes) =
-        meet(IoModel::ExplicitReads, 6, 1, &config.max_read_bytes(64 << 10));
+        meet(IoModel::ExplicitReads, 6, 1, &scan.max_read_bytes(64 << 10));
     assert_eq!((report.outcomes.scanned, most), (6, 1));
     assert!(most_bytes >= 256 << 10, "{most_bytes} bytes");
 }
 
-/// Finds nothing. Each chunk is a meeting of the workers that read the file.
+/// Finds nothing. At each chunk, the workers that read the file attend a meeting.
 struct ChunksMeet(Arc<Meeting>);
 
 impl Detector for ChunksMeet {
@@ -254,30 +241,27 @@ impl Detector for ChunksMeet {
     }
 }
 
-/// Counts, and prints nothing.
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn finding(&self, _finding: Finding) {}
-}
-
-/// The most workers that read one file at a time.
-fn most_at_one_file(io_model: IoModel, expected: u64, config: &ScanConfig) -> u64 {
+/// Returns the maximum number of workers that read one file at a time. `limit` sets the limits.
+fn most_at_one_file(
+    io_model: IoModel,
+    expected: u64,
+    limit: impl Fn(Scan<ChunksMeet>) -> Scan<ChunksMeet>,
+) -> u64 {
     let tree = tempfile::tempdir().unwrap();
     let path = tree.path().join("large");
     std::fs::write(&path, vec![b'x'; 1 << 20]).unwrap();
     let meeting = Meeting::new(expected);
-    let detector = Arc::new(ChunksMeet(Arc::clone(&meeting)));
-    let config = config.clone().chunk_size(8 << 10).range_size(16 << 10);
+    let scan = Scan::new(ChunksMeet(Arc::clone(&meeting)));
+    let scan = limit(scan.chunk_size(8 << 10).range_size(16 << 10));
     let report = within_a_minute(move || {
         let source = OneFile { io_model, path: Some(path) };
-        scan_local(detector, source, Arc::new(Nowhere), &config).unwrap()
+        scan.source(source).run(Mutex::new(Vec::new())).unwrap()
     });
     assert_eq!((report.outcomes.scanned, report.bytes), (1, 1 << 20));
     meeting.most().0
 }
 
-/// One file.
+/// A source of one file.
 struct OneFile {
     io_model: IoModel,
     path: Option<PathBuf>,
@@ -294,23 +278,23 @@ impl Source for OneFile {
 }
 
 #[test]
-fn helpers_of_a_large_file_take_read_tokens_too() {
-    let config = ScanConfig::new().workers(Some(6));
-    let bounded = config.clone().max_reads(3);
-    assert_eq!(most_at_one_file(IoModel::ExplicitReads, 3, &bounded), 3);
-    assert_eq!(most_at_one_file(IoModel::ExplicitReads, 6, &config), 6);
-    let alone = config.max_read_bytes(1);
-    assert_eq!(most_at_one_file(IoModel::ExplicitReads, 1, &alone), 1);
+fn helpers_of_a_large_file_take_read_tokens() {
+    let reads = IoModel::ExplicitReads;
+    assert_eq!(most_at_one_file(reads, 3, |scan| scan.workers(Some(6)).max_reads(3)), 3);
+    assert_eq!(most_at_one_file(reads, 6, |scan| scan.workers(Some(6))), 6);
+    assert_eq!(most_at_one_file(reads, 1, |scan| scan.workers(Some(6)).max_read_bytes(1)), 1);
 }
 
 #[test]
-fn helpers_of_a_large_file_take_slots_of_its_device_if_that_is_what_its_source_does() {
+fn helpers_of_a_large_file_of_a_mapped_source_take_device_slots() {
     let slots = slots_of_an_unknown_device();
-    let config = ScanConfig::new().workers(Some(slots as usize + 3)).max_reads(1);
-    assert_eq!(most_at_one_file(IoModel::MmapImplicit, slots, &config), slots);
+    let workers = Some(slots as usize + 3);
+    let most =
+        most_at_one_file(IoModel::MmapImplicit, slots, |scan| scan.workers(workers).max_reads(1));
+    assert_eq!(most, slots);
 }
 
-/// The detector of keys. The first chunk of `large` waits until `small` was scanned.
+/// Finds keys. The first chunk of `large` waits until `small` was scanned.
 struct SmallFirst {
     state: Mutex<SmallFirstState>,
     changed: Condvar,
@@ -327,7 +311,7 @@ impl SmallFirst {
         let state = self.state.lock().unwrap();
         let (_state, waited) =
             self.changed.wait_timeout_while(state, PATIENCE, |state| !is_so(state)).unwrap();
-        assert!(!waited.timed_out(), "a worker waits for the range in turn");
+        assert!(!waited.timed_out(), "a worker waits for the leading range");
     }
 
     fn change(&self, change: impl FnOnce(&mut SmallFirstState)) {
@@ -361,7 +345,7 @@ impl Detector for SmallFirst {
     }
 }
 
-/// A large file; and when another worker helps with it, a small one.
+/// A source of a large file and, when another worker helps with that, a small file.
 struct LargeThenSmall {
     detector: Arc<SmallFirst>,
     paths: Vec<PathBuf>,
@@ -381,11 +365,12 @@ impl Source for LargeThenSmall {
     }
 }
 
-/// A helper with more matches than may be ahead does not wait for its turn: it scans another object, and the rest of
-/// its range is scanned by the worker that brings it in turn.
+/// A helper that holds more matches ahead than allowed does not wait: it scans another object, and
+/// the worker that makes its range leading scans the rest of the range.
 #[test]
 fn a_worker_that_is_too_far_ahead_in_a_large_file_scans_something_else() {
-    // Each is captured three times, at more than 150 bytes: all ranges but the first hold far more than 24 MiB.
+    // Each key is captured three times, with more than 150 bytes: all ranges except the first hold
+    // far more than 24 MiB.
     const KEYS: u64 = 200_000;
     let tree = tempfile::tempdir().unwrap();
     let paths = ["small", "large"].map(|name| tree.path().join(name));
@@ -393,14 +378,14 @@ fn a_worker_that_is_too_far_ahead_in_a_large_file_scans_something_else() {
     std::fs::write(&paths[1], "KEY1234\n".repeat(KEYS as usize)).unwrap();
     let detector = Arc::new(SmallFirst { state: Mutex::default(), changed: Condvar::new() });
     let source = LargeThenSmall { detector: Arc::clone(&detector), paths: paths.to_vec() };
-    let config = ScanConfig::new()
+    let scan = Scan::new(detector)
         .workers(Some(2))
         .chunk_size(16 << 10)
         .range_size(128 << 10)
         .max_findings_per_object(None);
     let log = Arc::new(Log::default());
     let sink = Arc::clone(&log);
-    let report = within_a_minute(move || scan_local(detector, source, sink, &config).unwrap());
+    let report = within_a_minute(move || scan.source(source).run(sink).unwrap());
     assert!(report.is_complete(), "{:?}", report.incomplete);
     assert_eq!((report.outcomes.scanned, report.findings), (2, KEYS + 1));
     assert_eq!(report.bytes, 8 * KEYS + 4);
@@ -409,7 +394,7 @@ fn a_worker_that_is_too_far_ahead_in_a_large_file_scans_something_else() {
     assert!(places.eq((0..KEYS).map(|key| (8 * key + 3, key + 1, 4))));
 }
 
-/// Finds nothing, and waits at the first chunk until it may go on.
+/// Finds nothing, and waits at each chunk until it may continue.
 #[derive(Default)]
 struct Held {
     may_go_on: Mutex<bool>,
@@ -435,7 +420,7 @@ impl Detector for Held {
     }
 }
 
-/// Compares how many objects were given out with how many are done.
+/// Compares the number of objects that the source has handed out with the number of objects done.
 #[derive(Default)]
 struct InFlight {
     given: Arc<AtomicU64>,
@@ -452,15 +437,21 @@ impl Sink for InFlight {
     }
 }
 
-/// The most objects in flight at a time, if all workers are held until the source is not asked any more.
-fn most_in_flight(config: ScanConfig, expected: u64) -> u64 {
+/// Returns the maximum number of objects in flight, if all workers are held until the scan stops
+/// asking the source. `max` sets the limit.
+fn most_in_flight(workers: usize, max: Option<usize>, expected: u64) -> u64 {
     let (detector, sink) = (Arc::new(Held::default()), Arc::new(InFlight::default()));
     let mut source = Streams::new(3 * expected, |_| &b"x"[..]);
     source.given = Arc::clone(&sink.given);
     let scanning = {
         let (detector, sink) = (Arc::clone(&detector), Arc::clone(&sink));
         std::thread::spawn(move || {
-            within_a_minute(move || scan_local(detector, source, sink, &config).unwrap())
+            let scan = Scan::new(detector).workers(Some(workers));
+            let scan = match max {
+                Some(max) => scan.max_objects_in_flight(max),
+                None => scan,
+            };
+            within_a_minute(move || scan.source(source).run(sink).unwrap())
         })
     };
     let begin = Instant::now();
@@ -478,18 +469,17 @@ fn most_in_flight(config: ScanConfig, expected: u64) -> u64 {
 
 #[test]
 fn at_most_1024_objects_are_in_flight_by_default() {
-    assert_eq!(most_in_flight(ScanConfig::new().workers(Some(2)), 1024), 1024);
+    assert_eq!(most_in_flight(2, None, 1024), 1024);
 }
 
 #[test]
 fn the_number_of_objects_in_flight_can_be_set() {
     for most in [1, 7] {
-        let config = ScanConfig::new().workers(Some(3)).max_objects_in_flight(most);
-        assert_eq!(most_in_flight(config, most as u64), most as u64);
+        assert_eq!(most_in_flight(3, Some(most), most as u64), most as u64);
     }
 }
 
-/// Cancels the scan at an object.
+/// A stream that cancels the scan.
 struct Canceller(heist::CancelToken);
 
 impl Read for Canceller {
@@ -500,18 +490,18 @@ impl Read for Canceller {
 }
 
 #[test]
-fn objects_that_a_cancelled_scan_leaves_out_have_an_outcome() {
+fn objects_that_a_cancelled_scan_does_not_start_have_an_outcome() {
     for io_model in [IoModel::ExplicitReads, IoModel::MmapImplicit] {
-        // With room for few, the caller waits for room when the scan is cancelled.
+        // With few objects in flight, the caller waits for room when the scan is cancelled.
         for in_flight in [4, 1_024] {
             let cancel = heist::CancelToken::new();
-            let config = ScanConfig::new().workers(Some(2)).cancel(cancel.child());
-            let config = config.max_objects_in_flight(in_flight);
+            let scan = Scan::new(Keys).workers(Some(2)).cancel(cancel.child());
+            let scan = scan.max_objects_in_flight(in_flight);
             let canceller = move |_| Canceller(cancel.clone());
             let source = Streams { io_model, ..Streams::new(500, canceller) };
-            let (report, _) = within_a_minute(move || scan(source, &config));
+            let (report, _) = within_a_minute(move || scan_objects(scan, source));
             assert!(!report.is_complete());
-            assert!(report.objects() > 0, "it was cancelled by its first object");
+            assert!(report.objects() > 0, "its first object cancels the scan");
             assert_eq!(report.outcomes.scanned + report.outcomes.interrupted, report.objects());
         }
     }

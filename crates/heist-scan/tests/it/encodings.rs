@@ -1,18 +1,16 @@
-//! What is encoded is found wherever it stands in an object, and however that is cut.
+//! Encoded secrets are found wherever they are in an object, and wherever the object is cut.
 
-mod support;
-
+use crate::support::Log;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use heist_scan::{
-    Confidence, DetectorOptions, Encoding, Finding, ReaderSource, RuleSet, ScanConfig,
-    ScanProgress, SecretDetector, Sink, parallel_scan_dir, scan_local_with_progress,
+    Confidence, DetectorOptions, Encoding, Finding, ReaderSource, RuleSet, Scan, SecretDetector,
 };
+use heist_walk::Walk;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use support::Log;
 
-/// With a rule for tokens of nobody's, beside the built-in ones.
+/// Creates a detector of the built-in rules and a rule for made-up tokens.
 fn detector() -> Arc<SecretDetector> {
     let mut rules = RuleSet::builtin();
     let text = "[[rules]]\nid = \"tokx\"\nregex = '\\btokx_[0-9a-z]{24}\\b'\n";
@@ -28,7 +26,8 @@ fn utf16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     text.encode_utf16().flat_map(to_bytes).collect()
 }
 
-/// What is found of these rules in an object, which is the same in chunks, ranges and streams of all kinds.
+/// Returns the findings of these rules in an object, which must be the same for all chunk sizes,
+/// range sizes, files and streams.
 fn found(detector: &Arc<SecretDetector>, rules: &[&str], bytes: &[u8]) -> Vec<Finding> {
     let tree = tempfile::tempdir().unwrap();
     let path = tree.path().join("object");
@@ -38,26 +37,23 @@ fn found(detector: &Arc<SecretDetector>, rules: &[&str], bytes: &[u8]) -> Vec<Fi
         let wanted = |finding: &&Finding| rules.contains(&&*finding.rule);
         findings.values().flatten().filter(wanted).cloned().collect()
     };
-    let whole = ScanConfig::new().workers(Some(1)).chunk_size(1 << 20).range_size(u64::MAX);
-    let configs = [
+    let whole =
+        Scan::new(Arc::clone(detector)).workers(Some(1)).chunk_size(1 << 20).range_size(u64::MAX);
+    let scans = [
         whole.clone(),
         whole.clone().chunk_size(3001),
         whole.clone().chunk_size(1000).range_size(4001).workers(Some(3)),
         whole.chunk_size(64 << 10).range_size(12_000).workers(Some(2)),
     ];
     let mut expected = None;
-    for config in configs {
-        let progress = ScanProgress::new();
+    for scan in scans {
         let (files, streams) = (Arc::new(Log::default()), Arc::new(Log::default()));
-        let sink = Arc::clone(&files) as Arc<dyn Sink>;
-        let roots = [tree.path().to_path_buf()];
-        parallel_scan_dir(&roots, Arc::clone(detector), sink, &config, &progress).unwrap();
+        scan.clone().walk(Walk::new(tree.path())).run(Arc::clone(&files)).unwrap();
         let source = ReaderSource::new(&path, std::io::Cursor::new(bytes.to_vec()));
-        let sink = Arc::clone(&streams) as Arc<dyn Sink>;
-        scan_local_with_progress(Arc::clone(detector), source, sink, &config, &progress).unwrap();
+        scan.clone().source(source).run(Arc::clone(&streams)).unwrap();
         let expected = expected.get_or_insert_with(|| of(&files));
-        assert_eq!(&of(&files), expected, "{config:?}");
-        assert_eq!(&of(&streams), expected, "{config:?}");
+        assert_eq!(&of(&files), expected, "{scan:?}");
+        assert_eq!(&of(&streams), expected, "{scan:?}");
     }
     expected.unwrap()
 }
@@ -67,18 +63,18 @@ fn tokens(bytes: &[u8]) -> Vec<(u64, Encoding)> {
     found.iter().map(|finding| (finding.offset.start, finding.encoding)).collect()
 }
 
-/// A character one of whose bytes is zero, and in UTF-16 not the one that mostly is.
+/// One character has its zero byte where most other characters have their letter.
 #[test]
-fn utf16_without_a_mark_may_have_any_character() {
+fn utf16_without_a_byte_order_mark_may_contain_any_character() {
     let text = format!("{}\u{3000}and a {}\n", "one line of text\n".repeat(20), token());
     let at = text.chars().position(|one| one == '\u{3000}').unwrap() as u64 + 7;
     assert_eq!(tokens(&utf16(&text, u16::to_le_bytes)), [(2 * at, Encoding::Utf16Le)]);
     assert_eq!(tokens(&utf16(&text, u16::to_be_bytes)), [(2 * at, Encoding::Utf16Be)]);
 }
 
-/// Nothing but the mark says so: most characters are no ASCII.
+/// Only the mark reveals the encoding, because most characters are not ASCII.
 #[test]
-fn a_mark_holds_for_the_whole_object() {
+fn a_byte_order_mark_holds_for_the_whole_object() {
     let words = "всё что угодно ".repeat(400);
     let text = format!("\u{feff}{words}\nключ {}\n{words}\n{words} {}", token(), token());
     let at = |token: &str| 2 * text[..text.find(token).unwrap()].chars().count() as u64;
@@ -93,7 +89,7 @@ fn a_mark_holds_for_the_whole_object() {
     }
 }
 
-/// The bytes of a number of so many bits.
+/// Returns a DER integer of `bits` bits.
 fn number(bits: usize) -> Vec<u8> {
     let mut bytes = vec![0];
     bytes.extend((0..bits / 8).map(|at| (at * 151 + 129) as u8));
@@ -105,7 +101,7 @@ fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     [&[tag, 0x82, high, low], content].concat()
 }
 
-/// A private key in PEM whose numbers are of the right sizes and of no use.
+/// Returns a private key in PEM whose numbers have the right sizes but are not a usable key.
 fn rsa(bits: usize) -> String {
     let mut numbers = vec![2, 1, 0];
     numbers.extend(number(bits));
@@ -122,7 +118,7 @@ fn rsa(bits: usize) -> String {
 }
 
 #[test]
-fn a_long_key_in_utf16_is_seen_to_its_end() {
+fn a_long_key_in_utf16_is_parsed_to_its_end() {
     let detector = detector();
     let key = rsa(8192);
     for before in [0, 3000, 4000, 4090, 9000] {
@@ -135,7 +131,7 @@ fn a_long_key_in_utf16_is_seen_to_its_end() {
     }
 }
 
-/// In the first digits, a sign comes again and again: `YWI/YWI/`.
+/// The first digits contain many slashes: `YWI/YWI/`.
 #[test]
 fn base64_is_decoded_from_its_beginning() {
     let decoded = |text: &str| -> Vec<u64> {
@@ -149,7 +145,7 @@ fn base64_is_decoded_from_its_beginning() {
             digits.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
         assert_eq!(decoded(&format!("data:\n  {}\n", lines.join("\n  "))).len(), 1, "{count}");
     }
-    // What is before a cell of the object's grid that begins in a line break.
+    // The text begins before a cell of the object's grid that begins in a line break.
     for shift in 0..8 {
         let text = format!("{} {}", "ab?".repeat(47), token());
         let digits = BASE64_STANDARD.encode(text);
@@ -160,7 +156,7 @@ fn base64_is_decoded_from_its_beginning() {
 }
 
 #[test]
-fn hexadecimal_digits_after_a_sign_are_decoded() {
+fn hexadecimal_digits_after_a_separator_are_decoded() {
     let digits: String = token().bytes().map(|byte| format!("{byte:02x}")).collect();
     for before in ["", "a/", "some-longer-name-of-many-words_and-signs/in/a/path/"] {
         let found = tokens(format!("see {before}{digits}\n").as_bytes());
@@ -169,16 +165,16 @@ fn hexadecimal_digits_after_a_sign_are_decoded() {
 }
 
 #[test]
-fn long_lines_of_base64_take_no_longer_than_others() {
+fn long_lines_of_base64_do_not_take_quadratic_time() {
     let detector = detector();
-    // No long run, one in each group, and one whose beginning is looked for again and again.
+    // No long run of digits, one in each group, and one whose beginning is searched again and
+    // again.
     for group in ["YWI/", "YWI1YWI1YWI1/", "aaaaaaaaaaa1_"] {
         let text = group.repeat((1 << 20) / group.len());
         let begin = Instant::now();
         let source = ReaderSource::new("line", std::io::Cursor::new(text.into_bytes()));
-        let (config, progress) = (ScanConfig::new().workers(Some(1)), ScanProgress::new());
-        let sink = Arc::new(Log::default());
-        scan_local_with_progress(Arc::clone(&detector), source, sink, &config, &progress).unwrap();
+        let scan = Scan::new(Arc::clone(&detector)).workers(Some(1)).source(source);
+        scan.run(Log::default()).unwrap();
         assert!(begin.elapsed() < Duration::from_secs(10), "{group}: {:?}", begin.elapsed());
     }
 }

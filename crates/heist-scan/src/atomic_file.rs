@@ -1,27 +1,33 @@
-//! [`WholeFile`]: a file that is there whole or not at all.
+//! [`AtomicFile`]: an output file that appears whole or not at all.
 //!
-//! What is written goes to a file of another name in the same directory; [`WholeFile::commit`] gives it its name in one
-//! step. Invariant: whoever opens the path finds what was there before, or all of what was written, also if the process
-//! is killed at any time. Not guaranteed: that a killed process leaves no file of the other name (`.NAME.heist-*`).
+//! Writes go to a temporary file in the same directory, and [`AtomicFile::commit`] renames it to
+//! its final name. Invariant: a program that opens the path finds either the old content or all of
+//! the new content, even if this process is killed. Not guaranteed: a killed process may leave the
+//! temporary file (`.NAME.heist-*`) behind.
 //!
-//! What is no regular file (a terminal, a pipe, `/dev/null`) is written to as it is: there is nothing to replace.
+//! A path that is not a regular file (a terminal, a pipe, `/dev/null`) is written to directly,
+//! because it cannot be replaced.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// How many names are tried for the file that becomes the whole one.
-const NAMES_MAX: u32 = 1_000;
+/// The number of names to try for the temporary file.
+const TEMPORARY_NAMES_MAX: u32 = 1_000;
 
-/// See the module's documentation.
+/// An output file that appears whole or not at all.
 ///
+/// Until [`commit`](Self::commit), writes go to a temporary file beside it. Dropping an
+/// `AtomicFile` without committing removes the temporary file and leaves the old content in place.
+///
+/// # Examples
 /// ```
 /// use std::io::Write as _;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("report");
-/// let mut file = heist_scan::WholeFile::create(&path)?;
+/// let mut file = heist_scan::AtomicFile::create(&path)?;
 /// file.write_all(b"half of it, ")?;
 /// assert!(!path.exists());
 /// file.write_all(b"and the rest")?;
@@ -30,31 +36,32 @@ const NAMES_MAX: u32 = 1_000;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct WholeFile {
+pub struct AtomicFile {
     file: File,
-    /// Where it is until it is whole, and where it is then; `None` if it is written to as it is.
-    names: Option<(PathBuf, PathBuf)>,
+    /// The temporary path and the final path, or `None` if the file is written to directly.
+    paths: Option<(PathBuf, PathBuf)>,
 }
 
-impl WholeFile {
-    /// Starts to write what `path` will be. A symbolic link is followed: what it leads to is replaced, not the link.
+impl AtomicFile {
+    /// Creates the temporary file that will replace `path`. If `path` is a symbolic link, the file
+    /// it leads to is replaced, not the link.
     ///
     /// # Errors
-    /// Its directory is not there, or nothing can be made in it.
+    /// `path` is a directory, its directory does not exist, or no file can be created there.
     pub fn create(path: &Path) -> io::Result<Self> {
         Self::create_as(path, false)
     }
 
-    /// The same, for what nobody but the user may read.
+    /// Does the same for a file that only its owner may read.
     ///
     /// # Errors
-    /// As [`WholeFile::create`].
+    /// As [`AtomicFile::create`].
     pub fn create_private(path: &Path) -> io::Result<Self> {
         Self::create_as(path, true)
     }
 
     fn create_as(path: &Path, private: bool) -> io::Result<Self> {
-        // A link that leads nowhere is what it is: its target cannot be told from here.
+        // The target of a broken link is unknown, so the link itself is replaced.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let replaced = fs::metadata(&target).ok();
         match &replaced {
@@ -63,29 +70,29 @@ impl WholeFile {
             }
             Some(metadata) if !metadata.is_file() => {
                 let file = OpenOptions::new().write(true).open(&target)?;
-                return Ok(Self { file, names: None });
+                return Ok(Self { file, paths: None });
             }
             _ => {}
         }
         let Some(name) = target.file_name() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
         };
-        for attempt in 0..NAMES_MAX {
-            let mut other = OsString::from(".");
-            other.push(name);
-            other.push(format!(".heist-{}-{attempt}", std::process::id()));
-            let other = target.with_file_name(other);
+        for attempt in 0..TEMPORARY_NAMES_MAX {
+            let mut temporary = OsString::from(".");
+            temporary.push(name);
+            temporary.push(format!(".heist-{}-{attempt}", std::process::id()));
+            let temporary = target.with_file_name(temporary);
             let mut options = OpenOptions::new();
             options.write(true).create_new(true);
             restrict(&mut options, private);
-            match options.open(&other) {
+            match options.open(&temporary) {
                 Ok(file) => {
-                    let unfinished = Self { file, names: Some((other, target)) };
+                    let created = Self { file, paths: Some((temporary, target)) };
                     if let Some(metadata) = replaced.filter(|_| !private) {
-                        // Who may read it is not to change.
-                        unfinished.file.set_permissions(metadata.permissions())?;
+                        // Replacing a file must not change who may read it.
+                        created.file.set_permissions(metadata.permissions())?;
                     }
-                    return Ok(unfinished);
+                    return Ok(created);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -94,23 +101,23 @@ impl WholeFile {
         Err(io::Error::from(io::ErrorKind::AlreadyExists))
     }
 
-    /// Where the file is until it is whole; `None` if it is written to as it is.
+    /// Returns the path of the temporary file, or `None` if the file is written to directly.
     #[must_use]
-    pub fn unfinished(&self) -> Option<&Path> {
-        self.names.as_ref().map(|(other, _)| other.as_path())
+    pub fn temporary_path(&self) -> Option<&Path> {
+        self.paths.as_ref().map(|(temporary, _)| temporary.as_path())
     }
 
-    /// Gives the file its name. Without this, nothing of it is left when it is dropped.
+    /// Writes everything to the disk and renames the temporary file to its final name.
     ///
     /// # Errors
-    /// What was written did not reach the disk, or the file cannot be renamed.
+    /// The data did not reach the disk, or the file cannot be renamed.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.flush()?;
-        if let Some((other, target)) = &self.names {
-            // Before the name, or a machine that loses power may have the name and not the content.
+        if let Some((temporary, target)) = &self.paths {
+            // Before renaming, or a power failure could leave the new name without its content.
             self.file.sync_all()?;
-            fs::rename(other, target)?;
-            self.names = None;
+            fs::rename(temporary, target)?;
+            self.paths = None;
         }
         Ok(())
     }
@@ -127,7 +134,7 @@ fn restrict(options: &mut OpenOptions, private: bool) {
 #[cfg(not(unix))]
 fn restrict(_options: &mut OpenOptions, _private: bool) {}
 
-impl Write for WholeFile {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -137,27 +144,27 @@ impl Write for WholeFile {
     }
 }
 
-impl Drop for WholeFile {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
-        if let Some((other, _)) = &self.names {
-            // What cannot be removed now cannot be removed later either.
-            let _ = fs::remove_file(other);
+        if let Some((temporary, _)) = &self.paths {
+            // There is nothing left to try if this fails.
+            let _ = fs::remove_file(temporary);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::WholeFile;
+    use super::AtomicFile;
     use std::fs;
     use std::io::Write as _;
 
     #[test]
-    fn what_is_not_committed_leaves_nothing() {
+    fn a_file_that_is_not_committed_leaves_no_trace() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("report");
         fs::write(&path, "before").expect("a file");
-        let mut file = WholeFile::create(&path).expect("it can be made");
+        let mut file = AtomicFile::create(&path).expect("it can be made");
         file.write_all(b"after").expect("there is room");
         drop(file);
         assert_eq!(fs::read(&path).expect("it is there"), b"before");
@@ -165,11 +172,11 @@ mod tests {
     }
 
     #[test]
-    fn two_at_once_do_not_disturb_each_other() {
+    fn two_writers_of_one_path_do_not_disturb_each_other() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("report");
-        let mut first = WholeFile::create(&path).expect("it can be made");
-        let mut second = WholeFile::create(&path).expect("it can be made");
+        let mut first = AtomicFile::create(&path).expect("it can be made");
+        let mut second = AtomicFile::create(&path).expect("it can be made");
         first.write_all(b"first").expect("there is room");
         second.write_all(b"second").expect("there is room");
         first.commit().expect("it is renamed");
@@ -187,23 +194,23 @@ mod tests {
         let (path, link) = (directory.path().join("report"), directory.path().join("link"));
         fs::write(&path, "before").expect("a file");
         std::os::unix::fs::symlink("report", &link).expect("a link");
-        let mut file = WholeFile::create_private(&link).expect("it can be made");
+        let mut file = AtomicFile::create_private(&link).expect("it can be made");
         file.write_all(b"after").expect("there is room");
         file.commit().expect("it is renamed");
         assert!(link.symlink_metadata().expect("it is there").is_symlink());
         assert_eq!(fs::read(&path).expect("it is there"), b"after");
         let mode = path.metadata().expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let mut file = WholeFile::create(&path).expect("it can be made");
+        let mut file = AtomicFile::create(&path).expect("it can be made");
         file.write_all(b"again").expect("there is room");
         file.commit().expect("it is renamed");
         let mode = path.metadata().expect("it is there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "who may read it does not change");
-        let mut null = WholeFile::create("/dev/null".as_ref()).expect("a device");
-        assert_eq!(null.unfinished(), None);
+        assert_eq!(mode & 0o777, 0o600, "the permissions do not change");
+        let mut null = AtomicFile::create("/dev/null".as_ref()).expect("a device");
+        assert_eq!(null.temporary_path(), None);
         null.write_all(b"gone").expect("it takes everything");
         null.commit().expect("nothing to rename");
-        assert!(WholeFile::create(directory.path()).is_err());
-        assert!(WholeFile::create(&directory.path().join("no/where")).is_err());
+        assert!(AtomicFile::create(directory.path()).is_err());
+        assert!(AtomicFile::create(&directory.path().join("no/where")).is_err());
     }
 }

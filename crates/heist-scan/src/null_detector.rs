@@ -1,14 +1,16 @@
-//! [`ReadOnly`]: a detector that finds nothing.
+//! [`NullDetector`]: a detector that finds nothing.
 
 use crate::chunk::Chunk;
 use crate::detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 
-/// Finds nothing, and looks at nothing: a scan with it costs what reading costs. For benchmarks, and to see what a scan
-/// would read.
+/// A detector that looks at nothing and finds nothing.
+///
+/// A scan with it costs exactly what reading costs. Use it to measure that, or to see which files a
+/// scan would read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ReadOnly;
+pub struct NullDetector;
 
-impl Detector for ReadOnly {
+impl Detector for NullDetector {
     type Scratch = ();
 
     fn scratch(&self) {}
@@ -20,6 +22,6 @@ impl Detector for ReadOnly {
     fn scan(&self, _chunk: &Chunk<'_>, _scratch: &mut (), _matches: &mut Vec<Match>) {}
 
     fn rule(&self, _rule: RuleIndex) -> RuleInfo<'_> {
-        RuleInfo { id: "none", description: "nothing", remedy: "nothing to do" }
+        RuleInfo::new("none", "nothing", "nothing to do")
     }
 }

@@ -1,23 +1,20 @@
-//! Trees with everything in them: what becomes of each object, and that nothing is lost.
+//! Scans of trees with all kinds of entries: every object has its outcome, and nothing is lost.
 
-mod support;
-
+use crate::support::{Keys, Log, scan_objects, scan_trees, scan_walk};
 use heist::CancelToken;
 use heist_scan::{
-    Chunk, Detector, FileSource, Finding, Incomplete, Match, Overlap, ReadOnly, ReaderSource,
-    RuleIndex, RuleInfo, ScanConfig, ScanProgress, Sink, Stopped, parallel_scan_dir,
-    scan_local_with_progress,
+    Chunk, Confidence, Detector, Encoding, FileSource, Finding, Incomplete, Match, NullDetector,
+    Overlap, ReaderSource, RuleIndex, RuleInfo, Scan, Stopped,
 };
-use heist_walk::Filter;
+use heist_walk::{Filter, Walk};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
-use support::{Keys, Log, check_report, scan};
 
-fn config() -> ScanConfig {
-    ScanConfig::new().workers(Some(3))
+fn keys() -> Scan<Keys> {
+    Scan::new(Keys).workers(Some(3))
 }
 
 fn outcome(log: &Log, path: &Path) -> String {
@@ -39,7 +36,7 @@ fn every_object_has_its_outcome() {
     fs::write(at("wide"), &wide).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("sub/text", at("link")).unwrap();
-    let (report, log) = scan(&[tree.path()], &config().max_file_size(Some(100_000)));
+    let (report, log) = scan_trees(keys().max_file_size(Some(100_000)), &[tree.path()]);
     assert!(report.is_complete(), "{:?}", report.incomplete);
     assert_eq!((report.findings, report.directories), (2, 2));
     for (name, expected) in [
@@ -61,20 +58,21 @@ fn every_object_has_its_outcome() {
     let findings = log.findings.lock().unwrap();
     let finding = &findings[&at("sub/text")][0];
     assert_eq!((finding.line, finding.column, finding.end_column), (1, 6, 15));
-    // Also what a weaker rule took for a secret is masked: all of `KEY123456789`.
+    // The secret of a weaker rule is masked as well: all of `KEY123456789`.
     assert_eq!(finding.excerpt, "a 12****** here");
     assert_eq!(finding.excerpt_revealed.reveal(), b"a KEY123456789 here");
     assert_eq!(&*findings[&at("cert.p12")][0].rule, "path");
 
-    let (report, _) = scan(&[tree.path()], &config().binary(true));
+    let (report, _) = scan_trees(keys().binary(true), &[tree.path()]);
     assert_eq!((report.outcomes.binary, report.findings), (0, 3));
 }
 
-/// The findings in a text, scanned in small pieces: line, excerpt, whether it is allowed.
+/// Returns the line, the excerpt and whether it is allowed for each finding in a text, scanned in
+/// small chunks.
 fn shown(text: &str) -> Vec<(u64, String, bool)> {
     let tree = tempfile::tempdir().unwrap();
     fs::write(tree.path().join("file"), text).unwrap();
-    let (_, log) = scan(&[tree.path()], &config().chunk_size(50).range_size(10_000));
+    let (_, log) = scan_trees(keys().chunk_size(50).range_size(10_000), &[tree.path()]);
     let findings = log.findings.lock().unwrap();
     let shown = |finding: &Finding| (finding.line, finding.excerpt.clone(), finding.allowed);
     findings.values().flatten().map(shown).collect()
@@ -93,24 +91,24 @@ fn a_comment_in_the_line_allows_a_secret() {
 }
 
 #[test]
-fn an_excerpt_masks_every_secret_also_those_that_reach_out_of_it() {
+fn an_excerpt_masks_every_secret_even_if_only_a_part_of_it_is_shown() {
     let line = format!("KEY11111111 and{}KEY22222222 and KEY33333333", ".".repeat(63));
     let excerpts: Vec<String> = shown(&line).into_iter().map(|(_, excerpt, _)| excerpt).collect();
     let dots = ".".repeat(63);
     assert_eq!(excerpts[0], format!("11****** and{dots}****** a"));
     assert_eq!(excerpts[1], format!("****** and{dots}22****** and ******"));
-    // One of several lines: the first.
+    // The excerpt of a secret with several lines is its first line.
     let block = format!("first\nhere: BEGIN{}\nEND of it\n", "0123456789".repeat(3));
     assert_eq!(shown(&block), [(2, "here: BEGI******ND".to_string(), false)]);
 }
 
 #[test]
-fn roots_may_be_files_and_missing_ones_are_told_of() {
+fn roots_may_be_files_and_missing_roots_are_reported() {
     let tree = tempfile::tempdir().unwrap();
     let file = tree.path().join("file");
     fs::write(&file, "KEY1").unwrap();
     let missing = tree.path().join("missing");
-    let (report, log) = scan(&[&file, &missing], &config());
+    let (report, log) = scan_trees(keys(), &[&file, &missing]);
     assert_eq!((report.findings, report.incomplete_count), (1, 1));
     assert!(matches!(report.incomplete[0], (ref path, Incomplete::Walk(_)) if *path == missing));
     assert_eq!(log.findings.lock().unwrap().keys().next().unwrap(), &file);
@@ -122,14 +120,14 @@ fn a_root_that_is_named_twice_is_scanned_once() {
     fs::create_dir(tree.path().join("sub")).unwrap();
     fs::write(tree.path().join("sub/file"), "KEY1").unwrap();
     let again = tree.path().join("sub/..");
-    let (report, log) = scan(&[tree.path(), tree.path(), &again, &again.join("sub")], &config());
+    let (report, log) = scan_trees(keys(), &[tree.path(), tree.path(), &again, &again.join("sub")]);
     assert_eq!((report.findings, report.outcomes.scanned, report.directories), (1, 1, 2));
-    // What is named itself is found by that name.
+    // A root that lies inside another one is found by its own name.
     assert!(log.findings.lock().unwrap().contains_key(&again.join("sub/file")));
 }
 
 #[test]
-fn a_root_inside_another_is_scanned_once_and_whatever_the_filter_says() {
+fn a_root_inside_another_root_is_scanned_once_and_despite_the_filter() {
     let tree = tempfile::tempdir().unwrap();
     let at = |path: &str| tree.path().join(path);
     fs::create_dir_all(at("a/.hidden")).unwrap();
@@ -145,7 +143,7 @@ fn a_root_inside_another_is_scanned_once_and_whatever_the_filter_says() {
         let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
         for skip_hidden in [false, true] {
             let filter = Filter::new().skip_hidden(skip_hidden);
-            let (report, _) = scan(&roots, &config().filter(filter));
+            let (report, _) = scan_walk(keys(), Walk::over(&roots).filter(filter));
             let found = (report.findings, report.outcomes.scanned);
             assert_eq!(found, (2, 2), "{roots:?}");
         }
@@ -162,35 +160,25 @@ fn pipes_and_sockets_are_never_opened() {
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     fs::write(tree.path().join("file"), "KEY1").unwrap();
     for symlinks in [heist_walk::Symlinks::Never, heist_walk::Symlinks::Always] {
-        let (report, log) = scan(&[tree.path()], &config().symlinks(symlinks));
+        let (report, log) = scan_walk(keys(), Walk::new(tree.path()).symlinks(symlinks));
         assert_eq!((report.outcomes.special, report.outcomes.scanned), (2, 1));
         assert_eq!(outcome(&log, &pipe), "Special(Fifo)");
     }
-    // As a root, and as an object of a source, too.
-    let (report, _) = scan(&[&pipe], &config());
+    // Neither as a root nor as an object of a source.
+    let (report, _) = scan_trees(keys(), &[&pipe]);
     assert_eq!(report.outcomes.special, 1);
-    let log = Arc::new(Log::default());
-    let (source, sink) = (FileSource::new([&pipe, &socket]), Arc::clone(&log) as Arc<dyn Sink>);
-    let progress = ScanProgress::new();
-    let report =
-        scan_local_with_progress(Arc::new(Keys), source, sink, &config(), &progress).unwrap();
-    check_report(&report, &log, &progress);
+    let (report, _) = scan_objects(keys(), FileSource::new([&pipe, &socket]));
     assert_eq!(report.outcomes.special, 2);
 }
 
 #[cfg(unix)]
 #[test]
-fn what_cannot_be_opened_is_told_of() {
+fn objects_that_cannot_be_opened_are_reported() {
     let tree = tempfile::tempdir().unwrap();
     let circle = tree.path().join("circle");
     std::os::unix::fs::symlink("circle", &circle).unwrap();
     let gone = tree.path().join("gone");
-    let log = Arc::new(Log::default());
-    let (source, sink) = (FileSource::new([&circle, &gone]), Arc::clone(&log) as Arc<dyn Sink>);
-    let progress = ScanProgress::new();
-    let report =
-        scan_local_with_progress(Arc::new(Keys), source, sink, &config(), &progress).unwrap();
-    check_report(&report, &log, &progress);
+    let (report, _) = scan_objects(keys(), FileSource::new([&circle, &gone]));
     assert_eq!((report.outcomes.unreadable, report.outcomes.vanished), (1, 1));
     assert!(
         matches!(&report.incomplete[..], [(path, Incomplete::Unreadable(_))] if *path == circle)
@@ -207,7 +195,7 @@ fn a_panic_ends_its_object_and_nothing_else() {
     let mut large = b"KEY5 ".repeat(2000);
     large.extend_from_slice(b"PANIC!");
     fs::write(tree.path().join("large"), large).unwrap();
-    let (report, log) = scan(&[tree.path()], &config().chunk_size(100).range_size(1000));
+    let (report, log) = scan_trees(keys().chunk_size(100).range_size(1000), &[tree.path()]);
     assert_eq!((report.outcomes.panicked, report.outcomes.scanned), (5, 36));
     assert_eq!(report.incomplete_count, 5);
     assert_eq!(outcome(&log, &tree.path().join("large")), "Panicked(\"asked to\")");
@@ -219,9 +207,9 @@ fn an_object_with_too_many_findings_is_cut_at_the_same_place() {
     let path = tree.path().join("many");
     fs::write(&path, "KEY123 ".repeat(5000)).unwrap();
     for (chunk_size, range_size) in [(1 << 20, u64::MAX), (1000, u64::MAX), (1000, 3000)] {
-        let config = config().max_findings_per_object(Some(1234));
+        let scan = keys().max_findings_per_object(Some(1234));
         let (report, log) =
-            scan(&[tree.path()], &config.chunk_size(chunk_size).range_size(range_size));
+            scan_trees(scan.chunk_size(chunk_size).range_size(range_size), &[tree.path()]);
         assert_eq!((report.findings, report.outcomes.findings_cut), (1234, 1));
         assert_eq!((report.findings_left_out, report.bytes), (5000 - 1234, 5000 * 7));
         let (_, why) = &report.incomplete[0];
@@ -232,14 +220,14 @@ fn an_object_with_too_many_findings_is_cut_at_the_same_place() {
 }
 
 #[test]
-fn what_matters_less_does_not_use_up_the_room_of_what_matters_more() {
+fn each_kind_of_finding_has_its_own_limit() {
     let tree = tempfile::tempdir().unwrap();
     let allowed = "KEY123 heist:allow\n".repeat(300);
     let medium = "123=KEY\n".repeat(300);
     fs::write(tree.path().join("many"), allowed + &medium + "KEY456\nBEGIN END\n").unwrap();
     for range_size in [u64::MAX, 1000] {
-        let config = config().max_findings_per_object(Some(100)).chunk_size(500);
-        let (report, log) = scan(&[tree.path()], &config.range_size(range_size));
+        let scan = keys().max_findings_per_object(Some(100)).chunk_size(500);
+        let (report, log) = scan_trees(scan.range_size(range_size), &[tree.path()]);
         assert_eq!((report.findings, report.findings_left_out), (202, 400));
         let findings = log.findings.lock().unwrap();
         let last: Vec<&str> =
@@ -248,27 +236,31 @@ fn what_matters_less_does_not_use_up_the_room_of_what_matters_more() {
     }
 }
 
-/// Whoever ran ahead of what went wrong: its findings and bytes do not count.
+/// Findings and bytes of ranges after the panic do not count, even if a worker scanned them first.
 #[test]
-fn what_is_counted_of_a_file_that_is_given_up_does_not_depend_on_the_workers() {
+fn the_counts_of_a_file_that_is_given_up_do_not_depend_on_the_workers() {
     let tree = tempfile::tempdir().unwrap();
     let text = "KEY123 ".repeat(3000) + "PANIC!" + &"KEY456 ".repeat(3000);
     fs::write(tree.path().join("file"), text).unwrap();
     let counted = |workers| {
-        let config = config().workers(Some(workers)).chunk_size(100).range_size(2000);
-        let (report, log) = scan(&[tree.path()], &config);
+        let scan = keys().workers(Some(workers)).chunk_size(100).range_size(2000);
+        let (report, log) = scan_trees(scan, &[tree.path()]);
         assert_eq!(report.outcomes.panicked, 1);
         let findings = log.findings.lock().unwrap().values().next().unwrap().clone();
         (report.bytes, report.findings, findings)
     };
     let alone = counted(1);
-    assert!((20_000..=21_000).contains(&alone.0), "all before it, but for a chunk: {}", alone.0);
+    assert!(
+        (20_000..=21_000).contains(&alone.0),
+        "everything before the panic, except at most a chunk: {}",
+        alone.0
+    );
     for _ in 0..5 {
         assert_eq!(counted(4), alone);
     }
 }
 
-/// Finds every `@` of UTF-16, the low byte first.
+/// Finds every `@` of little-endian UTF-16.
 struct WideSigns;
 
 impl Detector for WideSigns {
@@ -277,21 +269,14 @@ impl Detector for WideSigns {
     fn scratch(&self) {}
 
     fn required_overlap(&self) -> Overlap {
-        Overlap { before: 0, after: 2 }
+        Overlap::new(0, 2)
     }
 
     fn scan(&self, chunk: &Chunk<'_>, _scratch: &mut (), matches: &mut Vec<Match>) {
         for at in chunk.owned.clone().filter(|&at| chunk.bytes[at..].starts_with(b"@\0")) {
             let secret = chunk.offset + at as u64..chunk.offset + at as u64 + 2;
-            matches.push(Match {
-                rule: RuleIndex(0),
-                whole: secret.clone(),
-                secret,
-                decoded: Some(b"@".as_slice().into()),
-                encoding: heist_scan::Encoding::Utf16Le,
-                confidence: heist_scan::Confidence::High,
-                reason: "it is".into(),
-            });
+            let found = Match::new(RuleIndex(0), secret, Confidence::High);
+            matches.push(found.decoded(*b"@", Encoding::Utf16Le).reason("it is"));
         }
     }
 
@@ -301,18 +286,17 @@ impl Detector for WideSigns {
 }
 
 #[test]
-fn lines_of_utf_16_are_those_of_its_units() {
+fn newlines_of_utf_16_are_whole_units() {
     let tree = tempfile::tempdir().unwrap();
     let text =
         "\u{feff}first\n".to_string() + &"\u{10a}\u{a00}\u{a0a} here: @ \u{10a}\n".repeat(500);
     let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     fs::write(tree.path().join("wide"), bytes).unwrap();
     for (chunk_size, range_size) in [(1 << 20, u64::MAX), (101, u64::MAX), (101, 1001)] {
-        let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
-        let config = config().chunk_size(chunk_size).range_size(range_size);
-        let roots = [tree.path().to_path_buf()];
-        let sink = Arc::clone(&log) as Arc<dyn Sink>;
-        parallel_scan_dir(&roots, Arc::new(WideSigns), sink, &config, &progress).unwrap();
+        let log = Arc::new(Log::default());
+        let scan = Scan::new(WideSigns).workers(Some(3)).chunk_size(chunk_size);
+        let scan = scan.range_size(range_size).walk(Walk::new(tree.path()));
+        scan.run(Arc::clone(&log)).unwrap();
         let findings = log.findings.lock().unwrap();
         let places: Vec<_> =
             findings.values().flatten().map(|one| (one.line, one.column, one.end_column)).collect();
@@ -321,7 +305,7 @@ fn lines_of_utf_16_are_those_of_its_units() {
     }
 }
 
-/// Gives so much of a text, in small pieces, and then an error.
+/// Returns a text in small pieces, and then an error.
 struct Broken {
     text: Vec<u8>,
     given: usize,
@@ -341,19 +325,14 @@ impl std::io::Read for Broken {
 }
 
 #[test]
-fn what_was_read_before_an_error_is_scanned() {
+fn bytes_read_before_an_error_are_scanned() {
     for size in [0, 20, 5000, 30_000] {
         for chunk_size in [100, 4096, 1 << 20] {
             let mut text = vec![b'.'; size];
             text.extend_from_slice(b" KEY123456789");
             let expected = text.len() as u64;
             let source = ReaderSource::new("stream", Broken { text, given: 0 });
-            let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
-            let sink = Arc::clone(&log) as Arc<dyn Sink>;
-            let config = config().chunk_size(chunk_size);
-            let report =
-                scan_local_with_progress(Arc::new(Keys), source, sink, &config, &progress).unwrap();
-            check_report(&report, &log, &progress);
+            let (report, log) = scan_objects(keys().chunk_size(chunk_size), source);
             assert_eq!(report.findings, 1, "{size} bytes in chunks of {chunk_size}");
             assert_eq!(report.bytes, expected);
             assert!(!report.is_complete());
@@ -361,34 +340,32 @@ fn what_was_read_before_an_error_is_scanned() {
             assert!(outcome.starts_with("Unreadable") && outcome.contains("bad sector"));
         }
     }
-    // There is nothing in it.
+    // A stream without a single byte.
     let source = ReaderSource::new("stream", Broken { text: Vec::new(), given: 0 });
-    let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
-    let sink = Arc::clone(&log) as Arc<dyn Sink>;
-    scan_local_with_progress(Arc::new(Keys), source, sink, &config(), &progress).unwrap();
+    let (_, log) = scan_objects(keys(), source);
     assert!(outcome(&log, Path::new("stream")).starts_with("Unreadable"));
 }
 
-/// The system gives such files a page at a time, and says that they are empty.
+/// The system returns such files one page at a time, and reports that they are empty.
 #[cfg(target_os = "linux")]
 #[test]
-fn files_that_come_in_small_pieces_are_read_to_their_end() {
-    // Whatever is there of these: they do not change while the system runs, and some are long.
+fn files_that_arrive_in_small_pieces_are_read_to_their_end() {
+    // Those of these files that exist do not change while the system runs, and some are long.
     let paths = ["/proc/kallsyms", "/proc/cpuinfo", "/proc/filesystems", "/proc/self/auxv"];
     for path in paths.map(Path::new) {
         let Ok(expected) = fs::read(path) else { continue };
         for chunk_size in [1000, 256 << 10] {
-            let config = config().binary(true).chunk_size(chunk_size);
-            let (report, _) = scan(&[path], &config);
+            let scan = keys().binary(true).chunk_size(chunk_size);
+            let (report, _) = scan_trees(scan, &[path]);
             assert!(report.is_complete());
             let bytes = report.bytes.abs_diff(expected.len() as u64);
-            // The clock of a processor may have one digit more.
+            // The clock rate of a processor may gain a digit.
             assert!(bytes < 100, "{}: {} of {}", path.display(), report.bytes, expected.len());
         }
     }
 }
 
-/// Does something to the file while it is scanned.
+/// Finds nothing, and calls a function for each chunk: to change files while they are scanned.
 struct Meddler<F>(F);
 
 impl<F: Fn(u64) + Send + Sync + 'static> Detector for Meddler<F> {
@@ -409,12 +386,6 @@ impl<F: Fn(u64) + Send + Sync + 'static> Detector for Meddler<F> {
     }
 }
 
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn finding(&self, _finding: Finding) {}
-}
-
 fn meddle(
     meddle: impl Fn(&Path) + Send + Sync + 'static,
     range_size: u64,
@@ -427,13 +398,12 @@ fn meddle(
             meddle(&path);
         }
     });
-    let config = ScanConfig::new().workers(Some(1)).chunk_size(10_000).range_size(range_size);
-    let (roots, progress) = ([tree.path().to_path_buf()], ScanProgress::new());
-    parallel_scan_dir(&roots, Arc::new(detector), Arc::new(Nowhere), &config, &progress).unwrap()
+    let scan = Scan::new(detector).workers(Some(1)).chunk_size(10_000).range_size(range_size);
+    scan.walk(Walk::new(tree.path())).run(Mutex::new(Vec::new())).unwrap()
 }
 
 #[test]
-fn a_file_that_changes_while_it_is_scanned_is_told_of() {
+fn a_file_that_changes_during_the_scan_is_reported() {
     let truncate =
         |path: &Path| fs::File::options().write(true).open(path).unwrap().set_len(50_000).unwrap();
     let grow = |path: &Path| {
@@ -444,7 +414,7 @@ fn a_file_that_changes_while_it_is_scanned_is_told_of() {
         assert_eq!((report.outcomes.shrunk, report.bytes, report.incomplete_count), (1, 50_000, 1));
         let report = meddle(grow, range_size);
         assert_eq!((report.outcomes.grown, report.bytes, report.incomplete_count), (1, 100_000, 1));
-        // Whoever has it open can read it.
+        // An open file can be read after it was deleted.
         let report = meddle(|path: &Path| fs::remove_file(path).unwrap(), range_size);
         assert_eq!(
             (report.outcomes.scanned, report.bytes, report.incomplete_count),
@@ -465,11 +435,8 @@ fn files_that_vanish_between_listing_and_opening_are_counted() {
             let _ = fs::remove_file(entry.unwrap().path());
         }
     });
-    let (roots, progress) = ([tree.path().to_path_buf()], ScanProgress::new());
-    let config = config().workers(Some(1));
-    let report =
-        parallel_scan_dir(&roots, Arc::new(detector), Arc::new(Nowhere), &config, &progress)
-            .unwrap();
+    let scan = Scan::new(detector).workers(Some(1)).walk(Walk::new(tree.path()));
+    let report = scan.run(Mutex::new(Vec::new())).unwrap();
     assert_eq!((report.outcomes.scanned, report.outcomes.vanished), (1, 19));
     assert!(report.is_complete());
 }
@@ -478,25 +445,29 @@ fn files_that_vanish_between_listing_and_opening_are_counted() {
 fn a_scan_can_be_cancelled_and_has_a_deadline() {
     let tree = tempfile::tempdir().unwrap();
     fs::write(tree.path().join("file"), vec![b'x'; 1 << 20]).unwrap();
-    let (roots, progress) = ([tree.path().to_path_buf()], ScanProgress::new());
+    let walk = Walk::new(tree.path());
     for range_size in [u64::MAX, 100_000] {
         let cancel = CancelToken::new();
-        let config = config()
+        let token = cancel.clone();
+        let scan = Scan::new(Meddler(move |_| cancel.cancel()))
             .workers(Some(1))
             .chunk_size(1000)
             .range_size(range_size)
-            .cancel(cancel.clone());
-        let detector = Arc::new(Meddler(move |_| cancel.cancel()));
-        let report =
-            parallel_scan_dir(&roots, detector, Arc::new(Nowhere), &config, &progress).unwrap();
+            .cancel(token);
+        let report = scan.walk(walk.clone()).run(Mutex::new(Vec::new())).unwrap();
         assert_eq!((report.stopped, report.outcomes.interrupted), (Some(Stopped::Cancelled), 1));
         assert!(report.bytes < 20_000 && !report.is_complete());
     }
 
-    let config = ScanConfig::new().deadline(Some(Instant::now()));
-    let report =
-        parallel_scan_dir(&roots, Arc::new(ReadOnly), Arc::new(Nowhere), &config, &progress)
-            .unwrap();
+    // The token of the walk stops the scan as well.
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    let scan = Scan::new(NullDetector).walk(walk.clone().cancel(cancel));
+    let report = scan.run(Mutex::new(Vec::new())).unwrap();
+    assert_eq!((report.stopped, report.bytes), (Some(Stopped::Cancelled), 0));
+
+    let scan = Scan::new(NullDetector).deadline(Some(Instant::now())).walk(walk);
+    let report = scan.run(Mutex::new(Vec::new())).unwrap();
     assert_eq!((report.stopped, report.bytes), (Some(Stopped::Deadline), 0));
 }
 
@@ -511,12 +482,12 @@ fn a_hundred_thousand_files_are_all_scanned() {
             fs::write(directory.join(format!("{number}")), text).unwrap();
         }
     }
-    // Few may wait, so that most are scanned where they are found.
-    let (report, log) = scan(&[tree.path()], &config().max_objects_in_flight(40));
+    // Few files may wait, so that most are scanned where they are found.
+    let (report, log) = scan_walk(keys(), Walk::new(tree.path()).max_waiting_files(40));
     assert!(report.is_complete());
     assert_eq!((report.outcomes.scanned, report.findings), (100_000, 100));
     assert_eq!(report.bytes, 100 * (999 * 7 + 6));
-    // Each file by its name, and each key where it is.
+    // Each file has its name, and each key is where it was written.
     let (outcomes, findings) = (log.outcomes.lock().unwrap(), log.findings.lock().unwrap());
     for directory in (0..100).map(|directory| tree.path().join(format!("{directory}"))) {
         for file in (0..1000).map(|number| directory.join(format!("{number}"))) {

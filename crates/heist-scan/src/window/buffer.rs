@@ -1,15 +1,16 @@
-//! [`AlignedBuffer`]: memory for reads that begins on a page.
+//! [`AlignedBuffer`]: memory for reads that begins on a page boundary.
 //!
-//! A plain `Vec` of this size begins 16 bytes into a page, and some processors copy to such an address at a fifth of
-//! the speed. Without `unsafe` a vector cannot be told where to begin, so it gets a page more than needed, and what
-//! comes before the first whole page is left unused.
+//! A plain `Vec` of this size begins 16 bytes into a page, and some processors copy to such an
+//! address at a fifth of the speed. Without `unsafe`, a `Vec` cannot be aligned. So the buffer
+//! allocates one page more than it needs and leaves the bytes before the first page boundary
+//! unused.
 
 use std::ops::{Deref, DerefMut};
 
-/// A page.
+/// The size of a page.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// See the module's documentation.
+/// Memory for reads that begins on a page boundary.
 #[derive(Debug)]
 pub(crate) struct AlignedBuffer {
     memory: Vec<u8>,
@@ -18,11 +19,11 @@ pub(crate) struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// `len` zeros. The system gives the pages when they are first written to.
+    /// Creates a buffer of `len` zeros. The system provides the pages when they are first written.
     pub(crate) fn new(len: usize) -> Self {
         let memory = vec![0; len + PAGE_BYTES];
         let begin = memory.as_ptr().align_offset(PAGE_BYTES);
-        // The standard library may say that it does not know. Then it is as slow as it is, but right.
+        // `align_offset` may fail. Then the buffer is not aligned: slower, but correct.
         Self { begin: if begin < PAGE_BYTES { begin } else { 0 }, memory, len }
     }
 }
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_begins_on_a_page_and_is_as_long_as_asked() {
+    fn a_buffer_begins_on_a_page_and_has_the_requested_length() {
         for len in [1, 4096, 256 << 10, 300_001] {
             let buffer = AlignedBuffer::new(len);
             assert_eq!(buffer.len(), len);

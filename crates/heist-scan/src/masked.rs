@@ -1,32 +1,45 @@
-//! [`Secret`]: bytes that are not to be shown, and [`Fingerprint`], by which they are known instead.
+//! [`Secret`]: bytes that print as a mask, and [`Fingerprint`]: the hash that identifies them.
+//!
+//! Not guaranteed: a `Secret` does not wipe its memory when it is dropped.
 
 use crate::hand::canonical_key;
 use std::fmt;
 
-/// A secret. Whoever prints it, by `Display` or `Debug`, prints a mask.
+/// The bytes of a secret. `Display` and `Debug` print a mask instead of them.
+///
+/// # Examples
+/// ```
+/// use heist_scan::Secret;
+///
+/// let secret = Secret::new(*b"correct horse battery staple");
+/// assert_eq!(secret.to_string(), "corr******le");
+/// assert_eq!(secret.reveal(), b"correct horse battery staple");
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret(Box<[u8]>);
 
 impl Secret {
-    /// Of these bytes.
+    /// Creates a secret from its bytes.
     #[must_use]
     pub fn new(bytes: impl Into<Box<[u8]>>) -> Self {
         Self(bytes.into())
     }
 
-    /// The bytes themselves.
+    /// Returns the bytes themselves.
     #[must_use]
     pub fn reveal(&self) -> &[u8] {
         &self.0
     }
 
-    /// What may be shown of it: enough to recognise one's own, and never more than a quarter.
+    /// Returns the [mask](mask) of the secret: enough to recognise a secret you know, and at most a
+    /// quarter of it.
     #[must_use]
     pub fn masked(&self) -> String {
         mask(&self.0)
     }
 
-    /// By what it is known: the same for the same bytes, wherever they are found, and on every machine.
+    /// Returns the fingerprint of the secret under a key that everyone knows. Equal secrets have
+    /// equal fingerprints, wherever they are found and on every machine.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::keyed(&PUBLIC_KEY, &self.0)
@@ -45,8 +58,9 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Up to four characters at the beginning (a vendor's prefix, mostly) and up to two at the end, a quarter of the whole
-/// at most; what is not printable ASCII counts as a dot.
+/// Returns what may be shown of a secret: up to four characters from its beginning (often a
+/// vendor's prefix) and up to two from its end, together at most a quarter of it. A byte that is
+/// not printable ASCII shows as a dot.
 #[must_use]
 pub fn mask(bytes: &[u8]) -> String {
     let shown = bytes.len() / 4;
@@ -55,22 +69,23 @@ pub fn mask(bytes: &[u8]) -> String {
     let shown = |byte: &u8| if byte.is_ascii_graphic() { char::from(*byte) } else { '.' };
     let mut masked = String::with_capacity(ahead + 6 + behind);
     masked.extend(bytes[..ahead].iter().map(shown));
-    // Always six: the length is nobody's business either.
+    // Always six: a mask must not reveal the length either.
     masked.push_str("******");
     masked.extend(bytes[bytes.len() - behind..].iter().map(shown));
     masked
 }
 
-/// Known to everybody: a fingerprint in a report tells two secrets apart, but does not hide one that can be guessed.
+/// A public key: the fingerprints in a report distinguish secrets, but do not protect a secret that
+/// can be guessed.
 const PUBLIC_KEY: [u8; 32] = *b"heist: fingerprints of findings.";
 
-/// 128 bits of a keyed BLAKE3 hash of a secret, written as 32 hexadecimal digits.
+/// The first 128 bits of a keyed BLAKE3 hash of a secret. Prints as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {
-    /// Under a key of the caller's, without which nobody can try guesses. A private key in PEM is known by what it
-    /// encodes, however its lines are broken.
+    /// Computes the fingerprint of `secret` under `key`. Without the key, guesses cannot be checked
+    /// against it. For a private key in PEM, only the encoded key counts and not its line breaks.
     #[must_use]
     pub fn keyed(key: &[u8; 32], secret: &[u8]) -> Self {
         let canonical =
@@ -81,13 +96,13 @@ impl Fingerprint {
         Self(first)
     }
 
-    /// The bits.
+    /// Returns the bits of the fingerprint.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
-    /// Reads what `Display` writes.
+    /// Parses what `Display` writes. Returns `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
@@ -104,7 +119,7 @@ impl Fingerprint {
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // At once: a scan may print millions of them.
+        // Written in one call, because a scan may print millions of them.
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = [0; 32];
         for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
@@ -126,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mask_shows_a_quarter_at_most_and_never_the_length() {
+    fn a_mask_shows_at_most_a_quarter_and_never_the_length() {
         for len in 0..200 {
             let secret: Vec<u8> = (0..len).map(|at| b'a' + (at % 26)).collect();
             let masked = mask(&secret);
@@ -144,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_known_however_its_lines_are_broken() {
+    fn line_breaks_do_not_change_the_fingerprint_of_a_key() {
         let block = |line_end: &str| {
             let (begin, end) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
             let fingerprint = |text: String| Secret::new(text.into_bytes()).fingerprint();
@@ -156,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_reads_what_it_writes() {
+    fn a_fingerprint_parses_what_it_prints() {
         let fingerprint = Secret::new(*b"x").fingerprint();
         assert_eq!(Fingerprint::parse(&fingerprint.to_string()), Some(fingerprint));
         assert_eq!(Fingerprint::parse("0123"), None);
