@@ -1,7 +1,5 @@
 //! What the tests of `heist scan` share: rules of their own, tokens that are made when they are needed, and the tool.
 
-#![allow(dead_code, reason = "each test file uses its own part, and one of them all")]
-
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;

@@ -1,10 +1,8 @@
 //! What the tests of the tool share: the tool itself, other people's tools, and a tree with everything odd in it.
 
-#![expect(dead_code, reason = "each test file uses its own part")]
-
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -146,11 +144,6 @@ pub(crate) fn sorted_lines(output: &[u8], terminator: u8) -> Vec<Vec<u8>> {
     let mut lines: Vec<_> = output.split(|byte| *byte == terminator).map(<[u8]>::to_vec).collect();
     lines.sort();
     lines
-}
-
-/// Bytes, as an argument.
-pub(crate) fn argument(bytes: &[u8]) -> &OsStr {
-    OsStr::from_bytes(bytes)
 }
 
 /// A tree that no walk which follows links and counts each time comes to the end of: forty levels, each with two links

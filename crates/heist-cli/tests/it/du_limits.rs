@@ -1,13 +1,10 @@
 //! With next to nothing to work with: few descriptors, a tree deeper than a path can be long, files that come and go.
-#![cfg(target_os = "linux")]
 
-mod support;
-
+use crate::support::du::{gnu_du, heist_du, output, stdout};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use support::{gnu_du, heist_du, output, stdout};
 use tempfile::tempdir;
 
 fn sorted(printed: &[u8]) -> Vec<&[u8]> {

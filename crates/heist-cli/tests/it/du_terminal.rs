@@ -1,21 +1,17 @@
 //! `heist du` on a real terminal, by way of tmux: the progress line, Ctrl-C, widths, and ncdu's own screen.
-#![cfg(target_os = "linux")]
 
-mod needs;
-mod screen;
-mod support;
-
-use screen::Terminal;
+use crate::support::du::{endless_tree, heist_du, name, odd_tree, stdout};
+use crate::support::requirements;
+use crate::support::terminal::Terminal;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
-use support::{endless_tree, heist_du, name, odd_tree, stdout};
 
 const HEIST: &str = env!("CARGO_BIN_EXE_heist");
 
 #[test]
 fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
-    needs::program("tmux");
+    requirements::program("tmux");
     let temp = endless_tree();
     let terminal = Terminal::open("progress", 100, temp.path());
     terminal.type_line(&format!("clear; {HEIST} du -L -l -d 1 0; echo code $?"));
@@ -32,7 +28,7 @@ fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
 
 #[test]
 fn there_is_no_progress_line_if_nobody_wants_it() {
-    needs::program("tmux");
+    requirements::program("tmux");
     let temp = endless_tree();
     let terminal = Terminal::open("quiet", 100, temp.path());
     for option in ["--no-progress", "--quiet"] {
@@ -51,7 +47,7 @@ fn there_is_no_progress_line_if_nobody_wants_it() {
 
 #[test]
 fn messages_do_not_mix_with_the_progress_line() {
-    needs::program("tmux");
+    requirements::program("tmux");
     let temp = endless_tree();
     // Two in each of many directories, so that they go on coming.
     for level in 30..40 {
@@ -72,7 +68,7 @@ fn messages_do_not_mix_with_the_progress_line() {
 
 #[test]
 fn lines_fit_the_terminal_and_names_are_escaped() {
-    needs::program("tmux");
+    requirements::program("tmux");
     let temp = odd_tree(false);
     for columns in [50, 100] {
         let terminal = Terminal::open(&format!("width{columns}"), columns, temp.path());
@@ -100,8 +96,8 @@ fn lines_fit_the_terminal_and_names_are_escaped() {
 
 #[test]
 fn ncdu_shows_the_same_of_our_export_as_of_its_own() {
-    needs::program("tmux");
-    needs::program("ncdu");
+    requirements::program("tmux");
+    requirements::program("ncdu");
     let temp = odd_tree(true);
     let root = temp.path().join("tree").canonicalize().expect("it is there");
     let mut command = heist_du(["--format", "ncdu"]);

@@ -1,16 +1,13 @@
 //! What `heist du` does besides its formats: exit codes, messages, pipes, signals, colours, and what it leaves out.
-#![cfg(target_os = "linux")]
 
-mod needs;
-mod support;
-
+use crate::support::du::{directory, endless_tree, file, heist_du, name, odd_tree, output, text};
+use crate::support::requirements;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use support::{directory, endless_tree, file, heist_du, name, odd_tree, output, text};
 
 fn errors(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("messages are UTF-8")
@@ -83,7 +80,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_measured() {
     }
     let run = |arguments: &[&str]| {
         let mut command = heist_du(arguments);
-        needs::output_of_another_user(command.current_dir(temp.path()))
+        requirements::output_of_another_user(command.current_dir(temp.path()))
     };
     let (du, quiet) = (run(&["--format", "du", "."]), run(&["--format", "du", "-q", "."]));
     let (shown, json) = (run(&["."]), run(&["--format", "json", "."]));

@@ -1,9 +1,6 @@
 //! `heist rules`: what there is, what one says, and whether rules do what they should.
-#![cfg(target_os = "linux")]
 
-mod scan_support;
-
-use scan_support::{Scene, code, errors, json, plain, run, text};
+use crate::support::scan::{Scene, code, errors, json, plain, run, text};
 use std::process::Output;
 
 fn rules(arguments: &[&str]) -> Output {

@@ -1,9 +1,6 @@
 //! What is known is not reported: baselines, `.gitleaksignore`, comments. And `heist.toml`, which says what is wanted.
-#![cfg(target_os = "linux")]
 
-mod scan_support;
-
-use scan_support::{Scene, code, errors, json, plain, run, text, token};
+use crate::support::scan::{Scene, code, errors, json, plain, run, text, token};
 use std::fs;
 
 fn baseline(scene: &Scene, arguments: &[&str]) -> std::process::Output {

@@ -1,8 +1,6 @@
 //! Completions, manual pages and the version: what an installed tool comes with.
-#![cfg(target_os = "linux")]
 
-mod needs;
-
+use crate::support::requirements;
 use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
@@ -27,7 +25,7 @@ fn every_shell_is_completed() {
 #[test]
 fn bash_can_read_its_completions() {
     let script = heist(&["completions", "bash"]).stdout;
-    needs::program("bash");
+    requirements::program("bash");
     let mut bash = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn().expect("it starts");
     bash.stdin.take().expect("a pipe").write_all(&script).expect("it reads");
     assert!(bash.wait().expect("it ends").success());
@@ -66,12 +64,12 @@ const OTHERS: [&str; 3] = ["-f", "-1", "-S"];
 #[test]
 fn the_readme_names_only_options_that_exist() {
     // Of the workspace's README what is about the tool; the rest has options of Cargo and of the benchmarks.
-    let workspace = include_str!("../../../README.md");
+    let workspace = include_str!("../../../../README.md");
     let from = workspace.find("## `heist scan`").expect("the tool's sections");
     let to = workspace.find("## `heist-walk`").expect("the section after them");
     let of_tool = &workspace[from..to];
     assert!(of_tool.contains("--baseline") && of_tool.contains("--inodes"), "both commands");
-    let readme = include_str!("../README.md").to_owned() + of_tool;
+    let readme = include_str!("../../README.md").to_owned() + of_tool;
     let help = |command: &str| String::from_utf8(heist(&[command, "--help"]).stdout).expect("text");
     // (Opposites of flags are options that the help names only in passing.)
     let help = help("du") + &help("scan") + &help("baseline") + &help("man");

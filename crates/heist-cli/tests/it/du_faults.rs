@@ -1,15 +1,12 @@
 //! Faults from outside: a library in front of libc makes the walk's calls fail, or hang.
-#![cfg(target_os = "linux")]
 
-mod support;
-
+use crate::support::du::{heist_du, output, stdout};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-use support::{heist_du, output, stdout};
 use tempfile::{TempDir, tempdir};
 
 /// The library, built once. A machine that builds Rust has a C compiler.
@@ -18,7 +15,7 @@ fn shim() -> &'static Path {
     let (_, path) = SHIM.get_or_init(|| {
         let dir = tempdir().unwrap();
         let library = dir.path().join("shim.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim/shim.c");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/shim/shim.c");
         let built = Command::new("cc")
             .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
             .args([&library, &source])

@@ -1,9 +1,6 @@
 //! The commands that heist prints for people to copy do what they say.
-#![cfg(target_os = "linux")]
 
-mod scan_support;
-
-use scan_support::{Scene, code, errors, plain, run, text, token};
+use crate::support::scan::{Scene, code, errors, plain, run, text, token};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

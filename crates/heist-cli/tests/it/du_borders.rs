@@ -1,17 +1,12 @@
 //! Where a walk must not, or cannot, go on: other file systems, and directories that may not be read. As GNU du has it.
-#![cfg(target_os = "linux")]
 
-#[path = "../../heist-walk/tests/support/mounts.rs"]
-mod mounts;
-mod needs;
-mod support;
-
-use mounts::{in_own_mounts, mount_tmpfs};
+use crate::mounts::{in_own_mounts, mount_tmpfs};
+use crate::support::du::{gnu_du, heist_du, output};
+use crate::support::requirements;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
-use support::{gnu_du, heist_du, output};
 use tempfile::tempdir;
 
 fn lines(printed: &Output) -> Vec<String> {
@@ -39,9 +34,9 @@ fn what_may_not_be_read_is_named_and_counted_as_far_as_it_can_be() {
     set_mode(&root.join("unlisted"), 0o311);
     set_mode(&root.join("unsearchable"), 0o644);
     for options in [&["-s"][..], &["-sb"], &["-a"], &["-ab"], &[]] {
-        let theirs = needs::output_of_another_user(gnu_du(options).arg(&root));
+        let theirs = requirements::output_of_another_user(gnu_du(options).arg(&root));
         let mut ours = heist_du(["--format", "du"].iter().chain(options));
-        let ours = needs::output_of_another_user(ours.arg(&root));
+        let ours = requirements::output_of_another_user(ours.arg(&root));
         assert_eq!(lines(&ours), lines(&theirs), "{options:?}");
         assert_eq!((ours.status.code(), theirs.status.code()), (Some(1), Some(1)), "{options:?}");
         let named = |printed: &Output| {
@@ -60,7 +55,7 @@ fn what_may_not_be_read_is_named_and_counted_as_far_as_it_can_be() {
 
 #[test]
 fn other_file_systems_are_left_out_when_told_so() {
-    in_own_mounts("other_file_systems_are_left_out_when_told_so", compare_with_a_mount);
+    in_own_mounts("du_borders::other_file_systems_are_left_out_when_told_so", compare_with_a_mount);
 }
 
 fn compare_with_a_mount() {

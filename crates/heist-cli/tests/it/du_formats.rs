@@ -1,9 +1,9 @@
 //! `json`, `ncdu` and `csv`: whole, valid, the same for any number of threads, and names come back byte for byte.
-#![cfg(target_os = "linux")]
 
-mod needs;
-mod support;
-
+use crate::support::du::{
+    directory, file, gnu_du, heist_du, name, odd_tree, output, sorted_lines, stdout, text,
+};
+use crate::support::requirements;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, unlinkat};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,9 +13,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use support::{
-    directory, file, gnu_du, heist_du, name, odd_tree, output, sorted_lines, stdout, text,
-};
 
 fn in_directory(mut command: Command, directory: &Path) -> Command {
     command.current_dir(directory);
@@ -232,7 +229,7 @@ fn ncdu_entries(bytes: &[u8]) -> BTreeMap<String, Value> {
 
 #[test]
 fn the_export_for_ncdu_is_that_of_ncdu() {
-    needs::program("ncdu");
+    requirements::program("ncdu");
     let temp = odd_tree(true);
     let root = temp.path().join("tree").canonicalize().expect("it is there");
     let mut theirs = Command::new("ncdu");

@@ -1,10 +1,7 @@
 //! How `heist scan` behaves: exit codes, what is scanned and what is not, input that changes, output that fails.
-#![cfg(target_os = "linux")]
 
-mod needs;
-mod scan_support;
-
-use scan_support::{Scene, code, errors, json, lines, plain, run, text, token};
+use crate::support::requirements;
+use crate::support::scan::{Scene, code, errors, json, lines, plain, run, text, token};
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -143,7 +140,7 @@ fn what_is_found_is_read_while_the_scan_goes_on() {
 #[test]
 fn our_own_sources_have_no_secrets() {
     let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut command = scan_support::plain();
+    let mut command = plain();
     command.current_dir(workspace).args(["scan", "--no-config", "--gitignore", "-f", "json", "."]);
     command.args(["--exclude", "/target", "--exclude", ".git"]);
     let output = run(command);
@@ -296,7 +293,8 @@ fn what_cannot_be_read_is_named_and_the_rest_is_scanned() {
     for closed in [&file, &directory] {
         fs::set_permissions(closed, Permissions::from_mode(0o000)).expect("mine");
     }
-    let run = |arguments: &[&str]| needs::output_of_another_user(&scene.heist("scan", arguments));
+    let run =
+        |arguments: &[&str]| requirements::output_of_another_user(&scene.heist("scan", arguments));
     let (found, none) = (run(&[]), run(&["--exclude", "open"]));
     let report = run(&["-f", "json"]);
     assert_eq!(code(&found), 1, "{}", errors(&found));
@@ -320,7 +318,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_scanned() {
 
 #[test]
 fn a_fifo_in_the_tree_is_not_waited_for() {
-    needs::program("mkfifo");
+    requirements::program("mkfifo");
     let scene = Scene::new();
     scene.file("a", token("tok_", 1));
     let made = Command::new("mkfifo").arg(scene.tree().join("fifo")).status().expect("it starts");
@@ -428,7 +426,7 @@ fn trace_and_stats_are_there_when_asked_for() {
 
 #[test]
 fn the_network_is_never_used() {
-    needs::program("strace");
+    requirements::program("strace");
     let scene = Scene::new();
     scene.file("a", token("tok_", 1));
     let log = scene.path("log");

@@ -1,5 +1,4 @@
 //! What tests need of the machine. A test whose needs are not met fails, and says how to meet them.
-#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;

@@ -1,9 +1,6 @@
 //! What `heist scan` prints: every format, masked, sorted, with paths that come back.
-#![cfg(target_os = "linux")]
 
-mod scan_support;
-
-use scan_support::{Scene, code, errors, json, lines, plain, run, text, token};
+use crate::support::scan::{Scene, code, errors, json, lines, plain, run, text, token};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;

@@ -1,13 +1,8 @@
 //! `heist scan --output`: the file is whole or as it was, however the scan ends.
-#![cfg(target_os = "linux")]
 
-#[path = "../../heist-walk/tests/support/mounts.rs"]
-mod mounts;
-mod scan_support;
-
-use mounts::{in_own_mounts, mount_tmpfs};
+use crate::mounts::{in_own_mounts, mount_tmpfs};
+use crate::support::scan::{Scene, code, errors, run, token};
 use rustix::process::{Pid, Signal, kill_process};
-use scan_support::{Scene, code, errors, run, token};
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -201,7 +196,7 @@ fn killed_while_it_streams_every_line_is_whole() {
 
 #[test]
 fn a_disk_that_fills_up_leaves_what_was_there() {
-    in_own_mounts("a_disk_that_fills_up_leaves_what_was_there", fill_a_disk);
+    in_own_mounts("scan_output::a_disk_that_fills_up_leaves_what_was_there", fill_a_disk);
 }
 
 fn fill_a_disk() {

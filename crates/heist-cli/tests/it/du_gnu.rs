@@ -1,15 +1,12 @@
 //! `--format du` against GNU du: the same lines, byte for byte, but for their order.
-#![cfg(target_os = "linux")]
 
-mod support;
-
-use std::ffi::OsString;
-use std::fs;
-use std::path::Path;
-use support::{
+use crate::support::du::{
     directory, file, gnu_du, gnu_du_counts_lengths_of_directories, heist_du, odd_tree, output,
     sorted_lines, stdout,
 };
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
 
 fn readable(lines: &[Vec<u8>]) -> Vec<String> {
     lines.iter().map(|line| line.escape_ascii().to_string()).collect()

@@ -1,27 +1,22 @@
 //! `heist scan` on a real terminal: the progress line, Ctrl-C, widths.
-#![cfg(target_os = "linux")]
 
-mod needs;
-mod scan_support;
-mod screen;
-mod support;
-
+use crate::support::du::endless_tree;
+use crate::support::requirements;
+use crate::support::scan::{Scene, plain, token};
+use crate::support::terminal::Terminal;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use scan_support::{Scene, plain, token};
-use screen::Terminal;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
-use support::endless_tree;
 
 const HEIST: &str = env!("CARGO_BIN_EXE_heist");
 
 #[test]
 fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
-    needs::program("tmux");
+    requirements::program("tmux");
     let temp = endless_tree();
     let scene = Scene::new();
     let rules = scene.path("rules.toml");
@@ -48,7 +43,7 @@ fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
 
 #[test]
 fn excerpts_fit_the_terminal() {
-    needs::program("tmux");
+    requirements::program("tmux");
     let scene = Scene::new();
     scene.file("a", format!("{} {}", "word ".repeat(12), token("tok_", 1)));
     let terminal = Terminal::open("excerpt", 50, &scene.tree());

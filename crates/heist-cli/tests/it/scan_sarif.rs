@@ -1,10 +1,7 @@
 //! `heist scan --format sarif` against the rules of the published schema of SARIF 2.1.0, as far as they concern what is
 //! written: which properties there may be, which there must be, of which types and within which bounds.
-#![cfg(target_os = "linux")]
 
-mod scan_support;
-
-use scan_support::{Scene, json, token};
+use crate::support::scan::{Scene, json, token};
 use serde_json::Value;
 use std::fs;
 
