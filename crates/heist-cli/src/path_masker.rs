@@ -1,25 +1,27 @@
-//! [`PathMask`]: paths without the secrets that were found. A baseline is kept with the code, and says where secrets
-//! were; a file that is named after a secret must not tell it there.
+//! [`PathMasker`]: masks secrets in paths.
 //!
-//! Not guaranteed: that a secret is hidden which was not found in any file.
+//! A baseline is kept with the code and lists the paths of secrets. A file that is named after a
+//! secret must not reveal it there. Only secrets that the scan found in a file are masked.
 
 use heist_scan::{Secret, mask};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 
-/// Shorter ones are parts of many names, and no secrets.
+/// Shorter secrets are not masked: they occur in many ordinary names.
 const SECRET_BYTES_MIN: usize = 4;
 
-/// Masks secrets in paths. What it costs grows with the path and with how many lengths secrets have, not with how many
-/// secrets there are.
+/// Masks secrets in paths.
+///
+/// The cost grows with the length of the path and the number of different secret lengths, not with
+/// the number of secrets.
 #[derive(Debug)]
-pub(crate) struct PathMask<'a> {
+pub(crate) struct PathMasker<'a> {
     secrets: HashSet<&'a [u8]>,
     lengths: BTreeSet<usize>,
 }
 
-impl<'a> PathMask<'a> {
-    /// For these secrets.
+impl<'a> PathMasker<'a> {
+    /// Creates a masker for these secrets.
     pub(crate) fn new(secrets: impl Iterator<Item = &'a Secret>) -> Self {
         let secrets: HashSet<&[u8]> =
             secrets.map(Secret::reveal).filter(|bytes| bytes.len() >= SECRET_BYTES_MIN).collect();
@@ -27,7 +29,7 @@ impl<'a> PathMask<'a> {
         Self { secrets, lengths }
     }
 
-    /// A path with every secret in it masked, the longest first.
+    /// Returns the path with every secret in it masked, the longest first.
     pub(crate) fn hide<'p>(&self, path: &'p [u8]) -> Cow<'p, [u8]> {
         let mut masked = Cow::Borrowed(path);
         for &length in self.lengths.iter().rev() {
@@ -49,14 +51,14 @@ impl<'a> PathMask<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::PathMask;
+    use super::PathMasker;
     use heist_scan::Secret;
 
     #[test]
-    fn secrets_are_masked_wherever_they_are() {
+    fn secrets_are_masked_anywhere_in_a_path() {
         let secrets =
             ["correct horse", "horse", "staple", "abc"].map(|text| Secret::new(text.as_bytes()));
-        let mask = PathMask::new(secrets.iter());
+        let mask = PathMasker::new(secrets.iter());
         for (path, expected) in [
             ("a/correct horse/staple", "a/cor******/s******"),
             ("staplestaple.horse", "s******s******.h******"),

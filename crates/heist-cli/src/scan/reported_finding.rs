@@ -1,5 +1,6 @@
-//! [`Place`]: what is kept and shown of a finding. Secrets are masked here, once and for all: what prints a place
-//! cannot show more than is in it.
+//! [`ReportedFinding`]: a finding as reports show it.
+//!
+//! Secrets are masked when it is created, so code that prints it cannot reveal them.
 
 use heist_scan::{Confidence, Encoding, Finding, Fingerprint};
 use std::borrow::Cow;
@@ -8,18 +9,18 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A place where a secret is.
+/// A secret at one location, masked unless `--show-secrets` is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// As it is shown.
+pub(crate) struct ReportedFinding {
+    /// The path as reports show it.
     pub(crate) path: Arc<Path>,
     pub(crate) rule: Arc<str>,
     pub(crate) description: Arc<str>,
     pub(crate) remedy: Arc<str>,
     pub(crate) fingerprint: Fingerprint,
-    /// Masked, unless secrets are to be shown.
+    /// The secret, masked unless secrets are shown.
     pub(crate) secret: Box<[u8]>,
-    /// The same for the line around it.
+    /// The line around the secret, masked in the same way.
     pub(crate) excerpt: Box<[u8]>,
     pub(crate) offset: Range<u64>,
     pub(crate) line: u64,
@@ -31,15 +32,15 @@ pub(crate) struct Place {
     pub(crate) reason: Cow<'static, str>,
 }
 
-impl Place {
-    /// Of a finding, shown under `path`.
+impl ReportedFinding {
+    /// Creates it from a finding of the library. `path` is the path to show.
     pub(crate) fn new(finding: Finding, path: Arc<Path>, show_secrets: bool) -> Self {
         let (secret, excerpt) = if show_secrets {
             (finding.secret.reveal().into(), finding.excerpt_revealed.reveal().into())
         } else {
             (finding.secret.masked().into_bytes().into(), finding.excerpt.into_bytes().into())
         };
-        // A rule need not say what it finds; its name does.
+        // A rule without a description is shown by its id.
         let says_nothing = finding.description.trim().is_empty();
         let description = if says_nothing { &finding.rule } else { &finding.description };
         Self {
@@ -61,82 +62,83 @@ impl Place {
         }
     }
 
-    /// What its rule finds, where more comes in the same line.
+    /// Returns the description without its full stop, to be followed by other text.
     pub(crate) fn title(&self) -> &str {
         self.description.trim_end_matches('.')
     }
 
-    /// By path, then by where it is in it. No two places are equal in all of this.
+    /// Returns the sort key: the path, then the location. No two findings have the same key.
     fn order(&self) -> impl Ord + '_ {
         let path = self.path.as_os_str().as_encoded_bytes();
         (path, self.offset.start, self.offset.end, &*self.rule, self.fingerprint)
     }
 }
 
-/// The order in which places are shown.
-impl Ord for Place {
+/// Sorts findings in the order of the report.
+impl Ord for ReportedFinding {
     fn cmp(&self, other: &Self) -> Ordering {
         self.order().cmp(&other.order())
     }
 }
 
-impl PartialOrd for Place {
+impl PartialOrd for ReportedFinding {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-/// A secret and all of its places. The first is the surest: its rule is what the secret is called.
+/// A secret with all its locations.
 #[derive(Debug)]
-pub(crate) struct Group<'a> {
-    /// In order, at least one.
-    pub(crate) places: Vec<&'a Place>,
-    /// Which of the places is the surest.
+pub(crate) struct SecretGroup<'a> {
+    /// Sorted; at least one.
+    pub(crate) findings: Vec<&'a ReportedFinding>,
+    /// The index of the finding with the highest confidence.
     surest: usize,
 }
 
-impl<'a> Group<'a> {
-    /// The place that says best what the secret is.
-    pub(crate) fn surest(&self) -> &'a Place {
-        self.places[self.surest]
+impl<'a> SecretGroup<'a> {
+    /// Returns the finding with the highest confidence. Its rule names the secret.
+    pub(crate) fn surest(&self) -> &'a ReportedFinding {
+        self.findings[self.surest]
     }
 }
 
-/// The secrets, the surest first, then in the order of their first places. `places` must be sorted.
-pub(crate) fn groups(places: &[Place]) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+/// Groups findings by secret: the highest confidence first, then in the order of the first
+/// findings. `findings` must be sorted.
+pub(crate) fn group_by_secret(findings: &[ReportedFinding]) -> Vec<SecretGroup<'_>> {
+    let mut groups: Vec<SecretGroup<'_>> = Vec::new();
     let mut known = std::collections::HashMap::new();
-    for place in places {
-        let at = *known.entry(place.fingerprint).or_insert_with(|| {
-            groups.push(Group { places: Vec::new(), surest: 0 });
+    for finding in findings {
+        let at = *known.entry(finding.fingerprint).or_insert_with(|| {
+            groups.push(SecretGroup { findings: Vec::new(), surest: 0 });
             groups.len() - 1
         });
         let group = &mut groups[at];
-        group.places.push(place);
-        if place.confidence > group.places[group.surest].confidence {
-            group.surest = group.places.len() - 1;
+        group.findings.push(finding);
+        if finding.confidence > group.findings[group.surest].confidence {
+            group.surest = group.findings.len() - 1;
         }
     }
-    // Stable: the first places stay in order.
+    // A stable sort keeps the order of the first findings among equals.
     groups.sort_by_key(|group| std::cmp::Reverse(group.surest().confidence));
     groups
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Place, groups};
+    use super::{ReportedFinding, group_by_secret};
     use heist_scan::{Confidence, Encoding, Secret};
     use std::path::Path;
     use std::sync::Arc;
 
-    pub(in crate::scan) fn place(
+    pub(in crate::scan) fn finding(
         path: &str,
         line: u64,
         secret: &str,
         confidence: Confidence,
-    ) -> Place {
+    ) -> ReportedFinding {
         let secret = Secret::new(secret.as_bytes());
-        Place {
+        ReportedFinding {
             path: Arc::from(Path::new(path)),
             rule: Arc::from("test-rule"),
             description: Arc::from("A test's secret"),
@@ -156,18 +158,20 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn secrets_come_once_the_surest_first() {
-        let mut places = [
-            place("b", 9, "one", Confidence::Medium),
-            place("b", 2, "two", Confidence::Medium),
-            place("a", 5, "three", Confidence::High),
-            place("a", 4, "one", Confidence::Certain),
+    fn each_secret_appears_once_and_the_most_certain_comes_first() {
+        let mut findings = [
+            finding("b", 9, "one", Confidence::Medium),
+            finding("b", 2, "two", Confidence::Medium),
+            finding("a", 5, "three", Confidence::High),
+            finding("a", 4, "one", Confidence::Certain),
         ];
-        places.sort();
-        let groups = groups(&places);
+        findings.sort();
+        let groups = group_by_secret(&findings);
         let shown: Vec<Vec<(&Path, u64)>> = groups
             .iter()
-            .map(|group| group.places.iter().map(|place| (&*place.path, place.line)).collect())
+            .map(|group| {
+                group.findings.iter().map(|finding| (&*finding.path, finding.line)).collect()
+            })
             .collect();
         let (a, b) = (Path::new("a"), Path::new("b"));
         assert_eq!(shown, [vec![(a, 4), (b, 9)], vec![(a, 5)], vec![(b, 2)]]);

@@ -1,31 +1,31 @@
-//! What may be written over: nothing in a scanned tree but reports of this tool.
+//! Refuses output files that would destroy input.
 //!
-//! A file that is written to is left out of the scan: what is in it is about to go. So a file that is not ours must not
-//! be one: its secrets would be neither found nor there any more. Not guaranteed: that a file which looks like a report
-//! is one. What is found in it is counted.
+//! heist does not report findings in a file that it is about to overwrite. If that were a file of
+//! the user, its secrets would be neither reported nor kept. So `--output` and `--trace` may
+//! replace a file in a scanned tree only if it looks like earlier output of heist. Not guaranteed:
+//! that a file which looks like a report is one. The findings in it are counted.
 
 use super::settings::is_stdin;
-use crate::escape;
+use crate::error::CliError;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// How much of a file is looked at. A report says what it is in less.
+/// How much of a file is read. A report identifies itself in fewer bytes.
 const LOOK_BYTES: u64 = 64 * 1024;
 
-/// Refuses to write `output` over a file that would be scanned and does not look like what is written. `looks_ours` is
-/// asked about its beginning.
+/// Refuses an `output` that is a scanned file, unless `looks_ours` recognizes its beginning.
 ///
 /// # Errors
-/// It is to be refused; the text says why, and what to do.
-pub(crate) fn refuse_foreign(
-    option: &str,
+/// The output would overwrite such a file.
+pub(crate) fn refuse_scanned_file(
+    option: &'static str,
     output: Option<&Path>,
     roots: &[PathBuf],
     looks_ours: fn(&[u8]) -> bool,
-) -> Result<(), String> {
+) -> Result<(), CliError> {
     let Some(output) = output.filter(|path| !is_stdin(path)) else { return Ok(()) };
-    // What is not there, or is no regular file, loses nothing.
+    // Nothing is lost if the file does not exist, or is not a regular file.
     let Ok(file) = output.canonicalize() else { return Ok(()) };
     if !fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(());
@@ -38,19 +38,15 @@ pub(crate) fn refuse_foreign(
         return Ok(());
     }
     let mut start = Vec::new();
-    // (What cannot be read does not look like anything.)
+    // A file that cannot be read is refused.
     let read = File::open(&file).and_then(|file| file.take(LOOK_BYTES).read_to_end(&mut start));
     if read.is_ok() && (start.is_empty() || looks_ours(&start)) {
         return Ok(());
     }
-    Err(format!(
-        "{option} '{}' is a file of what is scanned, and nothing that heist wrote: it would be lost, and what is in it \
-         not be found; give another FILE, or remove this one",
-        escape::for_terminal(output.as_os_str())
-    ))
+    Err(CliError::OverwritesScannedFile { option, path: output.to_owned() })
 }
 
-/// Whether a file begins like a report, in any format.
+/// Returns `true` if a file begins like a report, in any format.
 pub(crate) fn looks_like_report(start: &[u8]) -> bool {
     let line = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let text = String::from_utf8_lossy(line);
@@ -64,21 +60,22 @@ pub(crate) fn looks_like_report(start: &[u8]) -> bool {
     text.starts_with("No secrets") || ends_with_fingerprint(&text)
 }
 
-/// Whether a file begins like a trace.
+/// Returns `true` if a file begins like a trace.
 pub(crate) fn looks_like_trace(start: &[u8]) -> bool {
     start == b"[]\n" || start.starts_with(b"[\n{\"pid\":1,\"tid\":")
 }
 
-/// Refuses to write over what the same run reads or writes: `others`, each with what it is.
+/// Refuses an `output` that the same run also reads or writes: one of `others`, each with its
+/// description.
 ///
 /// # Errors
-/// It is to be refused; the text says why, and what to do.
-pub(crate) fn refuse_same(
-    option: &str,
+/// The output would overwrite such a file.
+pub(crate) fn refuse_own_file(
+    option: &'static str,
     output: Option<&Path>,
-    others: &[(&str, &Path)],
-) -> Result<(), String> {
-    // What is not there yet is known by where it will be.
+    others: &[(&'static str, &Path)],
+) -> Result<(), CliError> {
+    // A file that does not exist yet is identified by its directory and name.
     let real = |path: &Path| {
         path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) => {
@@ -92,14 +89,14 @@ pub(crate) fn refuse_same(
     let is_device = fs::metadata(output).is_ok_and(|metadata| !metadata.is_file());
     match others.iter().find(|(_, other)| !is_device && real(other) == real(output)) {
         None => Ok(()),
-        Some((what, _)) => Err(format!(
-            "{option} '{}' is {what}, too; give another FILE",
-            escape::for_terminal(output.as_os_str())
-        )),
+        Some((what, _)) => {
+            Err(CliError::OverwritesOwnFile { option, path: output.to_owned(), what })
+        }
     }
 }
 
-/// `..., 0123456789abcdef0123456789abcdef)`: how each secret's paragraph begins.
+/// Returns `true` for a line such as `..., 0123456789abcdef0123456789abcdef)`, with which the
+/// paragraph of a secret begins.
 fn ends_with_fingerprint(line: &str) -> bool {
     line.strip_suffix(')').and_then(|line| line.rsplit_once(", ")).is_some_and(|(_, last)| {
         last.len() == 32 && last.bytes().all(|byte| byte.is_ascii_hexdigit())
