@@ -1,7 +1,7 @@
-//! What `heist du` does besides its formats: exit codes, messages, pipes, signals, colours, and what it leaves out.
+//! `heist du` apart from its formats: exit codes, messages, pipes, signals, colours and excludes.
 
 use crate::support::du::{directory, endless_tree, file, heist_du, name, odd_tree, output, text};
-use crate::support::requirements;
+use crate::support::{interruptible, requirements};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -13,7 +13,7 @@ fn errors(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("messages are UTF-8")
 }
 
-/// The columns of a text view: size and name of each line, without bars and branches.
+/// Returns the size and the name of each line of a text view, without bars and branches.
 fn lines(text: &str) -> Vec<(String, String)> {
     text.lines()
         .map(|line| {
@@ -29,7 +29,7 @@ fn names(text: &str) -> Vec<String> {
     lines(text).into_iter().map(|(_, name)| name).collect()
 }
 
-/// A tree of directories with these sizes, and one file in each.
+/// Creates directories with one file of the given size in each.
 fn tree_of(sizes: &[(&str, usize)]) -> tempfile::TempDir {
     let temp = tempfile::tempdir().expect("a directory for the test");
     for (path, len) in sizes {
@@ -47,29 +47,29 @@ fn check_refused(arguments: &[&str], why: &str) {
 }
 
 #[test]
-fn wrong_usage_is_refused_and_nothing_is_walked() {
+fn unusable_options_are_refused_before_the_walk() {
     check_refused(&["--no-such-option"], "--no-such-option");
     check_refused(&["-s", "-a"], "cannot be used with");
     check_refused(&["-s", "-d", "1"], "cannot be used with");
-    check_refused(&["-j", "0"], "at least 1 thread");
-    check_refused(&["-j", "100000"], "but is 100000; try fewer threads");
-    check_refused(&["-j", &usize::MAX.to_string()], "try fewer threads");
-    check_refused(&["-B", "0"], "0 is no size here");
+    check_refused(&["-j", "0"], "give at least 1");
+    check_refused(&["-j", "100000"], "but is 100000\n  help: use fewer threads");
+    check_refused(&["-j", &usize::MAX.to_string()], "help: use fewer threads");
+    check_refused(&["-B", "0"], "the size must not be 0");
     check_refused(&["-B", "x"], "not a size");
-    check_refused(&["-t", "-0"], "0 is no size here");
+    check_refused(&["-t", "-0"], "the size must not be 0");
     check_refused(&["--exclude", "{"], "{");
     check_refused(&["--exclude-from", "/nowhere"], "'/nowhere': No such file or directory");
     check_refused(&["--files0-from", "/nowhere"], "'/nowhere': No such file or directory");
     check_refused(&["--files0-from", "/dev/null"], "no paths in '/dev/null'");
     check_refused(&["--trace", "/nowhere/trace"], "'/nowhere/trace': No such file or directory");
-    check_refused(&["--format", "json", "--top", "3"], "--top has no meaning with --format json");
+    check_refused(&["--format", "json", "--top", "3"], "--top cannot be used with --format json");
     check_refused(&["--format", "json", "-t", "-3"], "--format text or du or csv");
     check_refused(&["--format", "csv", "-0"], "--null");
     check_refused(&["--format", "du", "--by-extension"], "--by-extension");
 }
 
 #[test]
-fn what_cannot_be_read_is_named_and_the_rest_is_measured() {
+fn unreadable_entries_are_named_and_the_rest_is_measured() {
     let temp = tree_of(&[("open", 5_000), ("closed", 5_000)]);
     let odd = directory(temp.path().join(name(b"odd\n\x1b\xff")));
     let everyone = fs::Permissions::from_mode(0o755);
@@ -94,7 +94,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_measured() {
     assert_eq!(errors(&quiet), "");
     assert_eq!(quiet.stdout, du.stdout);
     assert_eq!(shown.status.code(), Some(1));
-    assert!(errors(&shown).contains("not everything could be read"));
+    assert!(errors(&shown).contains("could not be read, so some sizes are too small"));
     assert!(String::from_utf8_lossy(&shown.stdout).contains("closed/ (incomplete)"));
     let json: Value = serde_json::from_slice(&json.stdout).expect("valid JSON");
     assert_eq!(json["errors"], 2);
@@ -117,7 +117,7 @@ fn a_missing_root_is_named() {
 }
 
 #[test]
-fn a_closed_pipe_ends_it_quietly() {
+fn a_closed_pipe_ends_the_command_quietly() {
     let temp = odd_tree(false);
     for format in ["text", "du", "json", "ncdu", "csv"] {
         let mut command = heist_du(["--format", format]);
@@ -131,18 +131,19 @@ fn a_closed_pipe_ends_it_quietly() {
 }
 
 #[test]
-fn a_full_disk_is_told_of() {
+fn a_full_disk_is_reported() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let mut command = heist_du(["-s", "/dev/null"]);
     command.stdout(full).stderr(Stdio::piped());
     let output = command.spawn().expect("it starts").wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(1));
-    let why = "No space left on device; make room, or write to somewhere else";
-    assert_eq!(errors(&output), format!("heist: cannot write to stdout: {why}\n"));
+    let expected = "heist: cannot write to stdout: No space left on device\n  help: free some space, or \
+                    redirect the output elsewhere\n";
+    assert_eq!(errors(&output), expected);
 }
 
 #[test]
-fn a_closed_stderr_is_no_reason_to_fail() {
+fn the_command_works_without_stderr() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let mut command = heist_du(["--format", "du", "--stats", "/nowhere", "/dev/null"]);
     command.stdout(Stdio::piped()).stderr(full);
@@ -151,7 +152,7 @@ fn a_closed_stderr_is_no_reason_to_fail() {
     assert_eq!(output.stdout, b"0\t/dev/null\n");
 }
 
-/// Waits until `is_so`, on a machine as busy as it may be.
+/// Waits until `is_so` returns `true`. The limit allows for a busy machine.
 #[track_caller]
 fn wait_until(is_so: impl Fn() -> bool) {
     let started = Instant::now();
@@ -161,22 +162,7 @@ fn wait_until(is_so: impl Fn() -> bool) {
     }
 }
 
-/// The command, with SIGINT as it is by default: what runs in the background, as these tests may, ignores it, and so do
-/// its children.
-fn interruptible(command: &Command) -> Command {
-    let mut reset = Command::new("env");
-    reset.arg("--default-signal=INT").arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => reset.env(name, value),
-            None => reset.env_remove(name),
-        };
-    }
-    reset.stdin(Stdio::null());
-    reset
-}
-
-/// Whether a process has a handler for SIGINT.
+/// Returns `true` if the process has a handler for SIGINT.
 fn listens_for_interrupts(child: &Child) -> bool {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it is there");
     let caught =
@@ -185,32 +171,32 @@ fn listens_for_interrupts(child: &Child) -> bool {
     caught & 1 << (Signal::INT.as_raw() - 1) != 0
 }
 
-/// A level of the endless tree that a walk comes to only through all those above.
+/// A deep level of the endless tree. A walk reaches it only through all levels above.
 const DEEP: u64 = 30;
 
-/// Whether a process that walks the endless tree has one of its deep directories open.
+/// Returns `true` if a process that walks the endless tree has one of its deep directories open.
 fn is_deep_in(tree: &tempfile::TempDir, child: &Child) -> bool {
     let Ok(open) = fs::read_dir(format!("/proc/{}/fd", child.id())) else { return false };
     let root = tree.path().canonicalize().expect("it is there");
-    // What is closed meanwhile has no link any more.
+    // A descriptor may have been closed since the listing.
     let paths = open.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
     let level = |path: std::path::PathBuf| path.strip_prefix(&root).ok()?.to_str()?.parse().ok();
     paths.filter_map(level).any(|level: u64| level > DEEP)
 }
 
-/// How long a process has computed; `None` if it has ended.
+/// Returns the CPU time of a process, or `None` if it has ended.
 fn time_computed(child: &Child) -> Option<Duration> {
     let stat =
         fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("not waited for yet");
-    // Its name comes before these fields, in parentheses.
+    // The name of the process, in parentheses, precedes these fields.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks: u64 = fields[11].parse::<u64>().ok()? + fields[12].parse::<u64>().ok()?;
-    // Linux shows 100 ticks to the second on every machine.
+    // Linux reports 100 ticks per second on every machine.
     (fields[0] != "Z").then_some(Duration::from_millis(10 * ticks))
 }
 
 #[test]
-fn an_interrupt_prints_what_is_known() {
+fn an_interrupt_prints_the_results_so_far() {
     let temp = endless_tree();
     for format in ["text", "du", "json"] {
         let mut command =
@@ -223,7 +209,7 @@ fn an_interrupt_prints_what_is_known() {
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(130), "{format}: {}", errors(&output));
         assert!(
-            errors(&output).contains("heist: interrupted; this is only"),
+            errors(&output).contains("heist: interrupted; the sizes cover only"),
             "{}",
             errors(&output)
         );
@@ -240,9 +226,9 @@ fn an_interrupt_prints_what_is_known() {
 }
 
 #[test]
-fn an_interrupt_while_output_is_written_ends_it_at_once() {
+fn an_interrupt_during_output_ends_the_process() {
     let temp = tempfile::tempdir().expect("a directory for the test");
-    // More than a pipe and the tool's own buffer hold, for a reader who does not read.
+    // More output than fits into the pipe and heist's buffer, and a reader that does not read.
     for number in 0..2_000 {
         file(temp.path().join(format!("{number:0>200}")), 0);
     }
@@ -255,14 +241,14 @@ fn an_interrupt_while_output_is_written_ends_it_at_once() {
     let ended = child.try_wait().expect("it is mine");
     assert!(ended.is_none(), "it waits for its reader");
     kill_process(Pid::from_child(&child), Signal::INT).expect("it is there");
-    // (This closes no pipe and reads nothing.)
+    // This neither closes nor reads the pipe.
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
 }
 
 #[test]
 fn an_ignored_interrupt_stays_ignored() {
     let temp = endless_tree();
-    // As the shell of a script does it to what runs in the background.
+    // The shell of a script does this to its background jobs.
     let mut command = Command::new("sh");
     let script = "trap '' INT; exec \"$0\" du -L -l -s 0";
     command.args(["-c", script, env!("CARGO_BIN_EXE_heist")]).current_dir(temp.path());
@@ -284,7 +270,7 @@ fn colours_follow_the_environment() {
         command.arg(temp.path()).envs(variables.iter().copied());
         text(command).contains('\x1b')
     };
-    assert!(!run(&[], &[]), "a pipe is no terminal");
+    assert!(!run(&[], &[]), "a pipe is not a terminal");
     assert!(run(&[], &[("CLICOLOR_FORCE", "1")]));
     assert!(!run(&[], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
     assert!(run(&["--color", "always"], &[("NO_COLOR", "1")]));
@@ -322,7 +308,7 @@ fn the_tree_shows_the_largest_first() {
 }
 
 #[test]
-fn thresholds_hide_what_is_too_small_or_too_large() {
+fn thresholds_hide_entries_that_are_too_small_or_too_large() {
     let temp =
         tree_of(&[("small", 10_000), ("large", 900_000), ("large/tiny", 10), ("large/x", 400_000)]);
     let run = |arguments: &[&str]| {
@@ -331,13 +317,13 @@ fn thresholds_hide_what_is_too_small_or_too_large() {
         names(&text(command))
     };
     assert_eq!(run(&["-t", "100K"]), ["./", "large/", "x/"]);
-    // Those above are shown, so that one sees where it is.
+    // The directories above are shown to make the location visible.
     assert_eq!(run(&["-t", "-50K"]), ["./", "large/", "tiny/", "small/"]);
     assert_eq!(run(&["-t", "1G"]), [] as [&str; 0]);
 }
 
 #[test]
-fn what_is_over_a_limit_takes_no_line_from_what_is_not() {
+fn entries_over_the_limit_do_not_use_up_the_lines_of_top() {
     let larges = ["a", "b", "c", "d", "e"];
     let mut sizes: Vec<_> = larges.iter().map(|name| (*name, 100_000)).collect();
     sizes.extend([("small", 100), ("e/small", 100)]);
@@ -353,7 +339,7 @@ fn what_is_over_a_limit_takes_no_line_from_what_is_not() {
 }
 
 #[test]
-fn several_roots_share_one_whole() {
+fn percentages_are_shares_of_all_roots() {
     let temp = tree_of(&[("one", 300_000), ("two", 100_000)]);
     let mut command = heist_du(["-s", "-c", "-k", "one", "two"]);
     command.current_dir(temp.path());
@@ -367,7 +353,7 @@ fn several_roots_share_one_whole() {
 }
 
 #[test]
-fn nothing_of_a_name_reaches_the_text_raw() {
+fn names_are_escaped_in_text() {
     let temp = odd_tree(false);
     let mut command = heist_du(["-a", "-d", "9", "--top", "0"]);
     command.arg(temp.path());
@@ -383,7 +369,7 @@ fn nothing_of_a_name_reaches_the_text_raw() {
 }
 
 #[test]
-fn what_is_left_out() {
+fn excluded_and_ignored_entries_are_skipped() {
     let temp = tree_of(&[(".git", 1), (".hidden", 1), ("target", 1), ("src", 1), ("logs", 1)]);
     fs::write(temp.path().join(".gitignore"), "/target\n").expect("a file");
     fs::write(temp.path().join(".ignore"), "logs/\n").expect("a file");
@@ -407,7 +393,7 @@ fn what_is_left_out() {
 }
 
 #[test]
-fn statistics_and_traces() {
+fn stats_and_trace_are_written() {
     let temp = odd_tree(false);
     let trace = temp.path().join("trace.json");
     let mut command = heist_du(["-s", "-j", "3", "--stats", "--trace"]);
@@ -425,7 +411,7 @@ fn statistics_and_traces() {
 }
 
 #[test]
-fn help_is_long_and_h_is_human() {
+fn help_has_no_short_option_because_h_means_human_sizes() {
     let mut command = heist_du(["--help"]);
     command.env("COLUMNS", "100");
     let help = text(command);

@@ -1,4 +1,4 @@
-//! Where a walk must not, or cannot, go on: other file systems, and directories that may not be read. As GNU du has it.
+//! Where a walk stops, compared with GNU du: other file systems, and unreadable directories.
 
 use crate::mounts::{in_own_mounts, mount_tmpfs};
 use crate::support::du::{gnu_du, heist_du, output};
@@ -21,7 +21,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn what_may_not_be_read_is_named_and_counted_as_far_as_it_can_be() {
+fn unreadable_directories_are_named_and_counted_like_gnu_du() {
     let dir = tempdir().unwrap();
     set_mode(dir.path(), 0o755);
     let root = dir.path().join("root");
@@ -30,7 +30,7 @@ fn what_may_not_be_read_is_named_and_counted_as_far_as_it_can_be() {
         fs::write(root.join(name).join("file"), vec![1; 10_000]).unwrap();
     }
     set_mode(&root.join("locked"), 0o000);
-    // Its names may not be listed; its entries may not be asked for.
+    // `unlisted` does not allow listing names; `unsearchable` does not allow access to entries.
     set_mode(&root.join("unlisted"), 0o311);
     set_mode(&root.join("unsearchable"), 0o644);
     for options in [&["-s"][..], &["-sb"], &["-a"], &["-ab"], &[]] {
@@ -54,8 +54,8 @@ fn what_may_not_be_read_is_named_and_counted_as_far_as_it_can_be() {
 }
 
 #[test]
-fn other_file_systems_are_left_out_when_told_so() {
-    in_own_mounts("du_borders::other_file_systems_are_left_out_when_told_so", compare_with_a_mount);
+fn one_file_system_skips_other_file_systems() {
+    in_own_mounts("du_borders::one_file_system_skips_other_file_systems", compare_with_a_mount);
 }
 
 fn compare_with_a_mount() {

@@ -1,4 +1,4 @@
-//! Faults from outside: a library in front of libc makes the walk's calls fail, or hang.
+//! Fault injection: a library preloaded before libc makes system calls of the walk fail or hang.
 
 use crate::support::du::{heist_du, output, stdout};
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::{TempDir, tempdir};
 
-/// The library, built once. A machine that builds Rust has a C compiler.
+/// Builds the library once. A machine that builds Rust has a C compiler.
 fn shim() -> &'static Path {
     static SHIM: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     let (_, path) = SHIM.get_or_init(|| {
@@ -32,7 +32,7 @@ fn with_shim(mut command: Command, settings: &[(&str, &str)]) -> Command {
     command
 }
 
-/// A small tree: nested, and with a directory that takes several calls to read.
+/// Creates a small nested tree with one directory that takes several calls to read.
 fn make_tree(root: &Path) {
     for number in 0..12 {
         let dir = root.join(format!("dir{number}/inner"));
@@ -46,24 +46,24 @@ fn make_tree(root: &Path) {
     }
 }
 
-/// The paths that `-a` prints.
+/// Returns the paths that `-a` prints.
 fn paths(printed: &[u8]) -> BTreeSet<String> {
     let lines = std::str::from_utf8(printed).unwrap().lines();
     lines.map(|line| line.split_once('\t').unwrap().1.to_owned()).collect()
 }
 
-/// Every path that is missing is below one that stderr speaks of.
+/// Checks that every missing path is below a path that stderr names.
 fn check_no_silent_gap(full: &BTreeSet<String>, seen: &BTreeSet<String>, errors: &str, what: &str) {
-    let told: Vec<&str> = errors.lines().filter_map(|line| line.split('\'').nth(1)).collect();
+    let named: Vec<&str> = errors.lines().filter_map(|line| line.split('\'').nth(1)).collect();
     for missing in full.difference(seen) {
-        let explained = told.iter().any(|path| Path::new(missing).starts_with(path));
-        assert!(explained, "{what}: {missing} is missing without a word in\n{errors}");
+        let explained = named.iter().any(|path| Path::new(missing).starts_with(path));
+        assert!(explained, "{what}: {missing} is missing, but not reported in\n{errors}");
     }
     assert!(seen.is_subset(full), "{what}");
 }
 
 #[test]
-fn every_call_that_fails_is_told_of_and_the_rest_is_there() {
+fn every_failing_call_is_reported_and_the_rest_is_measured() {
     let dir = tempdir().unwrap();
     let root = dir.path().join("root");
     make_tree(&root);
@@ -82,7 +82,7 @@ fn every_call_that_fails_is_told_of_and_the_rest_is_there() {
         assert_eq!(output(du(&[("SHIM_CALL", call), ("SHIM_LOG", log)])).status.code(), Some(0));
         let uses: usize = fs::read_to_string(log).unwrap().trim().parse().unwrap();
         assert!(uses >= 26, "{call} was used {uses} times: does the shim see it?");
-        // Each use alone, of many alike only some; and every third from the second on.
+        // Fail single uses (a sample of them), every third from the second on, and all.
         let alone = (1..=uses).step_by(uses / 25 + 1).map(|nth| (nth, 0));
         for (nth, every) in alone.chain([(2, 3), (1, 1)]) {
             let (nth, every) = (nth.to_string(), every.to_string());
@@ -96,7 +96,7 @@ fn every_call_that_fails_is_told_of_and_the_rest_is_there() {
             let ended = output(du(&settings));
             let errors = String::from_utf8_lossy(&ended.stderr);
             check_no_silent_gap(&full, &paths(&ended.stdout), &errors, &what);
-            // Nothing is lost by a close that fails: the directory has been read.
+            // A failing close loses nothing: the directory has been read.
             let expected = if call == "close" { 0 } else { 1 };
             assert_eq!(ended.status.code(), Some(expected), "{what}\n{errors}");
             assert_eq!(errors.is_empty(), call == "close", "{what}\n{errors}");
@@ -104,15 +104,15 @@ fn every_call_that_fails_is_told_of_and_the_rest_is_there() {
     }
 }
 
-/// How much CPU time a process has used, in clock ticks.
+/// Returns the CPU time of a process in clock ticks.
 fn cpu_ticks(process: &Child) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap();
-    // The name, in brackets, may have blanks in it.
+    // The name of the process, in parentheses, may contain spaces.
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
 }
 
-/// How often the threads of a process have gone to sleep or were put aside.
+/// Returns the number of context switches of all threads of a process.
 fn context_switches(process: &Child) -> u64 {
     let mut switches = 0;
     for task in fs::read_dir(format!("/proc/{}/task", process.id())).unwrap() {
@@ -126,7 +126,7 @@ fn context_switches(process: &Child) -> u64 {
 }
 
 #[test]
-fn while_one_directory_hangs_the_others_are_done_and_then_everybody_sleeps() {
+fn while_one_directory_hangs_the_others_finish_and_then_all_threads_sleep() {
     for threads in [Some("2"), Some("8"), None] {
         let dir = tempdir().unwrap();
         let root = dir.path().join("root");
@@ -147,7 +147,8 @@ fn while_one_directory_hangs_the_others_are_done_and_then_everybody_sleeps() {
         let mut command = with_shim(command, &settings);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
 
-        // Done with the rest when nothing happens any more: no time used, nobody woken. A busy machine takes a while.
+        // The rest is finished when no thread uses CPU time or wakes up. A busy machine takes a
+        // while.
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             let before = (cpu_ticks(&process), context_switches(&process));
@@ -158,7 +159,7 @@ fn while_one_directory_hangs_the_others_are_done_and_then_everybody_sleeps() {
             assert!(Instant::now() < deadline, "{threads:?} threads: never at rest");
         }
         assert!(process.try_wait().unwrap().is_none(), "it cannot be done while a directory hangs");
-        // A writer: the call returns, and the walk ends.
+        // With a writer, the hanging call returns and the walk ends.
         drop(fs::OpenOptions::new().write(true).open(&fifo).unwrap());
         let ended = process.wait_with_output().unwrap();
         assert!(ended.status.success());

@@ -1,4 +1,5 @@
-//! `json`, `ncdu` and `csv`: whole, valid, the same for any number of threads, and names come back byte for byte.
+//! The formats `json`, `ncdu` and `csv`: complete, valid, independent of the number of threads,
+//! with exact names.
 
 use crate::support::du::{
     directory, file, gnu_du, heist_du, name, odd_tree, output, sorted_lines, stdout, text,
@@ -19,7 +20,7 @@ fn in_directory(mut command: Command, directory: &Path) -> Command {
     command
 }
 
-/// What base64 encodes, by the `base64` of coreutils.
+/// Decodes base64 with the `base64` of coreutils.
 fn decoded(base64: &str) -> Vec<u8> {
     use std::io::Write as _;
     let mut child = Command::new("base64")
@@ -41,7 +42,7 @@ fn json_name(entry: &Value) -> Vec<u8> {
     }
 }
 
-/// Path and allocated bytes of each entry of a JSON tree.
+/// Collects the path and the allocated bytes of each entry of a JSON tree.
 fn json_entries(entry: &Value, prefix: &[u8], entries: &mut BTreeMap<Vec<u8>, u64>) {
     let mut path = prefix.to_vec();
     if !path.is_empty() {
@@ -54,7 +55,7 @@ fn json_entries(entry: &Value, prefix: &[u8], entries: &mut BTreeMap<Vec<u8>, u6
     entries.insert(path, entry["allocated"].as_u64().expect("a number"));
 }
 
-/// The lines of `du -0 -B1` as path and size.
+/// Parses the lines of `du -0 -B1` into paths and sizes.
 fn du_entries(output: &[u8]) -> BTreeMap<Vec<u8>, u64> {
     let lines = sorted_lines(output, b'\0').into_iter().filter(|line| !line.is_empty());
     lines
@@ -85,7 +86,7 @@ fn json_has_every_entry_with_its_size() {
         assert_eq!(ours, theirs);
         assert_eq!(json["total"]["allocated"].as_u64(), theirs.get(&b"tree"[..]).copied());
     }
-    // Without -a: only directories, with the same sizes.
+    // Without -a there are only directories, with the same sizes.
     let command = heist_du(["--format", "json", "tree"]);
     let json: Value =
         serde_json::from_slice(&stdout(in_directory(command, temp.path()))).expect("valid JSON");
@@ -97,7 +98,7 @@ fn json_has_every_entry_with_its_size() {
 }
 
 #[test]
-fn json_says_what_entries_are_and_stops_where_told() {
+fn json_has_kinds_and_respects_the_depth() {
     let temp = odd_tree(true);
     let command = heist_du(["--format", "json", "-a", "-d", "1", "tree"]);
     let json: Value =
@@ -122,7 +123,7 @@ fn json_says_what_entries_are_and_stops_where_told() {
 }
 
 #[test]
-fn json_totals_need_no_tree() {
+fn json_totals_work_without_a_tree() {
     let temp = odd_tree(false);
     let command = heist_du(["--format", "json", "-s", "tree/a", "tree/one"]);
     let json: Value =
@@ -158,7 +159,7 @@ fn extensions_are_added_up() {
     assert!(!first(&["--by-extension"]) && first(&["--by-extension", "--sort", "count"]));
 }
 
-/// The fields of one CSV line after another, by the rules of RFC 4180.
+/// Parses CSV by the rules of RFC 4180.
 fn csv_records(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut record, mut field) = (Vec::new(), Vec::new(), String::new());
     let mut characters = text.chars().peekable();
@@ -183,7 +184,7 @@ fn csv_records(text: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn csv_has_every_entry_and_names_come_back() {
+fn csv_has_every_entry_and_exact_names() {
     let temp = odd_tree(false);
     let csv = text(in_directory(heist_du(["--format", "csv", "-a", "tree"]), temp.path()));
     let records = csv_records(&csv);
@@ -205,7 +206,7 @@ fn csv_has_every_entry_and_names_come_back() {
     assert_eq!(ours, du_entries(&theirs));
 }
 
-/// What ncdu itself exports: entries by path with their fields. Names are bytes, which serde reads only as UTF-8.
+/// Parses an export of ncdu into entries by path. Names are bytes, but serde reads only UTF-8.
 fn ncdu_entries(bytes: &[u8]) -> BTreeMap<String, Value> {
     fn add(item: &Value, prefix: &str, entries: &mut BTreeMap<String, Value>) {
         let (info, children) = match item {
@@ -218,9 +219,9 @@ fn ncdu_entries(bytes: &[u8]) -> BTreeMap<String, Value> {
         }
         entries.insert(path, info.clone());
     }
-    // Each byte becomes a letter of its own, so that nothing is lost.
+    // Turn each byte into one character, so that nothing is lost.
     let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
-    let export: Value = serde_json::from_str(&text).expect("valid but for the bytes of names");
+    let export: Value = serde_json::from_str(&text).expect("valid except for the bytes of names");
     assert_eq!((&export[0], &export[1]), (&Value::from(1), &Value::from(2)));
     let mut entries = BTreeMap::new();
     add(&export[3], "", &mut entries);
@@ -228,7 +229,7 @@ fn ncdu_entries(bytes: &[u8]) -> BTreeMap<String, Value> {
 }
 
 #[test]
-fn the_export_for_ncdu_is_that_of_ncdu() {
+fn the_ncdu_export_equals_that_of_ncdu() {
     requirements::program("ncdu");
     let temp = odd_tree(true);
     let root = temp.path().join("tree").canonicalize().expect("it is there");
@@ -240,16 +241,16 @@ fn the_export_for_ncdu_is_that_of_ncdu() {
         ours.args(arguments).arg(&root);
         assert_eq!(ncdu_entries(&stdout(ours)), theirs);
     }
-    // The path is made absolute.
+    // heist makes the path absolute.
     let relative = in_directory(heist_du(["--format", "ncdu", "tree"]), temp.path());
     assert_eq!(ncdu_entries(&stdout(relative)), theirs);
 }
 
 #[test]
-fn the_export_for_ncdu_is_of_one_directory() {
+fn the_ncdu_export_needs_exactly_one_directory() {
     let temp = odd_tree(false);
     for (arguments, why) in [
-        (&["tree/a", "tree/odd"][..], "one PATH"),
+        (&["tree/a", "tree/odd"][..], "exports exactly one directory"),
         (&["tree/one"], "not a directory"),
         (&["tree/link to directory"], "-D"),
         (&["nowhere"], "No such file"),
@@ -266,19 +267,19 @@ fn the_export_for_ncdu_is_of_one_directory() {
     }
 }
 
-/// A chain of directories that is longer than any path may be, made and removed level by level.
-struct Chain {
+/// A chain of nested directories, deeper than the longest path, created and removed level by level.
+struct DirectoryChain {
     temp: tempfile::TempDir,
     levels: usize,
-    /// The last one.
+    /// The deepest directory.
     bottom: OwnedFd,
 }
 
-impl Chain {
+impl DirectoryChain {
     const FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY);
 
     fn of(levels: usize) -> Self {
-        // In memory where that is possible: no disk likes so many new directories.
+        // In memory if possible: creating so many directories on a disk is slow.
         let temp = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let temp = temp.expect("a directory for the test");
         let mut bottom = open(temp.path(), Self::FLAGS, Mode::empty()).expect("it is there");
@@ -290,8 +291,8 @@ impl Chain {
     }
 }
 
-impl Drop for Chain {
-    /// From the bottom up: the standard library's removal would open all levels at once.
+impl Drop for DirectoryChain {
+    /// Removes the chain from the bottom up: the standard library would open all levels at once.
     fn drop(&mut self) {
         for _ in 0..self.levels {
             let Ok(above) = openat(&self.bottom, "..", Self::FLAGS, Mode::empty()) else { return };
@@ -302,9 +303,9 @@ impl Drop for Chain {
 }
 
 #[test]
-fn deep_trees_overflow_nothing() {
+fn deep_trees_do_not_overflow_the_stack() {
     const LEVELS: usize = 20_000;
-    let chain = Chain::of(LEVELS);
+    let chain = DirectoryChain::of(LEVELS);
     for (format, marker) in [("json", "\"kind\":\"directory\""), ("ncdu", "[{\"name\":")] {
         let mut command = heist_du(["--format", format]);
         command.arg(chain.temp.path());

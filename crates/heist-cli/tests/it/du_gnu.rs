@@ -1,4 +1,4 @@
-//! `--format du` against GNU du: the same lines, byte for byte, but for their order.
+//! `--format du` compared with GNU du: the same lines, byte for byte, in any order.
 
 use crate::support::du::{
     directory, file, gnu_du, gnu_du_counts_lengths_of_directories, heist_du, odd_tree, output,
@@ -12,7 +12,7 @@ fn readable(lines: &[Vec<u8>]) -> Vec<String> {
     lines.iter().map(|line| line.escape_ascii().to_string()).collect()
 }
 
-/// Runs both in `directory`, and compares their lines. What ours adds is `--format du`.
+/// Runs both tools in `directory` with the same arguments and compares their lines.
 #[track_caller]
 fn check_in(directory: &Path, arguments: &[&str]) {
     let theirs = {
@@ -33,7 +33,7 @@ fn check_in(directory: &Path, arguments: &[&str]) {
 }
 
 #[test]
-fn lines_are_those_of_gnu_du() {
+fn lines_equal_those_of_gnu_du() {
     let temp = odd_tree(false);
     for arguments in [
         &["-0"][..],
@@ -73,16 +73,16 @@ fn lines_are_those_of_gnu_du() {
     ] {
         check_in(temp.path(), arguments);
     }
-    // The same with newlines, of which there are some in names as well.
+    // The same with newlines at the ends of lines; some names also contain newlines.
     check_in(temp.path(), &["-a", "tree"]);
 }
 
 #[test]
-fn apparent_sizes_are_those_of_gnu_du() {
+fn apparent_sizes_equal_those_of_gnu_du() {
     let temp = odd_tree(false);
     check_in(temp.path(), &["-0", "-b", "-c", "tree/one", "tree/link", "tree/broken link"]);
     if !gnu_du_counts_lengths_of_directories() {
-        // What it says of directories is then something else.
+        // Newer versions count directories differently.
         return;
     }
     for arguments in [
@@ -112,7 +112,7 @@ fn files_with_several_names_count_once() {
         &["-0", "-l", "tree"],
         &["-s", "--inodes", "tree"],
         &["tree/linked"],
-        // Both are named, in this order, so there is no doubt who is charged.
+        // The order of the PATHs decides which of them the shared file counts for.
         &["-s", "tree/linked", "tree/other"],
         &["-s", "tree/other", "tree/linked"],
         &["-a", "tree/linked/second"],
@@ -144,7 +144,7 @@ fn a_file_with_several_names_is_charged_to_the_first_by_name() {
 }
 
 #[test]
-fn several_and_overlapping_roots() {
+fn several_and_overlapping_roots_are_counted_like_gnu_du() {
     let temp = odd_tree(false);
     for arguments in [
         &["-0", "tree/a", "tree/odd"][..],
@@ -162,7 +162,7 @@ fn several_and_overlapping_roots() {
 }
 
 #[test]
-fn links_are_followed_as_told() {
+fn links_are_followed_like_gnu_du() {
     let temp = odd_tree(false);
     fs::remove_file(temp.path().join("tree/broken link")).expect("it is there");
     for arguments in [
@@ -181,7 +181,7 @@ fn links_are_followed_as_told() {
 }
 
 #[test]
-fn a_link_back_is_no_error() {
+fn a_link_to_a_parent_is_not_an_error() {
     let temp = tempfile::tempdir().expect("a directory");
     fs::create_dir_all(temp.path().join("tree/a")).expect("directories");
     std::os::unix::fs::symlink("..", temp.path().join("tree/a/back")).expect("a link");
@@ -203,7 +203,7 @@ fn missing_roots_are_named_and_the_others_measured() {
 }
 
 #[test]
-fn the_environment_chooses_the_block() {
+fn environment_variables_set_the_block_size() {
     let temp = odd_tree(false);
     for (variable, value) in [
         ("DU_BLOCK_SIZE", "1"),
@@ -224,7 +224,7 @@ fn the_environment_chooses_the_block() {
 }
 
 #[test]
-fn paths_come_from_a_file() {
+fn files0_from_reads_paths_from_a_file() {
     let temp = odd_tree(false);
     fs::write(temp.path().join("list"), b"tree/a\0tree/odd/new\nline\0").expect("a file");
     check_in(temp.path(), &["-0", "--files0-from=list"]);
@@ -232,7 +232,7 @@ fn paths_come_from_a_file() {
 }
 
 #[test]
-fn what_is_excluded_by_name_is_excluded_by_both() {
+fn excludes_match_like_gnu_du() {
     let temp = odd_tree(false);
     fs::write(temp.path().join("globs"), "*.txt\nsparse\n").expect("a file");
     for arguments in [
@@ -240,7 +240,7 @@ fn what_is_excluded_by_name_is_excluded_by_both() {
         &["-0", "-a", "--exclude=odd", "--exclude=c", "tree"],
         &["-0", "-a", "--exclude-from=globs", "tree"],
         &["-0", "-a", "-X", "globs", "tree"],
-        // Also what the shell made of a pattern.
+        // PATHs that the shell may have expanded from a pattern.
         &["-0", "-a", "--exclude=odd", "tree/odd", "tree/a", "tree"],
         &["-0", "-s", "--exclude=tree", "tree"],
     ] {

@@ -1,4 +1,5 @@
-//! With next to nothing to work with: few descriptors, a tree deeper than a path can be long, files that come and go.
+//! `heist du` under difficult conditions: few descriptors, a tree deeper than the longest path,
+//! files that appear and vanish.
 
 use crate::support::du::{gnu_du, heist_du, output, stdout};
 use std::fs;
@@ -13,7 +14,8 @@ fn sorted(printed: &[u8]) -> Vec<&[u8]> {
     lines
 }
 
-/// A comb: on each level there is more to be done, so each would like to stay open.
+/// Creates a deep tree with several directories on each level, so that a walk would like to keep
+/// every level open.
 fn make_comb(root: &Path) {
     let mut path = PathBuf::from(root);
     for level in 0..50 {
@@ -38,7 +40,8 @@ fn thirty_two_descriptors_are_enough() {
     }
 }
 
-/// Makes a chain of directories, step by step: a path to its end would be longer than the system takes.
+/// Creates a chain of directories step by step: the path to its end is longer than the system
+/// allows.
 fn make_chain(root: &Path, depth: usize) {
     use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
@@ -61,14 +64,14 @@ fn a_chain_of_two_thousand_directories_is_counted_to_its_end() {
         let mut theirs = gnu_du(arguments.iter().filter(|argument| **argument != "-j1"));
         theirs.arg(dir.path());
         let (ours, theirs) = (stdout(ours), stdout(theirs));
-        assert!(sorted(&ours) == sorted(&theirs), "{arguments:?}: not what GNU du says");
+        assert!(sorted(&ours) == sorted(&theirs), "{arguments:?}: GNU du prints other lines");
     }
     let removed = Command::new("rm").arg("-rf").arg(dir.path().join("directory")).status().unwrap();
     assert!(removed.success());
 }
 
 #[test]
-fn files_that_vanish_are_told_of_or_not_seen_at_all() {
+fn vanishing_files_are_reported_or_not_seen_at_all() {
     let dir = tempdir().unwrap();
     let stays = dir.path().join("stays");
     fs::create_dir(&stays).unwrap();

@@ -1,4 +1,5 @@
-//! `heist du` on a real terminal, by way of tmux: the progress line, Ctrl-C, widths, and ncdu's own screen.
+//! `heist du` on a real terminal, with tmux: the progress line, Ctrl-C, widths, and the screen of
+//! ncdu.
 
 use crate::support::du::{endless_tree, heist_du, name, odd_tree, stdout};
 use crate::support::requirements;
@@ -10,7 +11,7 @@ use std::time::Duration;
 const HEIST: &str = env!("CARGO_BIN_EXE_heist");
 
 #[test]
-fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
+fn progress_is_shown_and_an_interrupt_prints_the_results_so_far() {
     requirements::program("tmux");
     let temp = endless_tree();
     let terminal = Terminal::open("progress", 100, temp.path());
@@ -19,7 +20,7 @@ fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
     terminal.press(&["C-c"]);
     let screen = terminal.wait_for("code 130");
     assert!(
-        screen.contains("heist: interrupted; this is only what was counted by then"),
+        screen.contains("heist: interrupted; the sizes cover only what was read before"),
         "{screen}"
     );
     assert!(screen.contains("100%") && screen.contains(" 0/"), "{screen}");
@@ -27,7 +28,7 @@ fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
 }
 
 #[test]
-fn there_is_no_progress_line_if_nobody_wants_it() {
+fn no_progress_and_quiet_hide_the_progress_line() {
     requirements::program("tmux");
     let temp = endless_tree();
     let terminal = Terminal::open("quiet", 100, temp.path());
@@ -49,13 +50,13 @@ fn there_is_no_progress_line_if_nobody_wants_it() {
 fn messages_do_not_mix_with_the_progress_line() {
     requirements::program("tmux");
     let temp = endless_tree();
-    // Two in each of many directories, so that they go on coming.
+    // Broken links in many directories, so that messages keep coming.
     for level in 30..40 {
         std::os::unix::fs::symlink("nowhere", temp.path().join(format!("{level}/broken")))
             .expect("a link");
     }
     let terminal = Terminal::open("messages", 120, temp.path());
-    // The terminal itself would write `^C` where the cursor is.
+    // Otherwise the terminal would write `^C` at the cursor.
     terminal.type_line(&format!("stty -echoctl; clear; {HEIST} du -L -l -s -j 2 0; echo code $?"));
     terminal.wait_for("cannot follow symbolic link");
     terminal.press(&["C-c"]);
@@ -81,7 +82,7 @@ fn lines_fit_the_terminal_and_names_are_escaped() {
                 let own = |line: &&str| !line.is_empty() && !line.starts_with(['$', 'e']);
                 let lines: Vec<&str> = screen.lines().filter(own).collect();
                 assert_eq!(lines.len(), 11, "{screen}");
-                // A line that is too long would go on in one without a percentage.
+                // The rest of a line that wraps would be a line without a percentage.
                 assert!(lines.iter().all(|line| line.contains('%')), "{screen}");
                 assert!(screen.contains("nnn…"), "{screen}");
                 assert!(screen.contains("new\\nline/"), "{screen}");
@@ -95,7 +96,7 @@ fn lines_fit_the_terminal_and_names_are_escaped() {
 }
 
 #[test]
-fn ncdu_shows_the_same_of_our_export_as_of_its_own() {
+fn ncdu_shows_our_export_like_its_own() {
     requirements::program("tmux");
     requirements::program("ncdu");
     let temp = odd_tree(true);
@@ -115,6 +116,6 @@ fn ncdu_shows_the_same_of_our_export_as_of_its_own() {
     });
     assert_eq!(screens[0], screens[1]);
     assert!(screens[0].contains("Large.BIN"), "{}", screens[0]);
-    // (A name that is not UTF-8 is in both, as bytes.)
+    // Both exports contain a name that is not UTF-8.
     assert!(root.join("odd").join(name(b"invalid \xff\xfe utf-8")).exists());
 }

@@ -15,6 +15,7 @@ mod du_formats;
 mod du_gnu;
 mod du_limits;
 mod du_terminal;
+mod help;
 mod packaging;
 mod rules;
 mod scan_advice;

@@ -1,4 +1,4 @@
-//! Completions, manual pages and the version: what an installed tool comes with.
+//! Completions, manual pages, the version, and the options that the READMEs name.
 
 use crate::support::requirements;
 use std::fs;
@@ -10,7 +10,7 @@ fn heist(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn every_shell_is_completed() {
+fn there_are_completions_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = heist(&["completions", shell]);
         assert!(output.status.success(), "{shell}");
@@ -51,19 +51,19 @@ fn manual_pages_are_written() {
 }
 
 #[test]
-fn the_version_is_the_packages() {
+fn the_version_is_that_of_the_package() {
     let output = heist(&["--version"]);
     assert_eq!(output.stdout, format!("heist {}\n", env!("CARGO_PKG_VERSION")).into_bytes());
-    // Without a command there is nothing to do.
+    // A command is required.
     assert_eq!(heist(&[]).status.code(), Some(2));
 }
 
-/// Options in both READMEs that are not ours: those of ncdu and head, and one of GNU du that is said to be missing.
+/// Options in the READMEs that belong to ncdu, head and GNU du.
 const OTHERS: [&str; 3] = ["-f", "-1", "-S"];
 
 #[test]
 fn the_readme_names_only_options_that_exist() {
-    // Of the workspace's README what is about the tool; the rest has options of Cargo and of the benchmarks.
+    // Only the sections about the tool: the rest has options of Cargo and of the benchmarks.
     let workspace = include_str!("../../../../README.md");
     let from = workspace.find("## `heist scan`").expect("the tool's sections");
     let to = workspace.find("## `heist-walk`").expect("the section after them");
@@ -71,7 +71,7 @@ fn the_readme_names_only_options_that_exist() {
     assert!(of_tool.contains("--baseline") && of_tool.contains("--inodes"), "both commands");
     let readme = include_str!("../../README.md").to_owned() + of_tool;
     let help = |command: &str| String::from_utf8(heist(&[command, "--help"]).stdout).expect("text");
-    // (Opposites of flags are options that the help names only in passing.)
+    // The end of the help names the opposites of flags.
     let help = help("du") + &help("scan") + &help("baseline") + &help("man");
     let known = |option: &str| {
         help.split(|c: char| c.is_whitespace() || ",[<=.".contains(c)).any(|word| word == option)

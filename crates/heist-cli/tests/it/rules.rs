@@ -1,6 +1,6 @@
-//! `heist rules`: what there is, what one says, and whether rules do what they should.
+//! `heist rules`: lists, shows and tests rules.
 
-use crate::support::scan::{Scene, code, errors, json, plain, run, text};
+use crate::support::scan::{ScanFixture, code, errors, json, plain, run, text};
 use std::process::Output;
 
 fn rules(arguments: &[&str]) -> Output {
@@ -35,7 +35,7 @@ fn rules_are_listed_and_shown() {
     let output = rules(&["show", "nope"]);
     assert_eq!(code(&output), 2);
     assert!(
-        errors(&output).ends_with(" (`heist rules list` has them all)\n"),
+        errors(&output).ends_with("\n  help: `heist rules list` shows all rules\n"),
         "{}",
         errors(&output)
     );
@@ -43,7 +43,7 @@ fn rules_are_listed_and_shown() {
 
 #[test]
 fn rules_of_a_file_are_listed() {
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     let path = scene.path("rules.toml");
     let listed = text(&rules(&["list", "--rules", path.to_str().expect("UTF-8")]));
     let expected = "\
@@ -56,7 +56,7 @@ test-token   high     Token of a test
 
 #[test]
 fn rules_are_tested() {
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     let check = |content: &str| {
         let path = scene.file("mine.toml", content);
         rules(&["test", path.to_str().expect("UTF-8")])
@@ -66,7 +66,7 @@ fn rules_are_tested() {
         check(&format!("{good}examples = ['x = {{secret}}']\ncounterExamples = ['mine_short']\n"));
     assert_eq!(
         (code(&output), &*text(&output)),
-        (0, "1 rule, 2 examples and counter-examples: all as they should be\n")
+        (0, "1 rule, 2 examples and counter-examples: all passed\n")
     );
     let output =
         check(&format!("{good}examples = ['mine_short']\ncounterExamples = ['x = {{secret}}']\n"));
@@ -79,24 +79,24 @@ fn rules_are_tested() {
     assert_eq!(code(&output), 2);
     assert!(errors(&output).contains("mine.toml"), "{}", errors(&output));
     let output = rules(&["test", "/no/where"]);
-    let expected = "heist: cannot read the rules '/no/where': No such file or directory; give a file of rules, or none \
-                    to use the built-in ones\n";
+    let expected = "heist: cannot read the rules '/no/where': No such file or directory\n  help: give a rule \
+                    file, written for heist or gitleaks\n";
     assert_eq!((code(&output), &*errors(&output)), (2, expected));
     let message = errors(&check("[extend]\npath = 'no-where'\n"));
     assert!(message.contains("mine.toml:1: ") && !message.contains("os error"), "{message}");
 }
 
 #[test]
-fn the_built_in_rules_need_no_file() {
-    let scene = Scene::new();
+fn the_built_in_rules_work_without_a_file() {
+    let scene = ScanFixture::new();
     let mut command = plain();
     command.args(["scan", "--only", "password"]).current_dir(scene.tree());
     assert_eq!(code(&run(command)), 0);
 }
 
 #[test]
-fn rules_that_extend_each_other_are_told_of() {
-    let scene = Scene::new();
+fn a_cycle_of_extended_files_is_reported() {
+    let scene = ScanFixture::new();
     let rule = |id: &str| format!("[[rules]]\nid = '{id}'\nregex = '{id}_[0-9]{{8}}'\n");
     let write = |name: &str, content: String| {
         let path = scene.path(name);
@@ -110,17 +110,17 @@ fn rules_that_extend_each_other_are_told_of() {
     assert_eq!(text(&output).lines().count(), 2, "each rule once");
     let note = errors(&output);
     assert!(note.contains("second.toml:1:") && note.contains("extends itself"), "{note}");
-    // Nothing to look for is nothing to be content with.
+    // A file without rules fails the test.
     let own = write("own.toml", "[extend]\npath = 'own.toml'\n".to_owned());
     let output = rules(&["test", &own]);
     assert_eq!(code(&output), 1);
-    assert!(text(&output).contains("nothing to look for"), "{}", text(&output));
+    assert!(text(&output).contains("the file has no rules"), "{}", text(&output));
     assert!(errors(&output).contains("extends itself"));
 }
 
 #[test]
-fn a_later_file_takes_nothing_back_that_it_does_not_speak_of() {
-    let scene = Scene::new();
+fn a_later_file_changes_only_the_rules_it_names() {
+    let scene = ScanFixture::new();
     let write = |name: &str, content: &str| {
         let path = scene.path(name);
         std::fs::write(&path, content).expect("a file");
@@ -154,9 +154,9 @@ fn a_later_file_takes_nothing_back_that_it_does_not_speak_of() {
 }
 
 #[test]
-fn rules_are_chosen_and_left_out_at_once() {
-    let scene = Scene::new();
-    // A rule that was not chosen can be left out all the same: its name is right.
+fn only_and_except_can_be_combined() {
+    let scene = ScanFixture::new();
+    // `--except` may name a rule that `--only` does not select: the id exists.
     for (only, except) in [("aws-*", "jwt"), ("jwt,aws-*", "jwt")] {
         let mut command = plain();
         command.args(["scan", "--only", only, "--except", except]).current_dir(scene.tree());
@@ -174,11 +174,11 @@ fn rules_are_chosen_and_left_out_at_once() {
     command.args(["scan", "--only", "jwt", "--except", "jwt"]).current_dir(scene.tree());
     let output = run(command);
     assert_eq!(code(&output), 2);
-    assert!(errors(&output).contains("no rule left"), "{}", errors(&output));
+    assert!(errors(&output).contains("no rule is left"), "{}", errors(&output));
 }
 
 #[test]
-fn the_beginning_of_a_name_leads_to_the_rules() {
+fn the_prefix_of_an_id_suggests_a_pattern() {
     let output = rules(&["show", "aws"]);
     assert_eq!(code(&output), 2);
     let message = errors(&output);

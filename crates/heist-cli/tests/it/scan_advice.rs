@@ -1,13 +1,13 @@
-//! The commands that heist prints for people to copy do what they say.
+//! The commands that heist prints for users to copy work as they are.
 
-use crate::support::scan::{Scene, code, errors, plain, run, text, token};
+use crate::support::scan::{ScanFixture, code, errors, plain, run, text, token};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The commands at the end of a report.
+/// Returns the commands at the end of a report.
 #[track_caller]
 fn printed_commands(report: &str) -> [String; 2] {
     let commands: Vec<String> = report
@@ -19,7 +19,7 @@ fn printed_commands(report: &str) -> [String; 2] {
     commands.try_into().unwrap_or_else(|commands| panic!("{commands:?} in:\n{report}"))
 }
 
-/// Gives a line to a shell, with the tool under test as `heist`.
+/// Runs a line in a shell, with the tool under test as `heist`.
 fn paste(shell: &str, line: &str, directory: &Path) -> Output {
     let tool = Path::new(env!("CARGO_BIN_EXE_heist")).parent().expect("it is in a directory");
     let mut path = OsString::from(tool);
@@ -30,15 +30,16 @@ fn paste(shell: &str, line: &str, directory: &Path) -> Output {
     run(command)
 }
 
-/// Scans with `arguments`, and pastes what the report says: the baseline is made, and a scan with it reports nothing.
+/// Scans with `arguments` and runs the printed commands: the first creates a baseline, and the
+/// second reports nothing.
 #[track_caller]
-fn check_advice<S: AsRef<OsStr>>(scene: &Scene, arguments: &[S]) -> [String; 2] {
+fn check_advice<S: AsRef<OsStr>>(scene: &ScanFixture, arguments: &[S]) -> [String; 2] {
     let mut command = plain();
     command.arg("scan").args(arguments).current_dir(scene.tree());
     let output = run(command);
     assert_eq!(code(&output), 1, "{}{}", text(&output), errors(&output));
     let commands = printed_commands(&text(&output));
-    // `$'...'`, which only names with control characters and invalid UTF-8 need, is not known to every `sh`.
+    // Not every `sh` supports `$'...'`, which names with control characters and invalid UTF-8 need.
     let shell = if commands[0].contains("$'") { "bash" } else { "sh" };
     let made = paste(shell, &commands[0], &scene.tree());
     assert_eq!(code(&made), 0, "{}\n{}{}", commands[0], text(&made), errors(&made));
@@ -50,8 +51,8 @@ fn check_advice<S: AsRef<OsStr>>(scene: &Scene, arguments: &[S]) -> [String; 2] 
 }
 
 #[test]
-fn printed_commands_scan_what_was_scanned() {
-    let scene = Scene::new();
+fn printed_commands_scan_the_same_paths() {
+    let scene = ScanFixture::new();
     scene.file("in/a", token("tok_", 1));
     scene.file("out/b", token("tok_", 2));
     let rules = scene.path("rules.toml");
@@ -69,8 +70,8 @@ fn printed_commands_scan_what_was_scanned() {
 }
 
 #[test]
-fn printed_commands_have_every_option_that_decides_what_is_found() {
-    let scene = Scene::new();
+fn printed_commands_repeat_every_option_that_affects_findings() {
+    let scene = ScanFixture::new();
     scene.file("-dash/a", format!("{}\n{}", token("tok_", 1), token("faint_", 2)));
     scene.file("-dash/left out/b", token("tok_", 3));
     scene.file("-dash/c.o", token("tok_", 4));
@@ -90,7 +91,7 @@ fn printed_commands_have_every_option_that_decides_what_is_found() {
         OsStr::new("--exclude=left out"),
         OsStr::new("--max-size=1M"),
         OsStr::new("--baseline=known.toml"),
-        // Not worth repeating.
+        // Options that do not affect the findings.
         OsStr::new("--show-secrets"),
         OsStr::new("--threads=1"),
         OsStr::new("--no-progress"),
@@ -129,7 +130,7 @@ fn printed_commands_have_every_option_that_decides_what_is_found() {
 }
 
 #[test]
-fn printed_commands_survive_any_path() {
+fn printed_commands_work_with_any_path() {
     for name in [
         &b"with space"[..],
         b"it's",
@@ -145,7 +146,7 @@ fn printed_commands_survive_any_path() {
         b"invalid \xff\xfe7",
         "bidi \u{202e}".as_bytes(),
     ] {
-        let scene = Scene::new();
+        let scene = ScanFixture::new();
         let name = OsString::from_vec(name.to_vec());
         scene.file(Path::new(&name).join("a"), token("tok_", 1));
         scene.file("other", token("tok_", 2));
@@ -159,8 +160,8 @@ fn printed_commands_survive_any_path() {
 }
 
 #[test]
-fn input_that_is_gone_is_to_be_given_again() {
-    let scene = Scene::new();
+fn printed_commands_for_stdin_need_the_same_input() {
+    let scene = ScanFixture::new();
     let input = scene.file("input", token("tok_", 1));
     let rules = scene.path("rules.toml");
     let mut command = plain();
@@ -176,13 +177,13 @@ fn input_that_is_gone_is_to_be_given_again() {
 }
 
 #[test]
-fn rules_that_are_given_as_a_configuration_are_told_apart() {
+fn a_rule_file_given_as_configuration_is_recognised() {
     for (name, content) in [
         ("gitleaks.toml", "title = 'mine'\n[[rules]]\nid = 'x'\nregex = 'x'"),
         (".gitleaks.toml", "[extend]\nuseDefault = true"),
         ("other name.toml", "[allowlist]\npaths = ['x']\n[extend]\nuseDefault = true"),
     ] {
-        let scene = Scene::new();
+        let scene = ScanFixture::new();
         scene.file("a", token("tok_", 1));
         scene.file(name, content);
         let mut command = plain();
@@ -190,7 +191,7 @@ fn rules_that_are_given_as_a_configuration_are_told_apart() {
         let output = run(command);
         assert_eq!(code(&output), 2, "{name}");
         let message = errors(&output);
-        let is_so = format!("heist: '{name}' is a file of rules, not a configuration: it has `[");
+        let is_so = format!("heist: '{name}' is a rule file, not a configuration: it contains `[");
         assert!(message.starts_with(&is_so), "{message}");
         let help = message.lines().find_map(|line| line.split_once("help: to use its rules: "));
         let command = help.expect("there is a line of help").1;
@@ -202,8 +203,8 @@ fn rules_that_are_given_as_a_configuration_are_told_apart() {
 }
 
 #[test]
-fn rules_in_a_file_named_as_the_configuration_can_be_used() {
-    let scene = Scene::new();
+fn the_help_for_rules_in_heist_toml_works() {
+    let scene = ScanFixture::new();
     scene.file("heist.toml", "[[rules]]\nid = 'x'\nregex = 'never [t]here'");
     let mut command = plain();
     command.arg("scan").current_dir(scene.tree());
@@ -216,10 +217,10 @@ fn rules_in_a_file_named_as_the_configuration_can_be_used() {
     assert_eq!(code(&output), 0, "{command}: {}", errors(&output));
 }
 
-/// The word alone does not tell: a configuration has it, too.
+/// The key `rules` alone does not make a file a rule file.
 #[test]
-fn a_configuration_with_rules_is_a_configuration() {
-    let scene = Scene::new();
+fn a_configuration_may_set_rules() {
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     for rules in ["rules = '../rules.toml'", "rules = ['../rules.toml']", "[rules]\nfiles = []"] {
         scene.file("heist.toml", rules);
@@ -231,8 +232,8 @@ fn a_configuration_with_rules_is_a_configuration() {
 }
 
 #[test]
-fn lines_of_a_gitleaksignore_that_are_not_used_make_one_note() {
-    let scene = Scene::new();
+fn unused_lines_of_a_gitleaksignore_make_one_note_per_reason() {
+    let scene = ScanFixture::new();
     let commit = "0123456789".repeat(4);
     let lines = (0..879).map(|line| format!("{commit}:a.txt:test-token:{line}\n"));
     scene.file(".gitleaksignore", format!("# known\n\n{}", lines.collect::<String>()));
@@ -248,7 +249,7 @@ fn lines_of_a_gitleaksignore_that_are_not_used_make_one_note() {
         "{message}"
     );
     assert!(message.contains("write path:rule:line"), "{message}");
-    // What is wrong in another way is not lost among them.
+    // Another problem gets its own note.
     scene.file(".gitleaksignore", format!("{commit}:a:r:1\nno place\n{commit}:a:r:2\n"));
     let message = errors(&scene.scan::<&str>([]));
     assert!(

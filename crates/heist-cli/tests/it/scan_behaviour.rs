@@ -1,7 +1,8 @@
-//! How `heist scan` behaves: exit codes, what is scanned and what is not, input that changes, output that fails.
+//! `heist scan` apart from its formats: exit codes, the choice of files, changing input, failing
+//! output.
 
 use crate::support::requirements;
-use crate::support::scan::{Scene, code, errors, json, lines, plain, run, text, token};
+use crate::support::scan::{ScanFixture, code, errors, json, lines, plain, run, text, token};
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 #[test]
-fn exit_codes_say_what_came_of_it() {
-    let scene = Scene::new();
+fn exit_codes_match_the_result() {
+    let scene = ScanFixture::new();
     scene.file("clean", "nothing");
     scene.file("found", token("tok_", 1));
     for (arguments, expected) in [
@@ -42,12 +43,12 @@ fn exit_codes_say_what_came_of_it() {
     assert_eq!(errors(&output), "heist: cannot scan '/no/where': No such file or directory\n");
     let quiet = scene.scan(["-q", "clean", "/no/where"]);
     assert_eq!((code(&quiet), errors(&quiet)), (2, String::new()));
-    let told = "1 path could not be scanned (without --quiet, stderr names it).\n";
-    assert!(text(&quiet).contains(told), "{}", text(&quiet));
+    let expected = "1 path could not be scanned (without --quiet, stderr names it).\n";
+    assert!(text(&quiet).contains(expected), "{}", text(&quiet));
     assert!(text(&output).contains("1 path could not be scanned; stderr names it.\n"));
 }
 
-/// A GitHub token that nobody was given: its checksum is right, so nothing else looks like it.
+/// Returns a random GitHub token with a valid checksum. GitHub never issued it.
 fn github_token() -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let body = (token("", 5) + &token("", 6))[..30].to_owned();
@@ -69,7 +70,7 @@ fn github_token() -> String {
 
 #[test]
 fn the_built_in_rules_find_a_planted_secret_and_say_what_to_do() {
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     let secret = github_token();
     scene.file("deploy/release.sh", format!("#!/bin/sh\nexport TOKEN={secret}\n"));
     let mut command = plain();
@@ -85,7 +86,7 @@ fn the_built_in_rules_find_a_planted_secret_and_say_what_to_do() {
 
 #[test]
 fn stdin_is_scanned() {
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     for (arguments, expected) in
         [(vec!["-"], vec!["stdin:2"]), (vec!["a", "-"], vec!["a:1", "stdin:2"])]
@@ -107,8 +108,8 @@ fn stdin_is_scanned() {
 }
 
 #[test]
-fn a_directory_is_no_stdin() {
-    let scene = Scene::new();
+fn stdin_must_not_be_a_directory() {
+    let scene = ScanFixture::new();
     let mut command = scene.heist("scan", ["-"]);
     command.stdin(fs::File::open(scene.tree()).expect("a directory"));
     let output = run(command);
@@ -118,9 +119,9 @@ fn a_directory_is_no_stdin() {
 }
 
 #[test]
-fn what_is_found_is_read_while_the_scan_goes_on() {
+fn jsonl_findings_arrive_during_the_scan() {
     use std::io::BufRead as _;
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     let mut command = scene.heist("scan", ["-f", "jsonl", "a", "-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -130,13 +131,13 @@ fn what_is_found_is_read_while_the_scan_goes_on() {
     let stdout = child.stdout.take().expect("a pipe");
     std::io::BufReader::new(stdout).read_line(&mut line).expect("it writes");
     assert!(line.contains("\"path\":\"a\"") && line.ends_with('\n'), "{line}");
-    // It is still at it.
+    // The scan is still running.
     assert!(child.try_wait().expect("a child").is_none());
     drop(stdin);
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
 }
 
-/// `heist scan` on the sources of heist: what is sure enough to be reported would be a mistake, of theirs or of ours.
+/// Scans the sources of heist. A finding would be a secret in the sources, or a false alarm.
 #[test]
 fn our_own_sources_have_no_secrets() {
     let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -150,8 +151,8 @@ fn our_own_sources_have_no_secrets() {
 }
 
 #[test]
-fn stdin_that_says_nothing_is_not_waited_for_for_ever() {
-    let scene = Scene::new();
+fn a_silent_stdin_ends_with_the_timeout() {
+    let scene = ScanFixture::new();
     let mut command = scene.heist("scan", ["--timeout", "300ms", "-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
@@ -159,12 +160,12 @@ fn stdin_that_says_nothing_is_not_waited_for_for_ever() {
     let output = child.wait_with_output().expect("it ends");
     drop(pipe);
     assert_eq!(code(&output), 2);
-    assert!(errors(&output).contains("the time is over"), "{}", errors(&output));
+    assert!(errors(&output).contains("stopped after --timeout"), "{}", errors(&output));
 }
 
 #[test]
-fn a_file_can_be_a_secret_by_its_name() {
-    let scene = Scene::new();
+fn a_rule_can_match_file_names() {
+    let scene = ScanFixture::new();
     let path = scene.path("rules.toml");
     let rule = "[[rules]]\nid = 'key-file'\ndescription = 'Key file'\npath = '\\.key$'\n";
     fs::write(&path, rule).expect("a file");
@@ -181,8 +182,8 @@ fn a_file_can_be_a_secret_by_its_name() {
 }
 
 #[test]
-fn what_is_scanned_can_be_chosen() {
-    let scene = Scene::new();
+fn options_select_the_scanned_files() {
+    let scene = ScanFixture::new();
     let secret = |seed| token("tok_", seed);
     fs::create_dir(scene.tree().join(".git")).expect("a directory");
     scene.file(".gitignore", "ignored\n");
@@ -228,30 +229,30 @@ fn what_is_scanned_can_be_chosen() {
     assert_eq!(report["skipped"]["symlinks"], 1);
     let summary = text(&scene.scan([] as [&str; 0]));
     assert!(summary.contains("1 symbolic link (--follow follows it)"), "{summary}");
-    assert_eq!(report["complete"], true, "what was not wanted is not missing");
+    assert_eq!(report["complete"], true, "skipped files do not make a scan incomplete");
 }
 
 #[test]
 fn a_path_that_is_excluded_is_counted() {
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     scene.file("kept", "nothing");
     scene.file("vendor/x", token("tok_", 1));
     let output = scene.scan(["-f", "json", "--exclude", "vendor", "vendor", "kept"]);
     assert_eq!((code(&output), &json(&output)["skipped"]["excluded"]), (0, &1.into()));
     fs::write(scene.path("heist.toml"), "exclude = ['vendor']").expect("a file");
     for arguments in [vec!["--exclude", "vendor", "vendor", "./vendor"], vec!["vendor"]] {
-        // Who excludes something means it: a hook that is given only such files must not fail.
+        // A commit hook that gets only excluded files must not fail.
         let output = scene.scan(&arguments);
         assert_eq!(code(&output), 0, "{arguments:?}");
         assert!(text(&output).contains("excluded"), "{arguments:?}");
-        let expected = "heist: note: nothing was scanned: every PATH is excluded\n";
+        let expected = "heist: note: nothing was scanned, because every PATH is excluded\n";
         assert_eq!(errors(&output), expected, "{arguments:?}");
     }
 }
 
 #[test]
 fn rules_can_be_chosen() {
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     scene.file("a", format!("{}\n{}\n", token("tok_", 1), token("fair_", 2)));
     assert_eq!(scene.places(&["--only", "test-token"]), ["a:1"]);
     assert_eq!(scene.places(&["--only", "*-token"]), ["a:1", "a:2"]);
@@ -261,8 +262,8 @@ fn rules_can_be_chosen() {
 }
 
 #[test]
-fn rules_see_the_same_path_whatever_is_named() {
-    let scene = Scene::new();
+fn path_rules_see_the_same_path_for_every_root() {
+    let scene = ScanFixture::new();
     scene.file("vendor/lib/a", token("tok_", 1));
     scene.file("src/a", token("tok_", 2));
     let allowed = "[[allowlists]]\npaths = ['^vendor/lib/']\n";
@@ -282,8 +283,8 @@ fn rules_see_the_same_path_whatever_is_named() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_and_the_rest_is_scanned() {
-    let scene = Scene::new();
+fn unreadable_files_are_named_and_the_rest_is_scanned() {
+    let scene = ScanFixture::new();
     for directory in [scene.temp.path().to_owned(), scene.tree()] {
         fs::set_permissions(directory, Permissions::from_mode(0o755)).expect("mine");
     }
@@ -317,9 +318,9 @@ fn what_cannot_be_read_is_named_and_the_rest_is_scanned() {
 }
 
 #[test]
-fn a_fifo_in_the_tree_is_not_waited_for() {
+fn a_fifo_in_the_tree_is_skipped() {
     requirements::program("mkfifo");
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     let made = Command::new("mkfifo").arg(scene.tree().join("fifo")).status().expect("it starts");
     assert!(made.success());
@@ -328,8 +329,8 @@ fn a_fifo_in_the_tree_is_not_waited_for() {
 }
 
 #[test]
-fn files_that_change_while_they_are_read_are_told_of_or_whole() {
-    let scene = Scene::new();
+fn files_that_change_during_the_scan_are_reported_or_read_whole() {
+    let scene = ScanFixture::new();
     let large = vec![b'x'; 12 << 20];
     let path = scene.file("changes", &large);
     scene.file("stays", token("tok_", 1));
@@ -353,21 +354,21 @@ fn files_that_change_while_they_are_read_are_told_of_or_whole() {
 }
 
 #[test]
-fn the_time_can_be_limited() {
-    let scene = Scene::new();
+fn a_timeout_ends_the_scan() {
+    let scene = ScanFixture::new();
     for number in 0..200 {
         scene.file(number.to_string(), "x");
     }
     let output = scene.scan(["--timeout", "0ms", "-f", "json"]);
     assert_eq!(code(&output), 2, "{}", errors(&output));
     assert_eq!(json(&output)["ended"], "timeout");
-    assert!(errors(&output).contains("the time is over (--timeout)"));
+    assert!(errors(&output).contains("stopped after --timeout"));
     assert_eq!(code(&scene.scan(["--timeout", "1h"])), 0);
 }
 
 #[test]
-fn a_closed_pipe_ends_it_quietly() {
-    let scene = Scene::new();
+fn a_closed_pipe_ends_the_command_quietly() {
+    let scene = ScanFixture::new();
     for number in 0..50 {
         scene.file(number.to_string(), token("tok_", number));
     }
@@ -382,23 +383,21 @@ fn a_closed_pipe_ends_it_quietly() {
 }
 
 #[test]
-fn a_full_disk_is_told_of() {
-    let scene = Scene::new();
+fn a_full_disk_is_reported() {
+    let scene = ScanFixture::new();
     scene.file("found", token("tok_", 1));
     scene.file("clean", "x");
     for format in ["text", "json", "jsonl", "sarif"] {
         for (path, expected) in [("found", 1), ("clean", 2)] {
-            // Nothing found is nothing to be written, and so no failure.
+            // Without findings `jsonl` writes nothing, so nothing fails.
             let expected = if format == "jsonl" && path == "clean" { 0 } else { expected };
             let full = OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
             let mut command = scene.heist("scan", ["-f", format, path]);
             let to_stdout =
                 command.stdout(full).stderr(Stdio::piped()).output().expect("it starts");
             let to_file = scene.scan(["-f", format, path, "--output", "/dev/full"]);
-            let of_stdout =
-                "to stdout: No space left on device; make room, or write to somewhere else";
-            let of_file =
-                "the output '/dev/full': No space left on device; make room, or give another FILE";
+            let of_stdout = "to stdout: No space left on device\n  help: free some space, or redirect the output elsewhere";
+            let of_file = "the output '/dev/full': No space left on device\n  help: free some space, or give another FILE";
             for (output, why) in [(to_stdout, of_stdout), (to_file, of_file)] {
                 assert_eq!(code(&output), expected, "{format} {path}: {}", errors(&output));
                 let says = errors(&output) == format!("heist: cannot write {why}\n");
@@ -409,15 +408,15 @@ fn a_full_disk_is_told_of() {
 }
 
 #[test]
-fn trace_and_stats_are_there_when_asked_for() {
-    let scene = Scene::new();
+fn trace_and_stats_are_written() {
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     let trace = scene.path("trace.json");
     let output = scene.scan(["--stats", "--trace", trace.to_str().expect("UTF-8")]);
     assert_eq!(code(&output), 1);
     let stats = errors(&output);
     assert!(stats.contains("findings    1 reported"), "{stats}");
-    assert!(stats.contains(" symbolic links, ") && stats.contains(" too many\n"), "{stats}");
+    assert!(stats.contains(" symbolic links, ") && stats.contains(" over the limit\n"), "{stats}");
     let trace: serde_json::Value =
         serde_json::from_slice(&fs::read(trace).expect("it was written")).expect("valid JSON");
     let events = trace.get("traceEvents").unwrap_or(&trace).as_array().expect("a list");
@@ -427,7 +426,7 @@ fn trace_and_stats_are_there_when_asked_for() {
 #[test]
 fn the_network_is_never_used() {
     requirements::program("strace");
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     let log = scene.path("log");
     let mut command = Command::new("strace");
@@ -437,7 +436,7 @@ fn the_network_is_never_used() {
     let why = "strace has to be allowed to watch a process (ptrace)";
     assert!(matches!(output.status.code(), Some(0 | 1)), "{why}: {}", errors(&output));
     let calls = fs::read_to_string(&log).expect("strace writes it");
-    // (The handler of Ctrl-C has a pipe, and no socket.)
+    // The handler of Ctrl-C uses a pipe, not a socket.
     let network: Vec<&str> =
         calls.lines().filter(|line| line.contains('(') && !line.contains("+++")).collect();
     assert!(network.is_empty(), "{network:?}");

@@ -1,15 +1,15 @@
-//! What `heist scan` prints: every format, masked, sorted, with paths that come back.
+//! The formats of `heist scan`: masked, sorted, with exact paths.
 
-use crate::support::scan::{Scene, code, errors, json, lines, plain, run, text, token};
+use crate::support::scan::{ScanFixture, code, errors, json, lines, plain, run, text, token};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
-/// Three secrets in five places, one that is hardly one, and one that is allowed.
-fn scene() -> Scene {
-    let scene = Scene::new();
+/// Two secrets in five locations, one finding with low confidence, and one that a comment allows.
+fn scene() -> ScanFixture {
+    let scene = ScanFixture::new();
     let (first, second) = (token("tok_", 1), token("fair_", 2));
     scene.file("a.py", format!("import os\nkey = \"{first}\"\n"));
     scene.file("sub/b.txt", format!("{first}\n\n  é日🦀 {second}  tail\n"));
@@ -21,7 +21,7 @@ fn scene() -> Scene {
 }
 
 #[test]
-fn text_groups_by_secret_and_says_what_to_do() {
+fn text_groups_by_secret_and_lists_next_steps() {
     let output = scene().scan::<&str>([]);
     let printed = text(&output);
     assert_eq!((code(&output), errors(&output)), (1, String::new()), "{printed}");
@@ -35,7 +35,7 @@ fn text_groups_by_secret_and_says_what_to_do() {
         "    high: ",
         "    remedy: Throw it away.\n",
         "2 secrets in 5 places (1 high, 1 medium), in 5 files",
-        "Not reported: 1 less sure (--confidence low shows it); 1 allowed by a comment.\n",
+        "Not reported: 1 with lower confidence (--confidence low shows it); 1 allowed by a comment.\n",
         "Not scanned: 1 binary (--binary scans it).\n",
         "What to do next:",
         "heist baseline --output",
@@ -49,8 +49,8 @@ fn text_groups_by_secret_and_says_what_to_do() {
 }
 
 #[test]
-fn text_says_when_there_is_nothing() {
-    let scene = Scene::new();
+fn text_says_when_there_are_no_secrets() {
+    let scene = ScanFixture::new();
     scene.file("a", "nothing here");
     let output = scene.scan::<&str>([]);
     assert_eq!((code(&output), &*text(&output)), (0, "No secrets in 1 file (12 bytes).\n"));
@@ -61,7 +61,7 @@ fn text_says_when_there_is_nothing() {
 }
 
 #[test]
-fn jsonl_has_an_object_for_each_place() {
+fn jsonl_has_one_object_per_finding() {
     let scene = scene();
     let output = scene.scan(["--format", "jsonl", "--sorted"]);
     assert_eq!((code(&output), errors(&output)), (1, String::new()));
@@ -130,10 +130,10 @@ fn the_confidence_can_be_chosen() {
 }
 
 #[test]
-fn secrets_are_masked_everywhere_unless_asked_for() {
+fn secrets_are_masked_unless_show_secrets_is_given() {
     let scene = scene();
     let secrets = [token("tok_", 1), token("fair_", 2), token("faint_", 3), token("tok_", 4)];
-    // More than the masks show, and less than all.
+    // Parts that a mask never shows.
     let parts = secrets.iter().map(|secret| &secret[6..18]);
     let parts: Vec<&str> = parts.collect();
     for format in ["text", "json", "jsonl", "sarif"] {
@@ -153,19 +153,19 @@ fn secrets_are_masked_everywhere_unless_asked_for() {
     assert_eq!(code(&scene.scan(to_file)), 1);
     assert!(fs::read_to_string(&report).expect("it is there").contains(&secrets[0]));
     let mode = fs::metadata(&report).expect("it is there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o600, "nobody else may read it");
+    assert_eq!(mode & 0o777, 0o600, "only the owner may read it");
 }
 
 #[test]
-fn secrets_that_were_not_looked_for_are_masked_too() {
-    let scene = Scene::new();
+fn secrets_of_unselected_rules_are_masked() {
+    let scene = ScanFixture::new();
     let own = token("tok_", 1);
     let (password, word) = (token("", 2), token("", 3)[..12].to_owned());
-    // A vendor's form: a prefix and twenty letters and digits.
+    // A vendor format: a prefix and twenty letters and digits.
     let vendor = [["gl", "pat-"].concat(), token("", 4)].concat();
     let url = format!("postgres://app:{word}@db.acme.net/shop");
     scene.file("a.env", format!("{url} {own} PASSWORD='{password}' {vendor}\n"));
-    // One that the end of the excerpt cuts.
+    // A secret that the end of the excerpt cuts.
     scene.file("cut.env", format!("{own} {} {vendor}\n", "word ".repeat(13)));
     let rules = scene.path("rules.toml");
     let rules = rules.to_str().expect("UTF-8");
@@ -196,8 +196,8 @@ fn secrets_that_were_not_looked_for_are_masked_too() {
 }
 
 #[test]
-fn a_rule_without_a_description_is_called_by_its_name() {
-    let scene = Scene::new();
+fn a_rule_without_a_description_is_shown_by_its_id() {
+    let scene = ScanFixture::new();
     let rule = "[[rules]]\nid = 'mute'\nregex = '''tok_[a-z0-9]{20}'''\n";
     fs::write(scene.path("rules.toml"), rule).expect("a file");
     scene.file("a", token("tok_", 1));
@@ -232,8 +232,8 @@ fn output_is_the_same_for_any_number_of_threads() {
 }
 
 #[test]
-fn paths_come_back_whatever_they_are() {
-    let scene = Scene::new();
+fn every_format_preserves_any_path() {
+    let scene = ScanFixture::new();
     let names: [&[u8]; 7] = [
         b"plain",
         b"new\nline",

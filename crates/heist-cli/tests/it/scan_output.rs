@@ -1,22 +1,23 @@
-//! `heist scan --output`: the file is whole or as it was, however the scan ends.
+//! `heist scan --output`: the file has the complete report or its old content, however the scan
+//! ends.
 
 use crate::mounts::{in_own_mounts, mount_tmpfs};
-use crate::support::scan::{Scene, code, errors, run, token};
+use crate::support::scan::{ScanFixture, code, errors, run, token};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-fn scene() -> Scene {
-    let scene = Scene::new();
+fn scene() -> ScanFixture {
+    let scene = ScanFixture::new();
     for number in 0..400 {
         scene.file(format!("{}/{number}", number % 20), format!("x\n{}\n", token("tok_", number)));
     }
     scene
 }
 
-/// Whether the content of a report is all that it should be.
+/// Returns `true` if a report is complete.
 fn is_whole(format: &str, content: &str) -> bool {
     match format {
         "jsonl" => {
@@ -36,7 +37,7 @@ fn leftovers(directory: &Path) -> usize {
 }
 
 #[test]
-fn a_report_in_a_file_is_that_on_stdout() {
+fn a_report_in_a_file_equals_that_on_stdout() {
     let scene = scene();
     for format in ["text", "json", "jsonl", "sarif"] {
         let expected = scene.scan(["-f", format, "--sorted"]).stdout;
@@ -50,8 +51,8 @@ fn a_report_in_a_file_is_that_on_stdout() {
 }
 
 #[test]
-fn a_report_in_the_tree_does_not_find_itself() {
-    let scene = Scene::new();
+fn a_report_in_the_tree_is_not_scanned() {
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     for format in ["jsonl", "text"] {
         for _ in 0..2 {
@@ -65,8 +66,8 @@ fn a_report_in_the_tree_does_not_find_itself() {
 }
 
 #[test]
-fn a_file_that_is_scanned_is_not_written_over() {
-    let scene = Scene::new();
+fn a_scanned_file_is_not_overwritten() {
+    let scene = ScanFixture::new();
     let path = scene.file("config.env", format!("[db]\nTOKEN={}\n", token("tok_", 1)));
     let linked = scene.path("link");
     std::os::unix::fs::symlink(&path, &linked).expect("a link");
@@ -82,15 +83,15 @@ fn a_file_that_is_scanned_is_not_written_over() {
         assert!(message.contains(option) && message.contains("give another FILE"), "{message}");
         assert!(fs::read_to_string(&path).expect("it is there").contains(&token("tok_", 1)));
     }
-    // Outside of what is scanned anything may be replaced, as by every tool.
+    // Files outside the scanned tree may be replaced.
     let elsewhere = scene.path("elsewhere");
     fs::write(&elsewhere, "anything").expect("a file");
     assert_eq!(code(&scene.scan(["-o", elsewhere.to_str().expect("UTF-8")])), 1);
 }
 
 #[test]
-fn what_a_run_reads_is_not_written_over() {
-    let scene = Scene::new();
+fn files_that_the_run_reads_are_not_overwritten() {
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     let (rules, baseline) = (scene.path("rules.toml"), scene.path("known.toml"));
     let (rules, baseline) = (rules.to_str().expect("UTF-8"), baseline.to_str().expect("UTF-8"));
@@ -98,25 +99,25 @@ fn what_a_run_reads_is_not_written_over() {
     for (arguments, what) in [
         (vec!["--baseline", baseline, "-o", baseline], "the baseline"),
         (vec!["--baseline", baseline, "--trace", baseline], "the baseline"),
-        (vec!["-o", rules], "a file of rules"),
-        (vec!["-o", "../new", "--trace", "../tree/../new"], "--output"),
+        (vec!["-o", rules], "a rule file"),
+        (vec!["-o", "../new", "--trace", "../tree/../new"], "the file of --output"),
     ] {
         let output = scene.scan(&arguments);
         assert_eq!(code(&output), 2, "{arguments:?}");
         assert!(
-            errors(&output).contains(&format!("is {what}, too; give another")),
+            errors(&output).contains(&format!("would overwrite {what}\n  help: give another")),
             "{arguments:?}"
         );
     }
-    // A trace may be written again, and is nothing to be found.
+    // A trace may replace an earlier trace, and is not scanned.
     for _ in 0..2 {
         assert_eq!(code(&scene.scan(["--trace", "trace", "-o", "/dev/null"])), 1);
     }
 }
 
 #[test]
-fn no_file_is_made_that_is_called_like_stdout() {
-    let scene = Scene::new();
+fn a_dash_is_refused_where_a_file_is_needed() {
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     for (command, option) in
         [("baseline", "--output"), ("scan", "--trace"), ("baseline", "--trace")]
@@ -134,21 +135,24 @@ fn no_file_is_made_that_is_called_like_stdout() {
 }
 
 #[test]
-fn what_is_in_an_older_report_is_counted() {
-    let scene = Scene::new();
+fn findings_in_an_older_report_are_counted() {
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     for format in ["text", "json", "jsonl", "sarif"] {
         let arguments = ["-f", format, "--show-secrets", "-o", "report"];
         assert_eq!(code(&scene.scan(arguments)), 1, "{format}");
         let output = scene.scan(arguments);
         assert_eq!(code(&output), 1, "{format}");
-        assert!(errors(&output).contains("in a file that this run reads or writes"), "{format}");
+        assert!(
+            errors(&output).contains("in the output, trace or baseline of this run"),
+            "{format}"
+        );
         fs::remove_file(scene.tree().join("report")).expect("it is there");
     }
 }
 
 #[test]
-fn killed_at_any_time_the_report_is_whole_or_as_it_was() {
+fn a_kill_leaves_a_complete_report_or_the_old_one() {
     let scene = scene();
     let mut seen = [0; 3];
     for round in 0..60 {
@@ -162,7 +166,7 @@ fn killed_at_any_time_the_report_is_whole_or_as_it_was() {
         let mut child =
             command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         std::thread::sleep(Duration::from_micros(1_500 * (round as u64 / 4)));
-        // It may be over already.
+        // The process may have ended already.
         let _ = kill_process(Pid::from_child(&child), Signal::KILL);
         let _ = child.wait().expect("it ends");
         match fs::read_to_string(&path) {
@@ -179,7 +183,7 @@ fn killed_at_any_time_the_report_is_whole_or_as_it_was() {
 }
 
 #[test]
-fn killed_while_it_streams_every_line_is_whole() {
+fn a_kill_during_streaming_leaves_whole_lines() {
     let scene = scene();
     for round in 0..20 {
         let path = scene.path("stream");
@@ -195,8 +199,8 @@ fn killed_while_it_streams_every_line_is_whole() {
 }
 
 #[test]
-fn a_disk_that_fills_up_leaves_what_was_there() {
-    in_own_mounts("scan_output::a_disk_that_fills_up_leaves_what_was_there", fill_a_disk);
+fn a_full_disk_keeps_the_old_report() {
+    in_own_mounts("scan_output::a_full_disk_keeps_the_old_report", fill_a_disk);
 }
 
 fn fill_a_disk() {
@@ -209,7 +213,7 @@ fn fill_a_disk() {
     for format in ["jsonl", "json", "sarif", "text"] {
         let output = scene.scan(["-f", format, "-o", report.to_str().expect("UTF-8")]);
         assert_eq!(code(&output), 1, "there are findings");
-        let why = "No space left on device; make room, or give another FILE";
+        let why = "No space left on device\n  help: free some space, or give another FILE";
         let shown = report.display();
         assert_eq!(errors(&output), format!("heist: cannot write the output '{shown}': {why}\n"));
         assert_eq!(fs::read(&report).expect("it is there"), b"old");

@@ -1,16 +1,16 @@
-//! `heist scan --format sarif` against the rules of the published schema of SARIF 2.1.0, as far as they concern what is
-//! written: which properties there may be, which there must be, of which types and within which bounds.
+//! Checks `heist scan --format sarif` against the published schema of SARIF 2.1.0, as far as it
+//! concerns what heist writes: allowed and required properties, their types and their bounds.
 
-use crate::support::scan::{Scene, json, token};
+use crate::support::scan::{ScanFixture, json, token};
 use serde_json::Value;
 use std::fs;
 
-/// What the schema says about an object: its name, what it must have, what it may have.
-type Shape = (&'static str, &'static [&'static str], &'static [&'static str]);
+/// An object of the schema: its name, its required and its allowed properties.
+type ObjectSchema = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-const LOG: Shape =
+const LOG: ObjectSchema =
     ("sarifLog", &["version", "runs"], &["$schema", "inlineExternalProperties", "properties"]);
-const RUN: Shape = (
+const RUN: ObjectSchema = (
     "run",
     &["tool"],
     &[
@@ -23,12 +23,12 @@ const RUN: Shape = (
         "automationDetails",
     ],
 );
-const DRIVER: Shape = (
+const DRIVER: ObjectSchema = (
     "toolComponent",
     &["name"],
     &["version", "semanticVersion", "informationUri", "rules", "properties"],
 );
-const RULE: Shape = (
+const RULE: ObjectSchema = (
     "reportingDescriptor",
     &["id"],
     &[
@@ -41,7 +41,7 @@ const RULE: Shape = (
         "properties",
     ],
 );
-const RESULT: Shape = (
+const RESULT: ObjectSchema = (
     "result",
     &["message"],
     &[
@@ -56,7 +56,7 @@ const RESULT: Shape = (
         "properties",
     ],
 );
-const REGION: Shape = (
+const REGION: ObjectSchema = (
     "region",
     &[],
     &[
@@ -70,17 +70,18 @@ const REGION: Shape = (
         "properties",
     ],
 );
-const INVOCATION: Shape = (
+const INVOCATION: ObjectSchema = (
     "invocation",
     &["executionSuccessful"],
     &["exitCode", "toolExecutionNotifications", "properties"],
 );
-const NOTIFICATION: Shape = ("notification", &["message"], &["level", "locations", "properties"]);
-const MESSAGE: Shape = ("message or multiformatMessageString", &["text"], &["markdown"]);
-const ARTIFACT: Shape = ("artifactLocation", &[], &["uri", "uriBaseId", "properties"]);
+const NOTIFICATION: ObjectSchema =
+    ("notification", &["message"], &["level", "locations", "properties"]);
+const MESSAGE: ObjectSchema = ("message or multiformatMessageString", &["text"], &["markdown"]);
+const ARTIFACT: ObjectSchema = ("artifactLocation", &[], &["uri", "uriBaseId", "properties"]);
 
 #[track_caller]
-fn check(value: &Value, (name, required, allowed): Shape) {
+fn check(value: &Value, (name, required, allowed): ObjectSchema) {
     let object = value.as_object().unwrap_or_else(|| panic!("{name} is an object: {value}"));
     for key in required {
         assert!(object.contains_key(*key), "{name} has `{key}`: {value}");
@@ -194,8 +195,8 @@ fn check_log(log: &Value) {
 }
 
 #[test]
-fn the_log_keeps_to_the_schema() {
-    let scene = Scene::new();
+fn the_log_follows_the_schema() {
+    let scene = ScanFixture::new();
     scene.file("a b/é.txt", format!("é日🦀 {}\n", token("tok_", 1)));
     scene.file("c.txt", format!("{}\n{}", token("fair_", 2), token("faint_", 3)));
     let log = json(&scene.scan(["-f", "sarif", "-c", "low", ".", "/no/where"]));
@@ -206,13 +207,13 @@ fn the_log_keeps_to_the_schema() {
     assert_eq!(run["invocations"][0]["executionSuccessful"], false);
     assert_eq!(list(&run["invocations"][0], "toolExecutionNotifications").len(), 1);
     let region = &run["results"][0]["locations"][0]["physicalLocation"]["region"];
-    // Two letters, a pair of surrogates and a space, of which bytes there are ten.
+    // Two letters, a surrogate pair and a space: five UTF-16 units, ten bytes.
     assert_eq!(
         (&region["startColumn"], &region["byteOffset"]),
         (&Value::from(6), &Value::from(10))
     );
     assert_eq!(region["endColumn"], 30);
-    // What goes wrong is told apart from what is found.
+    // A scan without findings and errors is successful.
     scene.file("empty", "");
     let clean = json(&scene.scan(["-f", "sarif", "empty"]));
     check_log(&clean);
@@ -221,8 +222,8 @@ fn the_log_keeps_to_the_schema() {
 }
 
 #[test]
-fn a_place_that_is_scanned_twice_is_one_result() {
-    let scene = Scene::new();
+fn a_finding_that_is_scanned_twice_is_one_result() {
+    let scene = ScanFixture::new();
     scene.file("t/a", format!("{0}\n{0}\n", token("tok_", 1)));
     let results = |paths: &[&str]| {
         let log = json(&scene.scan(["-f", "sarif"].iter().chain(paths)));
@@ -237,8 +238,8 @@ fn a_place_that_is_scanned_twice_is_one_result() {
 }
 
 #[test]
-fn fingerprints_stay_when_lines_move() {
-    let scene = Scene::new();
+fn fingerprints_do_not_change_when_lines_move() {
+    let scene = ScanFixture::new();
     let content = format!("{}\n{}\n", token("tok_", 1), token("tok_", 1));
     scene.file("a", &content);
     let fingerprints = || -> Vec<Value> {

@@ -1,9 +1,9 @@
-//! What is known is not reported: baselines, `.gitleaksignore`, comments. And `heist.toml`, which says what is wanted.
+//! Findings that are not reported: baselines, `.gitleaksignore`, comments. Also tests `heist.toml`.
 
-use crate::support::scan::{Scene, code, errors, json, plain, run, text, token};
+use crate::support::scan::{ScanFixture, code, errors, json, plain, run, text, token};
 use std::fs;
 
-fn baseline(scene: &Scene, arguments: &[&str]) -> std::process::Output {
+fn baseline(scene: &ScanFixture, arguments: &[&str]) -> std::process::Output {
     let path = scene.path("known.toml");
     let mut command = scene.heist("baseline", arguments);
     command.arg("--output").arg(path);
@@ -12,7 +12,7 @@ fn baseline(scene: &Scene, arguments: &[&str]) -> std::process::Output {
 
 #[test]
 fn a_baseline_survives_moves_and_edits() {
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     let (first, second) = (token("tok_", 1), token("fair_", 2));
     scene.file("a.txt", format!("x = {first}\n"));
     scene.file("b/c.txt", format!("y = {second}\n"));
@@ -30,18 +30,18 @@ fn a_baseline_survives_moves_and_edits() {
     let output = scene.scan(with);
     assert_eq!(code(&output), 0, "{}", text(&output));
     assert!(text(&output).contains("2 in the baseline"));
-    // Moved, edited around, and twice.
+    // The secrets move, the text around them changes, and one occurs twice.
     fs::rename(scene.tree().join("a.txt"), scene.tree().join("b/z.txt")).expect("it moves");
     scene.file("b/c.txt", format!("\n\nother = [{second}, {second}]\n"));
     assert_eq!(code(&scene.scan(with)), 0);
-    // Another secret is another secret.
+    // A new secret is reported.
     scene.file("b/new.txt", token("tok_", 3));
     assert_eq!(scene.places(&with), ["b/new.txt:1"]);
 }
 
 #[test]
 fn a_baseline_is_updated() {
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     let path = scene.path("known.toml");
     let key = || {
         let file = fs::read_to_string(&path).expect("it was written");
@@ -54,17 +54,17 @@ fn a_baseline_is_updated() {
     scene.file("b", token("tok_", 2));
     let printed = text(&baseline(&scene, &[]));
     assert!(
-        printed.contains("+ b:1") && printed.ends_with("1 added, 0 taken out, 2 known\n"),
+        printed.contains("+ b:1") && printed.ends_with("1 added, 0 removed, 2 in total\n"),
         "{printed}"
     );
-    assert_eq!(key(), before, "hashes with another key would be of no use");
-    // Not everything was scanned: what was not seen may be there.
+    assert_eq!(key(), before, "the hashes depend on the key");
+    // Not everything was scanned, so a secret that was not found may still exist.
     let output = baseline(&scene, &["--prune", ".", "/no/where"]);
     assert_eq!(code(&output), 2);
-    assert!(text(&output).ends_with("0 added, 0 taken out, 2 known\n"), "{}", errors(&output));
+    assert!(text(&output).ends_with("0 added, 0 removed, 2 in total\n"), "{}", errors(&output));
     let printed = text(&baseline(&scene, &["--prune"]));
     assert!(
-        printed.contains("- a:1") && printed.ends_with("0 added, 1 taken out, 1 known\n"),
+        printed.contains("- a:1") && printed.ends_with("0 added, 1 removed, 1 in total\n"),
         "{printed}"
     );
     fs::write(&path, "no baseline").expect("a file");
@@ -73,13 +73,13 @@ fn a_baseline_is_updated() {
     assert_eq!(
         fs::read(&path).expect("it is there"),
         b"no baseline",
-        "what is not understood is not replaced"
+        "a file that is not a baseline is not replaced"
     );
 }
 
 #[test]
-fn a_baseline_in_the_tree_is_no_finding() {
-    let scene = Scene::new();
+fn a_baseline_in_the_tree_causes_no_findings() {
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     let mut command = plain();
     command.args(["baseline", "-c", "low", "-o", "known.toml"]).current_dir(scene.tree());
@@ -92,11 +92,11 @@ fn a_baseline_in_the_tree_is_no_finding() {
 
 #[test]
 fn a_baseline_that_cannot_be_used_is_an_error() {
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     let output = scene.scan(["--baseline", "/no/where"]);
     assert_eq!(code(&output), 2);
     assert!(errors(&output).contains(
-        "cannot read the baseline '/no/where': No such file or directory; `heist baseline"
+        "cannot read the baseline '/no/where': No such file or directory\n  help: to create one: heist baseline"
     ));
     scene.file("no", "version = 7");
     let output = scene.scan(["--baseline", "no"]);
@@ -105,8 +105,8 @@ fn a_baseline_that_cannot_be_used_is_an_error() {
 }
 
 #[test]
-fn a_gitleaksignore_names_places() {
-    let scene = Scene::new();
+fn a_gitleaksignore_suppresses_locations() {
+    let scene = ScanFixture::new();
     scene.file("sub/a.txt", format!("x\n{}\n", token("tok_", 1)));
     scene.file("b.txt", token("tok_", 2));
     let commit = "0123456789".repeat(4);
@@ -121,19 +121,19 @@ fn a_gitleaksignore_names_places() {
         "{}",
         errors(&output)
     );
-    assert!(text(&output).contains("1 named by .gitleaksignore"));
+    assert!(text(&output).contains("1 listed in .gitleaksignore"));
     assert_eq!(scene.places(&[]), ["b.txt:1"]);
-    // The same by other names of the tree.
+    // The same with other paths to the tree.
     let tree = scene.tree();
     let whole = tree.to_str().expect("UTF-8");
     assert_eq!(scene.places(&[whole]), [format!("{whole}/b.txt:1")]);
     assert_eq!(scene.places(&["sub"]), Vec::<String>::new());
-    // Another line is another place.
+    // On another line, the finding is reported.
     scene.file("sub/a.txt", format!("{}\n", token("tok_", 1)));
     assert_eq!(scene.places(&["sub"]), ["sub/a.txt:1"]);
 }
 
-/// Waits for a command for some time, and ends it then.
+/// Runs a command, and fails if it takes too long.
 #[track_caller]
 fn in_time(mut command: std::process::Command) -> std::process::Output {
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
@@ -150,11 +150,11 @@ fn in_time(mut command: std::process::Command) -> std::process::Output {
 }
 
 #[test]
-fn what_is_no_regular_file_is_not_read() {
+fn only_regular_files_are_read_as_settings() {
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     for name in [".gitleaksignore", "heist.toml"] {
         for kind in ["pipe", "zeros", "nowhere", "directory"] {
-            let scene = Scene::new();
+            let scene = ScanFixture::new();
             scene.file("a", token("tok_", 1));
             let path = scene.tree().join(name);
             match kind {
@@ -175,7 +175,7 @@ fn what_is_no_regular_file_is_not_read() {
             }
         }
     }
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     let file = fs::File::create(scene.tree().join(".gitleaksignore")).expect("a file");
     file.set_len(17 << 20).expect("a file with a hole");
@@ -184,8 +184,8 @@ fn what_is_no_regular_file_is_not_read() {
 }
 
 #[test]
-fn a_baseline_does_not_tell_secrets_in_names() {
-    let scene = Scene::new();
+fn a_baseline_masks_secrets_in_file_names() {
+    let scene = ScanFixture::new();
     let (secret, other) = (token("tok_", 1), token("tok_", 2));
     scene.file(format!("backup-{secret}/a"), &other);
     scene.file(format!("b-{other}"), &secret);
@@ -202,8 +202,8 @@ fn a_baseline_does_not_tell_secrets_in_names() {
 }
 
 #[test]
-fn a_baseline_goes_to_devices_as_it_is() {
-    let scene = Scene::new();
+fn a_baseline_can_be_written_to_a_device() {
+    let scene = ScanFixture::new();
     scene.file("a", token("tok_", 1));
     let output = in_time(scene.heist("baseline", ["-o", "/dev/full"]));
     assert_eq!(code(&output), 1);
@@ -214,8 +214,8 @@ fn a_baseline_goes_to_devices_as_it_is() {
 }
 
 #[test]
-fn comments_allow() {
-    let scene = Scene::new();
+fn comments_allow_findings() {
+    let scene = ScanFixture::new();
     let token = token("tok_", 1);
     scene.file(
         "a",
@@ -228,8 +228,8 @@ fn comments_allow() {
 }
 
 #[test]
-fn the_configuration_is_found_upwards_and_the_command_line_wins() {
-    let scene = Scene::new();
+fn the_nearest_configuration_applies_and_the_command_line_wins() {
+    let scene = ScanFixture::new();
     scene.file("deep/er/a.txt", format!("{}\n{}", token("fair_", 1), token("tok_", 2)));
     scene.file("deep/left/b.txt", token("tok_", 3));
     scene.file("heist.toml", "confidence = 'high'\nexclude = ['left']\nformat = 'json'\n");
@@ -248,7 +248,7 @@ fn the_configuration_is_found_upwards_and_the_command_line_wins() {
     scene.file(".hidden", token("tok_", 4));
     assert_eq!(scene.places(&[]).len(), 3);
     assert_eq!(scene.places(&["--hidden"]).len(), 4);
-    // A nearer one is the one.
+    // The nearest file applies.
     scene.file("deep/heist.toml", "confidence = 'certain'");
     assert_eq!(scene.places(&["deep/er"]).len(), 0);
     scene.file("deep/heist.toml", "confidence = 1");
@@ -262,12 +262,12 @@ fn the_configuration_is_found_upwards_and_the_command_line_wins() {
 }
 
 #[test]
-fn a_file_with_too_many_findings_was_scanned() {
-    let scene = Scene::new();
-    // Allowed ones are soon dealt with.
+fn a_file_with_too_many_findings_counts_as_scanned() {
+    let scene = ScanFixture::new();
+    // Allowed findings are cheap.
     let line = |seed| format!("{} heist:allow\n", token("tok_", seed));
     scene.file("many", (0..100_007).map(line).collect::<String>());
-    let reason = "it has more than 100,000 findings of a kind, and 7 were left out";
+    let reason = "it has more than 100,000 findings of one kind, and 7 of them are not listed";
     let output = scene.scan(["many"]);
     assert_eq!(code(&output), 2);
     let message = format!("heist: not all findings of 'many' are listed: {reason}\n");
@@ -282,7 +282,7 @@ fn a_file_with_too_many_findings_was_scanned() {
 
 #[test]
 fn what_is_wrong_in_the_configuration_is_not_blamed_on_the_command_line() {
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     let path = scene.tree().join("heist.toml");
     for (key, value) in [("exclude", "[z-a]"), ("only", "no-such"), ("except", "no-such")] {
         fs::write(&path, format!("{key} = ['{value}']")).expect("a file");
@@ -299,7 +299,7 @@ fn what_is_wrong_in_the_configuration_is_not_blamed_on_the_command_line() {
 
 #[test]
 fn rules_of_the_configuration_are_relative_to_it() {
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     fs::rename(scene.path("rules.toml"), scene.tree().join("mine.toml")).expect("it moves");
     scene.file(
         "heist.toml",

@@ -1,9 +1,9 @@
 //! `heist scan` on a real terminal: the progress line, Ctrl-C, widths.
 
 use crate::support::du::endless_tree;
-use crate::support::requirements;
-use crate::support::scan::{Scene, plain, token};
+use crate::support::scan::{ScanFixture, plain, token};
 use crate::support::terminal::Terminal;
+use crate::support::{interruptible, requirements};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
@@ -15,12 +15,12 @@ use std::os::unix::ffi::OsStrExt as _;
 const HEIST: &str = env!("CARGO_BIN_EXE_heist");
 
 #[test]
-fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
+fn progress_is_shown_and_an_interrupt_prints_the_findings_so_far() {
     requirements::program("tmux");
     let temp = endless_tree();
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     let rules = scene.path("rules.toml");
-    // Where everything is read again and again, there is nothing; what is found is found at once.
+    // The endless part has no secrets; the finding arrives immediately.
     fs::write(temp.path().join("38/file"), "nothing").expect("a file");
     fs::write(temp.path().join("found"), token("tok_", 1)).expect("a file");
     let terminal = Terminal::open("scan", 100, temp.path());
@@ -30,13 +30,16 @@ fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
     assert!(screen.contains(" files  "), "{screen}");
     terminal.press(&["C-c"]);
     let screen = terminal.wait_for("code 130");
-    assert!(screen.contains("heist: interrupted; this is only what was found by then"), "{screen}");
+    assert!(
+        screen.contains("heist: interrupted; the report has only the findings so far"),
+        "{screen}"
+    );
     assert!(screen.contains("found:1:1") && screen.contains("1 secret in 1 place"), "{screen}");
     assert!(!screen.contains("1 finding"), "the progress line is erased:\n{screen}");
     terminal.type_line(&format!("clear; echo be''gun; {scan} --no-progress 0; echo code $?"));
     terminal.wait_for("begun");
     std::thread::sleep(std::time::Duration::from_millis(600));
-    assert!(!terminal.screen().contains(" findings"), "nobody wants it");
+    assert!(!terminal.screen().contains(" findings"), "--no-progress hides it");
     terminal.press(&["C-c"]);
     terminal.wait_for("code 130");
 }
@@ -44,7 +47,7 @@ fn progress_is_shown_and_an_interrupt_leaves_what_is_known() {
 #[test]
 fn excerpts_fit_the_terminal() {
     requirements::program("tmux");
-    let scene = Scene::new();
+    let scene = ScanFixture::new();
     scene.file("a", format!("{} {}", "word ".repeat(12), token("tok_", 1)));
     let terminal = Terminal::open("excerpt", 50, &scene.tree());
     let rules = scene.path("rules.toml");
@@ -54,7 +57,8 @@ fn excerpts_fit_the_terminal() {
     assert!(excerpt.ends_with('…') && excerpt.chars().count() <= 50, "{screen}");
 }
 
-/// The lines that a terminal shows of `bytes`, with what was erased left out; and how often a progress line was erased.
+/// Returns the lines that a terminal shows, without erased text, and the number of erased progress
+/// lines.
 fn shown(bytes: &[u8]) -> (Vec<String>, usize) {
     const ERASE: &str = "\r\x1b[2K";
     let text = String::from_utf8_lossy(bytes);
@@ -72,8 +76,8 @@ fn shown(bytes: &[u8]) -> (Vec<String>, usize) {
 fn findings_do_not_mix_with_the_progress_line() {
     const PROGRESS_LINES: usize = 5;
     let temp = endless_tree();
-    let scene = Scene::new();
-    // It is reached by more paths than any scan comes to the end of, so findings go on coming.
+    let scene = ScanFixture::new();
+    // Links lead to this file by so many paths that findings keep coming.
     fs::write(temp.path().join("38/file"), token("tok_", 1)).expect("a file");
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&controller).expect("a terminal");
@@ -87,19 +91,20 @@ fn findings_do_not_mix_with_the_progress_line() {
     let mut command = plain();
     command.args(["scan", "--no-config", "--follow", "--format", "jsonl", "--timeout", "60s"]);
     command.arg("--rules").arg(scene.path("rules.toml")).arg("0");
+    let mut command = interruptible(&command);
     command.current_dir(temp.path()).env("TERM", "xterm");
     command.stdout(terminal.try_clone().expect("a terminal")).stderr(terminal);
     let mut heist = command.spawn().expect("it starts");
-    // Otherwise the terminal would stay open in here.
+    // Otherwise this process would keep the terminal open.
     drop(command);
     let mut controller = File::from(controller);
     let (mut bytes, mut part) = (Vec::new(), [0; 64 * 1024]);
     let mut drawn = 0;
-    // Reading fails when the last of those who write to the terminal has ended.
+    // Reading fails when no process has the terminal open for writing.
     while let Ok(count @ 1..) = controller.read(&mut part) {
         bytes.extend_from_slice(&part[..count]);
         let was_enough = drawn >= PROGRESS_LINES;
-        // (One that is read in two parts is not counted: then there is one more.)
+        // A line that is read in two parts is not counted; then one more is needed.
         drawn += part[..count].windows(9).filter(|text| text == b" findings").count();
         if drawn >= PROGRESS_LINES && !was_enough {
             kill_process(Pid::from_child(&heist), Signal::INT).expect("a signal");

@@ -1,16 +1,15 @@
 /*
- * A library to be put in front of libc (LD_PRELOAD): makes calls of a walk fail, or hang, from outside.
+ * A library for LD_PRELOAD that makes system calls of a walk fail or hang.
  *
- *   SHIM_CALL    the call: openat, statx, getdents64 or close
- *   SHIM_NTH     its first use that fails, counted from 1 over all threads ...
- *   SHIM_EVERY   ... and then every so many uses; 0: only that one
- *   SHIM_ERROR   with this errno
+ *   SHIM_CALL    the call that fails: openat, statx, getdents64 or close
+ *   SHIM_NTH     the first use that fails, counted from 1 over all threads
+ *   SHIM_EVERY   after that, every n-th use fails; 0: no other use
+ *   SHIM_ERROR   the errno of the failure
  *   SHIM_HANG    an openat of this name hangs ...
- *   SHIM_FIFO    ... until somebody opens this named pipe for writing
- *   SHIM_LOG     how often the call was used is written here at the end
+ *   SHIM_FIFO    ... until another process opens this named pipe for writing
+ *   SHIM_LOG     a file that gets the number of uses at the end
  *
- * Only calls relative to a directory count, or those on a directory: what the program loads and prints is its own
- * business.
+ * Only calls relative to a directory or on a directory count, so that the program can still load and print.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -43,7 +42,7 @@ static const char *setting(const char *name) {
     return value == NULL ? "" : value;
 }
 
-/* Whether this use of `call` is to fail; sets errno. */
+/* Returns whether this use of `call` fails; if so, sets errno. */
 static int fails(const char *call) {
     if (strcmp(setting("SHIM_CALL"), call) != 0) return 0;
     long use = 1 + atomic_fetch_add(&uses, 1);
@@ -108,7 +107,7 @@ long syscall(long number, ...) {
     return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* Closes, and then says that it failed: the descriptor is gone either way. */
+/* Closes the descriptor, then reports a failure: close releases the descriptor in any case. */
 int close(int fd) {
     int was_directory = is_directory(fd);
     long closed = real(SYS_close, fd);

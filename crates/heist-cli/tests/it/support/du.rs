@@ -1,4 +1,4 @@
-//! What the tests of the tool share: the tool itself, other people's tools, and a tree with everything odd in it.
+//! Support for tests of `heist du`: runs heist and GNU du, and creates trees.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// `heist du` with these arguments, in an environment that says nothing about colours and blocks.
+/// Returns `heist du` with these arguments, without variables for colours and block sizes.
 pub(crate) fn heist_du<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = plain(Command::new(env!("CARGO_BIN_EXE_heist")));
     command.arg("du").args(arguments);
     command
 }
 
-/// GNU du with these arguments.
+/// Returns GNU du with these arguments.
 pub(crate) fn gnu_du<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = plain(Command::new("du"));
     command.args(arguments);
@@ -37,13 +37,13 @@ fn plain(mut command: Command) -> Command {
     command
 }
 
-/// Runs to the end.
+/// Runs a command to its end.
 #[track_caller]
 pub(crate) fn output(mut command: Command) -> Output {
     command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
-/// What it prints, of a run that must succeed and be silent on stderr.
+/// Returns the stdout of a command, which must succeed without messages.
 #[track_caller]
 pub(crate) fn stdout(mut command: Command) -> Vec<u8> {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -53,13 +53,13 @@ pub(crate) fn stdout(mut command: Command) -> Vec<u8> {
     output.stdout
 }
 
-/// [`stdout`], of a run that prints text.
+/// Returns the stdout of such a command as text.
 #[track_caller]
 pub(crate) fn text(command: Command) -> String {
     String::from_utf8(stdout(command)).expect("text is UTF-8")
 }
 
-/// A name that is not UTF-8, from its bytes.
+/// Returns a file name with these bytes.
 pub(crate) fn name(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
 }
@@ -70,14 +70,14 @@ pub(crate) fn file(path: impl AsRef<Path>, len: usize) {
     fs::write(path, vec![b'x'; len]).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// Makes a directory and those that it is in.
+/// Creates a directory and its parents.
 pub(crate) fn directory(path: impl AsRef<Path>) -> PathBuf {
     let path = path.as_ref();
     fs::create_dir_all(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     path.to_owned()
 }
 
-/// A tree with odd names, a sparse file and symbolic links; with hard links, too, if `links`.
+/// Creates a tree with odd names, a sparse file and symbolic links, and with hard links if `links`.
 pub(crate) fn odd_tree(links: bool) -> TempDir {
     let temp = tempfile::tempdir().expect("a directory for the test");
     let root = directory(temp.path().join("tree"));
@@ -130,7 +130,8 @@ pub(crate) fn odd_tree(links: bool) -> TempDir {
     temp
 }
 
-/// Whether GNU du adds the lengths of directories to apparent sizes: it does up to version 9.1.
+/// Returns `true` if GNU du adds the lengths of directories to apparent sizes, as it does up to
+/// 9.1.
 pub(crate) fn gnu_du_counts_lengths_of_directories() -> bool {
     let temp = tempfile::tempdir().expect("a directory for the test");
     let length = fs::metadata(temp.path()).expect("it is there").size();
@@ -139,15 +140,15 @@ pub(crate) fn gnu_du_counts_lengths_of_directories() -> bool {
     printed.starts_with(&format!("{length}\t"))
 }
 
-/// The lines of an output, sorted.
+/// Returns the lines of an output, sorted.
 pub(crate) fn sorted_lines(output: &[u8], terminator: u8) -> Vec<Vec<u8>> {
     let mut lines: Vec<_> = output.split(|byte| *byte == terminator).map(<[u8]>::to_vec).collect();
     lines.sort();
     lines
 }
 
-/// A tree that no walk which follows links and counts each time comes to the end of: forty levels, each with two links
-/// to the next.
+/// Creates a tree that a walk with `-L -l` practically never finishes: forty levels, each with two
+/// links to the next.
 pub(crate) fn endless_tree() -> TempDir {
     const LEVELS: usize = 40;
     let temp = tempfile::tempdir().expect("a directory for the test");

@@ -1,4 +1,5 @@
-//! What tests need of the machine. A test whose needs are not met fails, and says how to meet them.
+//! Requirements of tests on the machine. A test whose requirement is not met fails and says how to
+//! meet it.
 
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
@@ -7,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// A user who owns nothing.
+/// The user id of `nobody`, which owns no files.
 const ANOTHER_USER: u32 = 65534;
 
 /// Fails unless a program is installed.
@@ -19,8 +20,9 @@ pub(crate) fn program(name: &str) {
     assert!(found, "this test runs `{name}`: install the package `{package}` (or see ci/tools.sh)");
 }
 
-/// The output of `command`, run by a user who may not read everything. Root may, so it becomes another user. That user
-/// may not be allowed where the tool was built, so it runs a copy of a program that is named by its path.
+/// Runs `command` as a user without access to everything. Root has that access, so root switches to
+/// another user. That user may be unable to reach the build directory, so a program that is given
+/// by its path is copied first.
 #[track_caller]
 pub(crate) fn output_of_another_user(command: &Command) -> Output {
     let temp = tempfile::tempdir().expect("a directory for the copy");
@@ -49,7 +51,8 @@ pub(crate) fn output_of_another_user(command: &Command) -> Output {
     loop {
         match other.output() {
             Ok(output) => return output,
-            // Another test was starting a program, and its child still had the copy open for writing.
+            // Another test was starting a program, and its child still had the copy open for
+            // writing.
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
             Err(error) => panic!(
                 "this test runs the tool as user {ANOTHER_USER}, which failed: {error}. Run it as an ordinary user, or \

@@ -1,4 +1,4 @@
-//! What the tests of `heist scan` share: rules of their own, tokens that are made when they are needed, and the tool.
+//! Support for tests of `heist scan`: rules, generated tokens, and a directory to scan.
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// Rules of the tests' own: sure, fairly sure, hardly sure.
+/// The rules of the tests, with high, medium and low confidence.
 const RULES: &str = "\
 [[rules]]
 id = 'test-token'
@@ -32,7 +32,7 @@ keywords = ['faint_']
 confidence = 'low'
 ";
 
-/// A token that no two seeds share: `prefix` and twenty characters.
+/// Returns a token of `prefix` and twenty characters, different for each seed.
 pub(crate) fn token(prefix: &str, seed: u64) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d;
     let mut text = prefix.to_owned();
@@ -45,12 +45,12 @@ pub(crate) fn token(prefix: &str, seed: u64) -> String {
     text
 }
 
-/// A directory with a `tree` that is scanned, and the rules beside it.
-pub(crate) struct Scene {
+/// A directory with a `tree` to scan and the rules beside it.
+pub(crate) struct ScanFixture {
     pub(crate) temp: TempDir,
 }
 
-impl Scene {
+impl ScanFixture {
     pub(crate) fn new() -> Self {
         let temp = tempfile::tempdir().expect("a directory for the test");
         fs::create_dir(temp.path().join("tree")).expect("a directory");
@@ -58,7 +58,7 @@ impl Scene {
         Self { temp }
     }
 
-    /// What is scanned.
+    /// Returns the directory to scan.
     pub(crate) fn tree(&self) -> PathBuf {
         self.temp.path().join("tree")
     }
@@ -67,7 +67,7 @@ impl Scene {
         self.temp.path().join(name)
     }
 
-    /// Writes a file of the tree.
+    /// Writes a file in the tree.
     pub(crate) fn file(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.tree().join(name);
         fs::create_dir_all(path.parent().expect("it is in the tree")).expect("a directory");
@@ -75,7 +75,7 @@ impl Scene {
         path
     }
 
-    /// `heist COMMAND` with the tests' rules, in the tree.
+    /// Returns `heist COMMAND` with the rules of the tests, in the tree.
     pub(crate) fn heist<S: AsRef<OsStr>>(
         &self,
         command: &str,
@@ -87,12 +87,12 @@ impl Scene {
         heist
     }
 
-    /// `heist scan` with the tests' rules, in the tree.
+    /// Runs `heist scan` with the rules of the tests, in the tree.
     pub(crate) fn scan<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Output {
         run(self.heist("scan", arguments))
     }
 
-    /// The places that `--format jsonl` shows, as `path:line`, sorted.
+    /// Returns the locations that `--format jsonl` reports, as `path:line`, sorted.
     #[track_caller]
     pub(crate) fn places(&self, arguments: &[&str]) -> Vec<String> {
         let output = self.scan(["--format", "jsonl"].iter().chain(arguments));
@@ -105,7 +105,7 @@ impl Scene {
     }
 }
 
-/// The tool, in an environment that says nothing about colours.
+/// Returns the tool, without variables for colours.
 pub(crate) fn plain() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
@@ -117,30 +117,30 @@ pub(crate) fn run(mut command: Command) -> Output {
     command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
-/// What is on stdout, as text.
+/// Returns stdout as text.
 pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What is on stderr, as text.
+/// Returns stderr as text.
 pub(crate) fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The exit code.
+/// Returns the exit code.
 #[track_caller]
 pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap_or_else(|| panic!("{:?}: {}", output.status, errors(output)))
 }
 
-/// The objects of `--format jsonl`.
+/// Parses the objects of `--format jsonl`.
 #[track_caller]
 pub(crate) fn lines(output: &Output) -> Vec<Value> {
     let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     text(output).lines().map(parse).collect()
 }
 
-/// The object of `--format json` or `sarif`.
+/// Parses the object of `--format json` or `sarif`.
 #[track_caller]
 pub(crate) fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout)

@@ -1,13 +1,13 @@
-//! A real terminal for tests, by way of tmux.
+//! A real terminal for tests, provided by tmux.
 
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How long a screen may take to show something, on a busy machine.
+/// How long a test waits for text on the screen. The limit allows for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A terminal of its own, with a shell in it.
+/// A tmux session with a shell.
 pub(crate) struct Terminal {
     socket: String,
 }
@@ -18,8 +18,7 @@ impl Terminal {
         let width = columns.to_string();
         let mut command = terminal.tmux();
         command.args(["-f", "/dev/null", "new-session", "-d", "-x", &width, "-y", "40"]);
-        // At Ctrl-C a terminal throws away the output that it has not shown yet, also the half of a message, unless it
-        // is told not to.
+        // `noflsh`: otherwise a terminal discards pending output on Ctrl-C, even half a message.
         let shell = ["sh", "-c", "stty noflsh; exec sh"];
         command.args(["env", "-u", "NO_COLOR", "LC_ALL=C.UTF-8", "PS1=$ "]).args(shell);
         let status = command.current_dir(directory).status().expect("tmux starts");
@@ -50,7 +49,7 @@ impl Terminal {
         String::from_utf8(output.expect("tmux is there").stdout).expect("a screen is text")
     }
 
-    /// The screen, as soon as it shows `text`.
+    /// Waits until the screen shows `text`, and returns the screen.
     #[track_caller]
     pub(crate) fn wait_for(&self, text: &str) -> String {
         let started = Instant::now();
@@ -67,7 +66,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // The server of this socket alone.
+        // Each terminal has its own tmux server.
         let _ = self.tmux().arg("kill-server").status();
     }
 }
