@@ -62,7 +62,7 @@ pub(crate) struct BaselineArguments {
     #[arg(long)]
     prune: bool,
 
-    /// Record findings of at least this confidence: low, medium, high or certain [default: medium]
+    /// Record findings of at least this confidence: low, medium, high, certain [default: medium]
     #[arg(short, long, value_name = "LEVEL", value_parser = parse_confidence)]
     confidence: Option<Confidence>,
 

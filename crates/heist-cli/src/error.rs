@@ -106,14 +106,15 @@ impl CliError {
             Self::Rules(error) | Self::RuleSelection { source: error, .. } => {
                 return rule_help(error);
             }
-            Self::NoRuleLeft => "--except excludes every rule that --only selects; change one",
+            Self::NoRuleLeft => "change --only and --except, or give a file that has rules",
             Self::Baseline(error) => return baseline_help(error),
-            Self::Glob { .. } => "put a backslash before a character that is meant literally",
+            Self::Glob { .. } => "write the GLOB like a line of a `.gitignore`",
             Self::TooManyGlobs(_) => "give fewer globs",
             Self::StdinTwice => "give `-` once",
             Self::StartScan(_) | Self::StartWalk(_) => "use fewer threads, with -j",
             Self::Du(error) => return error.help(),
-            Self::ReadFile { .. } | Self::BaselineKey(_) => return None,
+            Self::ReadFile { .. } => "give a FILE that exists and that you may read",
+            Self::BaselineKey(_) => return None,
         };
         Some(text.to_owned())
     }
@@ -265,14 +266,19 @@ fn write_rule_error(error: &RuleError, f: &mut fmt::Formatter<'_>) -> fmt::Resul
 }
 
 fn rule_help(error: &RuleError) -> Option<String> {
-    let text = match &error.kind {
-        RuleErrorKind::Read(_) => "give a rule file, written for heist or gitleaks",
-        RuleErrorKind::UnknownRule { .. } if error.place.origin.is_none() => {
-            "`heist rules list` shows all rules"
+    match (&error.kind, &error.place.origin) {
+        (RuleErrorKind::Read(_), _) => {
+            Some("give a rule file, written for heist or gitleaks".to_owned())
         }
-        _ => return None,
-    };
-    Some(text.to_owned())
+        (RuleErrorKind::UnknownRule { .. }, None) => {
+            Some("`heist rules list` shows all rules".to_owned())
+        }
+        (_, Some(file)) => {
+            let file = shell::quoted(file.as_os_str());
+            Some(format!("correct the file, then check it with: heist rules test {file}"))
+        }
+        (_, None) => None,
+    }
 }
 
 fn write_baseline_error(error: &BaselineError, f: &mut fmt::Formatter<'_>) -> fmt::Result {

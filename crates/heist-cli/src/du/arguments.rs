@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// The text at the end of the help.
 const AFTER_HELP: &str = "\
-Sizes:
+About SIZE:
   SIZE is a number, a unit, or both: 512, 10K, 1M and 2GiB use powers of 1024;
   10KB and 1MB use powers of 1000. Sizes are rounded up. They show the space that
   files take on the disk; --apparent-size shows the lengths of files instead.

@@ -44,9 +44,7 @@ impl DuError {
             }
             Self::NoPaths { .. } => "write paths to it, and end each one with a NUL byte",
             Self::EmptyPath { .. } => "remove the extra NUL byte",
-            Self::ExcludeLine { .. } => {
-                "put a backslash before a character that is meant literally"
-            }
+            Self::ExcludeLine { .. } => "write each line as in a `.gitignore`",
             Self::ExcludeLineNotUtf8 { .. } => "use `?` or `*` for the other bytes",
             Self::NcduNeedsOnePath | Self::NcduNotADirectory { .. } => "give one directory",
             Self::NcduSymlink { .. } => "follow it with -D",

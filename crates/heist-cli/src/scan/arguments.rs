@@ -71,7 +71,7 @@ pub(crate) struct ScanArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
 
-    /// Report findings of at least this confidence: low, medium, high or certain [default: medium]
+    /// Report findings of at least this confidence: low, medium, high, certain [default: medium]
     #[arg(short, long, value_name = "LEVEL", value_parser = parse_confidence)]
     pub(crate) confidence: Option<Confidence>,
 
