@@ -211,12 +211,12 @@ fn test(file: &Path, messages: &Messages, out: &mut Vec<u8>) -> Result<Exit, Cli
         };
         detector.scan(&chunk, &mut scratch.borrow_mut(), &mut matches);
         // Ignore the confidence: a random secret may contain a word, which lowers it.
-        let place = |found: Match| {
+        let finding = |found: Match| {
             let id = detector.rule(found.rule).id.to_owned();
             // Offsets in a text in memory fit into usize.
             (id, found.secret.start as usize..found.secret.end as usize)
         };
-        matches.into_iter().map(place).collect()
+        matches.into_iter().map(finding).collect()
     };
     problems.extend(check_examples(&rules, &find));
     let mut report = || -> io::Result<()> {

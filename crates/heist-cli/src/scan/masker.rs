@@ -66,11 +66,11 @@ impl Masker {
         detector.scan(&chunk, &mut scratch, &mut matches);
         unused().push(scratch);
         // Offsets in a text in memory fit into usize.
-        let place = |secret: Range<u64>| {
+        let range = |secret: Range<u64>| {
             let from = text.floor_char_boundary(secret.start as usize);
             from..text.ceil_char_boundary(secret.end as usize).max(from)
         };
-        matches.into_iter().map(|found| place(found.secret)).collect()
+        matches.into_iter().map(|found| range(found.secret)).collect()
     }
 }
 
@@ -168,11 +168,11 @@ mod tests {
 
     /// Masks `secrets`, which are parts of `revealed`.
     fn hidden(masked: &str, revealed: &str, own: &str, secrets: &[&str]) -> String {
-        let place = |secret: &&str| {
+        let range = |secret: &&str| {
             let at = revealed.find(secret).expect("it is there");
             at..at + secret.len()
         };
-        let secrets: Vec<_> = secrets.iter().map(place).collect();
+        let secrets: Vec<_> = secrets.iter().map(range).collect();
         hide(masked, revealed, own, &secrets, CUT_BYTES_MIN)
     }
 

@@ -72,11 +72,11 @@ fn unusable_options_are_refused_before_the_walk() {
 fn unreadable_entries_are_named_and_the_rest_is_measured() {
     let temp = tree_of(&[("open", 5_000), ("closed", 5_000)]);
     let odd = directory(temp.path().join(name(b"odd\n\x1b\xff")));
-    let everyone = fs::Permissions::from_mode(0o755);
-    let nobody = fs::Permissions::from_mode(0o000);
-    fs::set_permissions(temp.path(), everyone.clone()).expect("mine");
+    let everyone_may_read = fs::Permissions::from_mode(0o755);
+    let no_access = fs::Permissions::from_mode(0o000);
+    fs::set_permissions(temp.path(), everyone_may_read.clone()).expect("mine");
     for closed in [temp.path().join("closed"), odd.clone()] {
-        fs::set_permissions(closed, nobody.clone()).expect("mine");
+        fs::set_permissions(closed, no_access.clone()).expect("mine");
     }
     let run = |arguments: &[&str]| {
         let mut command = heist_du(arguments);
@@ -100,7 +100,7 @@ fn unreadable_entries_are_named_and_the_rest_is_measured() {
     assert_eq!(json["errors"], 2);
     assert_eq!(json["roots"][0]["children"][0]["incomplete"], true);
     for closed in [temp.path().join("closed"), odd] {
-        fs::set_permissions(closed, everyone.clone()).expect("mine");
+        fs::set_permissions(closed, everyone_may_read.clone()).expect("mine");
     }
 }
 

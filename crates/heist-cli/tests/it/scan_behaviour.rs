@@ -396,8 +396,10 @@ fn a_full_disk_is_reported() {
             let to_stdout =
                 command.stdout(full).stderr(Stdio::piped()).output().expect("it starts");
             let to_file = scene.scan(["-f", format, path, "--output", "/dev/full"]);
-            let of_stdout = "to stdout: No space left on device\n  help: free some space, or redirect the output elsewhere";
-            let of_file = "the output '/dev/full': No space left on device\n  help: free some space, or give another FILE";
+            let of_stdout = "to stdout: No space left on device\n  help: free some space, or redirect \
+                 the output elsewhere";
+            let of_file = "the output '/dev/full': No space left on device\n  help: free some space, \
+                 or give another FILE";
             for (output, why) in [(to_stdout, of_stdout), (to_file, of_file)] {
                 assert_eq!(code(&output), expected, "{format} {path}: {}", errors(&output));
                 let says = errors(&output) == format!("heist: cannot write {why}\n");
