@@ -215,8 +215,9 @@ impl Loading {
         let failed = |kind| source.error(kind, extend.offset, None);
         let unreadable = |path: &Path, error: &io::Error| {
             let problem = format!(
-                "{} cannot be read: {error}; the path is taken from this file on",
-                path.display()
+                "{} cannot be read: {}; the path is taken from this file on",
+                path.display(),
+                error.kind()
             );
             RuleErrorKind::Value { field: "extend.path", problem }
         };

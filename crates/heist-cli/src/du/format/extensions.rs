@@ -1,10 +1,11 @@
 //! `--by-extension`: a table of extensions instead of a tree, as text and as CSV.
 //!
-//! Extensions are in small letters and come with the largest first. As CSV: `extension,files,bytes,allocated,inodes`,
-//! an empty extension for files without one; what is not UTF-8 is U+FFFD.
+//! Extensions are in lower case, the largest first. The CSV columns are
+//! `extension,files,bytes,allocated,inodes`. Files without an extension have an empty one, and
+//! bytes that are not UTF-8 become U+FFFD.
 
-use super::text::Lines;
-use super::{Output, csv, shown};
+use super::text::RowWriter;
+use super::{DuOutput, csv, shown};
 use crate::color::Role;
 use crate::du::arguments::Order;
 use crate::du::view::View;
@@ -17,10 +18,10 @@ use std::io::{self, Write};
 pub(super) fn write_text(
     usage: &Usage,
     view: &View,
-    output: &mut Output<impl Write>,
+    output: &mut DuOutput<impl Write>,
 ) -> io::Result<()> {
     let total = usage.total();
-    let lines = Lines::new(view, total);
+    let lines = RowWriter::new(view, total);
     let mut extensions = admitted(usage, view);
     let rest = extensions.split_off(extensions.len().min(view.top));
     if view.order == Order::Name {
@@ -52,7 +53,7 @@ pub(super) fn write_text(
 pub(super) fn write_csv(
     usage: &Usage,
     view: &View,
-    output: &mut Output<impl Write>,
+    output: &mut DuOutput<impl Write>,
 ) -> io::Result<()> {
     output.out.write_all(b"extension,files,bytes,allocated,inodes\n")?;
     for ExtensionUsage { extension, size, files, .. } in admitted(usage, view) {
@@ -63,11 +64,13 @@ pub(super) fn write_csv(
     Ok(())
 }
 
-/// The extensions that are shown, the largest first; or that with the most files, if that is asked for.
+/// Returns the extensions that are shown: the largest first or, with `--sort count`, the one with
+/// the most files first.
 fn admitted<'a>(usage: &'a Usage, view: &View) -> Vec<&'a ExtensionUsage> {
     let mut extensions: Vec<_> =
         usage.extensions.iter().filter(|usage| view.admits(usage.size)).collect();
-    // They come by what they take on the disk, then by name; sorting keeps that order among equals.
+    // The library sorts them by size on disk, then by name; a stable sort keeps that order among
+    // equals.
     extensions.sort_by_key(|usage| {
         Reverse(if view.order == Order::Count { usage.files } else { view.amount(usage.size) })
     });
