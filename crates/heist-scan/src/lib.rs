@@ -97,8 +97,8 @@ pub mod decode;
 mod detector;
 mod encoding;
 mod finding;
-pub mod hand;
 pub mod noise;
+pub mod parsers;
 mod read;
 mod read_only;
 mod regular_file;
@@ -123,7 +123,7 @@ pub use read_only::ReadOnly;
 pub use regular_file::read_regular;
 pub use report::{Incomplete, Outcome, OutcomeCounts, ScanError, ScanReport, Stopped};
 pub use rules::{
-    Allowlist, Condition, HandKind, Loaded, Pattern, RegexTarget, Rule, RuleError, RuleNote,
+    Allowlist, Condition, Loaded, ParserKind, Pattern, RegexTarget, Rule, RuleError, RuleNote,
     RuleSet,
 };
 pub use scan::{

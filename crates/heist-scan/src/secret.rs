@@ -1,6 +1,6 @@
 //! [`Secret`]: bytes that are not to be shown, and [`Fingerprint`], by which they are known instead.
 
-use crate::hand::canonical_key;
+use crate::parsers::canonical_key;
 use std::fmt;
 
 /// A secret. Whoever prints it, by `Display` or `Debug`, prints a mask.

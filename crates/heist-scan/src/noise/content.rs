@@ -1,7 +1,7 @@
 //! What a secret's bytes are when they are decoded, or taken as a hash: text, an image, a public key, a checksum.
 
-use super::Context;
-use super::shape::{Alphabet, Shape, contains_any};
+use super::NoiseContext;
+use super::composition::{Alphabet, Composition, contains_any};
 
 /// How files and keys of known kinds begin in Base64.
 const MAGIC: [(&str, &str); 16] = [
@@ -30,7 +30,7 @@ pub(super) fn known_content(text: &[u8]) -> Option<&'static str> {
 }
 
 /// What makes DER public: it is not the key's own form, which private keys have, too.
-pub(super) fn is_public_der(text: &[u8], context: &Context<'_>) -> bool {
+pub(super) fn is_public_der(text: &[u8], context: &NoiseContext<'_>) -> bool {
     (text.starts_with(b"MII")
         || text.starts_with(b"MIG")
         || text.starts_with(b"MFkw")
@@ -61,7 +61,7 @@ const HASH_NAMES: [&str; 17] = [
 ];
 
 /// Whether a text of this length may be a hash, in hexadecimal digits or Base64.
-fn has_length_of_hash(text: &[u8], shape: &Shape) -> bool {
+fn has_length_of_hash(text: &[u8], shape: &Composition) -> bool {
     match shape.alphabet {
         Alphabet::Hex | Alphabet::Decimal => matches!(text.len(), 32 | 40 | 56 | 64 | 96 | 128),
         Alphabet::Base62 | Alphabet::Base64 => {
@@ -79,7 +79,11 @@ pub(super) enum SaidBy {
 }
 
 /// Whether it may be a hash, and its key or line says so.
-pub(super) fn hash_by_name(text: &[u8], shape: &Shape, context: &Context<'_>) -> Option<SaidBy> {
+pub(super) fn hash_by_name(
+    text: &[u8],
+    shape: &Composition,
+    context: &NoiseContext<'_>,
+) -> Option<SaidBy> {
     if !has_length_of_hash(text, shape) {
         return None;
     }
@@ -111,7 +115,7 @@ fn line_names_a_hash(text: &[u8], line: &[u8]) -> bool {
 const DECODED_MAX: usize = 96;
 
 /// Whether it is Base64 of printable text. The text is looked at where Base64 is decoded; the digits are no secret.
-pub(super) fn is_base64_of_text(text: &[u8], shape: &Shape) -> bool {
+pub(super) fn is_base64_of_text(text: &[u8], shape: &Composition) -> bool {
     // Hexadecimal digits and single letters could be Base64, too, but decode to nothing that is printable.
     if !matches!(shape.alphabet, Alphabet::Base62 | Alphabet::Base64) || text.len() < 16 {
         return false;
@@ -148,8 +152,9 @@ mod tests {
     use std::path::Path;
 
     fn said_by(text: &str, key: &str, line: &str) -> Option<SaidBy> {
-        let context = Context { path: Path::new(""), key: key.as_bytes(), line: line.as_bytes() };
-        hash_by_name(text.as_bytes(), &Shape::of(text.as_bytes()), &context)
+        let context =
+            NoiseContext { path: Path::new(""), key: key.as_bytes(), line: line.as_bytes() };
+        hash_by_name(text.as_bytes(), &Composition::of(text.as_bytes()), &context)
     }
 
     #[test]
@@ -164,7 +169,8 @@ mod tests {
 
     #[test]
     fn encoded_text_is_no_token() {
-        let is_text = |text: &str| is_base64_of_text(text.as_bytes(), &Shape::of(text.as_bytes()));
+        let is_text =
+            |text: &str| is_base64_of_text(text.as_bytes(), &Composition::of(text.as_bytes()));
         assert!(is_text("dGhpcyBpcyBvbmx5IHRleHQ="));
         assert!(!is_text("Vq3rT8xLm2Zp6KwYh4Bn"));
         assert_eq!(known_content(b"iVBORw0KGgoAAAANSUhEUg"), Some("an image in Base64"));

@@ -1,6 +1,6 @@
 //! Shannon's entropy, and how much of it chance gives a text of a length and an alphabet.
 
-use super::shape::{Alphabet, Shape};
+use super::composition::{Alphabet, Composition};
 use std::sync::LazyLock;
 
 /// Logarithms of counts are looked up; greater ones are computed.
@@ -65,7 +65,7 @@ const REACHED: [[f64; LENGTHS.len()]; 4] = [
 ];
 
 /// The least entropy that a random text of this shape has, but for one in 2,000. Signs add to it and are not counted.
-pub(super) fn least_by_chance(shape: &Shape) -> f64 {
+pub(super) fn least_by_chance(shape: &Composition) -> f64 {
     let row = &REACHED[match shape.inner_alphabet {
         Alphabet::Decimal => 0,
         Alphabet::Hex => 1,
@@ -121,7 +121,7 @@ mod tests {
                 let below = (0..4_000)
                     .filter(|_| {
                         let text = random(&mut rng);
-                        shannon_entropy(&text) < least_by_chance(&Shape::of(&text))
+                        shannon_entropy(&text) < least_by_chance(&Composition::of(&text))
                     })
                     .count();
                 assert!(

@@ -1,11 +1,15 @@
 //! Forms that are something else than a secret, whatever stands in them: references and templates, URLs, file names,
 //! versions, dates, colours, types.
 
-use super::shape::{Shape, begins_no_case, contains_any};
+use super::composition::{Composition, begins_no_case, contains_any};
 use super::vocabulary::Reading;
 
 /// What a text is that is no secret: the reason.
-pub(super) fn known_form(text: &[u8], shape: &Shape, reading: &Reading) -> Option<&'static str> {
+pub(super) fn known_form(
+    text: &[u8],
+    shape: &Composition,
+    reading: &Reading,
+) -> Option<&'static str> {
     if shape.signs == 0 {
         return None;
     }
@@ -272,7 +276,7 @@ mod tests {
     use crate::noise::vocabulary::read;
 
     fn form(text: &str) -> Option<&'static str> {
-        known_form(text.as_bytes(), &Shape::of(text.as_bytes()), &read(text.as_bytes()))
+        known_form(text.as_bytes(), &Composition::of(text.as_bytes()), &read(text.as_bytes()))
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! names, code and comments, and words of configurations and passwords. Which pairs of letters are common follows from
 //! it, so that unknown words are told from random letters.
 
-use super::shape::LOOKED_AT;
+use super::composition::LOOKED_AT;
 use std::sync::LazyLock;
 
 /// In any order; each is of four lower case letters or more.

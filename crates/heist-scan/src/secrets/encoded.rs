@@ -9,13 +9,13 @@
 //!   within [`MARGIN`] of them ([`LONG_STRETCH`] says how);
 //! - from each position a rule sees the same part of the source, [`View::seen`], wherever the piece begins and ends;
 //! - a match belongs to the position from which it was found: a candidate, or the origin of a search
-//!   ([`origins`](super::origins)). The first position of those that are looked at is an origin, too.
+//!   ([`search_starts`](super::search_starts)). The first position of those that are looked at is an origin, too.
 
 use super::examine::{Examiner, Text, TextOrigin, View};
-use super::origins::DECODED_SEARCH_MAX;
-use super::plan::Use;
+use super::plan::LiteralUse;
 use super::prefilter::Candidates;
-use super::rule::Found;
+use super::rule::FoundSecret;
+use super::search_starts::DECODED_SEARCH_MAX;
 use super::{Scratch, SecretDetector};
 use crate::chunk::Chunk;
 use crate::decode::{
@@ -67,7 +67,7 @@ pub(crate) struct EncodedScratch {
     outside: Candidates,
     escapes: Vec<usize>,
     /// Places that are decoded together.
-    places: Vec<Place>,
+    places: Vec<WaitingPiece>,
 }
 
 impl EncodedScratch {
@@ -107,20 +107,20 @@ pub(crate) fn scan_encoded(
     }
 }
 
-/// A piece of encoded text that waits to be looked at; the fields are those of [`Window`].
+/// A piece of encoded text that waits to be looked at; the fields are those of [`EncodedWindow`].
 #[derive(Debug)]
-struct Place {
+struct WaitingPiece {
     piece: Range<usize>,
     first: Option<usize>,
 }
 
 /// From the beginning of the first place to the end of the last one.
-fn together(places: &[Place]) -> Option<Range<usize>> {
+fn together(places: &[WaitingPiece]) -> Option<Range<usize>> {
     Some(places.first()?.piece.start..places.last()?.piece.end)
 }
 
 /// A window of the source, and what is known of the encoded text in it.
-struct Window {
+struct EncodedWindow {
     /// The source positions that are to be looked at.
     piece: Range<usize>,
     /// The first position that is looked at, in this piece or in one before, if it is known: what stands before it is
@@ -198,7 +198,7 @@ impl Decoder<'_, '_> {
         if is_whole && place.len() <= PIECE_BYTES {
             let seen = begin..end;
             let (begin, last) = (Some(begin), Some(end));
-            let window = Window { piece: place, first: begin, begin, end: last };
+            let window = EncodedWindow { piece: place, first: begin, begin, end: last };
             self.look_at_base64(&window, seen);
             return end;
         }
@@ -210,14 +210,14 @@ impl Decoder<'_, '_> {
                 let seen = base64_begin(text, at, start)..base64_end(text, at, limit);
                 let begin = begins_base64(text, seen.start).then_some(seen.start);
                 let end = self.end_before(seen.end, limit);
-                self.look_at_base64(&Window { piece, first, begin, end }, seen);
+                self.look_at_base64(&EncodedWindow { piece, first, begin, end }, seen);
             }
         }
         end
     }
 
     /// Looks at a piece of base64, of which `seen` is what can be seen from it.
-    fn look_at_base64(&mut self, window: &Window, seen: Range<usize>) {
+    fn look_at_base64(&mut self, window: &EncodedWindow, seen: Range<usize>) {
         let text = self.chunk.bytes;
         // What a digit in the piece is part of may begin before it, and a search from there goes on after it: not
         // further than this, if there is no line break.
@@ -236,14 +236,14 @@ impl Decoder<'_, '_> {
     }
 
     /// Looks at hexadecimal digits in a piece of base64.
-    fn look_at_hex(&mut self, base64: &Window, seen: Range<usize>) {
+    fn look_at_hex(&mut self, base64: &EncodedWindow, seen: Range<usize>) {
         let (text, piece) = (self.chunk.bytes, base64.piece.clone());
         let mut places = piece.clone();
         while let Some(stretch) = hex_stretch(text, seen.clone(), places.clone()) {
             places.start = stretch.end;
             let begin = begins_hex(text, stretch.start).then_some(stretch.start);
             let end = (stretch.end < seen.end).then_some(stretch.end).or(base64.end);
-            let window = Window { piece: piece.clone(), first: base64.first, begin, end };
+            let window = EncodedWindow { piece: piece.clone(), first: base64.first, begin, end };
             for phase in 0..HEX_PHASES {
                 if hex(text, stretch.clone(), phase, &mut self.scratch.decoded) {
                     self.look(Encoding::Hex, &window);
@@ -255,8 +255,8 @@ impl Decoder<'_, '_> {
     /// Looks at what stands near escapes.
     fn look_at_escapes(&mut self, kind: EscapeKind, candidates: &Candidates) {
         let wanted = match kind {
-            EscapeKind::Url => Use::UrlEscape,
-            EscapeKind::Json => Use::JsonEscape,
+            EscapeKind::Url => LiteralUse::UrlEscape,
+            EscapeKind::Json => LiteralUse::JsonEscape,
         };
         let text = self.chunk.bytes;
         let mut escapes = std::mem::take(&mut self.scratch.escapes);
@@ -297,7 +297,7 @@ impl Decoder<'_, '_> {
                     self.look_at_escaped(kind);
                 }
             }
-            self.scratch.places.push(Place { piece, first });
+            self.scratch.places.push(WaitingPiece { piece, first });
         }
     }
 
@@ -321,8 +321,8 @@ impl Decoder<'_, '_> {
     /// Looks at the places that were added, now that all of them are decoded.
     fn look_at_places(&mut self, encoding: Encoding, begin: Option<usize>, end: Option<usize>) {
         let mut places = std::mem::take(&mut self.scratch.places);
-        for Place { piece, first } in places.drain(..) {
-            self.look(encoding, &Window { piece, first, begin, end });
+        for WaitingPiece { piece, first } in places.drain(..) {
+            self.look(encoding, &EncodedWindow { piece, first, begin, end });
         }
         self.scratch.places = places;
     }
@@ -335,7 +335,7 @@ impl Decoder<'_, '_> {
             // Units are counted from the object's beginning.
             let first_unit = (self.chunk.offset % 2) as usize;
             for piece in pieces(owned) {
-                self.scratch.places.push(Place { piece, first: None });
+                self.scratch.places.push(WaitingPiece { piece, first: None });
                 self.look_at_units(encoding, first_unit);
             }
             return;
@@ -353,7 +353,7 @@ impl Decoder<'_, '_> {
                 }
                 first_unit = span.start % 2;
                 let first = (span.start > window.start).then_some(span.start);
-                self.scratch.places.push(Place { piece, first });
+                self.scratch.places.push(WaitingPiece { piece, first });
             }
         }
         self.look_at_units(Encoding::Utf16Le, first_unit);
@@ -387,7 +387,7 @@ impl Decoder<'_, '_> {
     }
 
     /// Looks at what was decoded.
-    fn look(&mut self, encoding: Encoding, window: &Window) {
+    fn look(&mut self, encoding: Encoding, window: &EncodedWindow) {
         let is_utf16 = matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be);
         let EncodedScratch { inner, decoded, .. } = &mut *self.scratch;
         let view = View {
@@ -429,7 +429,7 @@ fn after_break(text: &[u8], at: usize) -> usize {
 }
 
 /// A match in the object, which the chunk begins at this offset of.
-fn place(offset: u64, found: Found, encoding: Encoding, decoded: &Decoded) -> Match {
+fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded) -> Match {
     let in_object = |range: Range<usize>| {
         let source = decoded.source_of(range);
         offset + source.start as u64..offset + source.end as u64

@@ -7,14 +7,14 @@ use super::SecretDetector;
 use super::allow::contains;
 use super::boundary::begins_word;
 use super::literal::LITERAL_BYTES_MAX;
-use super::origins::{DECODED_SEARCH_MAX, Origins};
-use super::pattern::{Match, Searcher};
-use super::plan::{Plan, Use};
+use super::pattern::{RegexMatch, Searcher};
+use super::plan::{LiteralUse, Plan};
 use super::prefilter::Candidates;
-use super::rule::{ActiveRule, Found, KEYWORD_REACH, Proposed, Surroundings};
+use super::rule::{ActiveRule, FoundSecret, KEYWORD_REACH, Proposed, Surroundings};
+use super::search_starts::{DECODED_SEARCH_MAX, SearchStarts};
 use crate::decode::{Decoded, is_in_text};
 use crate::detector::Overlap;
-use crate::hand::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
+use crate::parsers::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
 use crate::rules::Rule;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -81,13 +81,13 @@ impl<'a> View<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Examiner {
     pub(crate) candidates: Candidates,
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<FoundSecret>,
     hits: Vec<Hit>,
     /// Those in a key.
     keywords: Candidates,
     /// Where searches begin; empty unless a rule without a literal is looked for.
-    origins: Origins,
-    /// The origins near keywords from which a rule was looked for.
+    starts: SearchStarts,
+    /// The starts near keywords from which a rule was looked for.
     searched: HashSet<(u32, usize)>,
     /// One for each rule. Boxed: there are many rules, and most never need one.
     searchers: Vec<Option<Box<Searcher>>>,
@@ -110,7 +110,7 @@ impl Examiner {
     pub(crate) fn examine(&mut self, detector: &SecretDetector, text: &Text<'_>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
-        self.origins.clear();
+        self.starts.clear();
         self.searched.clear();
         detector.prefilter.sweep(text.bytes, text.owned.clone(), &mut candidates);
         for hit in &candidates.anchors {
@@ -124,7 +124,7 @@ impl Examiner {
             for &at in &candidates.runs {
                 self.look_from(text, at, |examiner, text, at| {
                     for &(rule, kind) in &detector.plan.at_runs {
-                        examiner.look(detector, text, at, Use::Hand { rule, kind });
+                        examiner.look(detector, text, at, LiteralUse::Parser { rule, kind });
                     }
                 });
             }
@@ -168,14 +168,14 @@ impl Examiner {
         }
     }
 
-    fn look(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, place: Use) {
+    fn look(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, place: LiteralUse) {
         match place {
-            Use::Regex { rule, after_min, after_max } => {
+            LiteralUse::Regex { rule, after_min, after_max } => {
                 self.look_around(detector, text, at, rule, after_min, after_max);
             }
-            Use::Near { rule } => self.look_near(detector, text, at, rule),
-            Use::Assignment { rule } => self.look_at_assignment(detector, text, at, rule),
-            Use::Hand { rule, kind } => {
+            LiteralUse::Near { rule } => self.look_near(detector, text, at, rule),
+            LiteralUse::Assignment { rule } => self.look_at_assignment(detector, text, at, rule),
+            LiteralUse::Parser { rule, kind } => {
                 let (window, from) = cut(text, at, kind.reach());
                 let mut hits = std::mem::take(&mut self.hits);
                 hits.clear();
@@ -190,7 +190,7 @@ impl Examiner {
                 self.hits = hits;
             }
             // Who decodes looks at the candidates again.
-            Use::UrlEscape | Use::JsonEscape => {}
+            LiteralUse::UrlEscape | LiteralUse::JsonEscape => {}
         }
     }
 
@@ -258,7 +258,7 @@ impl Examiner {
             let searcher = &mut self.searchers[rule as usize];
             let (span, group) = (from..window.end, active.rule.secret_group);
             let found = active.regex.find(text.bytes, span, false, group, searcher);
-            let Some(Match { whole, secret }) = found else { return };
+            let Some(RegexMatch { whole, secret }) = found else { return };
             // An empty match would be found forever.
             from = whole.end.max(from + 1);
             if whole.len() <= detector.plan.longest[rule as usize] && wanted(&whole) {
@@ -267,43 +267,43 @@ impl Examiner {
         }
     }
 
-    /// Looks for expressions without any literal in all of a plain text, from the origins that are owned.
+    /// Looks for expressions without any literal in all of a plain text, from the starts that are owned.
     fn look_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, offset: u64) {
         if detector.plan.everywhere.is_empty() {
             return;
         }
-        let origins = self.take_origins(text, offset, text.owned.clone());
-        for (origin, next) in origins.within(text.owned.clone()) {
+        let starts = self.take_starts(text, offset, text.owned.clone());
+        for (start, next) in starts.within(text.owned.clone()) {
             for &rule in &detector.plan.everywhere {
-                self.look_between(detector, text, rule, origin, next);
+                self.look_between(detector, text, rule, start, next);
             }
         }
-        self.origins = origins;
+        self.starts = starts;
     }
 
-    /// Looks for an expression near a keyword, from each origin once, however many keywords there are.
+    /// Looks for an expression near a keyword, from each start once, however many keywords there are.
     fn look_near(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, rule: u32) {
         // In decoded text it is looked for everywhere.
         let TextOrigin::Plain { offset } = text.origin else { return };
         let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
         let near = at.saturating_sub(reach)..(at + reach).min(text.bytes.len());
-        let origins = self.take_origins(text, offset, near.clone());
-        for (origin, next) in origins.within(origins.before(near.start)..near.end) {
-            if self.searched.insert((rule, origin)) {
-                self.look_between(detector, text, rule, origin, next);
+        let starts = self.take_starts(text, offset, near.clone());
+        for (start, next) in starts.within(starts.before(near.start)..near.end) {
+            if self.searched.insert((rule, start)) {
+                self.look_between(detector, text, rule, start, next);
             }
         }
-        self.origins = origins;
+        self.starts = starts;
     }
 
-    /// The origins of a plain text in and around a part of it, which are found when they are first needed.
-    fn take_origins(&mut self, text: &Text<'_>, offset: u64, wanted: Range<usize>) -> Origins {
-        let mut origins = std::mem::take(&mut self.origins);
-        origins.find_around(text.bytes, offset, wanted);
-        origins
+    /// The starts of a plain text in and around a part of it, which are found when they are first needed.
+    fn take_starts(&mut self, text: &Text<'_>, offset: u64, wanted: Range<usize>) -> SearchStarts {
+        let mut starts = std::mem::take(&mut self.starts);
+        starts.find_around(text.bytes, offset, wanted);
+        starts
     }
 
-    /// Looks for expressions without any literal of their own in all of a decoded text, from the origins that are
+    /// Looks for expressions without any literal of their own in all of a decoded text, from the starts that are
     /// owned. What is found from one depends on what is seen from there.
     fn look_everywhere_in_view(
         &mut self,
@@ -317,22 +317,22 @@ impl Examiner {
             return;
         }
         let found_before = self.found.len();
-        let mut origins = std::mem::take(&mut self.origins);
+        let mut starts = std::mem::take(&mut self.starts);
         let begin = view.begin.map(|_| 0);
         let first = view.first.map(|first| view.decoded.first_from(first));
-        origins.find_decoded(text.bytes, text.owned.clone(), [begin, first]);
-        for (origin, next) in origins.within(text.owned.clone()) {
-            let (seen, from) = view.seen_from(text, origin);
-            let next = next.min(origin + DECODED_SEARCH_MAX).min(from + seen.bytes.len());
+        starts.find_decoded(text.bytes, text.owned.clone(), [begin, first]);
+        for (start, next) in starts.within(text.owned.clone()) {
+            let (seen, from) = view.seen_from(text, start);
+            let next = next.min(start + DECODED_SEARCH_MAX).min(from + seen.bytes.len());
             self.look_moved(from, |examiner| {
                 for &rule in everywhere.iter().chain(near) {
-                    examiner.look_between(detector, &seen, rule, origin - from, next - from);
+                    examiner.look_between(detector, &seen, rule, start - from, next - from);
                 }
             });
         }
-        self.origins = origins;
+        self.starts = starts;
         if view.must_be_text {
-            let is_no_text = |found: &mut Found| !is_in_text(text.bytes, found.whole.start);
+            let is_no_text = |found: &mut FoundSecret| !is_in_text(text.bytes, found.whole.start);
             self.found.extract_if(found_before.., is_no_text).for_each(drop);
         }
     }
@@ -352,22 +352,22 @@ impl Examiner {
                 detector.prefilter.sweep(text.bytes, margin, &mut self.candidates);
             }
         }
-        let is_near = |place: &Use| matches!(place, Use::Near { .. });
+        let is_near = |place: &LiteralUse| matches!(place, LiteralUse::Near { .. });
         let mut hits = self.candidates.anchors.iter();
         hits.any(|hit| detector.plan.uses(hit.literal).iter().any(is_near))
     }
 
-    /// Looks for an expression from an origin on; what begins at the next one or beyond is found from there.
+    /// Looks for an expression from an start on; what begins at the next one or beyond is found from there.
     fn look_between(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
         rule: u32,
-        origin: usize,
+        start: usize,
         next: usize,
     ) {
         let reach = detector.plan.longest[rule as usize];
-        let window = origin..next.saturating_add(reach).min(text.bytes.len());
+        let window = start..next.saturating_add(reach).min(text.bytes.len());
         self.look_in(detector, text, rule, window, |whole| whole.start < next);
     }
 
@@ -455,7 +455,7 @@ impl Examiner {
             if active.rule.generic && self.has_wrong_checksum(detector, text, &secret) {
                 return;
             }
-            self.found.push(Found { rule, whole, secret, confidence, reason });
+            self.found.push(FoundSecret { rule, whole, secret, confidence, reason });
         }
     }
 }

@@ -36,7 +36,7 @@ impl Expression {
                 let always_has_run = syntax::parse(pattern).is_ok_and(|hir| always_has_run(&hir));
                 Self { always_has_run, ..Self::UNKNOWN }
             }
-            Pattern::Hand(_) | Pattern::Path => Self::UNKNOWN,
+            Pattern::Parser(_) | Pattern::Path => Self::UNKNOWN,
         }
     }
 
@@ -93,7 +93,7 @@ fn name_of(rule: &Rule) -> Option<String> {
     let (kind, pattern) = match &rule.pattern {
         Pattern::Regex(pattern) => ("regex", pattern),
         Pattern::Assignment(pattern) => ("assignment", pattern),
-        Pattern::Hand(_) | Pattern::Path => return None,
+        Pattern::Parser(_) | Pattern::Path => return None,
     };
     let mut hasher = blake3::Hasher::new();
     hasher.update(kind.as_bytes()).update(b" ").update(pattern.as_bytes());

@@ -8,7 +8,7 @@
 //! | `plan` | what is done where a literal stands |
 //! | `prefilter/` | one sweep that finds all literals and all runs of letters and digits |
 //! | `examine` | the rules on the windows around what the sweep found |
-//! | `origins` | where the search for an expression without a literal begins |
+//! | `search_starts` | where the search for an expression without a literal begins |
 //! | `encoded` | the same for what decoders make of a text |
 //! | `pattern`, `rule`, `allow` | a rule's expressions, compiled when needed, and whether a match is one after all |
 //!
@@ -23,11 +23,11 @@ mod examine;
 mod expression;
 mod frequency;
 mod literal;
-mod origins;
 mod pattern;
 mod plan;
 mod prefilter;
 mod rule;
+mod search_starts;
 
 pub use prefilter::PrefilterKind;
 
@@ -35,25 +35,26 @@ use crate::chunk::Chunk;
 use crate::confidence::Confidence;
 use crate::detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 use crate::encoding::Encoding;
-use crate::hand::ASSIGNMENT_REACH;
 use crate::noise::Noise;
+use crate::parsers::ASSIGNMENT_REACH;
 use crate::rules::{Pattern, Rule, RuleSet};
 use allow::{Allow, slashed};
 use encoded::{EncodedScratch, scan_encoded, seen_encoded, with_encoded};
 use examine::{Examiner, Text, TextOrigin};
 use literal::LITERAL_BYTES_MAX;
-use origins::ORIGIN_REACH;
 use pattern::LazyRegex;
-use plan::{Plan, Use};
-use prefilter::{Placed, Prefilter, Table};
+use plan::{LiteralUse, Plan};
+use prefilter::{LiteralTable, PlacedLiteral, Prefilter};
 use rule::{ActiveRule, KEYWORD_REACH, LINE_REACH};
+use search_starts::SEARCH_START_REACH;
 use std::borrow::Cow;
 use std::path::Path;
 
-// An origin is decided by what can be seen from it, also where a decoded byte takes ten of the source.
+// An start is decided by what can be seen from it, also where a decoded byte takes ten of the source.
 const _: () = assert!(
-    10 * origins::DECODED.context() <= 2 * (ASSIGNMENT_REACH.before + LINE_REACH)
-        && 10 * origins::DECODED.context() <= 2 * (ASSIGNMENT_REACH.after + LINE_REACH)
+    10 * search_starts::DECODED_SPACING.context() <= 2 * (ASSIGNMENT_REACH.before + LINE_REACH)
+        && 10 * search_starts::DECODED_SPACING.context()
+            <= 2 * (ASSIGNMENT_REACH.after + LINE_REACH)
 );
 
 /// How a [`SecretDetector`] looks.
@@ -83,7 +84,7 @@ pub struct SecretDetector {
     plan: Plan,
     prefilter: Box<dyn Prefilter>,
     /// The plan's keywords, by their places in it.
-    keywords: Table,
+    keywords: LiteralTable,
     noise: Noise,
     decode: bool,
     overlap: Overlap,
@@ -111,8 +112,9 @@ impl SecretDetector {
         let rules: Vec<Rule> =
             rules.into_iter().filter(|rule| options.generic || !rule.generic).collect();
         let plan = Plan::new(&rules, options.decode);
-        let plain = reach(&rules, &plan, ORIGIN_REACH);
-        let seen_encoded = seen_encoded(reach(&rules, &plan, origins::DECODED.context()));
+        let plain = reach(&rules, &plan, SEARCH_START_REACH);
+        let seen_encoded =
+            seen_encoded(reach(&rules, &plan, search_starts::DECODED_SPACING.context()));
         let encoded = with_encoded(seen_encoded);
         let overlap = match options.decode {
             true => Overlap {
@@ -122,13 +124,14 @@ impl SecretDetector {
             false => plain,
         };
         let prefilter = options.prefilter.build(&plan.sought);
-        let keywords = plan.keywords.iter().enumerate().map(|(number, (keyword, _))| Placed {
-            number: number as u32,
-            literal: keyword.clone(),
-            window_at: keyword.rarest_window().0,
-            begins_word: false,
-        });
-        let keywords = Table::new(keywords);
+        let keywords =
+            plan.keywords.iter().enumerate().map(|(number, (keyword, _))| PlacedLiteral {
+                number: number as u32,
+                literal: keyword.clone(),
+                window_at: keyword.rarest_window().0,
+                begins_word: false,
+            });
+        let keywords = LiteralTable::new(keywords);
         let numbers_of = |is_one: &dyn Fn(&Rule) -> bool| -> Vec<u32> {
             let numbered = rules.iter().enumerate();
             numbered.filter(|(_, rule)| is_one(rule)).map(|(index, _)| index as u32).collect()
@@ -174,8 +177,8 @@ impl SecretDetector {
     }
 }
 
-/// How far the furthest rule looks, if an origin may be so far away from where it is needed.
-fn reach(rules: &[Rule], plan: &Plan, origin: usize) -> Overlap {
+/// How far the furthest rule looks, if an start may be so far away from where it is needed.
+fn reach(rules: &[Rule], plan: &Plan, start: usize) -> Overlap {
     let mut overlap = Overlap { before: ASSIGNMENT_REACH.before, after: ASSIGNMENT_REACH.after };
     let mut at_least = |before: usize, after: usize| {
         overlap.before = overlap.before.max(before);
@@ -184,23 +187,23 @@ fn reach(rules: &[Rule], plan: &Plan, origin: usize) -> Overlap {
     let literals = 0..plan.sought.len();
     for place in literals.flat_map(|literal| plan.uses(literal as u32)) {
         match *place {
-            Use::Regex { rule, after_max, .. } => {
+            LiteralUse::Regex { rule, after_max, .. } => {
                 let longest = plan.longest[rule as usize];
                 let rule = &rules[rule as usize];
                 let keyword = if rule.keywords.is_empty() { 0 } else { KEYWORD_REACH };
                 at_least(after_max.unwrap_or(longest) + keyword, longest + keyword);
             }
-            Use::Near { rule } => {
+            LiteralUse::Near { rule } => {
                 // A match is as far away as its keyword, and its keyword as far from it again.
-                let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + origin;
+                let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + start;
                 at_least(reach, reach);
             }
-            Use::Hand { kind, .. } => at_least(kind.reach().before, kind.reach().after),
-            Use::Assignment { .. } | Use::UrlEscape | Use::JsonEscape => {}
+            LiteralUse::Parser { kind, .. } => at_least(kind.reach().before, kind.reach().after),
+            LiteralUse::Assignment { .. } | LiteralUse::UrlEscape | LiteralUse::JsonEscape => {}
         }
     }
     for &rule in &plan.everywhere {
-        at_least(origin, origin + plan.longest[rule as usize]);
+        at_least(start, start + plan.longest[rule as usize]);
     }
     // The line around a match, the byte beyond for `\b`, and a literal that begins with its last byte.
     let more = LINE_REACH + LITERAL_BYTES_MAX + 8;

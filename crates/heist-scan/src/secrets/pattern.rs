@@ -62,7 +62,7 @@ impl LazyRegex {
         anchored: bool,
         group: Option<usize>,
         kept: &mut Option<Box<Searcher>>,
-    ) -> Option<Match> {
+    ) -> Option<RegexMatch> {
         let regex = self.get()?;
         let Searcher { cache, slots } =
             &mut **kept.get_or_insert_with(|| Box::new(Searcher::new(regex)));
@@ -79,7 +79,7 @@ impl LazyRegex {
             None => (1..slots.len() / 2).filter_map(group_at).find(|group| !group.is_empty()),
         };
         let secret = chosen.unwrap_or_else(|| whole.clone());
-        Some(Match { whole, secret })
+        Some(RegexMatch { whole, secret })
     }
 }
 
@@ -100,12 +100,12 @@ impl Searcher {
 
 /// Where an expression matches.
 #[derive(Debug)]
-pub(crate) struct Match {
+pub(crate) struct RegexMatch {
     pub(crate) whole: Range<usize>,
     pub(crate) secret: Range<usize>,
 }
 
-impl Match {
+impl RegexMatch {
     /// For a text of which the one that was searched is the part from `by` on.
     pub(crate) fn moved_by(self, by: usize) -> Self {
         let moved = |range: Range<usize>| range.start + by..range.end + by;

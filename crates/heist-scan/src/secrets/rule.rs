@@ -3,8 +3,8 @@
 use super::allow::{Allow, Shown, contains};
 use super::pattern::LazyRegex;
 use crate::confidence::Confidence;
-use crate::noise::{Context, Noise, Verdict, shannon_entropy};
-use crate::rules::{HandKind, Pattern, Rule};
+use crate::noise::{Noise, NoiseContext, NoiseVerdict, shannon_entropy};
+use crate::rules::{ParserKind, Pattern, Rule};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(crate) struct Proposed {
 
 /// A match in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundSecret {
     pub(crate) rule: u32,
     pub(crate) whole: Range<usize>,
     pub(crate) secret: Range<usize>,
@@ -56,7 +56,7 @@ pub(crate) struct Found {
     pub(crate) reason: Cow<'static, str>,
 }
 
-impl Found {
+impl FoundSecret {
     /// For a text of which the one that was looked at is the part from `by` on.
     pub(crate) fn move_by(&mut self, by: usize) {
         for range in [&mut self.whole, &mut self.secret] {
@@ -71,7 +71,7 @@ impl ActiveRule {
             Pattern::Regex(pattern) => LazyRegex::new(pattern.clone()),
             // All of the value, whichever alternative that takes.
             Pattern::Assignment(pattern) => LazyRegex::new(format!(r"\A(?:{pattern})\z")),
-            Pattern::Hand(_) | Pattern::Path => LazyRegex::new(""),
+            Pattern::Parser(_) | Pattern::Path => LazyRegex::new(""),
         };
         let needs_keyword = matches!(rule.pattern, Pattern::Regex(_)) && !rule.keywords.is_empty();
         Self {
@@ -157,21 +157,21 @@ impl ActiveRule {
             let reason = Cow::Borrowed(reason);
             Proposed { key: 0..0, confidence: self.rule.confidence, reason }
         });
-        let context = Context { path, key: &text[key], line };
+        let context = NoiseContext { path, key: &text[key], line };
         let verdict = match self.rule.pattern {
-            Pattern::Hand(HandKind::GenericSecret | HandKind::Password) => {
+            Pattern::Parser(ParserKind::GenericSecret | ParserKind::Password) => {
                 noise.judge_generic(bytes, &context)
             }
             // Parsed down to what is in them: nothing about their letters speaks against them.
-            Pattern::Hand(HandKind::PrivateKey | HandKind::Jwt) => Verdict::Keep,
-            Pattern::Assignment(_) | Pattern::Regex(_) | Pattern::Hand(_) | Pattern::Path => {
+            Pattern::Parser(ParserKind::PrivateKey | ParserKind::Jwt) => NoiseVerdict::Keep,
+            Pattern::Assignment(_) | Pattern::Regex(_) | Pattern::Parser(_) | Pattern::Path => {
                 noise.judge_vendor(bytes)
             }
         };
         match verdict {
-            Verdict::Keep => Some((confidence, reason)),
-            Verdict::Lower(reason) => Some((Confidence::Low, Cow::Borrowed(reason))),
-            Verdict::Drop(_) => None,
+            NoiseVerdict::Keep => Some((confidence, reason)),
+            NoiseVerdict::Lower(reason) => Some((Confidence::Low, Cow::Borrowed(reason))),
+            NoiseVerdict::Drop(_) => None,
         }
     }
 }

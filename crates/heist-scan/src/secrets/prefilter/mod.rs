@@ -20,7 +20,7 @@ mod table;
 use avx2::Avx2;
 use naive::Naive;
 use scalar::Scalar;
-pub(crate) use table::{Placed, Table};
+pub(crate) use table::{LiteralTable, PlacedLiteral};
 
 use super::boundary::escape_ahead;
 use super::literal::{Literal, WINDOW_BYTES};
@@ -122,8 +122,8 @@ impl PrefilterKind {
 /// The literals: those that can stand anywhere, and those that only stand where a run begins.
 #[derive(Debug)]
 pub(crate) struct Tables {
-    anywhere: Table,
-    at_runs: Table,
+    anywhere: LiteralTable,
+    at_runs: LiteralTable,
     /// How far after each literal's beginning the run begins (0 for those that can stand anywhere), and the furthest.
     gates: Vec<usize>,
     gate_max: usize,
@@ -137,7 +137,7 @@ impl Tables {
         let mut at_runs = Vec::new();
         let gates: Vec<usize> = sought.iter().map(|sought| sought.gate.unwrap_or(0)).collect();
         for (number, Sought { literal, gate, begins_word }) in sought.iter().enumerate() {
-            let placed = |window_at| Placed {
+            let placed = |window_at| PlacedLiteral {
                 number: number as u32,
                 literal: literal.clone(),
                 window_at,
@@ -165,8 +165,8 @@ impl Tables {
             }
         }
         Self {
-            anywhere: Table::new(anywhere),
-            at_runs: Table::new(at_runs),
+            anywhere: LiteralTable::new(anywhere),
+            at_runs: LiteralTable::new(at_runs),
             gates,
             gate_max,
             before_runs,

@@ -1,4 +1,4 @@
-//! [`Table`]: which literals have a given window of four bytes.
+//! [`LiteralTable`]: which literals have a given window of four bytes.
 //!
 //! Windows are looked up without regard to case (a bit of each byte is set), so that one look-up serves literals in
 //! one case and in either; what is found is compared in full.
@@ -26,7 +26,7 @@ const NONE: u32 = u32::MAX;
 
 /// Which literals have a given window.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct LiteralTable {
     entries: Vec<Entry>,
     window_at_max: usize,
     has_short: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Table {
 
 /// What a table is made of: a literal with its number among all, and where its window begins.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedLiteral {
     pub(crate) number: u32,
     pub(crate) literal: Literal,
     pub(crate) window_at: usize,
@@ -59,8 +59,8 @@ struct Entry {
     next: u32,
 }
 
-impl Table {
-    pub(crate) fn new(literals: impl IntoIterator<Item = Placed>) -> Self {
+impl LiteralTable {
+    pub(crate) fn new(literals: impl IntoIterator<Item = PlacedLiteral>) -> Self {
         let mut table = Self {
             entries: Vec::new(),
             window_at_max: 0,
@@ -68,7 +68,7 @@ impl Table {
             known: vec![0; 1 << (HASH_BITS - 6)].into(),
             first: vec![NONE; 1 << ENTRY_BITS].into(),
         };
-        for Placed { number, literal, window_at, begins_word } in literals {
+        for PlacedLiteral { number, literal, window_at, begins_word } in literals {
             let window = window(&literal, window_at);
             let mut bytes = [0; WINDOW_BYTES];
             for (byte, wanted) in bytes.iter_mut().zip(window) {

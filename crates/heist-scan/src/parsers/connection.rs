@@ -269,7 +269,7 @@ fn by_key(window: &Window<'_>, name: &[u8], bytes: usize) -> Option<Hit> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HandKind;
+    use super::super::ParserKind;
     use super::super::testing::{check_bounds, found_by, random_text};
     use super::Confidence;
     use super::url::Host;
@@ -278,7 +278,7 @@ mod tests {
     #[track_caller]
     fn check(template: &str, expected: Option<Confidence>) {
         let (text, secret) = random_text(template);
-        let found = found_by(HandKind::ConnectionString, text.as_bytes());
+        let found = found_by(ParserKind::ConnectionString, text.as_bytes());
         assert_eq!(found.first().map(|hit| hit.confidence), expected, "{text}: {found:?}");
         if let Some(hit) = found.first().filter(|_| !secret.is_empty()) {
             assert!(text[hit.secret.clone()].starts_with(&secret), "{text}: {found:?}");
@@ -343,12 +343,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
-            check_bounds(HandKind::ConnectionString, &text);
+            check_bounds(ParserKind::ConnectionString, &text);
         }
 
         #[test]
         fn any_parts(text in "(Server=|[a-z:.;,=?&/ ]){0,20}(Password=|Pwd=|AccountKey=|redis://:)[ -~]{0,30}") {
-            check_bounds(HandKind::ConnectionString, text.as_bytes());
+            check_bounds(ParserKind::ConnectionString, text.as_bytes());
         }
     }
 }

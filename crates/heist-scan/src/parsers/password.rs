@@ -9,8 +9,8 @@
 
 use super::assignment::{Assignment, after_key, key_as_value};
 use super::key_words;
-use super::shape::{self, Shape};
-use super::value::{Alphabet, is_key};
+use super::shape::{self, ValueShape};
+use super::value::{ValueAlphabet, is_key};
 use super::words::{is_one_of, split};
 use super::{Hit, Trigger, Window};
 use crate::confidence::Confidence;
@@ -40,7 +40,7 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     if key_rest > KEY_REST_MAX || is_set_to_key(rest, key_rest) {
         return;
     }
-    let Some(found) = after_key(window, Alphabet::Text, LENGTH_MAX) else { return };
+    let Some(found) = after_key(window, ValueAlphabet::Text, LENGTH_MAX) else { return };
     if !(LENGTH_MIN..=LENGTH_MAX).contains(&found.value.len()) {
         return;
     }
@@ -95,7 +95,7 @@ fn is_configuration(window: &Window<'_>, found: &Assignment) -> bool {
         }
         Some(_) => false,
     };
-    let shape = Shape::of(value);
+    let shape = ValueShape::of(value);
     let named = |byte: &u8| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'$' | b':' | b'/')
     };
@@ -133,7 +133,7 @@ pub(super) fn judge(value: &[u8]) -> Option<(Confidence, &'static str)> {
     if value.iter().any(|&byte| byte.is_ascii_whitespace() || byte.is_ascii_control()) {
         return None;
     }
-    let shape = Shape::of(value);
+    let shape = ValueShape::of(value);
     if shape::is_template(value)
         || shape::is_path(value)
         || shape::is_masked(value)
@@ -233,7 +233,7 @@ fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HandKind;
+    use super::super::ParserKind;
     use super::super::testing::{check_bounds, found_by};
     use super::Confidence;
     use proptest::prelude::*;
@@ -243,7 +243,7 @@ mod tests {
     fn check(template: &str, expected: Option<Confidence>) {
         let password = ["h7", "nK", "!w", "q2"].concat();
         let text = template.replace("{}", &password);
-        let found = found_by(HandKind::Password, text.as_bytes());
+        let found = found_by(ParserKind::Password, text.as_bytes());
         let strongest = found.iter().map(|hit| hit.confidence).max();
         assert_eq!(strongest, expected, "{text}: {found:?}");
         if template.contains("{}") && expected.is_some() {
@@ -339,12 +339,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
-            check_bounds(HandKind::Password, &text);
+            check_bounds(ParserKind::Password, &text);
         }
 
         #[test]
         fn any_line(text in "(password|DB_PASS|pwd)( ?[=:] ?)[\"']?[ -~]{0,60}") {
-            check_bounds(HandKind::Password, text.as_bytes());
+            check_bounds(ParserKind::Password, text.as_bytes());
         }
     }
 }

@@ -5,7 +5,7 @@
 
 /// How many characters of which class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct ValueShape {
     pub(super) length: usize,
     pub(super) lower: usize,
     pub(super) upper: usize,
@@ -21,12 +21,12 @@ pub(super) struct Shape {
     pub(super) in_words: usize,
 }
 
-impl Shape {
+impl ValueShape {
     pub(super) fn of(value: &[u8]) -> Self {
         let mut shape = Self { length: value.len(), ..Self::default() };
         let (mut hex_lower, mut hex_upper) = (0, 0);
         let mut before = 0_u8;
-        let mut word = Word::default();
+        let mut word = LetterRun::default();
         for &byte in value {
             let class = match byte {
                 b'a'..=b'z' => {
@@ -96,12 +96,12 @@ impl Shape {
 
 /// Letters of one word so far.
 #[derive(Clone, Copy, Debug, Default)]
-struct Word {
+struct LetterRun {
     capitals: usize,
     small: usize,
 }
 
-impl Word {
+impl LetterRun {
     /// Counts the letters of a word when it ends, which whatever is no letter does.
     fn push(&mut self, byte: u8, in_words: &mut usize) {
         match byte {
@@ -188,7 +188,7 @@ pub(super) fn is_path(value: &[u8]) -> bool {
         .iter()
         .any(|begin| value.starts_with(begin));
     // Base64 may begin with a slash, but then it has capitals and digits all over.
-    let shape = Shape::of(value);
+    let shape = ValueShape::of(value);
     let segments = value.iter().filter(|&&byte| byte == b'/').count();
     rooted && (segments > 1 && shape.in_words * 2 >= shape.length || value.first() != Some(&b'/'))
         || value.windows(3).any(|part| part == b"://")
@@ -250,17 +250,17 @@ mod tests {
 
     #[test]
     fn shapes() {
-        let shape = Shape::of(b"aB1-");
+        let shape = ValueShape::of(b"aB1-");
         assert_eq!((shape.lower, shape.upper, shape.digits, shape.others), (1, 1, 1, 1));
         assert_eq!((shape.changes, shape.classes(), shape.letters()), (3, 4, 2));
-        assert!(Shape::of(b"0123abcdef").is_hex() && !Shape::of(b"0123abcdefA").is_hex());
+        assert!(ValueShape::of(b"0123abcdef").is_hex() && !ValueShape::of(b"0123abcdefA").is_hex());
         for wordy in
             ["fooBarAndMore2", "foo_bar_and_more_12", "SOME_LONG_CONSTANT_1", "com.example.Thing1"]
         {
-            assert!(Shape::of(wordy.as_bytes()).is_wordy(), "{wordy}");
+            assert!(ValueShape::of(wordy.as_bytes()).is_wordy(), "{wordy}");
         }
         for random in ["k3Jd92lsKq0Zp4", "q7w2e9r4t1y8u3", "0f3a9b8c7d6e5f41"] {
-            assert!(!Shape::of(random.as_bytes()).is_wordy(), "{random}");
+            assert!(!ValueShape::of(random.as_bytes()).is_wordy(), "{random}");
         }
     }
 

@@ -85,7 +85,7 @@ pub(super) enum Opening {
 
 /// What a value may be made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alphabet {
+pub(super) enum ValueAlphabet {
     /// See the module's invariant.
     Token,
     /// Between quotes, anything but the end of the line, with escapes. Without quotes, as `Token`.
@@ -112,7 +112,7 @@ pub(super) fn end_of_value(
     window: &Window<'_>,
     begin: usize,
     opening: Opening,
-    alphabet: Alphabet,
+    alphabet: ValueAlphabet,
     length_max: usize,
 ) -> Result<usize, NoValue> {
     let text = window.text;
@@ -128,7 +128,7 @@ pub(super) fn end_of_value(
     };
     let literal = |holds: bool, end: usize| if holds { Ok(end) } else { Err(NoValue::NoLiteral) };
     let end = match (opening, alphabet) {
-        (Opening::Quote { mark, backslashes }, Alphabet::Text) => {
+        (Opening::Quote { mark, backslashes }, ValueAlphabet::Text) => {
             let limit = text.len().min(limit + backslashes);
             match end_of_text(&text[..limit], begin, mark, backslashes)? {
                 Some(end) => end,
@@ -136,7 +136,7 @@ pub(super) fn end_of_value(
                 None => return Err(NoValue::NoLiteral),
             }
         }
-        (Opening::Quote { mark, backslashes }, Alphabet::Token) => {
+        (Opening::Quote { mark, backslashes }, ValueAlphabet::Token) => {
             let end = within(is_token)?;
             literal(closes(text, end, mark, backslashes), end)?
         }
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, opening: Opening, alphabet: Alphabet, expected: Option<&str>) {
+    fn check(text: &str, opening: Opening, alphabet: ValueAlphabet, expected: Option<&str>) {
         let window =
             Window { text: text.as_bytes(), at: 0, begins_object: true, ends_object: true };
         let found = end_of_value(&window, 0, opening, alphabet, VALUE_LENGTH_MAX);
@@ -215,29 +215,29 @@ mod tests {
     fn values_end_as_they_began() {
         let double = Opening::Quote { mark: b'"', backslashes: 0 };
         let escaped = Opening::Quote { mark: b'"', backslashes: 1 };
-        check("abc\" x", double, Alphabet::Token, Some("abc"));
-        check("abc' x", double, Alphabet::Token, None);
-        check("a b\" x", double, Alphabet::Token, None);
-        check("a b\" x", double, Alphabet::Text, Some("a b"));
-        check("a\\\"b\" x", double, Alphabet::Text, Some("a\\\"b"));
-        check("a\nb\"", double, Alphabet::Text, None);
-        check("abc\\\" x", escaped, Alphabet::Token, Some("abc"));
-        check("abc\\\" x", escaped, Alphabet::Text, Some("abc"));
-        check("abc\" x", escaped, Alphabet::Text, None);
-        check("abc</key>", Opening::Tag, Alphabet::Token, Some("abc"));
-        check("abc<key>", Opening::Tag, Alphabet::Token, None);
-        check("abc; x", Opening::Bare, Alphabet::Token, Some("abc"));
-        check("abc(x)", Opening::Bare, Alphabet::Token, None);
-        check("", Opening::Bare, Alphabet::Token, None);
-        check(&"a".repeat(513), Opening::Bare, Alphabet::Token, None);
-        check(&"a".repeat(512), Opening::Bare, Alphabet::Token, Some(&"a".repeat(512)));
+        check("abc\" x", double, ValueAlphabet::Token, Some("abc"));
+        check("abc' x", double, ValueAlphabet::Token, None);
+        check("a b\" x", double, ValueAlphabet::Token, None);
+        check("a b\" x", double, ValueAlphabet::Text, Some("a b"));
+        check("a\\\"b\" x", double, ValueAlphabet::Text, Some("a\\\"b"));
+        check("a\nb\"", double, ValueAlphabet::Text, None);
+        check("abc\\\" x", escaped, ValueAlphabet::Token, Some("abc"));
+        check("abc\\\" x", escaped, ValueAlphabet::Text, Some("abc"));
+        check("abc\" x", escaped, ValueAlphabet::Text, None);
+        check("abc</key>", Opening::Tag, ValueAlphabet::Token, Some("abc"));
+        check("abc<key>", Opening::Tag, ValueAlphabet::Token, None);
+        check("abc; x", Opening::Bare, ValueAlphabet::Token, Some("abc"));
+        check("abc(x)", Opening::Bare, ValueAlphabet::Token, None);
+        check("", Opening::Bare, ValueAlphabet::Token, None);
+        check(&"a".repeat(513), Opening::Bare, ValueAlphabet::Token, None);
+        check(&"a".repeat(512), Opening::Bare, ValueAlphabet::Token, Some(&"a".repeat(512)));
     }
     #[test]
     fn no_more_is_looked_at_than_was_asked_for() {
         let double = Opening::Quote { mark: b'"', backslashes: 0 };
         let escaped = Opening::Quote { mark: b'"', backslashes: 1 };
         for (opening, closing) in [(Opening::Bare, ""), (double, "\""), (escaped, "\\\"")] {
-            for alphabet in [Alphabet::Token, Alphabet::Text] {
+            for alphabet in [ValueAlphabet::Token, ValueAlphabet::Text] {
                 for (length, expected) in [
                     (7, Ok(7)),
                     (8, Ok(8)),

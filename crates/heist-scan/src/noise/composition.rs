@@ -1,4 +1,4 @@
-//! [`Shape`]: what one pass over a secret's bytes tells: its classes of characters, and the alphabet that it is written
+//! [`Composition`]: what one pass over a secret's bytes tells: its classes of characters, and the alphabet that it is written
 //! in.
 
 /// No more of a secret than this is looked at. What is longer and noise shows it by then.
@@ -54,7 +54,7 @@ pub(super) enum Alphabet {
 
 /// What one pass over a secret tells.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct Composition {
     pub(super) len: usize,
     pub(super) lower: usize,
     pub(super) upper: usize,
@@ -66,7 +66,7 @@ pub(super) struct Shape {
     pub(super) inner_alphabet: Alphabet,
 }
 
-impl Shape {
+impl Composition {
     pub(super) fn of(secret: &[u8]) -> Self {
         let (mut lower, mut upper, mut digits, mut signs, mut foreign) = (0, 0, 0, 0, 0);
         let (mut seen, mut is_hex) = (0, true);
@@ -149,7 +149,7 @@ mod tests {
             ("a b", Alphabet::Other),
             ("\u{e4}", Alphabet::Other),
         ] {
-            assert_eq!(Shape::of(text.as_bytes()).alphabet, alphabet, "{text}");
+            assert_eq!(Composition::of(text.as_bytes()).alphabet, alphabet, "{text}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Every notation from both sides, and that the two sides agree on any text.
 
-use super::super::HandKind;
+use super::super::ParserKind;
 use super::*;
 use crate::noise::Noise;
 use proptest::prelude::*;
@@ -196,7 +196,7 @@ fn work(period: &str, looks: impl Fn(&Window<'_>)) -> usize {
 #[test]
 fn text_of_nothing_but_keys_is_not_searched_at_each_of_them() {
     let password = |window: &Window<'_>| {
-        HandKind::Password.examine(window, &Noise::default(), &mut Vec::new());
+        ParserKind::Password.examine(window, &Noise::default(), &mut Vec::new());
     };
     let any_key = |window: &Window<'_>| drop(from_key(window));
     for (period, most) in [

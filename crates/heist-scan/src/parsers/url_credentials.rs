@@ -3,7 +3,7 @@
 //!
 //! URLs of databases and queues are left to the detector of connection strings, so that one place has one finding.
 
-use super::shape::{self, Shape};
+use super::shape::{self, ValueShape};
 use super::url::{self, Host};
 use super::{Hit, Reach, Window};
 use crate::confidence::Confidence;
@@ -53,7 +53,7 @@ pub(super) fn examine(window: &Window<'_>, noise: &Noise, hits: &mut Vec<Hit>) {
 fn judge_token(user: &[u8], host: &[u8]) -> Option<(Confidence, &'static str)> {
     let in_alphabet =
         |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'~');
-    let shape = Shape::of(user);
+    let shape = ValueShape::of(user);
     if user.len() < 16 || !user.iter().all(in_alphabet) || shape.digits < 2 || shape.letters() < 2 {
         return None;
     }
@@ -71,7 +71,7 @@ fn judge_token(user: &[u8], host: &[u8]) -> Option<(Confidence, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HandKind;
+    use super::super::ParserKind;
     use super::super::testing::{check_bounds, found_by, random_text};
     use super::Confidence;
     use proptest::prelude::*;
@@ -79,7 +79,7 @@ mod tests {
     #[track_caller]
     fn check(template: &str, expected: Option<Confidence>) {
         let (text, secret) = random_text(template);
-        let found = found_by(HandKind::UrlCredentials, text.as_bytes());
+        let found = found_by(ParserKind::UrlCredentials, text.as_bytes());
         assert_eq!(found.first().map(|hit| hit.confidence), expected, "{text}: {found:?}");
         if let Some(hit) = found.first().filter(|_| !secret.is_empty()) {
             assert_eq!(&text[hit.secret.clone()], secret);
@@ -136,12 +136,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
-            check_bounds(HandKind::UrlCredentials, &text);
+            check_bounds(ParserKind::UrlCredentials, &text);
         }
 
         #[test]
         fn any_url(text in "[a-z+]{0,5}://[a-z0-9%:@./$-]{0,40}@[a-z.]{0,9}[ -~]?") {
-            check_bounds(HandKind::UrlCredentials, text.as_bytes());
+            check_bounds(ParserKind::UrlCredentials, text.as_bytes());
         }
     }
 }

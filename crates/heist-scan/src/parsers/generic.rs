@@ -8,7 +8,7 @@
 
 use super::assignment::{Assignment, from_value_within};
 use super::key_words::{Strength, names_secret};
-use super::shape::{self, Shape};
+use super::shape::{self, ValueShape};
 use super::{Hit, Window};
 use crate::confidence::Confidence;
 use crate::noise::shannon_entropy;
@@ -62,7 +62,7 @@ fn is_in_place(window: &Window<'_>, found: &Assignment) -> bool {
             }
             // `{key: value, ...}` in YAML; code has its separators at the same place, but no digits in every name.
             Some(b',' | b'}' | b']') => {
-                let shape = Shape::of(&window.text[found.value.clone()]);
+                let shape = ValueShape::of(&window.text[found.value.clone()]);
                 shape.digits * 6 >= shape.length
             }
             Some(_) => false,
@@ -80,7 +80,7 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
     {
         return false;
     }
-    let shape = Shape::of(value);
+    let shape = ValueShape::of(value);
     // Numbers, dates and versions have hardly a letter; words have hardly a digit.
     if shape.digits == 0 || shape.letters() * 8 < shape.length || shape.others * 4 > shape.length {
         return false;
@@ -136,7 +136,7 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
 fn is_member(value: &[u8]) -> bool {
     let separates = |byte: &u8| matches!(byte, b'.' | b':');
     let Some(last) = value.iter().rposition(separates) else { return false };
-    let last = Shape::of(&value[last + 1..]);
+    let last = ValueShape::of(&value[last + 1..]);
     value.split(separates).all(is_identifier)
         || last.length >= 8 && last.in_words * 2 >= last.length
 }
@@ -151,14 +151,14 @@ fn is_identifier(part: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{check_bounds, found_by, random_text};
-    use super::super::{HandKind, Trigger};
+    use super::super::{ParserKind, Trigger};
     use proptest::prelude::*;
 
     /// Every `{b62:n}`, `{hex:n}`, `{b64:n}`, `{uuid}` in it is replaced, and all that is found is given.
     #[track_caller]
     fn check(template: &str, expected: bool) {
         let (text, secret) = random_text(template);
-        let found = found_by(HandKind::GenericSecret, text.as_bytes());
+        let found = found_by(ParserKind::GenericSecret, text.as_bytes());
         let secrets: Vec<&str> = found.iter().map(|hit| &text[hit.secret.clone()]).collect();
         if expected {
             assert!(secrets.contains(&secret.as_str()), "{text} has {secrets:?}");
@@ -244,7 +244,7 @@ mod tests {
         let found = (0..1000)
             .filter(|_| {
                 let (text, secret) = random_text(template);
-                let found = found_by(HandKind::GenericSecret, text.as_bytes());
+                let found = found_by(ParserKind::GenericSecret, text.as_bytes());
                 found.iter().any(|hit| text[hit.secret.clone()] == secret)
             })
             .count();
@@ -266,18 +266,18 @@ mod tests {
 
     #[test]
     fn it_is_asked_at_runs() {
-        assert_eq!(HandKind::GenericSecret.triggers(), [Trigger::Run]);
+        assert_eq!(ParserKind::GenericSecret.triggers(), [Trigger::Run]);
     }
 
     proptest! {
         #[test]
         fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..300)) {
-            check_bounds(HandKind::GenericSecret, &text);
+            check_bounds(ParserKind::GenericSecret, &text);
         }
 
         #[test]
         fn any_line(text in "(api_key|token|secret)( ?[=:] ?)[\"']?[ -~]{0,80}") {
-            check_bounds(HandKind::GenericSecret, text.as_bytes());
+            check_bounds(ParserKind::GenericSecret, text.as_bytes());
         }
     }
 }

@@ -41,7 +41,7 @@ mod url_credentials;
 mod value;
 mod words;
 
-use crate::rules::HandKind;
+use crate::rules::ParserKind;
 pub use assignment::{ASSIGNMENT_REACH, Assignment};
 pub use pem::canonical_key;
 
@@ -98,7 +98,7 @@ pub enum Trigger {
     Run,
 }
 
-impl HandKind {
+impl ParserKind {
     /// At which positions to ask it.
     #[must_use]
     pub fn triggers(self) -> &'static [Trigger] {

@@ -14,7 +14,7 @@
 
 use super::name;
 use super::operator::{self, Left};
-use super::value::{self, Alphabet, NoValue};
+use super::value::{self, NoValue, ValueAlphabet};
 use super::{Reach, Window};
 use std::ops::Range;
 
@@ -41,7 +41,7 @@ const BEGINNINGS_MAX: usize = 6;
 /// The assignment in whose value the window's position lies.
 ///
 /// ```
-/// use heist_scan::hand::{Window, assignment::from_value};
+/// use heist_scan::parsers::{Window, assignment::from_value};
 ///
 /// let text = br#"config = { "colour": "blue-4711" }"#;
 /// let window = Window { text, at: 25, begins_object: true, ends_object: true };
@@ -66,20 +66,20 @@ pub(crate) fn from_value_within(window: &Window<'_>, before_max: usize) -> Optio
     while begin > leftmost && value::is_token(text[begin - 1]) {
         // `KEY=value`: nothing but the operator stands between them, and it could be part of a longer token.
         if text[begin - 1] == b'=' {
-            let found = assignment_at(window, begin, Alphabet::Token);
+            let found = assignment_at(window, begin, ValueAlphabet::Token);
             if let Some(found) = found.filter(|found| found.value.contains(&at)) {
                 return Some(found);
             }
         }
         begin -= 1;
     }
-    assignment_at(window, begin, Alphabet::Token).filter(|found| found.value.contains(&at))
+    assignment_at(window, begin, ValueAlphabet::Token).filter(|found| found.value.contains(&at))
 }
 
 /// The assignment in whose key the window's position lies.
 ///
 /// ```
-/// use heist_scan::hand::{Window, assignment::from_key};
+/// use heist_scan::parsers::{Window, assignment::from_key};
 ///
 /// let text = b"export COLOUR=blue-4711";
 /// let window = Window { text, at: 7, begins_object: true, ends_object: true };
@@ -93,9 +93,10 @@ pub fn from_key(window: &Window<'_>) -> Option<Assignment> {
     if key_as_value(&window.text[window.at..]).is_some() {
         return None;
     }
-    let found = after_key(window, Alphabet::Token, value::VALUE_LENGTH_MAX)?;
+    let found = after_key(window, ValueAlphabet::Token, value::VALUE_LENGTH_MAX)?;
     let nested = found.value.clone().skip(1).any(|begin| {
-        window.text[begin - 1] == b'=' && assignment_at(window, begin, Alphabet::Token).is_some()
+        window.text[begin - 1] == b'='
+            && assignment_at(window, begin, ValueAlphabet::Token).is_some()
     });
     (!nested).then_some(found)
 }
@@ -116,7 +117,7 @@ pub(super) fn key_as_value(text: &[u8]) -> Option<&[u8]> {
 /// As [`from_key`], with values of any alphabet and of at most `length_max` bytes, whatever is in them.
 pub(super) fn after_key(
     window: &Window<'_>,
-    alphabet: Alphabet,
+    alphabet: ValueAlphabet,
     length_max: usize,
 ) -> Option<Assignment> {
     let text = window.text;
@@ -137,7 +138,7 @@ pub(super) fn after_key(
         begin += step + 1;
         let byte = *text.get(begin)?;
         let could_begin = match before {
-            b'"' | b'\'' | b'`' => alphabet == Alphabet::Text || value::is_token(byte),
+            b'"' | b'\'' | b'`' => alphabet == ValueAlphabet::Text || value::is_token(byte),
             b' ' | b'\t' => {
                 value::is_token(byte) && !matches!(byte, b'=' | b':' | b'|' | b'?' | b'#')
             }
@@ -173,7 +174,7 @@ pub(super) fn after_key(
 }
 
 /// The assignment whose value begins at `begin`.
-fn assignment_at(window: &Window<'_>, begin: usize, alphabet: Alphabet) -> Option<Assignment> {
+fn assignment_at(window: &Window<'_>, begin: usize, alphabet: ValueAlphabet) -> Option<Assignment> {
     let left = operator::key_before(window, begin)?;
     value_of(window, begin, left, alphabet, value::VALUE_LENGTH_MAX).ok()
 }
@@ -183,7 +184,7 @@ fn value_of(
     window: &Window<'_>,
     begin: usize,
     left: Left,
-    alphabet: Alphabet,
+    alphabet: ValueAlphabet,
     length_max: usize,
 ) -> Result<Assignment, NoValue> {
     let Left { key, opening } = left;

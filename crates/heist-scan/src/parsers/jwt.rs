@@ -169,7 +169,7 @@ fn is_sample(claims: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HandKind;
+    use super::super::ParserKind;
     use super::super::testing::{BASE62, check_bounds, found_by, random};
     use super::*;
     use proptest::prelude::*;
@@ -185,7 +185,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, token: &str, expected: Option<Confidence>) {
         let text = text.replace("{}", token);
-        let found = found_by(HandKind::Jwt, text.as_bytes());
+        let found = found_by(ParserKind::Jwt, text.as_bytes());
         assert_eq!(found.first().map(|hit| hit.confidence), expected, "{text}: {found:?}");
         if let Some(hit) = found.first() {
             assert_eq!(&text[hit.secret.clone()], token);
@@ -198,7 +198,7 @@ mod tests {
             let header = URL_SAFE_NO_PAD.encode(header);
             let claims = URL_SAFE_NO_PAD.encode(CLAIMS);
             for text in [format!("{header}.").repeat(9), format!("{header}.{claims}.").repeat(9)] {
-                assert_eq!(found_by(HandKind::Jwt, text.as_bytes()), [], "{text}");
+                assert_eq!(found_by(ParserKind::Jwt, text.as_bytes()), [], "{text}");
             }
         }
     }
@@ -274,13 +274,13 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
-            check_bounds(HandKind::Jwt, &text);
+            check_bounds(ParserKind::Jwt, &text);
         }
 
         #[test]
         fn any_parts(parts in prop::collection::vec("\\{\"[a-z\":,{}0-9]{0,30}", 1..6)) {
             let parts: Vec<_> = parts.iter().map(|part| URL_SAFE_NO_PAD.encode(part)).collect();
-            check_bounds(HandKind::Jwt, parts.join(".").as_bytes());
+            check_bounds(ParserKind::Jwt, parts.join(".").as_bytes());
         }
     }
 }

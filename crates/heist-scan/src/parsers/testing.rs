@@ -1,7 +1,7 @@
 //! What the tests of the detectors share: asking a detector at its triggers, as a scan does, and random secrets that
 //! stand in no source file.
 
-use super::{HandKind, Hit, Trigger, Window};
+use super::{Hit, ParserKind, Trigger, Window};
 use crate::noise::Noise;
 use heist::XorShift64;
 use std::cell::RefCell;
@@ -37,7 +37,7 @@ fn positions(trigger: Trigger, text: &[u8]) -> Vec<usize> {
 }
 
 /// All hits, in positions of the text; each window is cut to the detector's reach.
-pub(super) fn found_by(kind: HandKind, text: &[u8]) -> Vec<Hit> {
+pub(super) fn found_by(kind: ParserKind, text: &[u8]) -> Vec<Hit> {
     let reach = kind.reach();
     let mut found = Vec::new();
     for &trigger in kind.triggers() {
@@ -74,7 +74,7 @@ pub(super) fn found_by(kind: HandKind, text: &[u8]) -> Vec<Hit> {
 }
 
 /// Asks at every position, whatever stands there, with every kind of edge: nothing panics, and hits lie inside.
-pub(super) fn check_bounds(kind: HandKind, text: &[u8]) {
+pub(super) fn check_bounds(kind: ParserKind, text: &[u8]) {
     found_by(kind, text);
     for at in 0..=text.len() {
         for edges in 0..4 {

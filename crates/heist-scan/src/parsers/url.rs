@@ -4,10 +4,10 @@
 
 use super::Window;
 use super::password;
-use super::shape::{self, Shape};
+use super::shape::{self, ValueShape};
 use super::words::{is_one_of, split};
 use crate::confidence::Confidence;
-use crate::noise::{Context, Noise, Verdict};
+use crate::noise::{Noise, NoiseContext, NoiseVerdict};
 use std::ops::Range;
 use std::path::Path;
 
@@ -179,7 +179,7 @@ pub(super) fn judge(
     }
     let host = Host::of(host);
     let stands_in = is_one_of(secret, &STAND_INS);
-    let shape = Shape::of(secret);
+    let shape = ValueShape::of(secret);
     let words = shape.digits == 0 && (shape.upper == 0 || shape.others == 0 && shape.upper == 1);
     let simple = words || shape.classes() == 1 || stands_in || secret.eq_ignore_ascii_case(user);
     if stands_in || simple && host == Host::Example {
@@ -196,9 +196,11 @@ pub(super) fn judge(
     {
         return Some((Confidence::Low, "a password in a URL, but it seems made up"));
     }
-    match noise.judge_generic(secret, &Context { path: Path::new(""), key: b"", line: b"" }) {
-        Verdict::Drop(reason) | Verdict::Lower(reason) => return Some((Confidence::Low, reason)),
-        Verdict::Keep => {}
+    match noise.judge_generic(secret, &NoiseContext { path: Path::new(""), key: b"", line: b"" }) {
+        NoiseVerdict::Drop(reason) | NoiseVerdict::Lower(reason) => {
+            return Some((Confidence::Low, reason));
+        }
+        NoiseVerdict::Keep => {}
     }
     Some(match host {
         Host::Real => (Confidence::High, "a password in a URL, for a host that is no example"),

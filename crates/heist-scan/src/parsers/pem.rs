@@ -60,7 +60,7 @@ pub(super) fn end(text: &[u8], begin: usize, label: &[u8]) -> (usize, Option<usi
 /// is not checked. An encrypted block's headers (`DEK-Info`) are not among them.
 ///
 /// ```
-/// use heist_scan::hand::canonical_key;
+/// use heist_scan::parsers::canonical_key;
 ///
 /// let block = |line_end: &str| {
 ///     let label = ["PRIVATE", "KEY"].join(" ");
