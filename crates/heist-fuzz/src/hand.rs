@@ -6,8 +6,7 @@
 
 use crate::input::Input;
 use heist_scan::ParserKind;
-use heist_scan::noise::Noise;
-use heist_scan::parsers::{Hit, Trigger, Window, assignment};
+use heist_scan::parsers::{Form, Hit, Trigger, Window, assignment};
 
 /// Random values that are assigned to names of secrets.
 pub fn generic_secret(data: &[u8]) {
@@ -45,9 +44,8 @@ const POSITIONS_MAX: usize = 64;
 fn check(kind: ParserKind, data: &[u8]) {
     let Some(input) = Input::new(data) else { return };
     let (text, begin) = input.padded();
-    let noise = Noise { enabled: input.choice(3) & 1 == 0 };
     for at in positions(kind, &text).take(POSITIONS_MAX) {
-        examine(kind, &cut(kind, &text, at), &noise);
+        examine(kind, &cut(kind, &text, at));
     }
     // Whatever stands there, at whatever edges, even beyond the end: callers are not to be trusted.
     let at = begin + usize::from(u16::from_le_bytes([input.choice(4), input.choice(5)]));
@@ -57,7 +55,7 @@ fn check(kind: ParserKind, data: &[u8]) {
         begins_object: input.choice(3) & 2 != 0,
         ends_object: input.choice(3) & 4 != 0,
     };
-    examine(kind, &window, &noise);
+    examine(kind, &window);
     if at < text.len() {
         check_assignments(&cut(kind, &text, at));
     }
@@ -93,10 +91,10 @@ fn cut(kind: ParserKind, text: &[u8], at: usize) -> Window<'_> {
     }
 }
 
-fn examine(kind: ParserKind, window: &Window<'_>, noise: &Noise) {
+fn examine(kind: ParserKind, window: &Window<'_>) {
     let mut hits = Vec::new();
-    kind.examine(window, noise, &mut hits);
-    for Hit { whole, secret, reason, .. } in &hits {
+    kind.examine(window, &mut hits);
+    for Hit { whole, secret, form, .. } in &hits {
         assert!(secret.start < secret.end, "{kind}: an empty secret at {secret:?}");
         assert!(
             whole.start <= secret.start && secret.end <= whole.end,
@@ -104,10 +102,14 @@ fn examine(kind: ParserKind, window: &Window<'_>, noise: &Noise) {
         );
         let length = window.text.len();
         assert!(whole.end <= length, "{kind}: {whole:?} goes beyond the window's {length} bytes");
-        assert!(!reason.is_empty(), "{kind}: a hit says why");
+        let has_reason = match form {
+            Form::Secret(_, reason) => !reason.is_empty(),
+            Form::Other(reason) => !reason.is_empty(),
+        };
+        assert!(has_reason, "{kind}: a hit says why");
     }
     let once = hits.clone();
-    kind.examine(window, noise, &mut hits);
+    kind.examine(window, &mut hits);
     assert_eq!(hits, [once.as_slice(), &once].concat(), "{kind}: the same hits, added");
 }
 

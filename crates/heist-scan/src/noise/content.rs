@@ -149,11 +149,9 @@ pub(super) fn is_base64_of_text(text: &[u8], shape: &Composition) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     fn said_by(text: &str, key: &str, line: &str) -> Option<SaidBy> {
-        let context =
-            NoiseContext { path: Path::new(""), key: key.as_bytes(), line: line.as_bytes() };
+        let context = NoiseContext { key: key.as_bytes(), line: line.as_bytes() };
         hash_by_name(text.as_bytes(), &Composition::of(text.as_bytes()), &context)
     }
 

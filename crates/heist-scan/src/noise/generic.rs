@@ -10,7 +10,6 @@ use super::form::{
     hash_with_its_kind, hexadecimal_number, is_code, is_mail_address, is_uuid, known_form,
     names_an_identifier,
 };
-use super::location::{made_up_by_path, unlikely_line};
 use super::password;
 use super::regular::{Regularity, regularity};
 use super::vocabulary::{self, Reading};
@@ -54,13 +53,9 @@ pub(super) fn judge(secret: &[u8], context: &NoiseContext<'_>) -> NoiseVerdict {
     if shape.signs > 0 && is_code(secret, &reading) {
         return NoiseVerdict::Drop("code, not a value");
     }
-    let verdict = match known_encoding(secret, &shape, context) {
+    match known_encoding(secret, &shape, context) {
         NoiseVerdict::Keep if is_password => password::judge(secret, &shape, &reading),
         NoiseVerdict::Keep => judge_token(secret, &shape, &reading),
-        verdict => verdict,
-    };
-    match verdict {
-        NoiseVerdict::Keep => judge_location(context),
         verdict => verdict,
     }
 }
@@ -178,12 +173,4 @@ fn is_camel_case(secret: &[u8], shape: &Composition, reading: &Reading) -> bool 
         && reading.parts >= 2
         && reading.letters >= 4 * reading.parts
         && reading.wordiness() > 1.5
-}
-
-/// What is around it only lowers it.
-fn judge_location(context: &NoiseContext<'_>) -> NoiseVerdict {
-    match made_up_by_path(context.path).or_else(|| unlikely_line(context.line)) {
-        Some(reason) => NoiseVerdict::Lower(reason),
-        None => NoiseVerdict::Keep,
-    }
 }

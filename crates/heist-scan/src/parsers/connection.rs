@@ -11,9 +11,9 @@
 //! A password alone is none: it takes a host beside it, which also says whether it is an example.
 
 use super::url;
-use super::{Hit, Reach, Trigger, Window};
+use super::{Assessment, Hit, Reach, Trigger, Window};
 use crate::confidence::Confidence;
-use crate::noise::Noise;
+use crate::noise::NoiseCheck;
 use memchr::{memchr3, memmem, memrchr3};
 use std::ops::Range;
 
@@ -69,20 +69,20 @@ const OTHERS: [&str; 13] = [
 /// The key that every emulator of a storage account has.
 const EMULATOR: &[u8] = b"devstoreaccount1";
 
-pub(super) fn examine(window: &Window<'_>, noise: &Noise, hits: &mut Vec<Hit>) {
+pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     let rest = &window.text[window.at..];
     let hit = match rest[0] {
-        b':' => by_url(window, noise),
+        b':' => by_url(window),
         b'A' if rest.starts_with(b"AccountKey=") => by_key(window, b"AccountKey=", 64),
         b'S' if rest.starts_with(b"SharedAccessKey=") => by_key(window, b"SharedAccessKey=", 32),
-        b'p' | b'P' => by_parts(window, noise),
+        b'p' | b'P' => by_parts(window),
         _ => None,
     };
     hits.extend(hit);
 }
 
 /// `scheme://user:password@host`.
-fn by_url(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
+fn by_url(window: &Window<'_>) -> Option<Hit> {
     let text = window.text;
     // The last letter of the scheme: most URLs are the web's.
     let last = *text.get(window.at.checked_sub(1)?)?;
@@ -97,9 +97,12 @@ fn by_url(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
     }
     let password = found.password?;
     let (user, host) = (&text[found.user], &text[found.host.clone()]);
-    let (confidence, reason) = url::judge(user, &text[password.clone()], host, noise)?;
+    if password.is_empty() {
+        return None;
+    }
+    let (form, noise) = url::judge(user, &text[password.clone()], host);
     let whole = found.scheme.start..found.host.end;
-    Some(Hit { whole, secret: password, key: 0..0, confidence, reason: reason.into() })
+    Some(Hit { whole, secret: password, key: 0..0, form: form.into(), noise })
 }
 
 /// The text around a position that is in the same string: up to quotes and the ends of the line.
@@ -115,7 +118,7 @@ fn surroundings(text: &[u8], at: usize) -> Range<usize> {
 }
 
 /// `Password=...` among other parts.
-fn by_parts(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
+fn by_parts(window: &Window<'_>) -> Option<Hit> {
     let text = window.text;
     let length = [&b"password="[..], b"pwd="]
         .iter()
@@ -151,19 +154,17 @@ fn by_parts(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
     let around = surroundings(text, window.at);
     let near = &text[around.clone()];
     let host = host_of_parts(near, window.at - around.start)?;
-    let (confidence, reason) = url::judge(b"", &text[begin..end], host, noise)?;
-    let reason = match confidence {
-        Confidence::High => "a connection string, for a host that is no example",
-        Confidence::Medium => "a connection string, for a local host",
-        _ => reason,
-    };
-    Some(Hit {
-        whole: window.at..end,
-        secret: begin..end,
-        key: 0..0,
-        confidence,
-        reason: reason.into(),
-    })
+    let (form, noise) = url::judge(b"", &text[begin..end], host);
+    let form = form.map(|(confidence, reason)| {
+        let reason = match confidence {
+            Confidence::High => "a connection string, for a host that is no example",
+            Confidence::Medium => "a connection string, for a local host",
+            _ => reason,
+        };
+        (confidence, reason)
+    });
+    let whole = window.at..end;
+    Some(Hit { whole, secret: begin..end, key: 0..0, form: form.into(), noise })
 }
 
 /// The host that a connection string names; `None` if it is no connection string.
@@ -245,25 +246,24 @@ fn by_key(window: &Window<'_>, name: &[u8], bytes: usize) -> Option<Hit> {
     if text.get(begin + length).is_some_and(|byte| is_base64(byte) || *byte == b'=') {
         return None;
     }
-    if super::shape::is_masked(value) {
-        return None;
-    }
     let near = &text[surroundings(text, window.at)];
     let has =
         |part: &[u8]| near.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
-    let (confidence, reason) = if has(EMULATOR) {
-        (Confidence::Low, "a connection string, but the emulator's")
+    let form: Assessment = if super::shape::is_masked(value) {
+        Err("it is masked")
+    } else if has(EMULATOR) {
+        Ok((Confidence::Low, "a connection string, but the emulator's"))
     } else if has(b"AccountName=") || has(b"Endpoint=") || has(b"HostName=") {
-        (Confidence::High, "a connection string with a key of the right length")
+        Ok((Confidence::High, "a connection string with a key of the right length"))
     } else {
-        (Confidence::Medium, "a key of the right length, without a host")
+        Ok((Confidence::Medium, "a key of the right length, without a host"))
     };
     Some(Hit {
         whole: window.at..begin + length,
         secret: begin..begin + length,
         key: 0..0,
-        confidence,
-        reason: reason.into(),
+        form: form.into(),
+        noise: NoiseCheck::Mild,
     })
 }
 
@@ -279,7 +279,7 @@ mod tests {
     fn check(template: &str, expected: Option<Confidence>) {
         let (text, secret) = random_text(template);
         let found = found_by(ParserKind::ConnectionString, text.as_bytes());
-        assert_eq!(found.first().map(|hit| hit.confidence), expected, "{text}: {found:?}");
+        assert_eq!(found.first().map(|hit| hit.assessment().0), expected, "{text}: {found:?}");
         if let Some(hit) = found.first().filter(|_| !secret.is_empty()) {
             assert!(text[hit.secret.clone()].starts_with(&secret), "{text}: {found:?}");
         }

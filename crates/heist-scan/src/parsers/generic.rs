@@ -11,7 +11,7 @@ use super::key_words::{Strength, names_secret};
 use super::shape::{self, ValueShape};
 use super::{Hit, Window};
 use crate::confidence::Confidence;
-use crate::noise::shannon_entropy;
+use crate::noise::{NoiseCheck, shannon_entropy};
 
 const LENGTH_MIN: usize = 16;
 const LENGTH_MAX: usize = 512;
@@ -31,24 +31,26 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     if strength == Strength::Faint && text.get(found.key.end) == Some(&b'(') {
         return;
     }
-    if !is_in_place(window, &found) {
-        return;
-    }
     let value = &text[found.value.clone()];
-    if !is_random(value, strength, found.quoted) {
-        return;
-    }
-    let whole = found.key.start.min(found.value.start)..found.value.end;
-    let reason = match strength {
-        Strength::Strong => "the key names a secret, and the value is random",
-        Strength::Weak | Strength::Faint => "the key may name a secret, and the value is random",
+    let form = if !is_in_place(window, &found) {
+        Err("without quotes, and followed by what follows names in code")
+    } else {
+        check_random(value, strength, found.quoted).map(|()| {
+            let reason = match strength {
+                Strength::Strong => "the key names a secret, and the value is random",
+                Strength::Weak | Strength::Faint => {
+                    "the key may name a secret, and the value is random"
+                }
+            };
+            (Confidence::Medium, reason)
+        })
     };
     hits.push(Hit {
-        whole,
+        whole: found.key.start.min(found.value.start)..found.value.end,
         secret: found.value,
         key: found.key,
-        confidence: Confidence::Medium,
-        reason: reason.into(),
+        form: form.into(),
+        noise: NoiseCheck::Strict,
     });
 }
 
@@ -69,8 +71,8 @@ fn is_in_place(window: &Window<'_>, found: &Assignment) -> bool {
         }
 }
 
-/// Whether a token is random enough to be a secret.
-fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
+/// Checks that a token is random enough to be a secret.
+fn check_random(value: &[u8], strength: Strength, quoted: bool) -> Result<(), &'static str> {
     let in_alphabet = |&byte: &u8| {
         byte.is_ascii_alphanumeric()
             || matches!(byte, b'_' | b'-' | b'.' | b'~' | b'+' | b'/' | b'=' | b':' | b'!' | b'@')
@@ -78,19 +80,24 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
     if !value.iter().all(in_alphabet)
         || !(value[0].is_ascii_alphanumeric() || matches!(value[0], b'/' | b'+'))
     {
-        return false;
+        return Err("it has characters that tokens do not have");
     }
     let shape = ValueShape::of(value);
     // Numbers, dates and versions have hardly a letter; words have hardly a digit.
     if shape.digits == 0 || shape.letters() * 8 < shape.length || shape.others * 4 > shape.length {
-        return false;
+        return Err("it has no digits, hardly a letter, or too many signs");
     }
-    if shape.is_wordy()
-        || shape::is_path(value)
-        || shape::is_known_data(value)
-        || shape::is_masked(value)
-    {
-        return false;
+    if shape.is_wordy() {
+        return Err("it is made of words");
+    }
+    if shape::is_path(value) {
+        return Err("it is a path or a URL");
+    }
+    if shape::is_known_data(value) {
+        return Err("it is data of a known kind: an image, a certificate, a hash");
+    }
+    if shape::is_masked(value) {
+        return Err("it is masked");
     }
     if strength == Strength::Faint
         && (!quoted
@@ -99,28 +106,33 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
             || shape.upper == 0
             || shape.digits < 2)
     {
-        return false;
+        return Err("its key says too little about a value of this form");
     }
     if shape::is_uuid(value) {
-        return strength == Strength::Strong;
+        return match strength {
+            Strength::Strong => Ok(()),
+            Strength::Weak | Strength::Faint => Err("it is a UUID, and its key is not telling"),
+        };
     }
-    // Tokens that are parsed elsewhere.
     if value.starts_with(b"eyJ") && value.contains(&b'.') {
-        return false;
+        return Err("it is left to the parser of JSON Web Tokens");
     }
     if shape.is_hex() {
         // A weak key with a hash's length is a hash, mostly.
         let is_hash = matches!(shape.length, 32 | 40 | 56 | 64 | 96 | 128);
         if strength != Strength::Strong && (is_hash || shape.length < 24) || shape.letters() < 3 {
-            return false;
+            return Err("it is a number or a hash");
         }
-        return shannon_entropy(value) >= 3.0;
+        return match shannon_entropy(value) >= 3.0 {
+            true => Ok(()),
+            false => Err("it has too little entropy"),
+        };
     }
     if value.starts_with(b"0x") {
-        return false;
+        return Err("it is a number or a hash");
     }
     if !quoted && is_member(value) {
-        return false;
+        return Err("it is the path to a member, in code");
     }
     let least = match (shape.length, strength) {
         (..20, Strength::Strong) => 3.0,
@@ -129,7 +141,10 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
         (_, Strength::Faint) => 4.0,
         _ => 3.5,
     };
-    shannon_entropy(value) >= least
+    match shannon_entropy(value) >= least {
+        true => Ok(()),
+        false => Err("it has too little entropy"),
+    }
 }
 
 /// The path to a member in code: names all over, or at least at its end.

@@ -5,8 +5,9 @@
 //! asked: a finding must not depend on the day.
 
 use super::json;
-use super::{Hit, Reach, Window};
+use super::{Form, Hit, Reach, Window};
 use crate::confidence::Confidence;
+use crate::noise::NoiseCheck;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::ops::Range;
@@ -54,8 +55,8 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
         whole: whole.clone(),
         secret: whole,
         key: 0..0,
-        confidence,
-        reason: reason.into(),
+        form: Form::Secret(confidence, reason.into()),
+        noise: NoiseCheck::Skip,
     });
 }
 
@@ -186,7 +187,7 @@ mod tests {
     fn check(text: &str, token: &str, expected: Option<Confidence>) {
         let text = text.replace("{}", token);
         let found = found_by(ParserKind::Jwt, text.as_bytes());
-        assert_eq!(found.first().map(|hit| hit.confidence), expected, "{text}: {found:?}");
+        assert_eq!(found.first().map(|hit| hit.assessment().0), expected, "{text}: {found:?}");
         if let Some(hit) = found.first() {
             assert_eq!(&text[hit.secret.clone()], token);
         }

@@ -44,9 +44,10 @@ mod words;
 use crate::rules::ParserKind;
 pub use assignment::{ASSIGNMENT_REACH, Assignment};
 pub use pem::canonical_key;
+pub(crate) use url::{JUDGED_LENGTH_MAX, percent_decoded};
 
 use crate::confidence::Confidence;
-use crate::noise::Noise;
+use crate::noise::NoiseCheck;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -72,10 +73,31 @@ pub struct Hit {
     pub secret: Range<usize>,
     /// What it is assigned to; empty if to nothing.
     pub key: Range<usize>,
-    /// How sure it is ...
-    pub confidence: Confidence,
-    /// ... and why.
-    pub reason: Cow<'static, str>,
+    /// What the parser thinks of the value.
+    pub form: Form,
+    /// How strictly the noise filter looks at the secret afterwards.
+    pub noise: NoiseCheck,
+}
+
+/// What a parser thinks of a value that stands where a secret would.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// It may be a secret: how sure the parser is, and why.
+    Secret(Confidence, Cow<'static, str>),
+    /// It is something else, for this reason. The detector does not report it, but can explain why.
+    Other(&'static str),
+}
+
+/// How sure a parser is that a value is a secret, and why; or why it is something else.
+type Assessment = Result<(Confidence, &'static str), &'static str>;
+
+impl From<Assessment> for Form {
+    fn from(assessment: Assessment) -> Self {
+        match assessment {
+            Ok((confidence, reason)) => Self::Secret(confidence, Cow::Borrowed(reason)),
+            Err(reason) => Self::Other(reason),
+        }
+    }
 }
 
 /// How far a detector looks around a position.
@@ -125,17 +147,17 @@ impl ParserKind {
     }
 
     /// Adds what is found at the window's position.
-    pub fn examine(self, window: &Window<'_>, noise: &Noise, hits: &mut Vec<Hit>) {
+    pub fn examine(self, window: &Window<'_>, hits: &mut Vec<Hit>) {
         if window.at >= window.text.len() {
             return;
         }
         match self {
             Self::GenericSecret => generic::examine(window, hits),
             Self::Password => password::examine(window, hits),
-            Self::UrlCredentials => url_credentials::examine(window, noise, hits),
+            Self::UrlCredentials => url_credentials::examine(window, hits),
             Self::Jwt => jwt::examine(window, hits),
             Self::PrivateKey => private_key::examine(window, hits),
-            Self::ConnectionString => connection::examine(window, noise, hits),
+            Self::ConnectionString => connection::examine(window, hits),
         }
     }
 }

@@ -12,8 +12,9 @@ use super::key_words;
 use super::shape::{self, ValueShape};
 use super::value::{ValueAlphabet, is_key};
 use super::words::{is_one_of, split};
-use super::{Hit, Trigger, Window};
+use super::{Assessment, Hit, Trigger, Window};
 use crate::confidence::Confidence;
+use crate::noise::NoiseCheck;
 
 pub(super) const TRIGGERS: &[Trigger] = &[
     Trigger::LiteralNoCase("passw"),
@@ -41,24 +42,23 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
         return;
     }
     let Some(found) = after_key(window, ValueAlphabet::Text, LENGTH_MAX) else { return };
-    if !(LENGTH_MIN..=LENGTH_MAX).contains(&found.value.len()) {
-        return;
-    }
     if !key_words::names_password(&text[found.key.clone()]) {
         return;
     }
     let value = &text[found.value.clone()];
-    if !found.quoted && !is_configuration(window, &found) {
-        return;
-    }
-    let Some((confidence, reason)) = judge(value) else { return };
-    let whole = found.key.start.min(found.value.start)..found.value.end;
+    let form = if !(LENGTH_MIN..=LENGTH_MAX).contains(&value.len()) {
+        Err("it is shorter than 6 or longer than 128 characters")
+    } else if !found.quoted && !is_configuration(window, &found) {
+        Err("it has no quotes, and what is around it is code")
+    } else {
+        judge(value)
+    };
     hits.push(Hit {
-        whole,
+        whole: found.key.start.min(found.value.start)..found.value.end,
         secret: found.value,
         key: found.key,
-        confidence,
-        reason: reason.into(),
+        form: form.into(),
+        noise: NoiseCheck::Strict,
     });
 }
 
@@ -128,27 +128,32 @@ const MADE_UP: [&str; 18] = split(
      foobar secret 1234 qwerty",
 );
 
-/// How sure a password is by its own form; `None` if it is none.
-pub(super) fn judge(value: &[u8]) -> Option<(Confidence, &'static str)> {
+/// Assesses a password by its own form.
+pub(super) fn judge(value: &[u8]) -> Assessment {
     if value.iter().any(|&byte| byte.is_ascii_whitespace() || byte.is_ascii_control()) {
-        return None;
+        return Err("it has spaces or control characters");
     }
     let shape = ValueShape::of(value);
-    if shape::is_template(value)
-        || shape::is_path(value)
-        || shape::is_masked(value)
-        || is_code(value)
-    {
-        return None;
+    if shape::is_template(value) {
+        return Err("it is a template, filled in elsewhere");
+    }
+    if shape::is_path(value) {
+        return Err("it is a path or a URL");
+    }
+    if shape::is_masked(value) {
+        return Err("it is masked");
+    }
+    if is_code(value) {
+        return Err("it is code");
     }
     if is_hash(value) {
-        return Some((Confidence::Low, "the hash of a password"));
+        return Ok((Confidence::Low, "the hash of a password"));
     }
     if is_pattern(value) || !value.is_ascii() && shape.digits == 0 {
-        return None;
+        return Err("it is a regular expression, or text that is not ASCII");
     }
     if is_one_of(value, &NONE_THERE) {
-        return None;
+        return Err("it is a word that says that no password is there");
     }
     let made_up = MADE_UP.iter().any(|part| contains_ignoring_case(value, part.as_bytes()));
     let separators = value.iter().filter(|byte| matches!(byte, b'_' | b'-' | b'.' | b'/')).count();
@@ -156,26 +161,26 @@ pub(super) fn judge(value: &[u8]) -> Option<(Confidence, &'static str)> {
     if shape.digits == 0 && specials == 0 {
         // Names: `user_password`, `userPassword`, `USER-PASSWORD`, `Kennwort`.
         if made_up || separators > 0 || shape.upper > 0 && shape.in_words * 10 >= shape.length * 8 {
-            return None;
+            return Err("it is a name");
         }
         if shape.classes() == 1 {
-            return Some((Confidence::Low, "the key names a password, but the value is one word"));
+            return Ok((Confidence::Low, "the key names a password, but the value is one word"));
         }
     }
     if made_up {
-        return Some((Confidence::Low, "the key names a password, but the value seems made up"));
+        return Ok((Confidence::Low, "the key names a password, but the value seems made up"));
     }
     if shape.letters() == 0 {
-        return Some((Confidence::Low, "the key names a password, but the value is a number"));
+        return Ok((Confidence::Low, "the key names a password, but the value is a number"));
     }
     if specials == 0
         && separators > 0
         && shape.digits * 4 < shape.length
         && shape.in_words * 2 > shape.length
     {
-        return Some((Confidence::Low, "the key names a password, but the value is a name"));
+        return Ok((Confidence::Low, "the key names a password, but the value is a name"));
     }
-    Some((Confidence::Medium, "the key names a password"))
+    Ok((Confidence::Medium, "the key names a password"))
 }
 
 /// Calls, members and markup.
@@ -244,7 +249,7 @@ mod tests {
         let password = ["h7", "nK", "!w", "q2"].concat();
         let text = template.replace("{}", &password);
         let found = found_by(ParserKind::Password, text.as_bytes());
-        let strongest = found.iter().map(|hit| hit.confidence).max();
+        let strongest = found.iter().map(|hit| hit.assessment().0).max();
         assert_eq!(strongest, expected, "{text}: {found:?}");
         if template.contains("{}") && expected.is_some() {
             assert!(

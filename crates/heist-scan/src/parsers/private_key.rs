@@ -9,8 +9,9 @@
 
 use super::der::{self, Key};
 use super::pem::{self, Body};
-use super::{Hit, Reach, Trigger, Window};
+use super::{Form, Hit, Reach, Trigger, Window};
 use crate::confidence::Confidence;
+use crate::noise::NoiseCheck;
 use base64::Engine as _;
 use memchr::memmem;
 use std::borrow::Cow;
@@ -40,7 +41,13 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     };
     let Some((range, confidence, reason)) = judged else { return };
     let whole = window.at + range.start..window.at + range.end;
-    hits.push(Hit { whole: whole.clone(), secret: whole, key: 0..0, confidence, reason });
+    hits.push(Hit {
+        whole: whole.clone(),
+        secret: whole,
+        key: 0..0,
+        form: Form::Secret(confidence, reason),
+        noise: NoiseCheck::Skip,
+    });
 }
 
 fn described(key: &Key) -> String {

@@ -1,8 +1,8 @@
 //! What the tests of the detectors share: asking a detector at its triggers, as a scan does, and random secrets that
 //! stand in no source file.
 
-use super::{Hit, ParserKind, Trigger, Window};
-use crate::noise::Noise;
+use super::{Form, Hit, ParserKind, Trigger, Window};
+use crate::confidence::Confidence;
 use heist::XorShift64;
 use std::cell::RefCell;
 
@@ -36,7 +36,17 @@ fn positions(trigger: Trigger, text: &[u8]) -> Vec<usize> {
     }
 }
 
-/// All hits, in positions of the text; each window is cut to the detector's reach.
+impl Hit {
+    /// How sure the parser is, of a hit that it takes for a secret, and why.
+    pub(super) fn assessment(&self) -> (Confidence, &str) {
+        match &self.form {
+            Form::Secret(confidence, reason) => (*confidence, reason),
+            Form::Other(reason) => panic!("not taken for a secret: {reason}"),
+        }
+    }
+}
+
+/// All hits that the parser takes for secrets, in positions of the text; each window is cut to the detector's reach.
 pub(super) fn found_by(kind: ParserKind, text: &[u8]) -> Vec<Hit> {
     let reach = kind.reach();
     let mut found = Vec::new();
@@ -51,7 +61,7 @@ pub(super) fn found_by(kind: ParserKind, text: &[u8]) -> Vec<Hit> {
                 ends_object: end == text.len(),
             };
             let mut hits = Vec::new();
-            kind.examine(&window, &Noise::default(), &mut hits);
+            kind.examine(&window, &mut hits);
             for hit in hits {
                 assert!(
                     hit.whole.start <= hit.secret.start && hit.secret.end <= hit.whole.end,
@@ -64,7 +74,7 @@ pub(super) fn found_by(kind: ParserKind, text: &[u8]) -> Vec<Hit> {
                 let moved = |range: std::ops::Range<usize>| range.start + begin..range.end + begin;
                 let (whole, secret) = (moved(hit.whole), moved(hit.secret));
                 let hit = Hit { whole, secret, key: moved(hit.key), ..hit };
-                if !found.contains(&hit) {
+                if matches!(hit.form, Form::Secret(..)) && !found.contains(&hit) {
                     found.push(hit);
                 }
             }
@@ -81,7 +91,7 @@ pub(super) fn check_bounds(kind: ParserKind, text: &[u8]) {
             let window =
                 Window { text, at, begins_object: edges & 1 != 0, ends_object: edges & 2 != 0 };
             let mut hits = Vec::new();
-            kind.examine(&window, &Noise::default(), &mut hits);
+            kind.examine(&window, &mut hits);
             for hit in hits {
                 assert!(
                     hit.whole.start <= hit.secret.start && hit.secret.end <= hit.whole.end,

@@ -2,14 +2,13 @@
 //!
 //! Shared by the detectors of credentials in URLs and of connection strings.
 
-use super::Window;
 use super::password;
 use super::shape::{self, ValueShape};
 use super::words::{is_one_of, split};
+use super::{Assessment, Window};
 use crate::confidence::Confidence;
-use crate::noise::{Noise, NoiseContext, NoiseVerdict};
+use crate::noise::NoiseCheck;
 use std::ops::Range;
-use std::path::Path;
 
 /// No scheme is longer.
 pub(super) const SCHEME_LENGTH_MAX: usize = 32;
@@ -18,7 +17,7 @@ pub(super) const SCHEME_LENGTH_MAX: usize = 32;
 const AUTHORITY_LENGTH_MAX: usize = 768;
 
 /// Passwords that are longer are judged by their beginning.
-const JUDGED_LENGTH_MAX: usize = 256;
+pub(crate) const JUDGED_LENGTH_MAX: usize = 256;
 
 /// Schemes of databases and queues, without what is after a `+`.
 const DATABASES: [&str; 41] = split(
@@ -154,55 +153,59 @@ const STAND_INS: [&str; 31] = split(
      none null nil true false empty undefined",
 );
 
-/// How sure a password for a host is, and why; `None` if it is none.
-pub(super) fn judge(
-    user: &[u8],
-    secret: &[u8],
-    host: &[u8],
-    noise: &Noise,
-) -> Option<(Confidence, &'static str)> {
+/// Assesses a password for a host, and chooses how strictly the noise filter looks at it: what is already doubted gets
+/// the mild check.
+pub(super) fn judge(user: &[u8], secret: &[u8], host: &[u8]) -> (Assessment, NoiseCheck) {
+    let assessment = assess(user, secret, host);
+    let noise = match assessment {
+        Ok((Confidence::Low, _)) | Err(_) => NoiseCheck::Mild,
+        Ok(_) => NoiseCheck::UrlPassword,
+    };
+    (assessment, noise)
+}
+
+fn assess(user: &[u8], secret: &[u8], host: &[u8]) -> Assessment {
     let mut buffer = [0; JUDGED_LENGTH_MAX];
     let secret = percent_decoded(secret, &mut buffer);
-    if secret.len() < 4
-        || shape::is_template(secret)
-        || shape::is_masked(secret)
-        || shape::is_template(user)
-    {
-        return None;
+    if secret.len() < 4 {
+        return Err("it is shorter than 4 characters");
+    }
+    if shape::is_template(secret) || shape::is_template(user) {
+        return Err("it is a template, filled in elsewhere");
+    }
+    if shape::is_masked(secret) {
+        return Err("it is masked");
     }
     // Patterns and templates of other kinds.
     let odd = |&byte: &u8| {
         matches!(byte, b'[' | b']' | b'(' | b')' | b'*' | b'^' | b'{' | b'}' | b'|' | b'+' | b',')
     };
     if user.iter().any(odd) || secret.iter().filter(|byte| odd(byte)).count() >= 2 {
-        return None;
+        return Err("it is a pattern or a template");
     }
     let host = Host::of(host);
     let stands_in = is_one_of(secret, &STAND_INS);
     let shape = ValueShape::of(secret);
     let words = shape.digits == 0 && (shape.upper == 0 || shape.others == 0 && shape.upper == 1);
     let simple = words || shape.classes() == 1 || stands_in || secret.eq_ignore_ascii_case(user);
-    if stands_in || simple && host == Host::Example {
-        return None;
+    if stands_in {
+        return Err("it is a word that stands for a password");
+    }
+    if simple && host == Host::Example {
+        return Err("it is a word or a number, and the host is an example");
     }
     if host == Host::Example {
-        return Some((Confidence::Low, "a password in a URL, but the host is an example"));
+        return Ok((Confidence::Low, "a password in a URL, but the host is an example"));
     }
     if simple {
-        return Some((Confidence::Low, "a password in a URL, but it is a word or a number"));
+        return Ok((Confidence::Low, "a password in a URL, but it is a word or a number"));
     }
     if secret.len() >= 6
-        && password::judge(secret).is_none_or(|(confidence, _)| confidence == Confidence::Low)
+        && password::judge(secret).map_or(true, |(confidence, _)| confidence == Confidence::Low)
     {
-        return Some((Confidence::Low, "a password in a URL, but it seems made up"));
+        return Ok((Confidence::Low, "a password in a URL, but it seems made up"));
     }
-    match noise.judge_generic(secret, &NoiseContext { path: Path::new(""), key: b"", line: b"" }) {
-        NoiseVerdict::Drop(reason) | NoiseVerdict::Lower(reason) => {
-            return Some((Confidence::Low, reason));
-        }
-        NoiseVerdict::Keep => {}
-    }
-    Some(match host {
+    Ok(match host {
         Host::Real => (Confidence::High, "a password in a URL, for a host that is no example"),
         Host::Local | Host::Example => {
             (Confidence::Medium, "a password in a URL, for a local host")
@@ -211,7 +214,10 @@ pub(super) fn judge(
 }
 
 /// The text without its `%` escapes, as far as it fits.
-fn percent_decoded<'a>(text: &'a [u8], buffer: &'a mut [u8; JUDGED_LENGTH_MAX]) -> &'a [u8] {
+pub(crate) fn percent_decoded<'a>(
+    text: &'a [u8],
+    buffer: &'a mut [u8; JUDGED_LENGTH_MAX],
+) -> &'a [u8] {
     if !text.contains(&b'%') {
         return text;
     }

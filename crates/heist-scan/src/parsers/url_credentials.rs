@@ -5,17 +5,16 @@
 
 use super::shape::{self, ValueShape};
 use super::url::{self, Host};
-use super::{Hit, Reach, Window};
+use super::{Assessment, Hit, Reach, Window};
 use crate::confidence::Confidence;
-use crate::noise::Noise;
-use std::ops::Range;
+use crate::noise::NoiseCheck;
 
 pub(super) const REACH: Reach = Reach { before: 48, after: 1024 };
 
 /// What some services want as a password beside a token as the user.
 const NO_PASSWORDS: [&[u8]; 4] = [b"", b"x-oauth-basic", b"x", b"api_token"];
 
-pub(super) fn examine(window: &Window<'_>, noise: &Noise, hits: &mut Vec<Hit>) {
+pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     let text = window.text;
     if !text[window.at..].starts_with(b"://") {
         return;
@@ -25,44 +24,46 @@ pub(super) fn examine(window: &Window<'_>, noise: &Noise, hits: &mut Vec<Hit>) {
         return;
     }
     let (user, host) = (&text[found.user.clone()], &text[found.host.clone()]);
-    let judged: Option<(Range<usize>, (Confidence, &'static str))> = match found.password {
-        Some(ref password) if !NO_PASSWORDS.contains(&&text[password.clone()]) => {
-            url::judge(user, &text[password.clone()], host, noise)
-                .map(|judged| (password.clone(), judged))
+    let (secret, (form, noise)) = match found.password {
+        Some(password) if !NO_PASSWORDS.contains(&&text[password.clone()]) => {
+            let judged = url::judge(user, &text[password.clone()], host);
+            (password, judged)
         }
         _ => {
-            let is_web = text[found.scheme.clone()].to_ascii_lowercase().starts_with(b"http");
-            if !is_web {
-                None
-            } else {
-                judge_token(user, host).map(|judged| (found.user.clone(), judged))
+            let scheme = &text[found.scheme.clone()];
+            let is_web = scheme.get(..4).is_some_and(|four| four.eq_ignore_ascii_case(b"http"));
+            if !is_web || user.is_empty() {
+                return;
             }
+            (found.user.clone(), (judge_token(user, host), NoiseCheck::Mild))
         }
     };
-    let Some((secret, (confidence, reason))) = judged else { return };
+    if secret.is_empty() {
+        return;
+    }
     hits.push(Hit {
         whole: found.scheme.start..found.host.end,
         secret,
         key: 0..0,
-        confidence,
-        reason: reason.into(),
+        form: form.into(),
+        noise,
     });
 }
 
 /// A user without a password is a token only if it looks like one.
-fn judge_token(user: &[u8], host: &[u8]) -> Option<(Confidence, &'static str)> {
+fn judge_token(user: &[u8], host: &[u8]) -> Assessment {
     let in_alphabet =
         |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'~');
     let shape = ValueShape::of(user);
     if user.len() < 16 || !user.iter().all(in_alphabet) || shape.digits < 2 || shape.letters() < 2 {
-        return None;
+        return Err("a user without a password, and not of a token's form");
     }
     if shape.is_wordy() || shape::is_masked(user) || shape::is_uuid(user) {
-        return None;
+        return Err("a user without a password: words, a mask or a UUID");
     }
     // The address of an error collector has a key in it that every client is given.
     let is_public = host.windows(6).any(|part| part.eq_ignore_ascii_case(b"sentry"));
-    Some(match Host::of(host) {
+    Ok(match Host::of(host) {
         _ if is_public => (Confidence::Low, "a token in a URL, but one that clients are given"),
         Host::Example => (Confidence::Low, "a token in a URL, but the host is an example"),
         Host::Local | Host::Real => (Confidence::Medium, "a token in a URL"),
@@ -80,7 +81,7 @@ mod tests {
     fn check(template: &str, expected: Option<Confidence>) {
         let (text, secret) = random_text(template);
         let found = found_by(ParserKind::UrlCredentials, text.as_bytes());
-        assert_eq!(found.first().map(|hit| hit.confidence), expected, "{text}: {found:?}");
+        assert_eq!(found.first().map(|hit| hit.assessment().0), expected, "{text}: {found:?}");
         if let Some(hit) = found.first().filter(|_| !secret.is_empty()) {
             assert_eq!(&text[hit.secret.clone()], secret);
         }

@@ -11,10 +11,9 @@
 //! - a match belongs to the position from which it was found: a candidate, or the origin of a search
 //!   ([`search_starts`](super::search_starts)). The first position of those that are looked at is an origin, too.
 
-use super::examine::{Examiner, Text, TextOrigin, View};
+use super::examine::{Examiner, FoundSecret, Text, TextOrigin, View};
 use super::plan::LiteralUse;
 use super::prefilter::Candidates;
-use super::rule::FoundSecret;
 use super::search_starts::DECODED_SEARCH_MAX;
 use super::{Scratch, SecretDetector};
 use crate::chunk::Chunk;
@@ -388,7 +387,6 @@ impl Decoder<'_, '_> {
 
     /// Looks at what was decoded.
     fn look(&mut self, encoding: Encoding, window: &EncodedWindow) {
-        let is_utf16 = matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be);
         let EncodedScratch { inner, decoded, .. } = &mut *self.scratch;
         let view = View {
             decoded,
@@ -404,15 +402,13 @@ impl Decoder<'_, '_> {
             begins_object: window.begin.is_some(),
             ends_object: window.end.is_some(),
             path: self.chunk.path,
+            encoding,
             origin: TextOrigin::Decoded(view),
         };
         inner.found.clear();
         inner.examine(self.detector, &text);
-        for found in inner.found.drain(..) {
-            if is_utf16 || !self.detector.rules[found.rule as usize].rule.generic {
-                self.matches.push(place(self.chunk.offset, found, encoding, decoded));
-            }
-        }
+        let in_object = |found| place(self.chunk.offset, found, encoding, decoded);
+        self.matches.extend(inner.found.drain(..).map(in_object));
     }
 }
 
@@ -428,18 +424,20 @@ fn after_break(text: &[u8], at: usize) -> usize {
     at + rest.take_while(|byte| matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).count()
 }
 
-/// A match in the object, which the chunk begins at this offset of.
+/// The offsets in the object that a range of decoded text comes from. The chunk begins at `offset`.
+fn in_source(offset: u64, range: Range<usize>, decoded: &Decoded) -> Range<u64> {
+    let source = decoded.source_of(range);
+    offset + source.start as u64..offset + source.end as u64
+}
+
+/// A match in the object, for a secret in decoded text.
 fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded) -> Match {
-    let in_object = |range: Range<usize>| {
-        let source = decoded.source_of(range);
-        offset + source.start as u64..offset + source.end as u64
-    };
     // A secret that stands there as it is may not be seen in the text itself, because of what is escaped around it.
     let is_verbatim = decoded.is_verbatim(found.secret.clone());
     Match {
         rule: RuleIndex(found.rule),
-        whole: in_object(found.whole),
-        secret: in_object(found.secret.clone()),
+        whole: in_source(offset, found.whole, decoded),
+        secret: in_source(offset, found.secret.clone(), decoded),
         decoded: (!is_verbatim).then(|| decoded.bytes[found.secret].into()),
         encoding: if is_verbatim { Encoding::Plain } else { encoding },
         confidence: found.confidence,

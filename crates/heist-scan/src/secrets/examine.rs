@@ -10,12 +10,16 @@ use super::literal::LITERAL_BYTES_MAX;
 use super::pattern::{RegexMatch, Searcher};
 use super::plan::{LiteralUse, Plan};
 use super::prefilter::Candidates;
-use super::rule::{ActiveRule, FoundSecret, KEYWORD_REACH, Proposed, Surroundings};
+use super::rule::{ActiveRule, KEYWORD_REACH};
 use super::search_starts::{DECODED_SEARCH_MAX, SearchStarts};
+use super::verdict::{Candidate, Parsed, Unobserved, Verdict};
+use crate::confidence::Confidence;
 use crate::decode::{Decoded, is_in_text};
 use crate::detector::Overlap;
+use crate::encoding::Encoding;
 use crate::parsers::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
 use crate::rules::Rule;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
@@ -28,6 +32,8 @@ pub(crate) struct Text<'a> {
     pub(crate) begins_object: bool,
     pub(crate) ends_object: bool,
     pub(crate) path: &'a Path,
+    /// How the text is encoded in its object.
+    pub(crate) encoding: Encoding,
     pub(crate) origin: TextOrigin<'a>,
 }
 
@@ -71,9 +77,29 @@ impl<'a> View<'a> {
             begins_object: self.begin.is_some_and(|begin| begin >= from),
             ends_object: self.end.is_some_and(|end| end <= to),
             path: text.path,
+            encoding: text.encoding,
             origin: TextOrigin::Seen,
         };
         (text, begin)
+    }
+}
+
+/// A secret in a text, with the verdict on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundSecret {
+    pub(crate) rule: u32,
+    pub(crate) whole: Range<usize>,
+    pub(crate) secret: Range<usize>,
+    pub(crate) confidence: Confidence,
+    pub(crate) reason: Cow<'static, str>,
+}
+
+impl FoundSecret {
+    /// Moves the ranges from a part of a text to the text itself, in which the part begins at `by`.
+    fn move_by(&mut self, by: usize) {
+        for range in [&mut self.whole, &mut self.secret] {
+            *range = range.start + by..range.end + by;
+        }
     }
 }
 
@@ -179,13 +205,12 @@ impl Examiner {
                 let (window, from) = cut(text, at, kind.reach());
                 let mut hits = std::mem::take(&mut self.hits);
                 hits.clear();
-                kind.examine(&window, &detector.noise, &mut hits);
+                kind.examine(&window, &mut hits);
                 let moved = |range: Range<usize>| range.start + from..range.end + from;
-                for hit in hits.drain(..) {
-                    let (whole, secret) = (moved(hit.whole), moved(hit.secret));
-                    let (key, confidence, reason) = (moved(hit.key), hit.confidence, hit.reason);
-                    let proposed = Some(Proposed { key, confidence, reason });
-                    self.judge(detector, text, rule, whole, secret, proposed);
+                for Hit { whole, secret, key, form, noise } in hits.drain(..) {
+                    let (whole, secret, key) = (moved(whole), moved(secret), moved(key));
+                    let parsed = Some(Parsed { key, form, noise });
+                    self.judge(detector, text, rule, whole, secret, parsed);
                 }
                 self.hits = hits;
             }
@@ -438,47 +463,16 @@ impl Examiner {
         rule: u32,
         whole: Range<usize>,
         secret: Range<usize>,
-        proposed: Option<Proposed>,
+        parsed: Option<Parsed>,
     ) {
-        let active = &detector.rules[rule as usize];
-        if !active.has_keyword(text.bytes, &whole) {
-            return;
-        }
-        let surroundings = Surroundings {
-            text: text.bytes,
-            path: text.path,
-            noise: &detector.noise,
-            allows: &detector.allows,
-        };
-        let judged = active.judge(&surroundings, &whole, &secret, proposed);
-        if let Some((confidence, reason)) = judged {
-            if active.rule.generic && self.has_wrong_checksum(detector, text, &secret) {
-                return;
-            }
+        let (bytes, encoding) = (text.bytes, text.encoding);
+        let ranges = (whole.clone(), secret.clone());
+        let candidate = Candidate { rule, text: bytes, encoding, whole, secret, parsed };
+        let verdict = detector.judge(candidate, text.path, &mut self.searchers, &mut Unobserved);
+        if let Verdict::Reported { confidence, reason } = verdict {
+            let (whole, secret) = ranges;
             self.found.push(FoundSecret { rule, whole, secret, confidence, reason });
         }
-    }
-}
-
-impl Examiner {
-    /// Whether a generic secret has the form of a vendor's, but not its checksum: then it is somebody's example.
-    fn has_wrong_checksum(
-        &mut self,
-        detector: &SecretDetector,
-        text: &Text<'_>,
-        secret: &Range<usize>,
-    ) -> bool {
-        // One byte more on each side, for those expressions that say what stands there.
-        let span = secret.start.saturating_sub(1)..(secret.end + 1).min(text.bytes.len());
-        detector.checksum_rules.iter().any(|&rule| {
-            let active = &detector.rules[rule as usize];
-            let searcher = &mut self.searchers[rule as usize];
-            let group = active.rule.secret_group;
-            let found = active.regex.find(text.bytes, span.clone(), false, group, searcher);
-            let has_form = found.is_some_and(|found| found.secret == *secret);
-            let bytes = &text.bytes[secret.clone()];
-            has_form && active.rule.checksum.is_some_and(|checksum| !checksum.holds(bytes))
-        })
     }
 }
 

@@ -28,11 +28,12 @@ mod plan;
 mod prefilter;
 mod rule;
 mod search_starts;
+mod verdict;
 
 pub use prefilter::PrefilterKind;
+pub use verdict::{Step, Verdict};
 
 use crate::chunk::Chunk;
-use crate::confidence::Confidence;
 use crate::detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 use crate::encoding::Encoding;
 use crate::noise::Noise;
@@ -47,8 +48,8 @@ use plan::{LiteralUse, Plan};
 use prefilter::{LiteralTable, PlacedLiteral, Prefilter};
 use rule::{ActiveRule, KEYWORD_REACH, LINE_REACH};
 use search_starts::SEARCH_START_REACH;
-use std::borrow::Cow;
 use std::path::Path;
+use verdict::Unobserved;
 
 // An start is decided by what can be seen from it, also where a decoded byte takes ten of the source.
 const _: () = assert!(
@@ -236,16 +237,16 @@ impl Detector for SecretDetector {
             return;
         }
         for &index in &self.path_rules {
-            let active = &self.rules[index as usize];
-            if active.is_for(path) && !active.allows_path(path) {
+            let verdict = self.judge_path_rule(index, path, &mut Unobserved);
+            if let Verdict::Reported { confidence, reason } = verdict {
                 matches.push(Match {
                     rule: RuleIndex(index),
                     whole: 0..0,
                     secret: 0..0,
                     decoded: None,
                     encoding: Encoding::Plain,
-                    confidence: active.rule.confidence.min(Confidence::High),
-                    reason: Cow::Borrowed("a file of this name is a secret"),
+                    confidence,
+                    reason,
                 });
             }
         }
@@ -258,6 +259,7 @@ impl Detector for SecretDetector {
             begins_object: chunk.offset == 0,
             ends_object: chunk.is_end,
             path: chunk.path,
+            encoding: Encoding::Plain,
             origin: TextOrigin::Plain { offset: chunk.offset },
         };
         scratch.examiner.found.clear();

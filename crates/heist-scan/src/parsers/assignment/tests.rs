@@ -2,7 +2,6 @@
 
 use super::super::ParserKind;
 use super::*;
-use crate::noise::Noise;
 use proptest::prelude::*;
 
 fn window(text: &[u8], at: usize) -> Window<'_> {
@@ -196,7 +195,7 @@ fn work(period: &str, looks: impl Fn(&Window<'_>)) -> usize {
 #[test]
 fn text_of_nothing_but_keys_is_not_searched_at_each_of_them() {
     let password = |window: &Window<'_>| {
-        ParserKind::Password.examine(window, &Noise::default(), &mut Vec::new());
+        ParserKind::Password.examine(window, &mut Vec::new());
     };
     let any_key = |window: &Window<'_>| drop(from_key(window));
     for (period, most) in [

@@ -20,7 +20,7 @@ fn pem(label: &str, bytes: &[u8], before: &str, after: &str) -> String {
 #[track_caller]
 fn check(text: &str, expected: Option<(Confidence, &str)>) {
     let found = found_by(ParserKind::PrivateKey, text.as_bytes());
-    let shown = found.first().map(|hit| (hit.confidence, hit.reason.as_ref()));
+    let shown = found.first().map(|hit| hit.assessment());
     assert_eq!(shown, expected, "{text}");
 }
 
