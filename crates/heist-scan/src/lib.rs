@@ -131,7 +131,10 @@ pub use scan::{
     scan_local_with_progress,
 };
 pub use secret::{Fingerprint, Secret, mask};
-pub use secrets::{DetectorOptions, PrefilterKind, Scratch, SecretDetector, Step, Verdict};
+pub use secrets::{
+    DetectorOptions, ExplainedStep, Explanation, PrefilterKind, Scratch, SecretDetector, Step,
+    StepOutcome, Verdict,
+};
 pub use sink::{ObjectOutcome, Sink};
 pub use source::{FileSource, Object, ReaderSource, Source, SourceError, StdinSource};
 pub use whole_file::WholeFile;

@@ -79,6 +79,7 @@ fn repeat(arguments: &ScanArguments, line: &mut Line) {
         paths,
         format: _,
         output: _,
+        explain: _,
         baseline: _,
         confidence,
         show_secrets: _,

@@ -7,6 +7,7 @@ use crate::color::ColorChoice;
 use crate::units::parse_size;
 use clap::{Args, ValueEnum};
 use heist_scan::Confidence;
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -44,7 +45,8 @@ Examples:
   heist baseline --output known.toml      what is there now is known ...
   heist scan --baseline known.toml        ... and only what is new is reported
   heist scan --format sarif -o out.sarif  for a code scanning service
-  git diff | heist scan -                 what is about to be committed";
+  git diff | heist scan -                 what is about to be committed
+  heist scan --explain src/app.py:12      why line 12 is reported, or why not";
 
 /// Find secrets: keys, tokens and passwords in files
 ///
@@ -73,6 +75,15 @@ pub(crate) struct ScanArguments {
     /// Report findings of at least this confidence [default: medium]
     #[arg(short, long, value_name = "LEVEL", value_parser = parse_confidence)]
     pub(crate) confidence: Option<Confidence>,
+
+    /// Explain why each candidate in one line of a file is reported, or is not, step by step. PATHs, if given, are the
+    /// roots of the scan that is explained
+    #[arg(
+        long,
+        value_name = "PATH:LINE",
+        conflicts_with_all = ["format", "output", "show_secrets", "sorted", "trace", "stats"]
+    )]
+    pub(crate) explain: Option<OsString>,
 
     /// Show secrets as they are. A report with them is a secret itself; a FILE is made for its owner's eyes only
     #[arg(long)]

@@ -13,6 +13,7 @@
 //! | `masker` | hides in excerpts what was not looked for |
 //! | `kept` | the places that wait to be shown |
 //! | `engine` | the scan itself, and what it came to; `heist baseline` uses it, too |
+//! | `explain` | why a line is reported, or why not |
 //! | `run` | one run of the command, and its exit code |
 //! | `advice` | the commands that a report ends with |
 //! | `format`, `summary` | what can be printed |
@@ -27,6 +28,7 @@ pub(crate) mod arguments;
 mod collector;
 pub(crate) mod configuration;
 pub(crate) mod engine;
+mod explain;
 mod format;
 mod kept;
 mod masker;

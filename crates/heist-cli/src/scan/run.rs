@@ -3,6 +3,7 @@
 use super::arguments::{Format, ScanArguments};
 use super::collector::{Collected, Collector};
 use super::engine;
+use super::explain;
 use super::format::{self, Look, Report};
 use super::output::Output;
 use super::own_output::{looks_like_report, looks_like_trace, refuse_foreign, refuse_same};
@@ -37,6 +38,9 @@ struct Plan {
 
 /// Runs `heist scan`.
 pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Exit {
+    if let Some(place) = &arguments.explain {
+        return explain::run(arguments, place, messages);
+    }
     let plan = match plan(arguments, messages) {
         Ok(plan) => plan,
         Err(text) => {

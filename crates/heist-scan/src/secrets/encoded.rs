@@ -12,6 +12,7 @@
 //!   ([`search_starts`](super::search_starts)). The first position of those that are looked at is an origin, too.
 
 use super::examine::{Examiner, FoundSecret, Text, TextOrigin, View};
+use super::explain::Explanation;
 use super::plan::LiteralUse;
 use super::prefilter::Candidates;
 use super::search_starts::DECODED_SEARCH_MAX;
@@ -61,6 +62,8 @@ pub(crate) fn with_encoded(seen: Overlap) -> Overlap {
 #[derive(Debug)]
 pub(crate) struct EncodedScratch {
     inner: Examiner,
+    /// Candidates in encoded text, while something is to be explained.
+    pub(crate) explanations: Vec<Explanation>,
     decoded: Decoded,
     /// Those just outside of the chunk's owned part.
     outside: Candidates,
@@ -73,11 +76,17 @@ impl EncodedScratch {
     pub(crate) fn new(rules: usize) -> Self {
         Self {
             inner: Examiner::new(rules),
+            explanations: Vec::new(),
             decoded: Decoded::new(),
             outside: Candidates::default(),
             escapes: Vec::new(),
             places: Vec::new(),
         }
+    }
+
+    /// From now on every candidate is explained.
+    pub(crate) fn take_notes(&mut self) {
+        self.inner.notes = Some(Vec::new());
     }
 }
 
@@ -387,7 +396,7 @@ impl Decoder<'_, '_> {
 
     /// Looks at what was decoded.
     fn look(&mut self, encoding: Encoding, window: &EncodedWindow) {
-        let EncodedScratch { inner, decoded, .. } = &mut *self.scratch;
+        let EncodedScratch { inner, decoded, explanations, .. } = &mut *self.scratch;
         let view = View {
             decoded,
             seen: self.detector.seen_encoded,
@@ -409,6 +418,13 @@ impl Decoder<'_, '_> {
         inner.examine(self.detector, &text);
         let in_object = |found| place(self.chunk.offset, found, encoding, decoded);
         self.matches.extend(inner.found.drain(..).map(in_object));
+        if let Some(notes) = &mut inner.notes {
+            explanations.extend(notes.drain(..).map(|noted| {
+                let is_verbatim = decoded.is_verbatim(noted.secret.clone());
+                let encoding = if is_verbatim { Encoding::Plain } else { encoding };
+                noted.explanation(encoding, |range| in_source(self.chunk.offset, range, decoded))
+            }));
+        }
     }
 }
 

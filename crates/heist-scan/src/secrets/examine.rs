@@ -6,6 +6,7 @@
 use super::SecretDetector;
 use super::allow::contains;
 use super::boundary::begins_word;
+use super::explain::{NotedCandidate, Notes};
 use super::literal::LITERAL_BYTES_MAX;
 use super::pattern::{RegexMatch, Searcher};
 use super::plan::{LiteralUse, Plan};
@@ -19,6 +20,7 @@ use crate::detector::Overlap;
 use crate::encoding::Encoding;
 use crate::parsers::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
 use crate::rules::Rule;
+use crate::secret::mask;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -108,6 +110,8 @@ impl FoundSecret {
 pub(crate) struct Examiner {
     pub(crate) candidates: Candidates,
     pub(crate) found: Vec<FoundSecret>,
+    /// Every candidate, while something is to be explained.
+    pub(crate) notes: Option<Vec<NotedCandidate>>,
     hits: Vec<Hit>,
     /// Those in a key.
     keywords: Candidates,
@@ -188,9 +192,13 @@ impl Examiner {
     /// Looks at a part of a text that begins at `from`.
     fn look_moved(&mut self, from: usize, look: impl FnOnce(&mut Self)) {
         let before = self.found.len();
+        let noted_before = self.notes.as_ref().map_or(0, Vec::len);
         look(self);
         for found in &mut self.found[before..] {
             found.move_by(from);
+        }
+        if let Some(notes) = &mut self.notes {
+            notes[noted_before..].iter_mut().for_each(|noted| noted.move_by(from));
         }
     }
 
@@ -342,6 +350,7 @@ impl Examiner {
             return;
         }
         let found_before = self.found.len();
+        let noted_before = self.notes.as_ref().map_or(0, Vec::len);
         let mut starts = std::mem::take(&mut self.starts);
         let begin = view.begin.map(|_| 0);
         let first = view.first.map(|first| view.decoded.first_from(first));
@@ -359,6 +368,11 @@ impl Examiner {
         if view.must_be_text {
             let is_no_text = |found: &mut FoundSecret| !is_in_text(text.bytes, found.whole.start);
             self.found.extract_if(found_before.., is_no_text).for_each(drop);
+            if let Some(notes) = &mut self.notes {
+                let is_no_text =
+                    |noted: &mut NotedCandidate| !is_in_text(text.bytes, noted.whole.start);
+                notes.extract_if(noted_before.., is_no_text).for_each(drop);
+            }
         }
     }
 
@@ -468,11 +482,34 @@ impl Examiner {
         let (bytes, encoding) = (text.bytes, text.encoding);
         let ranges = (whole.clone(), secret.clone());
         let candidate = Candidate { rule, text: bytes, encoding, whole, secret, parsed };
-        let verdict = detector.judge(candidate, text.path, &mut self.searchers, &mut Unobserved);
+        let verdict = if self.notes.is_some() {
+            self.judge_with_notes(detector, candidate, text.path)
+        } else {
+            detector.judge(candidate, text.path, &mut self.searchers, &mut Unobserved)
+        };
         if let Verdict::Reported { confidence, reason } = verdict {
             let (whole, secret) = ranges;
             self.found.push(FoundSecret { rule, whole, secret, confidence, reason });
         }
+    }
+
+    #[cold]
+    fn judge_with_notes(
+        &mut self,
+        detector: &SecretDetector,
+        candidate: Candidate<'_>,
+        path: &Path,
+    ) -> Verdict {
+        let mut notes = Notes::default();
+        let (rule, whole, secret) =
+            (candidate.rule, candidate.whole.clone(), candidate.secret.clone());
+        let masked = mask(&candidate.text[secret.clone()]);
+        let verdict = detector.judge(candidate, path, &mut self.searchers, &mut notes);
+        if let Some(noted) = &mut self.notes {
+            let (steps, verdict) = (notes.steps, verdict.clone());
+            noted.push(NotedCandidate { rule, whole, secret, masked, steps, verdict });
+        }
+        verdict
     }
 }
 

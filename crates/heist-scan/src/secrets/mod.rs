@@ -20,6 +20,7 @@ mod anchors;
 mod boundary;
 mod encoded;
 mod examine;
+mod explain;
 mod expression;
 mod frequency;
 mod literal;
@@ -30,6 +31,7 @@ mod rule;
 mod search_starts;
 mod verdict;
 
+pub use explain::{ExplainedStep, Explanation, StepOutcome};
 pub use prefilter::PrefilterKind;
 pub use verdict::{Step, Verdict};
 

@@ -34,7 +34,7 @@ fn rules() -> RuleSet {
     rules
 }
 
-static AUTO: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Auto));
+pub(crate) static AUTO: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Auto));
 static SCALAR: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Scalar));
 static OFF: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Off));
 

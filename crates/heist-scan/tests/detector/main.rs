@@ -4,6 +4,7 @@
 mod cuts;
 mod equality;
 mod examples;
+mod explain;
 mod quiet;
 
 use heist_scan::decode::utf16_guess;
