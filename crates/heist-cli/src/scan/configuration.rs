@@ -25,8 +25,8 @@ const FILE_NAME: &str = "heist.toml";
 const BYTES_MAX: u64 = 1 << 20;
 
 /// The options that are for the command line alone.
-const COMMAND_LINE_ONLY: [&str; 6] =
-    ["output", "trace", "show-secrets", "config", "no-config", "quiet"];
+const COMMAND_LINE_ONLY: [&str; 7] =
+    ["output", "explain", "trace", "show-secrets", "config", "no-config", "quiet"];
 
 /// What a `heist.toml` says. What it does not say is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
