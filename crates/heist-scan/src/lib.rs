@@ -89,6 +89,8 @@
 //! - Order between objects: they come as they are done.
 //! - A snapshot: of a file that changes while it is scanned, each byte is seen as it was when it was read.
 
+#![deny(unsafe_code)]
+
 mod checksum;
 mod chunk;
 mod confidence;

@@ -105,7 +105,8 @@ impl Composition {
     }
 }
 
-/// Whether `text` has any of `parts` in it, without regard to case; these are in lower case and of two bytes at least.
+/// Returns `true` if `text` has any of `parts` in it, ignoring case; these are in lower case and of
+/// two bytes at least.
 pub(super) fn contains_any(text: &[u8], parts: &[&str]) -> bool {
     // The lowest five bits tell letters apart, whatever their case: few pairs of bytes begin one of the parts.
     let mut beginnings = [0_u32; 32];
@@ -119,7 +120,7 @@ pub(super) fn contains_any(text: &[u8], parts: &[&str]) -> bool {
     })
 }
 
-/// Whether it begins like this, without regard to case.
+/// Returns `true` if it begins like this, ignoring case.
 pub(super) fn begins_no_case(text: &[u8], prefix: &str) -> bool {
     let prefix = prefix.as_bytes();
     match (text.first(), prefix.first()) {

@@ -1,7 +1,7 @@
-//! The strict verdict: on what is said to be a secret by its key alone.
+//! The strict check, for values that only their key calls a secret.
 //!
-//! In order: what it certainly is instead; how it is made (entropy, words); where it stands. What is certain goes
-//! first, so that the reason given is the strongest.
+//! The order: what the value certainly is instead, then how it is made (entropy, words). The most
+//! certain checks come first, so that the reason given is the strongest.
 
 use super::composition::{Alphabet, Composition};
 use super::content::{SaidBy, hash_by_name, is_base64_of_text, is_public_der, known_content};
@@ -84,7 +84,7 @@ fn known_encoding(secret: &[u8], shape: &Composition, context: &NoiseContext<'_>
     }
 }
 
-/// How a token is made that no person chose.
+/// Judges a token by how it is made. No person chose it, so it should be random.
 fn judge_token(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVerdict {
     if secret.iter().any(u8::is_ascii_whitespace) {
         return NoiseVerdict::Drop("text with spaces");
@@ -115,7 +115,7 @@ fn judge_token(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVe
 
 /// Words, and what reads like them.
 fn judge_words(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVerdict {
-    // Hexadecimal digits have no words to speak of.
+    // Hexadecimal digits hardly ever spell words.
     if shape.alphabet == Alphabet::Hex {
         return NoiseVerdict::Keep;
     }

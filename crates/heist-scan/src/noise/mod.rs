@@ -1,4 +1,4 @@
-//! The noise filter: what speaks against a secret.
+//! The noise filter: what suggests that a match is not a secret.
 //!
 //! | file | idea |
 //! |---|---|
@@ -11,11 +11,11 @@
 //! | `location` | paths of tests, documentation, minified code, tables of numbers |
 //! | `generic`, `password` | the strict verdicts |
 //!
-//! Invariants: a verdict depends on what is passed in and on nothing else; no more than a bounded part of a secret, its
-//! key, line and path is looked at; nothing is allocated. Random tokens of 20 characters and more are kept, but for a
-//! few in a thousand: a test counts them.
+//! Invariants: an answer depends only on what is passed in. The filter reads a bounded part of a
+//! secret, its key, line and path, and allocates nothing. It keeps random tokens of 20 characters
+//! and more, except a few in a thousand: a test counts them.
 //!
-//! Not guaranteed: that what is kept is a secret. The filter knows what is none.
+//! Not guaranteed: that what the filter keeps is a secret. It only recognises what is not.
 
 mod composition;
 mod content;
@@ -179,7 +179,7 @@ fn reason(regularity: Regularity) -> &'static str {
     }
 }
 
-/// Whether it has `xxxx` or `****` in it.
+/// Returns `true` if it has `xxxx` or `****` in it.
 fn is_crossed_out(text: &[u8]) -> bool {
     memchr::memchr3_iter(b'x', b'X', b'*', text).any(|at| text[at..].starts_with(&[text[at]; 4]))
 }

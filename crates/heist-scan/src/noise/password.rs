@@ -1,5 +1,5 @@
-//! The verdict on passwords: people make them of words, years and signs, so less speaks against one than against a
-//! token.
+//! The check of passwords: people make them of words, years and signs, so less speaks against a
+//! password than against a token.
 
 use super::NoiseVerdict;
 use super::composition::{Composition, begins_no_case, contains_any};
@@ -7,7 +7,7 @@ use super::entropy::{least_by_chance, shannon_entropy};
 use super::form::is_mail_address;
 use super::vocabulary::Reading;
 
-/// Words that stand where a password would, and are none.
+/// Words in place of a password.
 const NO_PASSWORDS: [&str; 30] = [
     "password",
     "passwd",
@@ -41,7 +41,7 @@ const NO_PASSWORDS: [&str; 30] = [
     "disabled",
 ];
 
-/// Whether a key names a password.
+/// Returns `true` if a key names a password.
 pub(super) fn is_named_by(key: &[u8]) -> bool {
     contains_any(key, &["passw", "passphrase", "pwd", "passcode"])
         || key.len() >= 4 && begins_no_case(&key[key.len() - 4..], "pass")

@@ -13,7 +13,7 @@ fn judge_in(secret: &str, key: &str, path: &str, line: &str) -> NoiseVerdict {
     judge_at(&Noise::default(), secret.as_bytes(), &context, Path::new(path))
 }
 
-/// The strict check, and then the place, as the detector applies them.
+/// Applies the strict check and then the place, as the detector does.
 fn judge_at(noise: &Noise, secret: &[u8], context: &NoiseContext<'_>, path: &Path) -> NoiseVerdict {
     match noise.judge_generic(secret, context) {
         NoiseVerdict::Keep => noise
@@ -287,7 +287,7 @@ fn placeholders(rng: &mut XorShift64) -> Vec<String> {
     found
 }
 
-/// How many of them are kept, and some that were on the wrong side.
+/// Returns how many of them are kept, and some that were on the wrong side.
 fn kept(secrets: &[String], wrong: Wrong) -> (usize, Vec<String>) {
     let mut kept = 0;
     let mut examples = Vec::new();
@@ -343,7 +343,8 @@ fn random_tokens_are_kept_and_names_are_not() {
     }
 }
 
-/// The least time of one of `secrets`, in nanoseconds. Short rounds, so that one of them is not interrupted.
+/// Returns the least time of one of `secrets`, in nanoseconds. Short rounds, so that one of them is
+/// not interrupted.
 fn least_time_ns(secrets: &[String], judge: impl Fn(&[u8]) -> NoiseVerdict) -> f64 {
     let round = |_| {
         let began = std::time::Instant::now();

@@ -8,7 +8,8 @@
 //! | `AccountName=...;AccountKey=...` | the key, 64 bytes in base64 |
 //! | `Endpoint=sb://...;SharedAccessKey=...` | the key |
 //!
-//! A password alone is none: it takes a host beside it, which also says whether it is an example.
+//! A password alone is not a connection string: a host must be beside it. The host also tells
+//! whether it is an example.
 
 use super::url;
 use super::{Assessment, Hit, Reach, Trigger, Window};
@@ -105,7 +106,8 @@ fn by_url(window: &Window<'_>) -> Option<Hit> {
     Some(Hit { whole, secret: password, key: 0..0, form: form.into(), noise })
 }
 
-/// The text around a position that is in the same string: up to quotes and the ends of the line.
+/// Returns the text around a position that is in the same string: up to quotes and the ends of the
+/// line.
 fn surroundings(text: &[u8], at: usize) -> Range<usize> {
     let leftmost = at.saturating_sub(PARTS_WITHIN);
     let rightmost = text.len().min(at + PARTS_WITHIN);
@@ -167,7 +169,8 @@ fn by_parts(window: &Window<'_>) -> Option<Hit> {
     Some(Hit { whole, secret: begin..end, key: 0..0, form: form.into(), noise })
 }
 
-/// The host that a connection string names; `None` if it is no connection string.
+/// Returns the host that a connection string names, or `None` if the text is not a connection
+/// string.
 fn host_of_parts(near: &[u8], password_at: usize) -> Option<&[u8]> {
     let mut host = None;
     let mut has_others = false;
@@ -209,7 +212,7 @@ fn host_of_parts(near: &[u8], password_at: usize) -> Option<&[u8]> {
     (begin < colon).then(|| &redis[begin..colon])
 }
 
-/// What stands before an `=`, without the part before it.
+/// Returns what stands before an `=`, without the part before it.
 fn name_before(near: &[u8], equals: usize) -> &[u8] {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_');
     let begin = near[..equals].iter().rposition(|byte| !is_name(byte)).map_or(0, |at| at + 1);
@@ -224,7 +227,7 @@ fn ends_with_word(name: &[u8], word: &str) -> bool {
         && (name.len() == word.len() || name[name.len() - word.len() - 1] == b' ')
 }
 
-/// The host in what follows: without `tcp:`, instance and port.
+/// Returns the host in what follows: without `tcp:`, instance and port.
 fn value_after(near: &[u8], begin: usize) -> &[u8] {
     let value = near[begin..].trim_ascii_start();
     let value = value.strip_prefix(b"tcp:").unwrap_or(value);
@@ -232,7 +235,7 @@ fn value_after(near: &[u8], begin: usize) -> &[u8] {
     &value[..value.iter().position(|byte| !is_host(byte)).unwrap_or(value.len())]
 }
 
-/// `AccountKey=...` and `SharedAccessKey=...`: a key of so many bytes in base64.
+/// Parses `AccountKey=...` and `SharedAccessKey=...`: a key of `bytes` bytes in base64.
 fn by_key(window: &Window<'_>, name: &[u8], bytes: usize) -> Option<Hit> {
     let text = window.text;
     let begin = window.at + name.len();

@@ -1,10 +1,11 @@
 //! Generic secrets: the value of an assignment whose key names a secret, if it looks random.
 //!
-//! What it is about is what is *not* found: source trees are full of identifiers, checksums, paths and tables with
-//! keys that sound like secrets. A value has to be one token of 16 to 512 characters, with a mixture of classes and
-//! with enough entropy for its length; without quotes it also has to stand where configuration files have values.
+//! The difficulty is what must *not* be found: source trees are full of identifiers, checksums,
+//! paths and tables whose keys sound like secrets. A value has to be one token of 16 to 512
+//! characters, with a mixture of classes and with enough entropy for its length; without quotes it
+//! also has to stand where configuration files have values.
 //!
-//! Not guaranteed: that no words are in it. Those are left to the noise filter.
+//! Not guaranteed: that the value is free of words. The noise filter checks that.
 
 use super::assignment::{Assignment, from_value_within};
 use super::key_words::{Strength, names_secret};
@@ -147,7 +148,8 @@ fn check_random(value: &[u8], strength: Strength, quoted: bool) -> Result<(), &'
     }
 }
 
-/// The path to a member in code: names all over, or at least at its end.
+/// Returns `true` for the path to a member in code: it consists of names, or at least ends with
+/// one.
 fn is_member(value: &[u8]) -> bool {
     let separates = |byte: &u8| matches!(byte, b'.' | b':');
     let Some(last) = value.iter().rposition(separates) else { return false };
@@ -156,7 +158,7 @@ fn is_member(value: &[u8]) -> bool {
         || last.length >= 8 && last.in_words * 2 >= last.length
 }
 
-/// A name in code: letters first, and not many digits.
+/// Returns `true` for a name in code: letters first, and not many digits.
 fn is_identifier(part: &[u8]) -> bool {
     let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
     part.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')

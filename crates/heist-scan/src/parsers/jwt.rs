@@ -1,5 +1,5 @@
-//! JSON web tokens: three parts in base64url, of which the first two are JSON objects (signed), or five with a header
-//! that is one (encrypted).
+//! JSON Web Tokens: three parts in base64url, of which the first two are JSON objects (signed), or
+//! five with a header that is one (encrypted).
 //!
 //! The header and the claims are parsed, so nothing else is taken for a token. Whether a token has expired is not
 //! asked: a finding must not depend on the day.
@@ -60,7 +60,8 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     });
 }
 
-/// What stands before must not belong to the token: an escape may (`\n`, `%3D`), other letters do.
+/// Returns `true` if the bytes before do not belong to the token. The end of an escape (`\n`,
+/// `%3D`) does not, other letters do.
 fn begins_token(before: &[u8], begins_object: bool) -> bool {
     match before {
         [] => begins_object,
@@ -69,7 +70,7 @@ fn begins_token(before: &[u8], begins_object: bool) -> bool {
     }
 }
 
-/// The part that begins at `begin`; `None` if it is cut off by the window's end.
+/// Returns the part that begins at `begin`; `None` if it is cut off by the window's end.
 fn part(window: &Window<'_>, begin: usize) -> Option<Range<usize>> {
     let rest = window.text.get(begin..)?;
     match rest.iter().position(|&byte| !is_base64url(byte)) {
@@ -111,7 +112,7 @@ impl Header {
 
 type Judged = (usize, Confidence, &'static str);
 
-/// The claims and the signature, which follow the header `encoded`.
+/// Reads the claims and the signature, which follow the header `encoded`.
 fn signed(window: &Window<'_>, encoded: Range<usize>, header: &Header) -> Option<Judged> {
     let text = window.text;
     let begin = encoded.end + 1;
@@ -124,7 +125,7 @@ fn signed(window: &Window<'_>, encoded: Range<usize>, header: &Header) -> Option
     if signature.is_empty() && !header.unsigned {
         return None;
     }
-    // Headers or claims in a row, which nobody signed.
+    // Repeated headers or claims: not a signature.
     if text[signature.clone()] == text[encoded] || text[signature.clone()] == text[claims.clone()] {
         return None;
     }
@@ -145,7 +146,7 @@ fn signed(window: &Window<'_>, encoded: Range<usize>, header: &Header) -> Option
     Some((signature.end, confidence, reason))
 }
 
-/// The key, the vector, the text and the tag, of which the key begins at `begin`. It may be empty.
+/// Reads the key, the vector, the text and the tag. The key begins at `begin` and may be empty.
 fn encrypted(window: &Window<'_>, begin: usize) -> Option<Judged> {
     let mut end = part(window, begin)?.end;
     for _ in 0..3 {

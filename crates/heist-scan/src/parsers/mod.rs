@@ -1,5 +1,5 @@
-//! Detectors written by hand, for what a regular expression finds badly: assignments, passwords, credentials in URLs,
-//! connection strings, JSON web tokens and private keys.
+//! Parsers for what regular expressions find badly: assignments, passwords, credentials in URLs,
+//! connection strings, JSON Web Tokens and private keys.
 //!
 //! | file | idea |
 //! |---|---|
@@ -12,11 +12,11 @@
 //! | `json`, `jwt` | a strict reader of JSON, and tokens that are made of it |
 //! | `der`, `pem`, `private_key` | private keys, parsed |
 //!
-//! Every detector is a pure function of a [`Window`]: the bytes around one position, cut to the detector's [`Reach`].
-//! So what it finds never depends on how an object was cut into chunks.
+//! Each parser is a pure function of a [`Window`]: the bytes around one position, cut to the
+//! parser's [`Reach`]. So what it finds never depends on how an object was cut into chunks.
 //!
-//! Invariants: hits lie inside the window; no input makes a detector panic; nothing is allocated before a hit is nearly
-//! certain.
+//! Invariants: hits lie inside the window; no input makes a parser panic; nothing is allocated
+//! before a hit is nearly certain.
 //!
 //! Not guaranteed: that a hit is reported once. A value with several runs in it is found at each of them, always with
 //! the same ranges.
@@ -54,7 +54,7 @@ use std::ops::Range;
 /// The bytes around one position of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'a> {
-    /// Cut to the reach of the one who looks, or to the object's ends.
+    /// Cut to the parser's reach, or to the object's ends.
     pub text: &'a [u8],
     /// The position, in `text`.
     pub at: usize,
@@ -64,7 +64,7 @@ pub struct Window<'a> {
     pub ends_object: bool,
 }
 
-/// What a detector found. Ranges are positions in the window.
+/// What a parser found. Ranges are positions in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
     /// Everything that belongs to it, with the key of an assignment.
@@ -100,7 +100,7 @@ impl From<Assessment> for Form {
     }
 }
 
-/// How far a detector looks around a position.
+/// How far a parser looks around a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// Bytes before it.
@@ -109,19 +109,19 @@ pub struct Reach {
     pub after: usize,
 }
 
-/// At which positions a detector is asked.
+/// At which positions a parser is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// The first byte of every occurrence.
     Literal(&'static str),
-    /// The first byte of every occurrence, without regard to ASCII case. Written in lower case.
+    /// The first byte of every occurrence, ignoring ASCII case. Written in lower case.
     LiteralNoCase(&'static str),
     /// The first byte of every maximal run of 12 or more ASCII letters and digits that has a digit in it.
     Run,
 }
 
 impl ParserKind {
-    /// At which positions to ask it.
+    /// Returns the positions at which to ask the parser.
     #[must_use]
     pub fn triggers(self) -> &'static [Trigger] {
         match self {
@@ -134,7 +134,7 @@ impl ParserKind {
         }
     }
 
-    /// How far it looks.
+    /// Returns how far the parser looks.
     #[must_use]
     pub fn reach(self) -> Reach {
         match self {
@@ -146,7 +146,7 @@ impl ParserKind {
         }
     }
 
-    /// Adds what is found at the window's position.
+    /// Adds what the parser finds at the window's position, with what it refuses.
     pub fn examine(self, window: &Window<'_>, hits: &mut Vec<Hit>) {
         if window.at >= window.text.len() {
             return;

@@ -1,11 +1,11 @@
 //! Passwords: the value of an assignment whose key names one.
 //!
-//! A password may be short and made of words, so hardly anything is known about its form. It is told from what else
-//! stands beside the word: types, labels, prompts, templates, patterns, names of variables. Without quotes it is only
-//! found where configuration has values.
+//! A password may be short and made of words, so its form says little. The parser separates it from
+//! everything else that follows the word "password": types, labels, prompts, templates, patterns,
+//! names of variables. Without quotes it is found only where configuration files have values.
 //!
-//! Not guaranteed: passwords with spaces in them, and such that are no more than one word. A word is either not
-//! reported, or with low confidence.
+//! Not guaranteed: that passwords with spaces, or of a single word, are found. A single word is
+//! reported with low confidence at most.
 
 use super::assignment::{Assignment, after_key, key_as_value};
 use super::key_words;
@@ -62,8 +62,9 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     });
 }
 
-/// Whether the value is an assignment of its own, in which the password is found: `line=password=...`, `pwd:pwd:...`.
-/// Text of nothing else is refused here, before anything is searched for.
+/// Returns `true` if the value is an assignment of its own, in which the password is found:
+/// `line=password=...`, `pwd:pwd:...`. Text of nothing else is refused here, before anything is
+/// searched for.
 fn is_set_to_key(rest: &[u8], key_rest: usize) -> bool {
     let repeats = || {
         let (first, second) = rest.split_at_checked(key_rest + 1)?;
@@ -114,7 +115,7 @@ fn is_configuration(window: &Window<'_>, found: &Assignment) -> bool {
             && !matches!(value[0], b'*' | b'&' | b'!' | b'|' | b'%' | b'@' | b'$')
 }
 
-/// Words that stand where a password would, and say that none is there.
+/// Words in place of a password that say that there is none.
 const NONE_THERE: [&str; 42] = split(
     "password passwd passphrase secret string required optional hidden default undefined boolean disabled enabled \
      prompt request option argument plaintext plain_text credentials unknown invalid missing redacted removed \
@@ -183,7 +184,7 @@ pub(super) fn judge(value: &[u8]) -> Assessment {
     Ok((Confidence::Medium, "the key names a password"))
 }
 
-/// Calls, members and markup.
+/// Returns `true` for calls, members and markup.
 fn is_code(value: &[u8]) -> bool {
     value.windows(2).any(|pair| matches!(pair, b"()" | b"->" | b"::" | b"</" | b"/>" | b"=>"))
         || matches!(value.last(), Some(b':' | b'>' | b'(' | b',' | b';'))
@@ -220,7 +221,7 @@ fn is_hash(value: &[u8]) -> bool {
     .any(|begin| value.starts_with(begin))
 }
 
-/// A regular expression.
+/// Returns `true` for a regular expression.
 fn is_pattern(value: &[u8]) -> bool {
     value.first() == Some(&b'^')
         || value.windows(2).any(|pair| {

@@ -1,9 +1,9 @@
 //! Private keys: blocks in PEM with any kind of line ends around them, PuTTY's files, and .NET's `<RSAKeyValue>`.
 //!
-//! What is in a block is decoded and parsed. A key that is whole and not encrypted is certain; an encrypted one is
-//! still somebody's, but worth less to whoever finds it; a broken one is hardly more than its heading, and a heading
-//! alone, as in every program that reads keys, is nothing. Public keys and certificates have other headings and are
-//! never found.
+//! The content of a block is decoded and parsed. A key that is whole and not encrypted is certain.
+//! An encrypted key is real, but worth less to an attacker. A broken key is hardly more than its
+//! heading, and a heading alone, as in every program that reads keys, is not a finding. Public keys
+//! and certificates have other headings and are never found.
 //!
 //! The secret is the whole block, 16 KiB at most.
 
@@ -26,7 +26,7 @@ pub(super) const TRIGGERS: &[Trigger] = &[
 /// A key of 16,384 bits fits.
 pub(super) const REACH: Reach = Reach { before: 0, after: 16 * 1024 };
 
-/// Less is no key: the smallest has 32 bytes and a frame.
+/// Anything shorter is not a key: the smallest has 32 bytes and a frame.
 const BODY_LENGTH_MIN: usize = 56;
 
 type Judged = (Range<usize>, Confidence, Cow<'static, str>);
@@ -58,7 +58,7 @@ fn described(key: &Key) -> String {
     }
 }
 
-/// A block with `-----BEGIN` and `-----END`.
+/// Assesses a block with `-----BEGIN` and `-----END`.
 fn block(rest: &[u8]) -> Option<Judged> {
     let label = pem::label(rest)?;
     if !pem::is_private(label) {
@@ -88,7 +88,7 @@ fn block(rest: &[u8]) -> Option<Judged> {
             let confidence = if key.encrypted { Confidence::Medium } else { Confidence::Certain };
             Some((0..end, confidence, described(&key).into()))
         }
-        // The text of a program between two headings is no key.
+        // A program's text between two headings is not a key.
         None if !body.is_block() => None,
         None => {
             let reason = "a private key's heading, but what follows is broken";
@@ -97,7 +97,7 @@ fn block(rest: &[u8]) -> Option<Judged> {
     }
 }
 
-/// The rest of the line that begins with a name.
+/// Returns the rest of the line that begins with a name.
 fn field<'a>(text: &'a [u8], name: &[u8]) -> Option<(&'a [u8], usize)> {
     let begin = memmem::find(text, name)? + name.len();
     let length = memchr::memchr(b'\n', &text[begin..]).unwrap_or(text.len() - begin);

@@ -1,7 +1,7 @@
-//! What a value looks like, in one pass: classes of characters and how often they change; and the forms that are no
-//! secrets, whatever they are assigned to.
+//! What a value looks like, in one pass: classes of characters and how often they change. Also the
+//! forms that are never secrets, whatever they are assigned to.
 //!
-//! Cheap and structural: dictionaries and statistics are the noise filter's.
+//! These checks are cheap and structural; dictionaries and statistics belong to the noise filter.
 
 /// How many characters of which class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl ValueShape {
         self.lower + self.upper
     }
 
-    /// How many of small letters, capitals, digits and others there are.
+    /// Returns how many of small letters, capitals, digits and others there are.
     pub(super) fn classes(&self) -> usize {
         [self.lower, self.upper, self.digits, self.others]
             .iter()
@@ -102,7 +102,7 @@ struct LetterRun {
 }
 
 impl LetterRun {
-    /// Counts the letters of a word when it ends, which whatever is no letter does.
+    /// Counts the letters of a word when it ends: at anything except a letter.
     fn push(&mut self, byte: u8, in_words: &mut usize) {
         match byte {
             b'a'..=b'z' => {
@@ -134,7 +134,8 @@ pub(super) fn is_uuid(value: &[u8]) -> bool {
         })
 }
 
-/// Something that a program fills in: `${...}`, `{{...}}`, `%s`, `<...>`, `$(...)`, `$NAME`, `#{...}`.
+/// Returns `true` for what a program fills in: `${...}`, `{{...}}`, `%s`, `<...>`, `$(...)`,
+/// `$NAME`, `#{...}`.
 pub(super) fn is_template(value: &[u8]) -> bool {
     let first = value.first().copied().unwrap_or_default();
     let last = value.last().copied().unwrap_or_default();
@@ -173,7 +174,7 @@ fn has_conversion(value: &[u8]) -> bool {
     }
 }
 
-/// One character again and again, or nearly: stars, dots, `x`.
+/// Returns `true` if it consists mostly of one character: stars, dots, `x`.
 pub(super) fn is_masked(value: &[u8]) -> bool {
     let repeated = |byte: u8| value.iter().filter(|&&other| other == byte).count();
     [b'*', b'x', b'X', b'.', b'-', b'_', b'0', b'#', b'?']
@@ -182,7 +183,7 @@ pub(super) fn is_masked(value: &[u8]) -> bool {
         || value.first().is_some_and(|&byte| repeated(byte) == value.len())
 }
 
-/// A path, a URL, the name of a file.
+/// Returns `true` for a path, a URL or the name of a file.
 pub(super) fn is_path(value: &[u8]) -> bool {
     let rooted = [&b"/"[..], b"./", b"../", b"~/", b"C:", b"@/", b"file:", b"http:", b"https:"]
         .iter()
@@ -207,7 +208,8 @@ fn has_extension(value: &[u8]) -> bool {
         .is_some_and(|dot| EXTENSIONS.contains(&&value[dot + 1..]))
 }
 
-/// Data whose first bytes say what it is: images, fonts, archives, certificates and public keys in base64.
+/// Returns `true` for data that is known by its first bytes: images, fonts, archives, certificates
+/// and public keys in base64.
 pub(super) fn is_known_data(value: &[u8]) -> bool {
     [
         &b"iVBORw0KGgo"[..],

@@ -10,7 +10,7 @@ thread_local! {
     static RANDOM: RefCell<XorShift64> = const { RefCell::new(XorShift64::new(0x5eed)) };
 }
 
-/// The positions of a trigger: slow and obvious.
+/// Returns the positions of a trigger: slow and obvious.
 fn positions(trigger: Trigger, text: &[u8]) -> Vec<usize> {
     let occurrences = |literal: &str, fold: bool| {
         (0..text.len())
@@ -37,7 +37,7 @@ fn positions(trigger: Trigger, text: &[u8]) -> Vec<usize> {
 }
 
 impl Hit {
-    /// How sure the parser is, of a hit that it takes for a secret, and why.
+    /// Returns how sure the parser is, of a hit that it takes for a secret, and why.
     pub(super) fn assessment(&self) -> (Confidence, &str) {
         match &self.form {
             Form::Secret(confidence, reason) => (*confidence, reason),
@@ -46,7 +46,8 @@ impl Hit {
     }
 }
 
-/// All hits that the parser takes for secrets, in positions of the text; each window is cut to the detector's reach.
+/// Returns all hits that the parser takes for secrets, in positions of the text; each window is cut
+/// to the detector's reach.
 pub(super) fn found_by(kind: ParserKind, text: &[u8]) -> Vec<Hit> {
     let reach = kind.reach();
     let mut found = Vec::new();

@@ -16,7 +16,7 @@ pub(super) const SCHEME_LENGTH_MAX: usize = 32;
 /// No user, password and host together are longer.
 const AUTHORITY_LENGTH_MAX: usize = 768;
 
-/// Passwords that are longer are judged by their beginning.
+/// Longer passwords are judged by this many bytes at their beginning.
 pub(crate) const JUDGED_LENGTH_MAX: usize = 256;
 
 /// Schemes of databases and queues, without what is after a `+`.
@@ -37,7 +37,8 @@ pub(super) struct Url {
     pub(super) host: Range<usize>,
 }
 
-/// The URL whose `://` stands at the window's position, if something stands before an `@` in it.
+/// Returns the URL whose `://` stands at the window's position, if something stands before an `@`
+/// in it.
 pub(super) fn with_credentials(window: &Window<'_>) -> Option<Url> {
     let text = window.text;
     let begin = window.at + 3;
@@ -96,7 +97,7 @@ pub(super) fn with_credentials(window: &Window<'_>) -> Option<Url> {
     })
 }
 
-/// Whether a scheme is a database's or a queue's.
+/// Returns `true` if a scheme is a database's or a queue's.
 pub(super) fn is_database(scheme: &[u8]) -> bool {
     let base = scheme.split(|&byte| byte == b'+').next().unwrap_or_default();
     is_one_of(base, &DATABASES)
@@ -112,14 +113,14 @@ const EXAMPLES: [&str; 27] = split(
 const EXAMPLE_ENDINGS: [&str; 8] =
     split(".example.com .example.org .example.net .example .invalid .test .domain.com .foo.com");
 
-/// Which machine a host is.
+/// What kind of machine a host name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Host {
     /// Of documentation: `example.com`, `host`, `foo`.
     Example,
-    /// This one, or one without a domain.
+    /// This machine, or one without a domain.
     Local,
-    /// Somebody's.
+    /// Any other machine.
     Real,
 }
 
@@ -213,7 +214,7 @@ fn assess(user: &[u8], secret: &[u8], host: &[u8]) -> Assessment {
     })
 }
 
-/// The text without its `%` escapes, as far as it fits.
+/// Returns the text without its `%` escapes, as far as it fits.
 pub(crate) fn percent_decoded<'a>(
     text: &'a [u8],
     buffer: &'a mut [u8; JUDGED_LENGTH_MAX],

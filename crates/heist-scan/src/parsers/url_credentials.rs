@@ -11,7 +11,7 @@ use crate::noise::NoiseCheck;
 
 pub(super) const REACH: Reach = Reach { before: 48, after: 1024 };
 
-/// What some services want as a password beside a token as the user.
+/// What some services expect as the password if the user is a token.
 const NO_PASSWORDS: [&[u8]; 4] = [b"", b"x-oauth-basic", b"x", b"api_token"];
 
 pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
@@ -50,7 +50,7 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     });
 }
 
-/// A user without a password is a token only if it looks like one.
+/// Assesses a user without a password: it is a token only if it looks like one.
 fn judge_token(user: &[u8], host: &[u8]) -> Assessment {
     let in_alphabet =
         |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'~');

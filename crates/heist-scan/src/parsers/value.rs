@@ -59,7 +59,7 @@ pub(super) fn is_key(byte: u8) -> bool {
     CLASSES[usize::from(byte)] & KEY != 0
 }
 
-/// Whether a value may begin after it, or a line ends with it.
+/// Returns `true` if a value may begin after it, or a line ends with it.
 pub(super) fn is_edge(byte: u8) -> bool {
     CLASSES[usize::from(byte)] & EDGE != 0
 }
@@ -75,7 +75,7 @@ pub(super) fn is_space(byte: u8) -> bool {
 /// What stands before a value, and so how it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// A quote, with so many backslashes before it: text that is itself in a string.
+    /// A quote after this many backslashes: the text is itself inside a string.
     Quote { mark: u8, backslashes: usize },
     /// An element's tag.
     Tag,
@@ -98,16 +98,17 @@ thread_local! {
     pub(super) static MAY_LOOK_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Why there is no value.
+/// Why a value was not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoValue {
     /// It goes on for longer than was asked for. Looking further to the right finds the same text again.
     TooLong,
-    /// It is empty, not closed, or no literal.
+    /// It is empty, not closed, or not a literal.
     NoLiteral,
 }
 
-/// Where the value that begins at `begin` ends. No more than `length_max` bytes and its closing quote are looked at.
+/// Returns where the value that begins at `begin` ends. No more than `length_max` bytes and its
+/// closing quote are looked at.
 pub(super) fn end_of_value(
     window: &Window<'_>,
     begin: usize,

@@ -70,7 +70,8 @@ impl Allow {
             }
     }
 
-    /// The checks that do not depend on the path, one after the other. A kind without entries does not count.
+    /// Returns the checks that do not depend on the path, one after the other. A kind without
+    /// entries does not count.
     fn content_checks(&self, input: &AllowlistInput<'_>) -> impl Iterator<Item = bool> {
         let target = match self.target {
             RegexTarget::Secret => input.secret,

@@ -1,15 +1,16 @@
 //! Looking through one layer of encoding: base64, hex, escapes, UTF-16.
 //!
-//! What is decoded is looked at as a text of its own, by all rules except the generic ones: a random value in a decoded
-//! text is noise, and a vendor's token is not. In UTF-16, which is not a disguise, all rules look.
+//! The detector looks at decoded text as a text of its own. Generic rules do not apply there: a
+//! random value in decoded text is noise, a vendor's token is not. In UTF-16, which hides nothing,
+//! all rules apply.
 //!
 //! Encoded text is looked at in *pieces*, each decoded together with what is around it. Pieces end where the chunk's
 //! owned part does, or where they are long enough, so where they end must make no difference. It does not, because
 //! - every position of encoded text is in exactly one piece, and which positions are looked at depends on the bytes
 //!   within [`MARGIN`] of them ([`LONG_STRETCH`] says how);
 //! - from each position a rule sees the same part of the source, [`View::seen`], wherever the piece begins and ends;
-//! - a match belongs to the position from which it was found: a candidate, or the origin of a search
-//!   ([`search_starts`](super::search_starts)). The first position of those that are looked at is an origin, too.
+//! - a match belongs to the position from which it was found: a candidate, or the start of a search
+//!   ([`search_starts`](super::search_starts)). The first position of those that are looked at is also a search start.
 
 use super::examine::{Examiner, FoundSecret, Text, TextOrigin, View};
 use super::explain::Explanation;
@@ -44,13 +45,14 @@ const _: () = assert!(2 * UTF16_SPAN_MIN <= LONG_STRETCH);
 /// How long a piece is at most. Each is decoded with what is seen around it, so much shorter ones cost more.
 const PIECE_BYTES: usize = 32 * 1024;
 
-/// How far a detector looks in encoded text that looks so far in plain text. In UTF-16 each character has two bytes;
-/// other encodings see the same part of the source.
+/// Returns how far a detector looks in encoded text, given how far it looks in plain text. In
+/// UTF-16 each character has two bytes; the other encodings see the same part of the source.
 pub(crate) fn seen_encoded(plain: Overlap) -> Overlap {
     Overlap { before: 2 * plain.before, after: 2 * plain.after }
 }
 
-/// How much of an object a detector needs around a position to see so much of encoded text.
+/// Returns how much of an object a detector needs around a position to see this much of encoded
+/// text.
 pub(crate) fn with_encoded(seen: Overlap) -> Overlap {
     Overlap {
         before: seen.before.max(MARGIN) + DECODE_MARGIN,
@@ -380,15 +382,17 @@ impl Decoder<'_, '_> {
         self.look_at_places(encoding, begins.then_some(start), ends.then_some(end));
     }
 
-    /// What is seen from a piece, and a little more, so that what is cut through at its ends is not seen.
+    /// Returns what is seen from a piece, and a little more, so that what is cut through at its
+    /// ends is not seen.
     fn seen_around(&self, piece: &Range<usize>) -> Range<usize> {
         let Overlap { before, after } = self.detector.seen_encoded;
         let (before, after) = (before + DECODE_MARGIN, after + DECODE_MARGIN);
         piece.start.saturating_sub(before)..(piece.end + after).min(self.chunk.bytes.len())
     }
 
-    /// The end of encoded text that was looked for up to `limit`, if it is known. (A line break that the limit cuts
-    /// through is taken for an end; it is too far away to be seen, see `seen_around`.)
+    /// Returns the end of encoded text that was looked for up to `limit`, if it is known. (A line
+    /// break that the limit cuts through is taken for an end; it is too far away to be seen, see
+    /// `seen_around`.)
     fn end_before(&self, end: usize, limit: usize) -> Option<usize> {
         let is_object_end = self.chunk.is_end && end == self.chunk.bytes.len();
         (end < limit || is_object_end).then_some(end)
@@ -428,25 +432,26 @@ impl Decoder<'_, '_> {
     }
 }
 
-/// A range, in pieces.
+/// Cuts a range into pieces.
 fn pieces(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
     range.step_by(PIECE_BYTES).map(move |start| start..(start + PIECE_BYTES).min(end))
 }
 
-/// Where wrapped base64 goes on, if `at` is in a line break.
+/// Returns where wrapped base64 goes on, if `at` is in a line break.
 fn after_break(text: &[u8], at: usize) -> usize {
     let rest = text[at..].iter().take(DECODE_MARGIN);
     at + rest.take_while(|byte| matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).count()
 }
 
-/// The offsets in the object that a range of decoded text comes from. The chunk begins at `offset`.
+/// Returns the offsets in the object that a range of decoded text comes from. The chunk begins at
+/// `offset`.
 fn in_source(offset: u64, range: Range<usize>, decoded: &Decoded) -> Range<u64> {
     let source = decoded.source_of(range);
     offset + source.start as u64..offset + source.end as u64
 }
 
-/// A match in the object, for a secret in decoded text.
+/// Returns a match in the object, for a secret in decoded text.
 fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded) -> Match {
     // A secret that stands there as it is may not be seen in the text itself, because of what is escaped around it.
     let is_verbatim = decoded.is_verbatim(found.secret.clone());

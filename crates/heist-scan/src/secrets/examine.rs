@@ -1,7 +1,7 @@
-//! Looking at one text: the prefilter's candidates, and what the rules say about each.
+//! Looks at one text: takes the prefilter's places, and tries the rules on each.
 //!
-//! A rule is tried on a window around a candidate, never on more, so what it finds depends on the bytes of that window
-//! alone. An expression sees one byte more on each side, for `\b` and its like.
+//! A rule sees a window around a place, never more, so what it finds depends only on the bytes of
+//! that window. An expression sees one byte more on each side, for `\b` and the like.
 
 use super::SecretDetector;
 use super::allow::contains;
@@ -50,8 +50,8 @@ pub(crate) enum TextOrigin<'a> {
     Seen,
 }
 
-/// A window of encoded text, decoded. Where it begins and ends makes no difference: from each position the same part
-/// of the source is seen.
+/// A window of encoded text, decoded. Where it begins and ends makes no difference: each position
+/// sees the same part of the source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) decoded: &'a Decoded,
@@ -60,14 +60,15 @@ pub(crate) struct View<'a> {
     /// Where in the source the encoded text begins and ends, if that is known.
     pub(crate) begin: Option<usize>,
     pub(crate) end: Option<usize>,
-    /// The first position of the source that is looked at, if it is known: searches begin there, too.
+    /// The first position of the source that is looked at, if it is known. It is also a search
+    /// start.
     pub(crate) first: Option<usize>,
     /// Whether only what is in text counts: other bytes may be no encoded text at all.
     pub(crate) must_be_text: bool,
 }
 
 impl<'a> View<'a> {
-    /// What is seen from a position of the text, and where it begins there.
+    /// Returns what is seen from a position of the text, and where it begins there.
     fn seen_from(&self, text: &Text<'a>, at: usize) -> (Text<'a>, usize) {
         let source = self.decoded.source_of(at..at + 1).start;
         let (from, to) = (source.saturating_sub(self.seen.before), source + self.seen.after);
@@ -136,7 +137,8 @@ impl Examiner {
         Self { searchers, ..Self::default() }
     }
 
-    /// Adds what begins at the text's owned positions to `found`. The candidates stay, for those who decode.
+    /// Adds what begins at the text's owned positions to `found`. The candidates stay: the decoders
+    /// need them.
     pub(crate) fn examine(&mut self, detector: &SecretDetector, text: &Text<'_>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
@@ -222,7 +224,7 @@ impl Examiner {
                 }
                 self.hits = hits;
             }
-            // Who decodes looks at the candidates again.
+            // The decoders look at these candidates again.
             LiteralUse::UrlEscape | LiteralUse::JsonEscape => {}
         }
     }
@@ -329,7 +331,8 @@ impl Examiner {
         self.starts = starts;
     }
 
-    /// The starts of a plain text in and around a part of it, which are found when they are first needed.
+    /// Returns the starts of a plain text in and around a part of it, which are found when they are
+    /// first needed.
     fn take_starts(&mut self, text: &Text<'_>, offset: u64, wanted: Range<usize>) -> SearchStarts {
         let mut starts = std::mem::take(&mut self.starts);
         starts.find_around(text.bytes, offset, wanted);
@@ -396,7 +399,8 @@ impl Examiner {
         hits.any(|hit| detector.plan.uses(hit.literal).iter().any(is_near))
     }
 
-    /// Looks for an expression from an start on; what begins at the next one or beyond is found from there.
+    /// Looks for an expression from a start on; what begins at the next one or beyond is found from
+    /// there.
     fn look_between(
         &mut self,
         detector: &SecretDetector,
@@ -513,7 +517,7 @@ impl Examiner {
     }
 }
 
-/// The window of this reach, and where it begins in the text.
+/// Returns the window of this reach, and where it begins in the text.
 fn cut<'a>(text: &Text<'a>, at: usize, reach: Reach) -> (Window<'a>, usize) {
     let from = at.saturating_sub(reach.before);
     let to = (at + reach.after).min(text.bytes.len());

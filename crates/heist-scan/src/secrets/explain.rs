@@ -106,7 +106,7 @@ impl NotedCandidate {
         }
     }
 
-    /// The explanation, if `in_object` maps ranges of the text to the object.
+    /// Returns the explanation, if `in_object` maps ranges of the text to the object.
     pub(crate) fn explanation(
         self,
         encoding: Encoding,
@@ -204,7 +204,7 @@ impl SecretDetector {
     }
 }
 
-/// The owned positions from which a match that touches the range can be found.
+/// Returns the owned positions from which a match that touches the range can be found.
 fn owned_near(chunk: &Chunk<'_>, touched: &Range<u64>, overlap: Overlap) -> Range<usize> {
     let in_chunk = |offset: u64| {
         let at = usize::try_from(offset.saturating_sub(chunk.offset)).unwrap_or(usize::MAX);
@@ -215,7 +215,8 @@ fn owned_near(chunk: &Chunk<'_>, touched: &Range<u64>, overlap: Overlap) -> Rang
     start..end.max(start)
 }
 
-/// The offsets of a line, counted from 1, with the newline that ends it. `None` if there are fewer lines.
+/// Returns the offsets of a line, counted from 1, with the newline that ends it. `None` if there
+/// are fewer lines.
 fn line_range(object: &[u8], encoding: Encoding, line: u64) -> Option<Range<u64>> {
     let newline: &[u8] = match encoding {
         Encoding::Utf16Le => b"\n\0",
@@ -247,7 +248,7 @@ mod tests {
             (1..).map_while(|line| line_range(text, encoding, line)).collect()
         };
         assert_eq!(lines(b"ab\n\nc", Encoding::Plain), [0..3, 3..4, 4..5]);
-        assert_eq!(lines(b"ab\n", Encoding::Plain), [0..3]);
+        assert_eq!(lines(b"ab\n", Encoding::Plain), std::slice::from_ref(&(0..3)));
         assert_eq!(lines(b"", Encoding::Plain), []);
         // The second unit has the bytes of a newline, in the wrong order.
         assert_eq!(lines(b"a\0\0\n\n\0b\0", Encoding::Utf16Le), [0..6, 6..8]);

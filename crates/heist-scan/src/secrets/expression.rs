@@ -1,9 +1,9 @@
-//! [`Expression`]: what is known of a rule's expression before it is compiled.
+//! [`Expression`]: what the detector knows about a rule's expression before it compiles it.
 //!
-//! Most of the time that a start takes would go into parsing the expressions of the built-in rules. So what comes of
-//! that is written down beforehand, in `prepared.txt`: a line for each expression, which begins with a hash of it. An
-//! expression whose hash is not there, of a user's rule or of one that was changed, is parsed. A test compares every
-//! line with what parsing says, and writes the file anew if it is asked to.
+//! Parsing the expressions of the built-in rules would take most of the start-up time. So the
+//! results are stored in `prepared.txt`, one line for each expression, which begins with a hash of
+//! it. An expression without a line, from a user's rule or a changed one, is parsed. A test
+//! compares every line with the result of parsing, and can rewrite the file.
 
 use super::anchors::{Anchor, Anchors, always_has_run, anchors_of};
 use super::literal::{Literal, LiteralByte};
@@ -50,7 +50,7 @@ impl Expression {
 /// Fewer expressions than that are not worth a thread.
 const PARSED_PER_THREAD: usize = 64;
 
-/// What is known of the expressions of all rules.
+/// Returns what is known of the expressions of all rules.
 pub(crate) fn expressions_of(rules: &[Rule]) -> Vec<Expression> {
     let prepared: Vec<_> = rules.iter().map(Expression::prepared).collect();
     let unknown: Vec<&Rule> = rules
@@ -88,7 +88,7 @@ const TEXT: &str = include_str!("prepared.txt");
 static PREPARED: LazyLock<HashMap<&str, &str>> =
     LazyLock::new(|| TEXT.lines().filter_map(|line| line.split_once(' ')).collect());
 
-/// What an expression is called in the file: a hash, so that no other has its name.
+/// Returns what an expression is called in the file: a hash, so that no other has its name.
 fn name_of(rule: &Rule) -> Option<String> {
     let (kind, pattern) = match &rule.pattern {
         Pattern::Regex(pattern) => ("regex", pattern),
@@ -130,7 +130,7 @@ fn read_anchor(word: &str) -> Option<Anchor> {
     Some(Anchor { literal, gate, begins_word, after_min, after_max })
 }
 
-/// A number, or `-` for none.
+/// Reads a number, or `-` for none.
 fn optional(word: &str) -> Option<Option<usize>> {
     if word == "-" { Some(None) } else { word.parse().ok().map(Some) }
 }

@@ -1,4 +1,4 @@
-//! [`SecretDetector`]: rules, found at the speed of reading.
+//! [`SecretDetector`]: finds secrets by rules, at the speed of reading.
 //!
 //! | file | idea |
 //! |---|---|
@@ -10,6 +10,8 @@
 //! | `examine` | the rules on the windows around what the sweep found |
 //! | `search_starts` | where the search for an expression without a literal begins |
 //! | `encoded` | the same for what decoders make of a text |
+//! | `verdict` | what becomes of a candidate, and why: the one judgement |
+//! | `explain` | the judgement of a line, step by step |
 //! | `pattern`, `rule`, `allow` | a rule's expressions, compiled when needed, and whether a match is one after all |
 //!
 //! **Invariant: whether a rule matches depends on the bytes of a bounded window around a position, and on nothing
@@ -53,23 +55,24 @@ use search_starts::SEARCH_START_REACH;
 use std::path::Path;
 use verdict::Unobserved;
 
-// An start is decided by what can be seen from it, also where a decoded byte takes ten of the source.
+// A search start depends on what is visible from it, even where ten bytes of the source become one.
 const _: () = assert!(
     10 * search_starts::DECODED_SPACING.context() <= 2 * (ASSIGNMENT_REACH.before + LINE_REACH)
         && 10 * search_starts::DECODED_SPACING.context()
             <= 2 * (ASSIGNMENT_REACH.after + LINE_REACH)
 );
 
-/// How a [`SecretDetector`] looks.
+/// How a [`SecretDetector`] searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DetectorOptions {
-    /// Whether what looks like noise is lowered or dropped. On by default.
+    /// Whether the noise filter lowers or drops what looks like noise. On by default.
     pub noise_filter: bool,
-    /// Whether it looks through one layer of encoding. On by default.
+    /// Whether the detector decodes one layer of encoding. On by default.
     pub decode: bool,
-    /// Whether the noisy kinds are looked for: [generic](crate::Rule::generic) secrets and passwords. On by default.
+    /// Whether [generic](crate::Rule::generic) rules are used: random values and passwords. On by
+    /// default.
     pub generic: bool,
-    /// Which prefilter; the same is found by each.
+    /// Which prefilter to use. All of them find the same.
     pub prefilter: PrefilterKind,
 }
 
@@ -91,12 +94,12 @@ pub struct SecretDetector {
     noise: Noise,
     decode: bool,
     overlap: Overlap,
-    /// What a rule sees of encoded text, from a position of the source.
+    /// How much of encoded text a rule sees from a position of the source.
     seen_encoded: Overlap,
     path_rules: Vec<u32>,
-    /// Those whose matches are certain or none.
+    /// Rules with a checksum: their matches are certain or rejected.
     checksum_rules: Vec<u32>,
-    /// Whether any of them can be for a path: most paths are for none.
+    /// Matches the paths that any path rule applies to. Most paths fail here.
     any_path_rule: LazyRegex,
 }
 
@@ -108,7 +111,7 @@ pub struct Scratch {
 }
 
 impl SecretDetector {
-    /// Of these rules.
+    /// Creates a detector for these rules.
     #[must_use]
     pub fn new(rules: RuleSet, options: DetectorOptions) -> Self {
         let RuleSet { rules, allowlists } = rules;
@@ -161,17 +164,18 @@ impl SecretDetector {
         }
     }
 
-    /// Its rules, in the order of their [`RuleIndex`].
+    /// Returns the rules, in the order of their [`RuleIndex`].
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &Rule> {
         self.rules.iter().map(|active| &active.rule)
     }
 
-    /// Rules that were needed and whose expressions could not be compiled: they found nothing.
+    /// Returns the rules that were needed, but whose expressions could not be compiled. They found
+    /// nothing.
     pub fn failed_rules(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(|active| active.has_failed()).map(|active| &active.rule)
     }
 
-    /// How many places of a text the prefilter would look at more closely: for measurements of the prefilter alone.
+    /// Returns how many places of a text the prefilter passes on, to measure the prefilter alone.
     pub fn count_candidates(&self, text: &[u8], scratch: &mut Scratch) -> usize {
         let candidates = &mut scratch.examiner.candidates;
         candidates.clear();
@@ -180,7 +184,7 @@ impl SecretDetector {
     }
 }
 
-/// How far the furthest rule looks, if an start may be so far away from where it is needed.
+/// Returns how far the furthest rule looks, given how far away a search start may be.
 fn reach(rules: &[Rule], plan: &Plan, start: usize) -> Overlap {
     let mut overlap = Overlap { before: ASSIGNMENT_REACH.before, after: ASSIGNMENT_REACH.after };
     let mut at_least = |before: usize, after: usize| {
@@ -233,7 +237,8 @@ impl Detector for SecretDetector {
         if self.path_rules.is_empty() || !self.wants(path) {
             return;
         }
-        // All at once, if they can be put together: mostly none of them is for a path.
+        // All path rules at once, if their expressions can be joined: for most paths none of them
+        // applies.
         let any = &self.any_path_rule;
         if !any.is_match(&slashed(path)) && !any.has_failed() {
             return;

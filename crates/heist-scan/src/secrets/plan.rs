@@ -1,4 +1,4 @@
-//! [`Plan`]: for each literal, which rules are looked for where it stands.
+//! [`Plan`]: for each literal, which rules the detector tries at it.
 
 use super::anchors::{Anchor, LITERAL_BYTES_MIN};
 use super::expression::{Expression, expressions_of};
@@ -9,10 +9,11 @@ use crate::parsers::Trigger;
 use crate::rules::{KEYWORD_BYTES_MIN, ParserKind, Pattern, Rule};
 use std::collections::HashMap;
 
-/// What is done where a literal stands.
+/// What the detector does at a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LiteralUse {
-    /// A rule's expression is tried: the literal begins so far after the match's beginning.
+    /// The rule's expression is tried. The literal begins this far after the beginning of the
+    /// match.
     Regex {
         rule: u32,
         after_min: usize,
@@ -26,7 +27,7 @@ pub(crate) enum LiteralUse {
     Assignment {
         rule: u32,
     },
-    /// A detector is asked.
+    /// The rule's parser is asked.
     Parser {
         rule: u32,
         kind: ParserKind,
@@ -36,7 +37,7 @@ pub(crate) enum LiteralUse {
     JsonEscape,
 }
 
-/// For each literal, which rules are looked for where it stands.
+/// For each literal, which rules the detector tries at it.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) sought: Vec<Sought>,
@@ -46,7 +47,7 @@ pub(crate) struct Plan {
     pub(crate) longest: Vec<usize>,
     /// Keywords of assignments whose values have runs in them, each with its rules: looked for in the keys of values.
     pub(crate) keywords: Vec<(Literal, Vec<u32>)>,
-    /// Rules that are asked at each run.
+    /// Rules whose parsers are asked at each run.
     pub(crate) at_runs: Vec<(u32, ParserKind)>,
     /// Rules without any literal: their expressions are tried everywhere.
     pub(crate) everywhere: Vec<u32>,
@@ -162,7 +163,8 @@ impl Plan {
     }
 }
 
-/// A rule's keywords; those that are too short to look for are everywhere, and then none of them helps.
+/// Returns a rule's keywords. If one of them is too short to look for, it is nearly everywhere and
+/// none of them helps: then there are none.
 fn keywords(rule: &Rule) -> Vec<Literal> {
     const { assert!(KEYWORD_BYTES_MIN >= LITERAL_BYTES_MIN) };
     let long_enough = |word: &String| word.len() >= KEYWORD_BYTES_MIN;

@@ -1,38 +1,43 @@
-//! Where the search for an expression begins that has no literal to find it by.
+//! Where the search for an expression without a literal begins.
 //!
-//! Such an expression is looked for from the left to the right, each match after the end of the one before. So what is
-//! found depends on where the search began. It begins anew at each *start*, and starts depend on the text around them
-//! alone: a text that is moved to another offset has the same starts, and the same matches.
+//! Such an expression is searched from left to right, each match after the end of the previous one,
+//! so the result depends on where the search began. It begins anew at each *search start*, and
+//! search starts depend only on the text around them: a text that is moved to another offset keeps
+//! its search starts and its matches.
 //!
-//! A position is an start if its key is smaller than that of every other candidate within [`Spacing`] of it.
-//! Candidates are the beginnings of lines and, where no line begins for a while, one position in 16; the key is a hash
-//! of the bytes around. The beginning of a text is an start, too.
+//! A position is a search start if its key is smaller than that of every other candidate within
+//! [`Spacing`] of it. Candidates are the beginnings of lines and, where no line begins for a while,
+//! one position in 16; the key is a hash of the bytes around. The beginning of a text is also a
+//! search start.
 //!
-//! Not guaranteed: that a text has starts. One that repeats itself has none, whatever depends on nearby bytes alone.
-//! Where a plain text has none for [`GRID`] bytes, multiples of that in the object are taken; there, and only there,
-//! the offset makes a difference to what is found. In decoded text a search ends after [`DECODED_SEARCH_MAX`] bytes.
+//! Not guaranteed: that a text has search starts. A text that repeats itself does not, because all
+//! of its positions look alike. Where a plain text has none for [`GRID`] bytes, multiples of that
+//! in the object take their place; there, and only there, the result depends on the offset. In
+//! decoded text a search ends after [`DECODED_SEARCH_MAX`] bytes.
 
 use std::ops::Range;
 
-/// How far around a position every other candidate must have a greater key. On average two starts are twice as far
-/// apart.
+/// How far around a search start every other candidate has a greater key. On average two search
+/// starts are twice as far apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing(pub(crate) usize);
 
 /// For text as it stands in an object.
 pub(crate) const PLAIN_SPACING: Spacing = Spacing(256);
 
-/// For decoded text. A byte of it may come from ten of the source, of which not so many can be seen.
+/// For decoded text. Ten bytes of the source may become one byte of it, and only so much of the
+/// source is visible.
 pub(crate) const DECODED_SPACING: Spacing = Spacing(128);
 
-/// In decoded text the search from an start ends after this many bytes, even if there is no other start. What repeats
-/// itself has shown all of itself by then.
+/// In decoded text the search from a start ends after this many bytes, even without another start.
+/// Text that repeats itself has shown everything by then.
 pub(crate) const DECODED_SEARCH_MAX: usize = 8192;
 
-/// Where a text has no starts, its offsets that are multiples of this are.
+/// Where a text has no search starts of its own, multiples of this offset take their place.
 const GRID: usize = 8192;
 
-/// How far from a position in plain text its start and the next one may be, with what is looked at to find them.
+/// How far from a position in plain text its search start and the next one may be, including what
+/// must be read to find them.
 pub(crate) const SEARCH_START_REACH: usize = 2 * GRID + PLAIN_SPACING.context();
 
 /// How many bytes on each side of a position make its key.
@@ -42,8 +47,8 @@ const KEY_BYTES: usize = 32;
 const INSIDE_LINE: u64 = 1 << 63;
 
 impl Spacing {
-    /// What is looked at on each side of a position to know whether it is an start: whether there are beginnings of
-    /// lines near its rivals, and the bytes that make their keys.
+    /// Returns what is looked at on each side of a position to know whether it is a start: whether
+    /// there are beginnings of lines near its rivals, and the bytes that make their keys.
     pub(crate) const fn context(self) -> usize {
         2 * self.0 + KEY_BYTES
     }
@@ -78,8 +83,9 @@ impl SearchStarts {
         self.looked_at = 0..0;
     }
 
-    /// Finds the starts of `text`, whose beginning is one if `begins`. Those that are nearer to an end of the text
-    /// than the spacing's context are not to be relied on, unless the end is the object's own.
+    /// Finds the search starts of `text`, whose beginning is one if `begins`. Starts that are
+    /// nearer to an end of the text than the spacing's context are unreliable, unless that end is
+    /// the object's own.
     fn find(&mut self, text: &[u8], begins: bool, spacing: Spacing) {
         self.places.clear();
         self.rising.clear();
@@ -137,8 +143,8 @@ impl SearchStarts {
         self.looked_at = looked_at;
     }
 
-    /// Finds the starts in a part of a decoded text, and as far after it as is searched from there. Those `given` are
-    /// starts, too.
+    /// Finds the search starts in a part of a decoded text, and as far after it as a search goes.
+    /// The `given` positions are search starts as well.
     pub(crate) fn find_decoded(
         &mut self,
         text: &[u8],
@@ -154,7 +160,8 @@ impl SearchStarts {
         self.places.dedup();
     }
 
-    /// The starts in `range`, each with where the search from it ends: at the next one, or at the text's end.
+    /// Returns the starts in `range`, each with where the search from it ends: at the next one, or
+    /// at the text's end.
     pub(crate) fn within(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
         let first = self.places.partition_point(|&start| start < range.start);
         let places = &self.places[first..];
@@ -162,7 +169,7 @@ impl SearchStarts {
         places.iter().copied().zip(nexts).take_while(move |&(start, _)| start < range.end)
     }
 
-    /// The last start at or before a position, or that position.
+    /// Returns the last start at or before a position, or that position.
     pub(crate) fn before(&self, at: usize) -> usize {
         let after = self.places.partition_point(|&start| start <= at);
         after.checked_sub(1).map_or(at, |last| self.places[last])
@@ -180,7 +187,7 @@ impl SearchStarts {
                 break;
             }
             self.rising.pop();
-            // Of two that are equal and near each other, neither is an start.
+            // Of two equal candidates near each other, neither is a start.
             let is_near = candidate.at - last.at <= spacing.0;
             candidate.is_smallest_so_far &= !(last.key == candidate.key && is_near);
             self.keep(last, candidate.at, spacing);
@@ -191,7 +198,8 @@ impl SearchStarts {
         self.rising.push(candidate);
     }
 
-    /// Keeps a candidate, if it is an start: the next one with a key as small is at `rival`.
+    /// Keeps a candidate if it is a search start. The next candidate with a key as small is at
+    /// `rival`.
     fn keep(&mut self, candidate: StartCandidate, rival: usize, spacing: Spacing) {
         if candidate.is_smallest_so_far && rival - candidate.at > spacing.0 {
             self.places.push(candidate.at);
@@ -210,14 +218,14 @@ impl StartCandidate {
             hash = (hash.rotate_left(23) ^ u64::from_le_bytes(word))
                 .wrapping_mul(0x9E37_79B9_7F4A_7C15);
         }
-        // Keys that differ must differ in the upper bits, too.
+        // Different keys must also differ in the upper bits.
         let mixed = (hash ^ hash >> 32).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
         Self { at, key: mixed >> 1 | class, is_smallest_so_far: true }
     }
 }
 
-/// Whether a position inside of a line is a candidate, by the bytes around it: one in 16 is. To compare all of them
-/// would take longer than the search.
+/// Returns `true` if a position inside of a line is a candidate, by the bytes around it: one in 16
+/// is. To compare all of them would take longer than the search.
 fn is_sampled(text: &[u8], at: usize) -> bool {
     let around = text.get(at.wrapping_sub(2)..).and_then(|rest| rest.first_chunk());
     around.is_some_and(|&around| u32::from_le_bytes(around).wrapping_mul(0x9E37_79B1) >> 28 == 0)

@@ -158,7 +158,7 @@ enum Location {
 pub(crate) trait Witness {
     fn passed(&mut self, step: Step, detail: impl FnOnce() -> Cow<'static, str>);
 
-    /// The candidate passed, but its confidence becomes low.
+    /// Returns the candidate passed, but its confidence becomes low.
     fn lowered(&mut self, step: Step, reason: &'static str);
 
     fn failed(&mut self, step: Step, reason: &'static str, detail: impl FnOnce() -> String);
@@ -204,7 +204,7 @@ impl SecretDetector {
         }
     }
 
-    /// The steps that depend on the text alone.
+    /// Takes the steps that depend on the text alone.
     pub(crate) fn judge_content(
         &self,
         candidate: &mut Candidate<'_>,
@@ -314,7 +314,7 @@ impl SecretDetector {
         Ok(ContentVerdict { confidence, reason, location })
     }
 
-    /// The steps that depend on the object's path, for a candidate whose text passed.
+    /// Takes the steps that depend on the object's path, for a candidate whose text passed.
     pub(crate) fn judge_path(
         &self,
         candidate: &Candidate<'_>,
@@ -376,7 +376,7 @@ impl SecretDetector {
         }
     }
 
-    /// The allowlists of a rule, then those of all rules.
+    /// Returns the allowlists of a rule, then those of all rules.
     fn allows_of<'a>(&'a self, active: &'a ActiveRule) -> impl Iterator<Item = &'a Allow> {
         active.allows.iter().chain(&self.allows)
     }
@@ -419,7 +419,7 @@ impl SecretDetector {
     }
 }
 
-/// The reason for a match of a rule without a parser.
+/// Returns the reason for a match of a rule without a parser.
 fn default_reason(active: &ActiveRule) -> Cow<'static, str> {
     Cow::Borrowed(match (&active.rule.pattern, active.rule.confidence) {
         (Pattern::Assignment(_), _) => "assigned to a name of this vendor's, and of the right form",
@@ -438,7 +438,7 @@ fn noise_detail(enabled: bool, check: NoiseCheck) -> &'static str {
     }
 }
 
-/// What allowlists look at.
+/// Returns what allowlists look at.
 fn allowlist_input<'a>(candidate: &Candidate<'a>) -> AllowlistInput<'a> {
     AllowlistInput {
         secret: &candidate.text[candidate.secret.clone()],

@@ -1,4 +1,4 @@
-//! The same is found with vectors, without, and with no prefilter at all; and wherever an object is cut.
+//! The detector finds the same with every prefilter, and wherever an object is cut.
 
 use super::cuts::objects;
 use super::{all_matches, matches_with_cuts};
@@ -10,8 +10,8 @@ fn detector(prefilter: PrefilterKind) -> SecretDetector {
     SecretDetector::new(rules(), DetectorOptions { prefilter, ..DetectorOptions::default() })
 }
 
-/// The built-in rules, and some of the kinds that users bring: without any literal, with a keyword outside of the
-/// match, with a literal far into it.
+/// Returns the built-in rules, and some of the kinds that users bring: without any literal, with a
+/// keyword outside of the match, with a literal far into it.
 fn rules() -> RuleSet {
     let mut rules = RuleSet::builtin();
     let users = RuleSet::parse(

@@ -14,7 +14,7 @@ fn builtin() -> SecretDetector {
     SecretDetector::new(RuleSet::builtin(), DetectorOptions::default())
 }
 
-/// The only explanation of a text's last line by one rule.
+/// Returns the only explanation of a text's last line by one rule.
 #[track_caller]
 fn explained(detector: &SecretDetector, path: &str, text: &str, rule: &str) -> Explanation {
     let line = text.lines().count() as u64;

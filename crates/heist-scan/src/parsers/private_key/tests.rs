@@ -7,7 +7,7 @@ use super::*;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 
-/// A block in lines of 64 characters, with what stands before and after each line.
+/// Returns a block in lines of 64 characters, with what stands before and after each line.
 fn pem(label: &str, bytes: &[u8], before: &str, after: &str) -> String {
     let base64 = STANDARD.encode(bytes);
     let mut lines = vec![format!("-----BEGIN {label}-----")];
@@ -20,7 +20,7 @@ fn pem(label: &str, bytes: &[u8], before: &str, after: &str) -> String {
 #[track_caller]
 fn check(text: &str, expected: Option<(Confidence, &str)>) {
     let found = found_by(ParserKind::PrivateKey, text.as_bytes());
-    let shown = found.first().map(|hit| hit.assessment());
+    let shown = found.first().map(super::super::Hit::assessment);
     assert_eq!(shown, expected, "{text}");
 }
 
