@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_found_without_regard_to_case() {
+    fn parts_are_found_ignoring_case() {
         assert!(contains_any(b"a SHA256 b", &["md5", "sha256"]));
         assert!(contains_any(b"sha", &["sha"]));
         assert!(!contains_any(b"sh", &["sha"]));

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn encoded_text_is_no_token() {
+    fn encoded_text_is_not_a_token() {
         let is_text =
             |text: &str| is_base64_of_text(text.as_bytes(), &Composition::of(text.as_bytes()));
         assert!(is_text("dGhpcyBpcyBvbmx5IHRleHQ="));

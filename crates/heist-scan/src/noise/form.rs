@@ -1,4 +1,4 @@
-//! Forms that are something else than a secret, whatever stands in them: references and templates, URLs, file names,
+//! Forms that are something else than a secret, whatever is in them: references and templates, URLs, file names,
 //! versions, dates, colours, types.
 
 use super::composition::{Composition, begins_no_case, contains_any};

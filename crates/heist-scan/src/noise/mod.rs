@@ -9,7 +9,7 @@
 //! | `form` | templates, URLs, versions, dates, files' names, code |
 //! | `content` | hashes, images, public keys, Base64 of text |
 //! | `location` | paths of tests, documentation, minified code, tables of numbers |
-//! | `generic`, `password` | the strict verdicts |
+//! | `generic`, `password` | the strict checks |
 //!
 //! Invariants: an answer depends only on what is passed in. The filter reads a bounded part of a
 //! secret, its key, line and path, and allocates nothing. It keeps random tokens of 20 characters

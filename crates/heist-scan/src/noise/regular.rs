@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_rule_makes_is_regular() {
+    fn regular_texts_are_recognised() {
         for (text, expected) in [
             ("aaaaaaaaaaaa", Regularity::OneCharacter),
             ("key-0000000000000000", Regularity::OneCharacter),

@@ -44,7 +44,7 @@ pub(super) fn random_uuid(rng: &mut XorShift64) -> String {
 }
 
 #[test]
-fn what_is_no_secret_is_dropped() {
+fn values_that_are_not_secrets_are_dropped() {
     for (key, secrets) in [
         (
             "api_key",
@@ -104,7 +104,7 @@ fn what_is_no_secret_is_dropped() {
 }
 
 #[test]
-fn what_is_doubtful_is_lowered() {
+fn doubtful_values_are_lowered() {
     for (key, secret) in [
         ("password", "password123"),
         ("password", "qwerty123"),

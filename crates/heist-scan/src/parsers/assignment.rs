@@ -25,7 +25,7 @@ pub struct Assignment {
     pub key: Range<usize>,
     /// To what, without quotes.
     pub value: Range<usize>,
-    /// Whether the value stands in quotes.
+    /// Whether the value is in quotes.
     pub quoted: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn from_value_within(window: &Window<'_>, before_max: usize) -> Optio
     let leftmost = at.saturating_sub(before_max);
     let mut begin = at;
     while begin > leftmost && value::is_token(text[begin - 1]) {
-        // `KEY=value`: nothing but the operator stands between them, and it could be part of a longer token.
+        // `KEY=value`: nothing but the operator is between them, and it could be part of a longer token.
         if text[begin - 1] == b'=' {
             let found = assignment_at(window, begin, ValueAlphabet::Token);
             if let Some(found) = found.filter(|found| found.value.contains(&at)) {

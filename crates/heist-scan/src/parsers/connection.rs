@@ -144,7 +144,7 @@ fn by_parts(window: &Window<'_>) -> Option<Hit> {
         None if limit == text.len() && window.ends_object => limit,
         None => return None,
     };
-    // The end of a call that it stands in.
+    // The end of a call that it is in.
     let end = if text[begin..end].ends_with(b")") && !text[begin..end].contains(&b'(') {
         end - 1
     } else {
@@ -212,7 +212,7 @@ fn host_of_parts(near: &[u8], password_at: usize) -> Option<&[u8]> {
     (begin < colon).then(|| &redis[begin..colon])
 }
 
-/// Returns what stands before an `=`, without the part before it.
+/// Returns what comes before an `=`, without the part before it.
 fn name_before(near: &[u8], equals: usize) -> &[u8] {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_');
     let begin = near[..equals].iter().rposition(|byte| !is_name(byte)).map_or(0, |at| at + 1);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn texts_without_connection_strings_have_no_hits() {
         for template in [
             "postgres://db.corp.net/x",
             "postgres://joe@db.corp.net/x",

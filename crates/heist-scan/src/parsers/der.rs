@@ -351,7 +351,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_private_key() {
+    fn texts_that_are_not_private_keys() {
         // A public key: an identifier and a string of bits.
         let public = [
             element(SEQUENCE, &element(OBJECT, ALGORITHMS[0].0)),

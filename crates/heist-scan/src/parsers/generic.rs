@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_source_trees_are_full_of() {
+    fn common_values_of_source_trees_are_not_secrets() {
         for template in [
             "checksum = \"{hex:64}\"",
             "\"integrity\": \"sha512-{b64:86}==\"",
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_asked_at_runs() {
+    fn the_parser_is_asked_at_runs() {
         assert_eq!(ParserKind::GenericSecret.triggers(), [Trigger::Run]);
     }
 

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_in_a_row_are_no_token() {
+    fn repeated_headers_are_not_a_token() {
         for header in [HEADER, r#"{"alg":"RS256"}"#] {
             let header = URL_SAFE_NO_PAD.encode(header);
             let claims = URL_SAFE_NO_PAD.encode(CLAIMS);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token() {
+    fn texts_that_are_not_tokens() {
         for not in [
             token(r#"{"typ":"JWT","x":"abcd"}"#, CLAIMS, 43),
             token(r#"{"alg":"HS256","typ":"JWT""#, CLAIMS, 43),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_the_window_cuts_is_none() {
+    fn a_token_that_the_window_cuts_is_not_found() {
         let token = token(HEADER, CLAIMS, 43);
         let window =
             Window { text: token.as_bytes(), at: 0, begins_object: true, ends_object: false };

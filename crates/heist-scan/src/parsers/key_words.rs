@@ -41,7 +41,7 @@ const QUALIFIERS: [&str; 38] = split(
      jwt crypto authentication consumer license write integration server registry",
 );
 
-/// Words that speak against it wherever they stand.
+/// Words that speak against it anywhere.
 const NEVER: [&str; 47] = split(
     "public pub publishable cache cached primary foreign sort partition keyword keywords tokenizer tokenize \
      author authors checksum checksums digest integrity commit etag sha sha1 sha256 sha384 sha512 md5 hash hashes \
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_do_not() {
+    fn keys_that_do_not_name_secrets() {
         check(
             None,
             &[

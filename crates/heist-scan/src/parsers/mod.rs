@@ -9,8 +9,8 @@
 //! | `shape` | what a value looks like: classes of characters, identifiers, placeholders |
 //! | `generic`, `password` | values of assignments |
 //! | `url`, `url_credentials`, `connection` | URLs with a password, and connection strings |
-//! | `json`, `jwt` | a strict reader of JSON, and tokens that are made of it |
-//! | `der`, `pem`, `private_key` | private keys, parsed |
+//! | `json`, `jwt` | a strict JSON reader, and JSON Web Tokens |
+//! | `der`, `pem`, `private_key` | private keys |
 //!
 //! Each parser is a pure function of a [`Window`]: the bytes around one position, cut to the
 //! parser's [`Reach`]. So what it finds never depends on how an object was cut into chunks.

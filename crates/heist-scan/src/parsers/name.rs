@@ -20,7 +20,7 @@ const SMALL_TYPES: [&[u8]; 11] = [
     b"impl",
 ];
 
-/// Returns a key that ends at `end`, in any notation. With `typed`, a type may stand between the
+/// Returns a key that ends at `end`, in any notation. With `typed`, a type may be between the
 /// key and `end`.
 pub(super) fn any(window: &Window<'_>, end: usize, typed: bool) -> Option<Range<usize>> {
     let text = window.text;

@@ -49,7 +49,7 @@ const WRAPPERS: [&[u8]; 14] = [
 /// Words that set what follows them, without an operator.
 const COMMANDS: [&[u8]; 4] = [b"define", b"env", b"setenv", b"setx"];
 
-/// What stands to the left of a value.
+/// What is to the left of a value.
 #[derive(Clone, Debug)]
 pub(super) struct Left {
     pub(super) key: Range<usize>,
@@ -61,7 +61,7 @@ pub(super) fn is_scheme(word: &[u8]) -> bool {
     (3..=9).contains(&word.len()) && SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
 }
 
-/// Returns what stands to the left of the value that begins at `begin`.
+/// Returns what is to the left of the value that begins at `begin`.
 pub(super) fn key_before(window: &Window<'_>, begin: usize) -> Option<Left> {
     let text = window.text;
     match *text.get(begin.checked_sub(1)?)? {
@@ -225,7 +225,7 @@ fn key_before_operator(window: &Window<'_>, end: usize) -> Option<Range<usize>> 
     Some(name::of_value_field(window, &key).unwrap_or(key))
 }
 
-/// The value is the first argument of the call whose `(` stands at `paren`.
+/// The value is the first argument of the call whose `(` is at `paren`.
 fn key_of_call(window: &Window<'_>, paren: usize) -> Option<Range<usize>> {
     let text = window.text;
     let callee_end = if paren > 0 && text[paren - 1] == b'!' { paren - 1 } else { paren };
@@ -263,7 +263,7 @@ fn key_of_call(window: &Window<'_>, paren: usize) -> Option<Range<usize>> {
     }
 }
 
-/// The value is what follows the first argument, whose `,` stands at `comma`.
+/// The value is what follows the first argument, whose `,` is at `comma`.
 fn first_argument(window: &Window<'_>, comma: usize) -> Option<Range<usize>> {
     let text = window.text;
     let end = skip_space(text, comma, true);

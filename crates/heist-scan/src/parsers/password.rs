@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_password() {
+    fn values_that_are_not_passwords() {
         for template in [
             "password = \"password\"",
             "password: String,",

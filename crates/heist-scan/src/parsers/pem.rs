@@ -1,4 +1,4 @@
-//! Blocks between `-----BEGIN` and `-----END`, however they stand in a file: as they are, indented, with `\n` for their
+//! Blocks between `-----BEGIN` and `-----END`, however a file has them: as they are, indented, with `\n` for their
 //! line ends, as a string per line with operators between them, in comments, or on one line.
 //!
 //! Bytes outside of base64 are skipped, so nothing is certain about a body until it is decoded and
@@ -19,7 +19,7 @@ pub(super) const OPENPGP: &[u8] = b"PGP PRIVATE KEY BLOCK";
 /// A shorter run of base64 is not a line, or it is the last line.
 const LINE_LENGTH_MIN: usize = 24;
 
-/// What stands between two lines: line ends, indentation, quotes, operators.
+/// What is between two lines: line ends, indentation, quotes, operators.
 const GAP_MAX: usize = 24;
 
 /// No label is longer.
@@ -32,7 +32,7 @@ const FORGIVING: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Returns what stands between `-----BEGIN ` and the dashes after it.
+/// Returns what is between `-----BEGIN ` and the dashes after it.
 pub(super) fn label(text: &[u8]) -> Option<&[u8]> {
     let rest = text.strip_prefix(BEGIN)?;
     let length = rest

@@ -84,7 +84,7 @@ pub(super) fn found_by(kind: ParserKind, text: &[u8]) -> Vec<Hit> {
     found
 }
 
-/// Asks at every position, whatever stands there, with every kind of edge: nothing panics, and hits lie inside.
+/// Asks at every position, whatever is there, with every kind of edge: nothing panics, and hits lie inside.
 pub(super) fn check_bounds(kind: ParserKind, text: &[u8]) {
     found_by(kind, text);
     for at in 0..=text.len() {

@@ -37,7 +37,7 @@ pub(super) struct Url {
     pub(super) host: Range<usize>,
 }
 
-/// Returns the URL whose `://` stands at the window's position, if something stands before an `@`
+/// Returns the URL whose `://` is at the window's position, if something comes before an `@`
 /// in it.
 pub(super) fn with_credentials(window: &Window<'_>) -> Option<Url> {
     let text = window.text;

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_none() {
+    fn urls_without_credentials_have_no_hits() {
         for template in [
             "https://user:pass@example.com",
             "https://user:password@git.corp.net",

@@ -9,11 +9,11 @@ use super::Window;
 /// No value is longer.
 pub(super) const VALUE_LENGTH_MAX: usize = 512;
 
-/// May stand in a quoted token.
+/// May occur in a quoted token.
 const TOKEN: u8 = 1;
-/// May stand in a token without quotes: no separators and brackets.
+/// May occur in a token without quotes: no separators and brackets.
 const BARE: u8 = 2;
-/// May stand in a key without quotes.
+/// May occur in a key without quotes.
 const KEY: u8 = 4;
 /// Stands before a value, or ends a line.
 const EDGE: u8 = 8;
@@ -72,7 +72,7 @@ pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// What stands before a value, and so how it ends.
+/// What comes before a value, and so how it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
     /// A quote after this many backslashes: the text is itself inside a string.

@@ -4,7 +4,7 @@
 //! which every match contains one, it takes the rarest: `(?:key|token)[ =]+xyz_[0-9a-z]{32}` is
 //! tried at `xyz_`.
 //!
-//! If letters and digits must follow a literal, it is rarer still: it can only stand where a run of them begins. That
+//! If letters and digits must follow a literal, it is rarer still: it can only occur where a run of them begins. That
 //! is its [gate](Anchor::gate).
 
 use super::literal::{LITERAL_BYTES_MAX, Literal, LiteralByte};
@@ -35,7 +35,7 @@ pub(crate) struct Anchor {
     pub(crate) literal: Literal,
     /// How far after the literal's beginning a run of letters and digits begins in every match, if one does.
     pub(crate) gate: Option<usize>,
-    /// Whether no letter or digit stands before it in any match.
+    /// Whether no letter or digit comes before it in any match.
     pub(crate) begins_word: bool,
     pub(crate) after_min: usize,
     pub(crate) after_max: Option<usize>,
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_literal_has_no_anchor() {
+    fn an_expression_without_literals_has_no_anchors() {
         check(r"[0-9a-f]{32}", &[]);
         check(r"(?:foox)?[0-9]+", &[]);
         check(r"foox|[0-9]+", &[]);

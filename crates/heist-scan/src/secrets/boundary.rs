@@ -26,7 +26,7 @@ pub(crate) fn escape_ahead(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Returns the rest of a terminal's colour, `31m`, if the escape that it belongs to stands before
+/// Returns the rest of a terminal's colour, `31m`, if the escape that it belongs to comes before
 /// it.
 #[cold]
 fn colour_ahead(text: &[u8], at: usize) -> usize {

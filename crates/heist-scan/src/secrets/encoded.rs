@@ -133,7 +133,7 @@ fn together(places: &[WaitingPiece]) -> Option<Range<usize>> {
 struct EncodedWindow {
     /// The source positions that are to be looked at.
     piece: Range<usize>,
-    /// The first position that is looked at, in this piece or in one before, if it is known: what stands before it is
+    /// The first position that is looked at, in this piece or in one before, if it is known: what comes before it is
     /// not looked at by any chunk.
     first: Option<usize>,
     /// Where the encoded text begins and ends, if that is in the window.
@@ -262,7 +262,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Looks at what stands near escapes.
+    /// Looks at what is near escapes.
     fn look_at_escapes(&mut self, kind: EscapeKind, candidates: &Candidates) {
         let wanted = match kind {
             EscapeKind::Url => LiteralUse::UrlEscape,

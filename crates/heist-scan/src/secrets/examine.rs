@@ -229,7 +229,7 @@ impl Examiner {
         }
     }
 
-    /// Tries an expression whose literal stands at `at`.
+    /// Tries an expression whose literal is at `at`.
     fn look_around(
         &mut self,
         detector: &SecretDetector,

@@ -163,7 +163,7 @@ mod tests {
 
     /// `HEIST_PREPARE=1 cargo test -p heist-scan --lib prepared` writes the file anew.
     #[test]
-    fn what_is_prepared_is_what_parsing_says() {
+    fn prepared_expressions_equal_parsed_ones() {
         let mut lines: Vec<String> = RuleSet::builtin()
             .rules
             .iter()
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_prepared_is_parsed() {
+    fn expressions_that_are_not_prepared_are_parsed() {
         let rule = |pattern: &str| Rule::new("rule", Pattern::Regex(pattern.to_owned()));
         let mut rules: Vec<Rule> =
             (0..300).map(|number| rule(&format!("word{number}_[0-9]{{20}}"))).collect();

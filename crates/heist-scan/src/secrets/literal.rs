@@ -77,7 +77,7 @@ impl Literal {
         self
     }
 
-    /// Returns `true` if it stands in `text` at `at`.
+    /// Returns `true` if it occurs in `text` at `at`.
     #[inline]
     pub(crate) fn stands_at(&self, text: &[u8], at: usize) -> bool {
         text.get(at..at + self.0.len())

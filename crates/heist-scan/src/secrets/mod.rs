@@ -2,17 +2,17 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `anchors`, `literal`, `frequency` | which literals must be there for a rule to match, the rarest of them |
+//! | `anchors`, `literal`, `frequency` | the rarest literals that every match of a rule contains |
 //! | `boundary` | where a word begins |
-//! | `expression`, `prepared.txt` | what is known of a rule's expression before it is compiled |
-//! | `plan` | what is done where a literal stands |
+//! | `expression`, `prepared.txt` | facts about a rule's expression, without compiling it |
+//! | `plan` | what the detector does at each literal |
 //! | `prefilter/` | one sweep that finds all literals and all runs of letters and digits |
-//! | `examine` | the rules on the windows around what the sweep found |
+//! | `examine` | tries the rules on the windows around what the sweep found |
 //! | `search_starts` | where the search for an expression without a literal begins |
-//! | `encoded` | the same for what decoders make of a text |
+//! | `encoded` | the same for decoded text |
 //! | `verdict` | what becomes of a candidate, and why: the one judgement |
 //! | `explain` | the judgement of a line, step by step |
-//! | `pattern`, `rule`, `allow` | a rule's expressions, compiled when needed, and whether a match is one after all |
+//! | `pattern`, `rule`, `allow` | a rule and its allowlists, with expressions that are compiled when needed |
 //!
 //! **Invariant: whether a rule matches depends on the bytes of a bounded window around a position, and on nothing
 //! else.** So the same is found for every chunk size, every split and every prefilter.

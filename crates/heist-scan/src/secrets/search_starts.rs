@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_those_of_the_definition() {
+    fn search_starts_are_those_of_the_definition() {
         for (width, seed) in [(1, 1), (9, 2), (80, 3), (400, 4), (3000, 5)] {
             for begins in [false, true] {
                 let text = prose(6000, width, seed);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_moved_keeps_its_origins() {
+    fn a_text_that_is_moved_keeps_its_search_starts() {
         for (width, seed) in [(60, 1), (900, 2), (100_000, 3)] {
             let text = prose(60_000, width, seed);
             let context = PLAIN_SPACING.context();
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_around_a_place_are_those_of_the_whole_text() {
+    fn search_starts_around_a_place_are_those_of_the_whole_text() {
         let mut rng = XorShift64::new(7);
         let repeating = [prose(30_000, 60, 1), b"ab".repeat(30_000), prose(60_000, 90, 2)].concat();
         for (text, offset) in

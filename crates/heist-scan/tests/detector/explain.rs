@@ -44,7 +44,7 @@ fn each_rejection_names_its_step() {
     check_rejected(&detector, "password = \"password\"", "password", Step::Form);
     check_rejected(&detector, "password = \"abc\"", "password", Step::Form);
     check_rejected(&detector, "x=1\nhttps://a:secret@b.net/", "url-credentials", Step::Form);
-    let github = format!("token = \"ghp_{}q5Wd8sJx\"", random);
+    let github = format!("token = \"ghp_{random}q5Wd8sJx\"");
     check_rejected(&detector, &github, "github-personal-token", Step::Checksum);
     check_rejected(
         &detector,

@@ -100,7 +100,7 @@ fn every_notation() {
 }
 
 #[test]
-fn what_is_no_assignment() {
+fn texts_that_are_not_assignments() {
     let cases = [
         "key | value-1",
         "the key is value-1",
@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn the_edges_of_a_window_are_no_edges_of_the_text(
+    fn the_edges_of_a_window_are_not_edges_of_the_text(
         text in pieces(), begins in any::<bool>(), ends in any::<bool>(),
     ) {
         for at in 0..text.len() {

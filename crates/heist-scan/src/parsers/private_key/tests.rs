@@ -7,7 +7,7 @@ use super::*;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 
-/// Returns a block in lines of 64 characters, with what stands before and after each line.
+/// Returns a block in lines of 64 characters, with what comes before and after each line.
 fn pem(label: &str, bytes: &[u8], before: &str, after: &str) -> String {
     let base64 = STANDARD.encode(bytes);
     let mut lines = vec![format!("-----BEGIN {label}-----")];
@@ -119,7 +119,7 @@ fn putty_and_xml() {
 }
 
 #[test]
-fn what_is_no_private_key() {
+fn texts_that_are_not_private_keys() {
     let bytes = random_bytes(300);
     let prose = "some words of prose ".repeat(40);
     let program = "let parsed = text(x); ".repeat(40);
@@ -197,7 +197,7 @@ fn a_key_is_the_same_however_it_is_written() {
 }
 
 #[test]
-fn what_has_no_canonical_form() {
+fn texts_without_a_canonical_form() {
     let bytes = random_bytes(64);
     let block = pem("PRIVATE KEY", &bytes, "", "\n");
     for text in [

@@ -43,7 +43,7 @@ pub(crate) struct Sought {
     /// How far after its beginning a run of letters and digits must begin, if one must: then it may be passed over
     /// where none does.
     pub(crate) gate: Option<usize>,
-    /// Whether it may be passed over where a letter or digit stands before it.
+    /// Whether it may be passed over where a letter or digit comes before it.
     pub(crate) begins_word: bool,
 }
 
@@ -122,15 +122,15 @@ impl PrefilterKind {
     }
 }
 
-/// The literals: those that can stand anywhere, and those that only stand where a run begins.
+/// The literals: those that can occur anywhere, and those that only occur where a run begins.
 #[derive(Debug)]
 pub(crate) struct Tables {
     anywhere: LiteralTable,
     at_runs: LiteralTable,
-    /// How far after each literal's beginning the run begins (0 for those that can stand anywhere), and the furthest.
+    /// How far after each literal's beginning the run begins (0 for those that can occur anywhere), and the furthest.
     gates: Vec<usize>,
     gate_max: usize,
-    /// Which bytes stand right before the run in a literal. Most bytes before a run are spaces and brackets.
+    /// Which bytes are right before the run in a literal. Most bytes before a run are spaces and brackets.
     before_runs: [bool; 256],
 }
 
@@ -229,7 +229,7 @@ fn begins_long_run(text: &[u8], at: usize) -> bool {
     (at == 0 || !text[at - 1].is_ascii_alphanumeric()) && is_run(text, at)
 }
 
-/// Returns `true` if enough letters and digits stand at `at`.
+/// Returns `true` if enough letters and digits are at `at`.
 #[inline]
 fn is_run(text: &[u8], at: usize) -> bool {
     let run = text.get(at..at + RUN_BYTES_MIN);
@@ -248,7 +248,7 @@ const TOKEN_BEFORE: usize = 48;
 const SPACE_BEFORE: usize = 16;
 
 /// Returns `true` if something may be set to the token that the run at `at` is in: a quote or an
-/// operator stands before it. Words in code and prose mostly have neither.
+/// operator comes before it. Words in code and prose mostly have neither.
 #[inline]
 pub(crate) fn may_be_value(text: &[u8], at: usize) -> bool {
     let is_in_token = |byte: &&u8| {

@@ -43,7 +43,7 @@ pub(crate) struct PlacedLiteral {
     pub(crate) number: u32,
     pub(crate) literal: Literal,
     pub(crate) window_at: usize,
-    /// Whether it may be passed over where a letter or digit stands before it.
+    /// Whether it may be passed over where a letter or digit comes before it.
     pub(crate) begins_word: bool,
 }
 
