@@ -158,7 +158,7 @@ enum Location {
 pub(crate) trait Witness {
     fn passed(&mut self, step: Step, detail: impl FnOnce() -> Cow<'static, str>);
 
-    /// Returns the candidate passed, but its confidence becomes low.
+    /// The candidate passed, but its confidence becomes low.
     fn lowered(&mut self, step: Step, reason: &'static str);
 
     fn failed(&mut self, step: Step, reason: &'static str, detail: impl FnOnce() -> String);
