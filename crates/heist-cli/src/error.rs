@@ -8,6 +8,7 @@ use crate::du::DuError;
 use crate::escape;
 use crate::exit::Exit;
 use crate::scan::configuration::ConfigurationError;
+use crate::scan::explain::ExplainError;
 use crate::scan::settings::SettingOrigin;
 use crate::shell;
 use heist_scan::ScanError;
@@ -67,6 +68,8 @@ pub(crate) enum CliError {
     StartScan(ScanError),
     /// The walk cannot be started.
     StartWalk(WalkStartError),
+    /// A line cannot be explained.
+    Explain(ExplainError),
     /// `heist du` cannot do what its options ask for.
     Du(DuError),
 }
@@ -110,6 +113,7 @@ impl CliError {
             Self::TooManyGlobs(_) => "give fewer globs",
             Self::StdinTwice => "give `-` once",
             Self::StartScan(_) | Self::StartWalk(_) => "use fewer threads, with -j",
+            Self::Explain(error) => return error.help(),
             Self::Du(error) => return error.help(),
             Self::ReadFile { .. } => "give a FILE that exists and that you may read",
             Self::BaselineKey(_) => return None,
@@ -177,6 +181,7 @@ impl fmt::Display for CliError {
             Self::StartWalk(error) => {
                 write!(f, "cannot start the walk: {}", escape::visible(&error.to_string()))
             }
+            Self::Explain(error) => error.fmt(f),
             Self::Du(error) => error.fmt(f),
         }
     }
@@ -198,6 +203,7 @@ impl std::error::Error for CliError {
             Self::Glob { source, .. } => Some(source),
             Self::StartScan(source) => Some(source),
             Self::StartWalk(source) => Some(source),
+            Self::Explain(source) => Some(source),
             Self::Du(source) => Some(source),
             Self::NeedsFile { .. }
             | Self::OverwritesScannedFile { .. }
@@ -206,6 +212,12 @@ impl std::error::Error for CliError {
             | Self::NoRuleLeft
             | Self::StdinTwice => None,
         }
+    }
+}
+
+impl From<ExplainError> for CliError {
+    fn from(error: ExplainError) -> Self {
+        Self::Explain(error)
     }
 }
 

@@ -140,7 +140,7 @@ fn pattern(rule: &Rule) -> (&'static str, Option<&str>) {
     match &rule.pattern {
         Pattern::Regex(regex) => ("regex", Some(regex)),
         Pattern::Assignment(regex) => ("assignment", Some(regex)),
-        Pattern::Hand(kind) => ("detector", Some(kind.as_str())),
+        Pattern::Parser(kind) => ("detector", Some(kind.as_str())),
         Pattern::Path => ("path", None),
     }
 }

@@ -5,49 +5,47 @@
 //! window; hits are added to those that are there; the same window gives the same hits.
 
 use crate::input::Input;
-use heist_scan::HandKind;
-use heist_scan::hand::{Hit, Trigger, Window, assignment};
-use heist_scan::noise::Noise;
+use heist_scan::ParserKind;
+use heist_scan::parsers::{Form, Hit, Trigger, Window, assignment};
 
 /// Random values that are assigned to names of secrets.
 pub fn generic_secret(data: &[u8]) {
-    check(HandKind::GenericSecret, data);
+    check(ParserKind::GenericSecret, data);
 }
 
 /// Passwords in configurations.
 pub fn password(data: &[u8]) {
-    check(HandKind::Password, data);
+    check(ParserKind::Password, data);
 }
 
 /// `scheme://user:password@host`.
 pub fn url_credentials(data: &[u8]) {
-    check(HandKind::UrlCredentials, data);
+    check(ParserKind::UrlCredentials, data);
 }
 
 /// JSON Web Tokens.
 pub fn jwt(data: &[u8]) {
-    check(HandKind::Jwt, data);
+    check(ParserKind::Jwt, data);
 }
 
 /// Private keys.
 pub fn private_key(data: &[u8]) {
-    check(HandKind::PrivateKey, data);
+    check(ParserKind::PrivateKey, data);
 }
 
 /// Connection strings.
 pub fn connection_string(data: &[u8]) {
-    check(HandKind::ConnectionString, data);
+    check(ParserKind::ConnectionString, data);
 }
 
 /// More triggers than this in one text say nothing new, and cost.
 const POSITIONS_MAX: usize = 64;
 
-fn check(kind: HandKind, data: &[u8]) {
+fn check(kind: ParserKind, data: &[u8]) {
     let Some(input) = Input::new(data) else { return };
     let (text, begin) = input.padded();
-    let noise = Noise { enabled: input.choice(3) & 1 == 0 };
     for at in positions(kind, &text).take(POSITIONS_MAX) {
-        examine(kind, &cut(kind, &text, at), &noise);
+        examine(kind, &cut(kind, &text, at));
     }
     // Whatever stands there, at whatever edges, even beyond the end: callers are not to be trusted.
     let at = begin + usize::from(u16::from_le_bytes([input.choice(4), input.choice(5)]));
@@ -57,14 +55,14 @@ fn check(kind: HandKind, data: &[u8]) {
         begins_object: input.choice(3) & 2 != 0,
         ends_object: input.choice(3) & 4 != 0,
     };
-    examine(kind, &window, &noise);
+    examine(kind, &window);
     if at < text.len() {
         check_assignments(&cut(kind, &text, at));
     }
 }
 
 /// Where a scan asks this detector: slow and obvious.
-fn positions(kind: HandKind, text: &[u8]) -> impl Iterator<Item = usize> {
+fn positions(kind: ParserKind, text: &[u8]) -> impl Iterator<Item = usize> {
     let stands = |at: usize, trigger: &Trigger| match *trigger {
         Trigger::Literal(literal) => text[at..].starts_with(literal.as_bytes()),
         Trigger::LiteralNoCase(literal) => {
@@ -81,7 +79,7 @@ fn positions(kind: HandKind, text: &[u8]) -> impl Iterator<Item = usize> {
 }
 
 /// The window around a position, as a scan cuts it.
-fn cut(kind: HandKind, text: &[u8], at: usize) -> Window<'_> {
+fn cut(kind: ParserKind, text: &[u8], at: usize) -> Window<'_> {
     let reach = kind.reach();
     let from = at.saturating_sub(reach.before);
     let to = text.len().min(at + reach.after);
@@ -93,10 +91,10 @@ fn cut(kind: HandKind, text: &[u8], at: usize) -> Window<'_> {
     }
 }
 
-fn examine(kind: HandKind, window: &Window<'_>, noise: &Noise) {
+fn examine(kind: ParserKind, window: &Window<'_>) {
     let mut hits = Vec::new();
-    kind.examine(window, noise, &mut hits);
-    for Hit { whole, secret, reason, .. } in &hits {
+    kind.examine(window, &mut hits);
+    for Hit { whole, secret, form, .. } in &hits {
         assert!(secret.start < secret.end, "{kind}: an empty secret at {secret:?}");
         assert!(
             whole.start <= secret.start && secret.end <= whole.end,
@@ -104,10 +102,14 @@ fn examine(kind: HandKind, window: &Window<'_>, noise: &Noise) {
         );
         let length = window.text.len();
         assert!(whole.end <= length, "{kind}: {whole:?} goes beyond the window's {length} bytes");
-        assert!(!reason.is_empty(), "{kind}: a hit says why");
+        let has_reason = match form {
+            Form::Secret(_, reason) => !reason.is_empty(),
+            Form::Other(reason) => !reason.is_empty(),
+        };
+        assert!(has_reason, "{kind}: a hit says why");
     }
     let once = hits.clone();
-    kind.examine(window, noise, &mut hits);
+    kind.examine(window, &mut hits);
     assert_eq!(hits, [once.as_slice(), &once].concat(), "{kind}: the same hits, added");
 }
 

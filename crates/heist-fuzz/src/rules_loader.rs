@@ -75,7 +75,7 @@ fn check_loaded(rule: &Rule) {
     match &rule.pattern {
         Pattern::Regex(pattern) | Pattern::Assignment(pattern) => check_parses(pattern, id),
         Pattern::Path => assert!(rule.path.is_some(), "{id}: a rule about paths has one"),
-        Pattern::Hand(_) => {}
+        Pattern::Parser(_) => {}
     }
     if let Some(path) = &rule.path {
         check_parses(path, id);

@@ -110,6 +110,8 @@
 //! - A snapshot: if a file changes during the scan, the scan sees each byte as it was when it was
 //!   read.
 
+#![deny(unsafe_code)]
+
 mod atomic_file;
 mod checksum;
 mod chunk;
@@ -119,10 +121,10 @@ mod detector;
 mod detector_options;
 mod encoding;
 mod finding;
-pub mod hand;
 mod masked;
 pub mod noise;
 mod null_detector;
+pub mod parsers;
 mod report;
 pub mod rules;
 mod scan;
@@ -144,11 +146,14 @@ pub use masked::{Fingerprint, Secret, mask};
 pub use null_detector::NullDetector;
 pub use report::{Incomplete, Outcome, OutcomeCounts, ScanError, ScanReport, Stopped};
 pub use rules::{
-    Allowlist, Condition, HandKind, Loaded, Pattern, RegexTarget, Rule, RuleError, RuleNote,
+    Allowlist, Condition, Loaded, ParserKind, Pattern, RegexTarget, Rule, RuleError, RuleNote,
     RuleSet,
 };
 pub use scan::{Scan, ScanCounts, ScanProgress, parallel_scan_dir, scan_source};
-pub use secrets::{DetectorOptions, PrefilterKind, Scratch, SecretDetector};
+pub use secrets::{
+    DetectorOptions, ExplainedStep, Explanation, PrefilterKind, Scratch, SecretDetector, Step,
+    StepOutcome, Verdict,
+};
 pub use sink::{ObjectOutcome, Sink};
 pub use small_file::read_small_file;
 pub use source::{FileSource, Object, ReaderSource, Source, SourceError, StdinSource};

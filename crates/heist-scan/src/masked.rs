@@ -2,7 +2,7 @@
 //!
 //! Not guaranteed: a `Secret` does not wipe its memory when it is dropped.
 
-use crate::hand::canonical_key;
+use crate::parsers::canonical_key;
 use std::fmt;
 
 /// The bytes of a secret. `Display` and `Debug` print a mask instead of them.

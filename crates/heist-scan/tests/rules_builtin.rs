@@ -44,7 +44,7 @@ impl Compiled {
             Pattern::Regex(pattern) => Some(pattern.clone()),
             // The whole value: from the first to the last byte of a line of its own.
             Pattern::Assignment(pattern) => Some(format!("^(?:{pattern})$")),
-            Pattern::Hand(_) | Pattern::Path => None,
+            Pattern::Parser(_) | Pattern::Path => None,
         };
         let regex = pattern.map(|pattern| {
             let hir =
@@ -157,7 +157,7 @@ fn matches_are_bounded() {
 fn examples_are_found_and_counter_examples_are_not() {
     let mut findings = Vec::new();
     for compiled in Compiled::all() {
-        if matches!(compiled.rule.pattern, Pattern::Hand(_)) {
+        if matches!(compiled.rule.pattern, Pattern::Parser(_)) {
             continue;
         }
         // One rule at a time: what other rules find in its examples is not asked here.

@@ -1,6 +1,6 @@
 //! What `docs/rules.md` says about the format of rules holds: its example can be used, and its fields are understood.
 
-use heist_scan::{Confidence, HandKind, RuleSet};
+use heist_scan::{Confidence, ParserKind, RuleSet};
 
 const GUIDE: &str = include_str!("../../../docs/rules.md");
 
@@ -59,7 +59,7 @@ fn every_field_that_is_named_is_understood() {
 
 #[test]
 fn every_detector_is_named() {
-    for kind in HandKind::ALL {
+    for kind in ParserKind::ALL {
         assert!(GUIDE.contains(&format!("`{kind}`")), "{kind}");
     }
 }

@@ -2,7 +2,7 @@
 
 use heist_scan::rules::{MAX_LENGTH_DEFAULT, REMEDY_DEFAULT, RuleErrorKind};
 use heist_scan::{
-    Allowlist, Checksum, Condition, Confidence, HandKind, Loaded, Pattern, RegexTarget, Rule,
+    Allowlist, Checksum, Condition, Confidence, Loaded, ParserKind, Pattern, RegexTarget, Rule,
     RuleSet,
 };
 use std::fs;
@@ -151,7 +151,7 @@ fn every_field_of_ours() {
     assert_eq!((mine.max_length, mine.generic), (30, true));
     assert_eq!(mine.remedy, "Ask for a new one.");
     assert_eq!((mine.examples.len(), mine.counter_examples.len()), (1, 2));
-    assert_eq!(rule(&set, "by-hand").pattern, Pattern::Hand(HandKind::UrlCredentials));
+    assert_eq!(rule(&set, "by-hand").pattern, Pattern::Parser(ParserKind::UrlCredentials));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Rules as users write them: what they look for is found, whatever they look like.
+//! Rules as users write them: the detector finds what they describe.
 
 use heist_scan::{Chunk, Confidence, Detector, DetectorOptions, Match, RuleSet, SecretDetector};
 use std::path::Path;

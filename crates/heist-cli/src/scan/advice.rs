@@ -80,6 +80,7 @@ fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
         paths,
         format: _,
         output: _,
+        explain: _,
         baseline: _,
         confidence,
         show_secrets: _,

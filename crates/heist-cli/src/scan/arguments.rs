@@ -7,6 +7,7 @@ use crate::color::ColorChoice;
 use crate::units::parse_size;
 use clap::{Args, ValueEnum};
 use heist_scan::Confidence;
+use std::ffi::OsString;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -46,7 +47,8 @@ Examples:
   heist baseline --output known.toml      record the secrets that exist now ...
   heist scan --baseline known.toml        ... and report only new ones
   heist scan --format sarif -o out.sarif  write a report for a code scanning service
-  git diff | heist scan -                 scan the changes of the working tree";
+  git diff | heist scan -                 scan the changes of the working tree
+  heist scan --explain src/app.py:12      say why line 12 is reported or not";
 
 /// Find secrets in files: keys, tokens and passwords
 ///
@@ -74,6 +76,16 @@ pub(crate) struct ScanArguments {
     /// Report findings of at least this confidence: low, medium, high, certain [default: medium]
     #[arg(short, long, value_name = "LEVEL", value_parser = parse_confidence)]
     pub(crate) confidence: Option<Confidence>,
+
+    /// Explain, step by step, why each candidate on one line of a file is reported or not
+    ///
+    /// heist scans the file as a scan of the PATHs would, with the same rules and options.
+    #[arg(
+        long,
+        value_name = "PATH:LINE",
+        conflicts_with_all = ["format", "output", "show_secrets", "sorted", "trace", "stats"]
+    )]
+    pub(crate) explain: Option<OsString>,
 
     /// Show secrets without masking; only you may read an --output FILE then
     ///

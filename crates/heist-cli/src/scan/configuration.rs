@@ -28,8 +28,8 @@ const FILE_NAME: &str = "heist.toml";
 const BYTES_MAX: u64 = 1 << 20;
 
 /// The options that work only on the command line.
-const COMMAND_LINE_ONLY: [&str; 6] =
-    ["output", "trace", "show-secrets", "config", "no-config", "quiet"];
+const COMMAND_LINE_ONLY: [&str; 7] =
+    ["output", "explain", "trace", "show-secrets", "config", "no-config", "quiet"];
 
 /// The settings in a `heist.toml`. Settings that it does not contain are `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]

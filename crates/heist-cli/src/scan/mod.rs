@@ -13,6 +13,7 @@
 //! | `masker` | masks secrets in excerpts that the chosen rules did not search for |
 //! | `report_buffer` | the findings that wait for the report, within a memory limit |
 //! | `engine` | runs the scan; `heist baseline` uses it as well |
+//! | `explain` | why a line is reported or not |
 //! | `run` | one run of the command, and its exit code |
 //! | `advice` | the commands at the end of a report |
 //! | `format`, `summary` | the output formats and the counts that they print |
@@ -27,6 +28,7 @@ pub(crate) mod arguments;
 mod collector;
 pub(crate) mod configuration;
 pub(crate) mod engine;
+pub(crate) mod explain;
 mod format;
 mod masker;
 mod output;

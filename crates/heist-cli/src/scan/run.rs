@@ -3,6 +3,7 @@
 use super::arguments::{ScanArguments, ScanFormat};
 use super::collector::{Collected, Collector, CollectorOptions};
 use super::engine;
+use super::explain;
 use super::format::{self, Report, TextStyle};
 use super::output::ReportOutput;
 use super::overwrite::{looks_like_report, looks_like_trace, refuse_own_file, refuse_scanned_file};
@@ -41,6 +42,9 @@ struct ScanPlan {
 /// # Errors
 /// The options or their values cannot be used, or the scan cannot be started.
 pub(crate) fn run(arguments: &ScanArguments, messages: &Arc<Messages>) -> Result<Exit, CliError> {
+    if let Some(place) = &arguments.explain {
+        return explain::run(arguments, place, messages);
+    }
     let ScanPlan { settings, presentation, detector, suppression, output } =
         plan(arguments, messages)?;
     let interrupt = Interrupt::listen(messages);

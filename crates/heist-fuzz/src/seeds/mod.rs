@@ -9,7 +9,7 @@ mod rule_files;
 use encode::{base64, hex, json_escaped, url_escaped, utf16, wrapped};
 use heist::XorShift64;
 use heist_scan::rules::Sampler;
-use heist_scan::{HandKind, Pattern, Rule, RuleSet};
+use heist_scan::{ParserKind, Pattern, Rule, RuleSet};
 
 /// How many of the built-in rules have an example among the seeds of the whole detector.
 const RULES_SAMPLED: usize = 28;
@@ -20,12 +20,12 @@ pub fn make(target: &str) -> Vec<Vec<u8>> {
     let mut rng = XorShift64::new(0x5EED);
     match target {
         "rules_loader" => rule_files::make(),
-        "hand_generic_secret" => by_hand(HandKind::GenericSecret, &GENERIC, &mut rng),
-        "hand_password" => by_hand(HandKind::Password, &PASSWORD, &mut rng),
-        "hand_url_credentials" => by_hand(HandKind::UrlCredentials, &URL, &mut rng),
-        "hand_jwt" => by_hand(HandKind::Jwt, &JWT, &mut rng),
-        "hand_private_key" => by_hand(HandKind::PrivateKey, &PRIVATE_KEY, &mut rng),
-        "hand_connection_string" => by_hand(HandKind::ConnectionString, &CONNECTION, &mut rng),
+        "hand_generic_secret" => by_hand(ParserKind::GenericSecret, &GENERIC, &mut rng),
+        "hand_password" => by_hand(ParserKind::Password, &PASSWORD, &mut rng),
+        "hand_url_credentials" => by_hand(ParserKind::UrlCredentials, &URL, &mut rng),
+        "hand_jwt" => by_hand(ParserKind::Jwt, &JWT, &mut rng),
+        "hand_private_key" => by_hand(ParserKind::PrivateKey, &PRIVATE_KEY, &mut rng),
+        "hand_connection_string" => by_hand(ParserKind::ConnectionString, &CONNECTION, &mut rng),
         "decoders" => decoders(&mut rng),
         "detector" => detector(&mut rng),
         _ => Vec::new(),
@@ -146,8 +146,8 @@ const CONNECTION: [&str; 10] = [
 ];
 
 /// Each template with random secrets, as it is; some of them inside of more.
-fn by_hand(kind: HandKind, templates: &[&str], rng: &mut XorShift64) -> Vec<Vec<u8>> {
-    let sampler = Sampler::new(&Rule::new("seeds", Pattern::Hand(kind)));
+fn by_hand(kind: ParserKind, templates: &[&str], rng: &mut XorShift64) -> Vec<Vec<u8>> {
+    let sampler = Sampler::new(&Rule::new("seeds", Pattern::Parser(kind)));
     let sampler = sampler.expect("there is one for each detector");
     let mut seeds = Vec::new();
     for (number, template) in templates.iter().enumerate() {

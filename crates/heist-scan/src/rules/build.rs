@@ -62,7 +62,7 @@ pub(super) fn build(
 fn pattern(entry: &Entry) -> Result<Option<Pattern>, RuleErrorKind> {
     let regex = entry.regex.as_ref().map(|regex| Pattern::Regex(regex.text.clone()));
     let assignment = entry.assignment.as_ref().map(|regex| Pattern::Assignment(regex.text.clone()));
-    let detector = entry.detector.map(Pattern::Hand);
+    let detector = entry.detector.map(Pattern::Parser);
     let mut given = [regex, assignment, detector].into_iter().flatten();
     match (given.next(), given.next()) {
         (_, Some(_)) => Err(RuleErrorKind::Pattern(
@@ -128,7 +128,7 @@ fn facts_of(rule: &Rule) -> Result<Option<Facts>, RuleErrorKind> {
     let (field, pattern) = match &rule.pattern {
         Pattern::Regex(pattern) => ("regex", pattern),
         Pattern::Assignment(pattern) => ("assignment", pattern),
-        Pattern::Hand(_) | Pattern::Path => return Ok(None),
+        Pattern::Parser(_) | Pattern::Path => return Ok(None),
     };
     let hir =
         syntax::parse(pattern).map_err(|error| RuleErrorKind::Regex { field, problem: error.0 })?;

@@ -103,7 +103,7 @@ fn check_pattern(rule: &Rule, texts: &mut Vec<String>) {
             texts.push("it looks at paths only and has no `path`".to_owned());
             return;
         }
-        Pattern::Path | Pattern::Hand(_) => return,
+        Pattern::Path | Pattern::Parser(_) => return,
     };
     let hir = match syntax::parse(pattern) {
         Ok(hir) => hir,

@@ -6,7 +6,7 @@
 //! - a field that is not understood is a note, one that is understood and has a value that it cannot have an error.
 
 use super::error::{RuleError, RuleErrorKind, RuleNote};
-use super::model::{Allowlist, Condition, HandKind, RegexTarget};
+use super::model::{Allowlist, Condition, ParserKind, RegexTarget};
 use super::source::{Expression, Source};
 use super::value;
 use crate::checksum::Checksum;
@@ -42,7 +42,7 @@ pub(super) struct Entry {
     pub(super) description: Option<String>,
     pub(super) regex: Option<Expression>,
     pub(super) assignment: Option<Expression>,
-    pub(super) detector: Option<HandKind>,
+    pub(super) detector: Option<ParserKind>,
     pub(super) path: Option<String>,
     pub(super) entropy: Option<f64>,
     pub(super) secret_group: Option<usize>,

@@ -55,7 +55,7 @@ pub use gitleaks_names::our_names;
 pub use load::Loaded;
 pub(crate) use model::KEYWORD_BYTES_MIN;
 pub use model::{
-    Allowlist, Condition, HandKind, MAX_LENGTH_DEFAULT, Pattern, REMEDY_DEFAULT, RegexTarget, Rule,
-    RuleSet, UnknownHandKind,
+    Allowlist, Condition, MAX_LENGTH_DEFAULT, ParserKind, Pattern, REMEDY_DEFAULT, RegexTarget,
+    Rule, RuleSet, UnknownParserKind,
 };
 pub use sample::{Expanded, Sampler, expand_example, sample};

@@ -92,14 +92,14 @@ pub enum Pattern {
     /// `key <operator> value`: a keyword is in the key, and the whole value matches this regular expression.
     Assignment(String),
     /// A hand-written detector.
-    Hand(HandKind),
+    Parser(ParserKind),
     /// The path alone.
     Path,
 }
 
 /// The detectors that are written by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HandKind {
+pub enum ParserKind {
     /// A random value that is assigned to a name which says that it is secret.
     GenericSecret,
     /// A password in a configuration.
@@ -114,7 +114,7 @@ pub enum HandKind {
     ConnectionString,
 }
 
-impl HandKind {
+impl ParserKind {
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::GenericSecret,
@@ -139,7 +139,7 @@ impl HandKind {
     }
 }
 
-impl fmt::Display for HandKind {
+impl fmt::Display for ParserKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -147,26 +147,26 @@ impl fmt::Display for HandKind {
 
 /// A word that is no hand-written detector.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownHandKind(pub String);
+pub struct UnknownParserKind(pub String);
 
-impl fmt::Display for UnknownHandKind {
+impl fmt::Display for UnknownParserKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} is no detector:", self.0)?;
-        for (index, kind) in HandKind::ALL.into_iter().enumerate() {
+        for (index, kind) in ParserKind::ALL.into_iter().enumerate() {
             write!(f, "{} {kind}", if index == 0 { "" } else { "," })?;
         }
         Ok(())
     }
 }
 
-impl std::error::Error for UnknownHandKind {}
+impl std::error::Error for UnknownParserKind {}
 
-impl FromStr for HandKind {
-    type Err = UnknownHandKind;
+impl FromStr for ParserKind {
+    type Err = UnknownParserKind;
 
-    fn from_str(text: &str) -> Result<Self, UnknownHandKind> {
+    fn from_str(text: &str) -> Result<Self, UnknownParserKind> {
         let known = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        known.ok_or_else(|| UnknownHandKind(text.to_owned()))
+        known.ok_or_else(|| UnknownParserKind(text.to_owned()))
     }
 }
 

@@ -4,13 +4,14 @@
 mod cuts;
 mod equality;
 mod examples;
+mod explain;
 mod quiet;
 
 use heist_scan::decode::utf16_guess;
 use heist_scan::{Chunk, Detector, Match, SecretDetector};
 use std::path::Path;
 
-/// All matches in an object that is cut at these offsets, in order, each once.
+/// Returns all matches in an object that is cut at these offsets, in order, each once.
 fn matches_with_cuts(detector: &SecretDetector, object: &[u8], cuts: &[usize]) -> Vec<Match> {
     let overlap = detector.required_overlap();
     let mut scratch = detector.scratch();

@@ -1,7 +1,7 @@
 //! Proves that every error is `Send`, `Sync` and `'static`, so that it can become any boxed error.
 //! The engine's `tidy` test requires that no error is missing here.
 
-use heist_scan::rules::{RuleError, UnknownHandKind, syntax::SyntaxError};
+use heist_scan::rules::{RuleError, UnknownParserKind, syntax::SyntaxError};
 use heist_scan::suppress::BaselineError;
 use heist_scan::{ScanError, SourceError, UnknownChecksum, UnknownConfidence};
 use std::error::Error;
@@ -17,5 +17,5 @@ fn every_error_can_be_shared() {
     assert_shared::<SyntaxError>();
     assert_shared::<UnknownChecksum>();
     assert_shared::<UnknownConfidence>();
-    assert_shared::<UnknownHandKind>();
+    assert_shared::<UnknownParserKind>();
 }

@@ -1,6 +1,6 @@
 //! Random secrets of the kinds that are looked for by hand-written detectors.
 
-use super::super::model::HandKind;
+use super::super::model::ParserKind;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use heist::XorShift64;
@@ -14,19 +14,19 @@ const MARKS: &[u8] = b"#!";
 const MARKS_OF_URLS: &[u8] = b"!-_";
 
 /// A secret of this kind.
-pub(super) fn generate(kind: HandKind, rng: &mut XorShift64) -> String {
+pub(super) fn generate(kind: ParserKind, rng: &mut XorShift64) -> String {
     match kind {
-        HandKind::GenericSecret => mixed(32, b"", rng),
-        HandKind::Password | HandKind::ConnectionString => {
+        ParserKind::GenericSecret => mixed(32, b"", rng),
+        ParserKind::Password | ParserKind::ConnectionString => {
             let length = 12 + rng.below_usize(5);
             mixed(length, MARKS, rng)
         }
-        HandKind::UrlCredentials => {
+        ParserKind::UrlCredentials => {
             let length = 12 + rng.below_usize(5);
             mixed(length, MARKS_OF_URLS, rng)
         }
-        HandKind::Jwt => json_web_token(rng),
-        HandKind::PrivateKey => private_key(rng),
+        ParserKind::Jwt => json_web_token(rng),
+        ParserKind::PrivateKey => private_key(rng),
     }
 }
 

@@ -12,7 +12,7 @@
 mod hand;
 mod text;
 
-use super::model::{HandKind, Pattern, RegexTarget, Rule};
+use super::model::{ParserKind, Pattern, RegexTarget, Rule};
 use super::syntax;
 use crate::checksum::Checksum;
 use crate::noise::shannon_entropy;
@@ -85,7 +85,7 @@ enum Maker {
         /// The whole text is the secret.
         whole: bool,
     },
-    Hand(HandKind),
+    Hand(ParserKind),
 }
 
 impl Sampler {
@@ -107,7 +107,7 @@ impl Sampler {
                 let all = Hir::concat(vec![Hir::look(Look::Start), hir, Hir::look(Look::End)]);
                 Maker::Text { part, regex: syntax::compile(&all).ok()?, whole: true }
             }
-            Pattern::Hand(kind) => Maker::Hand(*kind),
+            Pattern::Parser(kind) => Maker::Hand(*kind),
             Pattern::Path => return None,
         };
         let mut allowed = Vec::new();

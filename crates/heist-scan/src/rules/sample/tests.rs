@@ -174,8 +174,8 @@ fn an_assigned_value_matches_as_a_whole() {
 
 #[test]
 fn every_kind_by_hand_has_a_form() {
-    for kind in HandKind::ALL {
-        let rule = Rule::new("hand", Pattern::Hand(kind));
+    for kind in ParserKind::ALL {
+        let rule = Rule::new("hand", Pattern::Parser(kind));
         let sampler = Sampler::new(&rule).expect("any kind");
         let mut rng = XorShift64::new(8);
         let drawn: std::collections::HashSet<_> =
@@ -183,14 +183,14 @@ fn every_kind_by_hand_has_a_form() {
         assert_eq!(drawn.len(), 1000, "{kind}");
         for secret in &drawn {
             let right = match kind {
-                HandKind::GenericSecret => secret.len() == 32,
-                HandKind::Jwt => secret.split('.').count() == 3 && secret.starts_with("eyJ"),
-                HandKind::PrivateKey => {
+                ParserKind::GenericSecret => secret.len() == 32,
+                ParserKind::Jwt => secret.split('.').count() == 3 && secret.starts_with("eyJ"),
+                ParserKind::PrivateKey => {
                     secret.starts_with("-----BEGIN ") && secret.ends_with(" KEY-----")
                 }
-                HandKind::Password | HandKind::UrlCredentials | HandKind::ConnectionString => {
-                    (12..=16).contains(&secret.len())
-                }
+                ParserKind::Password
+                | ParserKind::UrlCredentials
+                | ParserKind::ConnectionString => (12..=16).contains(&secret.len()),
             };
             assert!(right, "{kind}");
         }

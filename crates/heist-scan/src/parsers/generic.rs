@@ -1,17 +1,18 @@
 //! Generic secrets: the value of an assignment whose key names a secret, if it looks random.
 //!
-//! What it is about is what is *not* found: source trees are full of identifiers, checksums, paths and tables with
-//! keys that sound like secrets. A value has to be one token of 16 to 512 characters, with a mixture of classes and
-//! with enough entropy for its length; without quotes it also has to stand where configuration files have values.
+//! The difficulty is what must *not* be found: source trees are full of identifiers, checksums,
+//! paths and tables whose keys sound like secrets. A value has to be one token of 16 to 512
+//! characters, with a mixture of classes and with enough entropy for its length; without quotes it
+//! also has to stand where configuration files have values.
 //!
-//! Not guaranteed: that no words are in it. Those are left to the noise filter.
+//! Not guaranteed: that the value is free of words. The noise filter checks that.
 
 use super::assignment::{Assignment, from_value_within};
 use super::key_words::{Strength, names_secret};
-use super::shape::{self, Shape};
+use super::shape::{self, ValueShape};
 use super::{Hit, Window};
 use crate::confidence::Confidence;
-use crate::noise::shannon_entropy;
+use crate::noise::{NoiseCheck, shannon_entropy};
 
 const LENGTH_MIN: usize = 16;
 const LENGTH_MAX: usize = 512;
@@ -31,24 +32,26 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     if strength == Strength::Faint && text.get(found.key.end) == Some(&b'(') {
         return;
     }
-    if !is_in_place(window, &found) {
-        return;
-    }
     let value = &text[found.value.clone()];
-    if !is_random(value, strength, found.quoted) {
-        return;
-    }
-    let whole = found.key.start.min(found.value.start)..found.value.end;
-    let reason = match strength {
-        Strength::Strong => "the key names a secret, and the value is random",
-        Strength::Weak | Strength::Faint => "the key may name a secret, and the value is random",
+    let form = if !is_in_place(window, &found) {
+        Err("without quotes, and followed by what follows names in code")
+    } else {
+        check_random(value, strength, found.quoted).map(|()| {
+            let reason = match strength {
+                Strength::Strong => "the key names a secret, and the value is random",
+                Strength::Weak | Strength::Faint => {
+                    "the key may name a secret, and the value is random"
+                }
+            };
+            (Confidence::Medium, reason)
+        })
     };
     hits.push(Hit {
-        whole,
+        whole: found.key.start.min(found.value.start)..found.value.end,
         secret: found.value,
         key: found.key,
-        confidence: Confidence::Medium,
-        reason: reason.into(),
+        form: form.into(),
+        noise: NoiseCheck::Strict,
     });
 }
 
@@ -62,15 +65,15 @@ fn is_in_place(window: &Window<'_>, found: &Assignment) -> bool {
             }
             // `{key: value, ...}` in YAML; code has its separators at the same place, but no digits in every name.
             Some(b',' | b'}' | b']') => {
-                let shape = Shape::of(&window.text[found.value.clone()]);
+                let shape = ValueShape::of(&window.text[found.value.clone()]);
                 shape.digits * 6 >= shape.length
             }
             Some(_) => false,
         }
 }
 
-/// Whether a token is random enough to be a secret.
-fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
+/// Checks that a token is random enough to be a secret.
+fn check_random(value: &[u8], strength: Strength, quoted: bool) -> Result<(), &'static str> {
     let in_alphabet = |&byte: &u8| {
         byte.is_ascii_alphanumeric()
             || matches!(byte, b'_' | b'-' | b'.' | b'~' | b'+' | b'/' | b'=' | b':' | b'!' | b'@')
@@ -78,19 +81,24 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
     if !value.iter().all(in_alphabet)
         || !(value[0].is_ascii_alphanumeric() || matches!(value[0], b'/' | b'+'))
     {
-        return false;
+        return Err("it has characters that tokens do not have");
     }
-    let shape = Shape::of(value);
+    let shape = ValueShape::of(value);
     // Numbers, dates and versions have hardly a letter; words have hardly a digit.
     if shape.digits == 0 || shape.letters() * 8 < shape.length || shape.others * 4 > shape.length {
-        return false;
+        return Err("it has no digits, hardly a letter, or too many signs");
     }
-    if shape.is_wordy()
-        || shape::is_path(value)
-        || shape::is_known_data(value)
-        || shape::is_masked(value)
-    {
-        return false;
+    if shape.is_wordy() {
+        return Err("it is made of words");
+    }
+    if shape::is_path(value) {
+        return Err("it is a path or a URL");
+    }
+    if shape::is_known_data(value) {
+        return Err("it is data of a known kind: an image, a certificate, a hash");
+    }
+    if shape::is_masked(value) {
+        return Err("it is masked");
     }
     if strength == Strength::Faint
         && (!quoted
@@ -99,28 +107,33 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
             || shape.upper == 0
             || shape.digits < 2)
     {
-        return false;
+        return Err("its key says too little about a value of this form");
     }
     if shape::is_uuid(value) {
-        return strength == Strength::Strong;
+        return match strength {
+            Strength::Strong => Ok(()),
+            Strength::Weak | Strength::Faint => Err("it is a UUID, and its key is not telling"),
+        };
     }
-    // Tokens that are parsed elsewhere.
     if value.starts_with(b"eyJ") && value.contains(&b'.') {
-        return false;
+        return Err("it is left to the parser of JSON Web Tokens");
     }
     if shape.is_hex() {
         // A weak key with a hash's length is a hash, mostly.
         let is_hash = matches!(shape.length, 32 | 40 | 56 | 64 | 96 | 128);
         if strength != Strength::Strong && (is_hash || shape.length < 24) || shape.letters() < 3 {
-            return false;
+            return Err("it is a number or a hash");
         }
-        return shannon_entropy(value) >= 3.0;
+        return match shannon_entropy(value) >= 3.0 {
+            true => Ok(()),
+            false => Err("it has too little entropy"),
+        };
     }
     if value.starts_with(b"0x") {
-        return false;
+        return Err("it is a number or a hash");
     }
     if !quoted && is_member(value) {
-        return false;
+        return Err("it is the path to a member, in code");
     }
     let least = match (shape.length, strength) {
         (..20, Strength::Strong) => 3.0,
@@ -129,19 +142,23 @@ fn is_random(value: &[u8], strength: Strength, quoted: bool) -> bool {
         (_, Strength::Faint) => 4.0,
         _ => 3.5,
     };
-    shannon_entropy(value) >= least
+    match shannon_entropy(value) >= least {
+        true => Ok(()),
+        false => Err("it has too little entropy"),
+    }
 }
 
-/// The path to a member in code: names all over, or at least at its end.
+/// Returns `true` for the path to a member in code: it consists of names, or at least ends with
+/// one.
 fn is_member(value: &[u8]) -> bool {
     let separates = |byte: &u8| matches!(byte, b'.' | b':');
     let Some(last) = value.iter().rposition(separates) else { return false };
-    let last = Shape::of(&value[last + 1..]);
+    let last = ValueShape::of(&value[last + 1..]);
     value.split(separates).all(is_identifier)
         || last.length >= 8 && last.in_words * 2 >= last.length
 }
 
-/// A name in code: letters first, and not many digits.
+/// Returns `true` for a name in code: letters first, and not many digits.
 fn is_identifier(part: &[u8]) -> bool {
     let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
     part.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
@@ -151,14 +168,14 @@ fn is_identifier(part: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{check_bounds, found_by, random_text};
-    use super::super::{HandKind, Trigger};
+    use super::super::{ParserKind, Trigger};
     use proptest::prelude::*;
 
     /// Every `{b62:n}`, `{hex:n}`, `{b64:n}`, `{uuid}` in it is replaced, and all that is found is given.
     #[track_caller]
     fn check(template: &str, expected: bool) {
         let (text, secret) = random_text(template);
-        let found = found_by(HandKind::GenericSecret, text.as_bytes());
+        let found = found_by(ParserKind::GenericSecret, text.as_bytes());
         let secrets: Vec<&str> = found.iter().map(|hit| &text[hit.secret.clone()]).collect();
         if expected {
             assert!(secrets.contains(&secret.as_str()), "{text} has {secrets:?}");
@@ -197,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_source_trees_are_full_of() {
+    fn common_values_of_source_trees_are_not_secrets() {
         for template in [
             "checksum = \"{hex:64}\"",
             "\"integrity\": \"sha512-{b64:86}==\"",
@@ -244,7 +261,7 @@ mod tests {
         let found = (0..1000)
             .filter(|_| {
                 let (text, secret) = random_text(template);
-                let found = found_by(HandKind::GenericSecret, text.as_bytes());
+                let found = found_by(ParserKind::GenericSecret, text.as_bytes());
                 found.iter().any(|hit| text[hit.secret.clone()] == secret)
             })
             .count();
@@ -265,19 +282,19 @@ mod tests {
     }
 
     #[test]
-    fn it_is_asked_at_runs() {
-        assert_eq!(HandKind::GenericSecret.triggers(), [Trigger::Run]);
+    fn the_parser_is_asked_at_runs() {
+        assert_eq!(ParserKind::GenericSecret.triggers(), [Trigger::Run]);
     }
 
     proptest! {
         #[test]
         fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..300)) {
-            check_bounds(HandKind::GenericSecret, &text);
+            check_bounds(ParserKind::GenericSecret, &text);
         }
 
         #[test]
         fn any_line(text in "(api_key|token|secret)( ?[=:] ?)[\"']?[ -~]{0,80}") {
-            check_bounds(HandKind::GenericSecret, text.as_bytes());
+            check_bounds(ParserKind::GenericSecret, text.as_bytes());
         }
     }
 }

@@ -1,20 +1,20 @@
 //! Assignments: a key, an operator and a value, in the notations of source code, JSON, YAML, TOML, INI, `.env`, shells,
 //! XML, HTTP headers, command lines and function calls.
 //!
-//! There is one truth, `operator::key_before`: given where a value begins, which key it belongs to. Both directions
-//! ask it: [`from_value`] walks left to where the value begins, [`from_key`] walks right over the places where a
-//! value could begin.
+//! One function decides, `operator::key_before`: given where a value begins, it returns the key
+//! that the value belongs to. Both directions use it: [`from_value`] walks left to where the value
+//! begins, [`from_key`] walks right over the places where a value could begin.
 //!
-//! Invariant: what [`from_key`] gives, [`from_value`] gives too, at every position of the value. (If the value has
-//! another assignment in it, `from_key` gives nothing: the inner one is the one that is meant, as in
-//! `environment: "KEY=value"`.)
+//! Invariant: what [`from_key`] returns, [`from_value`] also returns, at every position of the
+//! value. (If the value contains another assignment, `from_key` returns nothing, because the inner
+//! one is meant, as in `environment: "KEY=value"`.)
 //!
 //! Values are tokens: without white space, quotes, angle brackets and backslashes. Not read: tables (`key | value`),
 //! block scalars of YAML, and values that are put together from several literals.
 
 use super::name;
 use super::operator::{self, Left};
-use super::value::{self, Alphabet, NoValue};
+use super::value::{self, NoValue, ValueAlphabet};
 use super::{Reach, Window};
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub struct Assignment {
     pub key: Range<usize>,
     /// To what, without quotes.
     pub value: Range<usize>,
-    /// Whether the value stands in quotes.
+    /// Whether the value is in quotes.
     pub quoted: bool,
 }
 
@@ -35,13 +35,13 @@ pub const ASSIGNMENT_REACH: Reach = Reach { before: 1024, after: 1024 };
 /// How far after a position in the key a value may begin: the rest of the key, a type, an operator.
 const KEY_TO_VALUE_MAX: usize = 320;
 
-/// After so many places where a value could begin and none does, none will.
+/// How many places where a value could begin are tried.
 const BEGINNINGS_MAX: usize = 6;
 
-/// The assignment in whose value the window's position lies.
+/// Returns the assignment in whose value the window's position lies.
 ///
 /// ```
-/// use heist_scan::hand::{Window, assignment::from_value};
+/// use heist_scan::parsers::{Window, assignment::from_value};
 ///
 /// let text = br#"config = { "colour": "blue-4711" }"#;
 /// let window = Window { text, at: 25, begins_object: true, ends_object: true };
@@ -64,22 +64,22 @@ pub(crate) fn from_value_within(window: &Window<'_>, before_max: usize) -> Optio
     let leftmost = at.saturating_sub(before_max);
     let mut begin = at;
     while begin > leftmost && value::is_token(text[begin - 1]) {
-        // `KEY=value`: nothing but the operator stands between them, and it could be part of a longer token.
+        // `KEY=value`: nothing but the operator is between them, and it could be part of a longer token.
         if text[begin - 1] == b'=' {
-            let found = assignment_at(window, begin, Alphabet::Token);
+            let found = assignment_at(window, begin, ValueAlphabet::Token);
             if let Some(found) = found.filter(|found| found.value.contains(&at)) {
                 return Some(found);
             }
         }
         begin -= 1;
     }
-    assignment_at(window, begin, Alphabet::Token).filter(|found| found.value.contains(&at))
+    assignment_at(window, begin, ValueAlphabet::Token).filter(|found| found.value.contains(&at))
 }
 
-/// The assignment in whose key the window's position lies.
+/// Returns the assignment in whose key the window's position lies.
 ///
 /// ```
-/// use heist_scan::hand::{Window, assignment::from_key};
+/// use heist_scan::parsers::{Window, assignment::from_key};
 ///
 /// let text = b"export COLOUR=blue-4711";
 /// let window = Window { text, at: 7, begins_object: true, ends_object: true };
@@ -93,14 +93,15 @@ pub fn from_key(window: &Window<'_>) -> Option<Assignment> {
     if key_as_value(&window.text[window.at..]).is_some() {
         return None;
     }
-    let found = after_key(window, Alphabet::Token, value::VALUE_LENGTH_MAX)?;
+    let found = after_key(window, ValueAlphabet::Token, value::VALUE_LENGTH_MAX)?;
     let nested = found.value.clone().skip(1).any(|begin| {
-        window.text[begin - 1] == b'=' && assignment_at(window, begin, Alphabet::Token).is_some()
+        window.text[begin - 1] == b'='
+            && assignment_at(window, begin, ValueAlphabet::Token).is_some()
     });
     (!nested).then_some(found)
 }
 
-/// The second key of `key=key=value`, in a text that begins with the first or within it.
+/// Returns the second key of `key=key=value`, in a text that begins with the first or within it.
 pub(super) fn key_as_value(text: &[u8]) -> Option<&[u8]> {
     let key_length = |text: &[u8]| {
         let near = text.iter().take(name::KEY_LENGTH_MAX);
@@ -116,13 +117,13 @@ pub(super) fn key_as_value(text: &[u8]) -> Option<&[u8]> {
 /// As [`from_key`], with values of any alphabet and of at most `length_max` bytes, whatever is in them.
 pub(super) fn after_key(
     window: &Window<'_>,
-    alphabet: Alphabet,
+    alphabet: ValueAlphabet,
     length_max: usize,
 ) -> Option<Assignment> {
     let text = window.text;
     let at = window.at;
     let limit = text.len().min(at + KEY_TO_VALUE_MAX);
-    // Text without any end of a word, however many keywords are in it, has no key.
+    // A text in which no word ends does not have a key, however many keywords are in it.
     if text[at..limit].iter().take_while(|&&byte| value::is_key(byte)).count()
         > name::KEY_LENGTH_MAX
     {
@@ -137,7 +138,7 @@ pub(super) fn after_key(
         begin += step + 1;
         let byte = *text.get(begin)?;
         let could_begin = match before {
-            b'"' | b'\'' | b'`' => alphabet == Alphabet::Text || value::is_token(byte),
+            b'"' | b'\'' | b'`' => alphabet == ValueAlphabet::Text || value::is_token(byte),
             b' ' | b'\t' => {
                 value::is_token(byte) && !matches!(byte, b'=' | b':' | b'|' | b'?' | b'#')
             }
@@ -159,7 +160,7 @@ pub(super) fn after_key(
         if let Some(left) = left {
             match value_of(window, begin, left, alphabet, length_max) {
                 Ok(found) => return Some(found),
-                // Or else a line of nothing but keys would be searched again from each of them on.
+                // Otherwise a line that consists of keys would be searched again from each of them.
                 Err(NoValue::TooLong) => return None,
                 Err(NoValue::NoLiteral) => {}
             }
@@ -172,18 +173,18 @@ pub(super) fn after_key(
     None
 }
 
-/// The assignment whose value begins at `begin`.
-fn assignment_at(window: &Window<'_>, begin: usize, alphabet: Alphabet) -> Option<Assignment> {
+/// Returns the assignment whose value begins at `begin`.
+fn assignment_at(window: &Window<'_>, begin: usize, alphabet: ValueAlphabet) -> Option<Assignment> {
     let left = operator::key_before(window, begin)?;
     value_of(window, begin, left, alphabet, value::VALUE_LENGTH_MAX).ok()
 }
 
-/// The assignment of what begins at `begin` to the key on its left.
+/// Returns the assignment of what begins at `begin` to the key on its left.
 fn value_of(
     window: &Window<'_>,
     begin: usize,
     left: Left,
-    alphabet: Alphabet,
+    alphabet: ValueAlphabet,
     length_max: usize,
 ) -> Result<Assignment, NoValue> {
     let Left { key, opening } = left;

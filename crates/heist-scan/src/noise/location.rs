@@ -1,9 +1,9 @@
-//! Where a secret stands: paths of tests and documentation, minified code, tables of numbers. This alone decides
-//! nothing but how sure a generic finding is.
+//! Where a secret is: paths of tests and documentation, minified code, tables of numbers. This only
+//! affects the confidence of a generic finding.
 
 use std::path::Path;
 
-/// Folders in which secrets are made up.
+/// Returns `true` for directories in which secrets are made up.
 fn is_known_folder(lower: &[u8]) -> bool {
     matches!(
         lower,
@@ -142,7 +142,7 @@ const COUNTED: [u64; 256] = {
     counted
 };
 
-/// What kind of line makes a secret in it unlikely.
+/// Returns what kind of line makes a secret in it unlikely.
 pub(super) fn unlikely_line(line: &[u8]) -> Option<&'static str> {
     if line.len() < LINE_MIN {
         return None;

@@ -1,19 +1,20 @@
 //! Passwords: the value of an assignment whose key names one.
 //!
-//! A password may be short and made of words, so hardly anything is known about its form. It is told from what else
-//! stands beside the word: types, labels, prompts, templates, patterns, names of variables. Without quotes it is only
-//! found where configuration has values.
+//! A password may be short and made of words, so its form says little. The parser separates it from
+//! everything else that follows the word "password": types, labels, prompts, templates, patterns,
+//! names of variables. Without quotes it is found only where configuration files have values.
 //!
-//! Not guaranteed: passwords with spaces in them, and such that are no more than one word. A word is either not
-//! reported, or with low confidence.
+//! Not guaranteed: that passwords with spaces, or of a single word, are found. A single word is
+//! reported with low confidence at most.
 
 use super::assignment::{Assignment, after_key, key_as_value};
 use super::key_words;
-use super::shape::{self, Shape};
-use super::value::{Alphabet, is_key};
+use super::shape::{self, ValueShape};
+use super::value::{ValueAlphabet, is_key};
 use super::words::{is_one_of, split};
-use super::{Hit, Trigger, Window};
+use super::{Assessment, Hit, Trigger, Window};
 use crate::confidence::Confidence;
+use crate::noise::NoiseCheck;
 
 pub(super) const TRIGGERS: &[Trigger] = &[
     Trigger::LiteralNoCase("passw"),
@@ -40,30 +41,30 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     if key_rest > KEY_REST_MAX || is_set_to_key(rest, key_rest) {
         return;
     }
-    let Some(found) = after_key(window, Alphabet::Text, LENGTH_MAX) else { return };
-    if !(LENGTH_MIN..=LENGTH_MAX).contains(&found.value.len()) {
-        return;
-    }
+    let Some(found) = after_key(window, ValueAlphabet::Text, LENGTH_MAX) else { return };
     if !key_words::names_password(&text[found.key.clone()]) {
         return;
     }
     let value = &text[found.value.clone()];
-    if !found.quoted && !is_configuration(window, &found) {
-        return;
-    }
-    let Some((confidence, reason)) = judge(value) else { return };
-    let whole = found.key.start.min(found.value.start)..found.value.end;
+    let form = if !(LENGTH_MIN..=LENGTH_MAX).contains(&value.len()) {
+        Err("it is shorter than 6 or longer than 128 characters")
+    } else if !found.quoted && !is_configuration(window, &found) {
+        Err("it has no quotes, and what is around it is code")
+    } else {
+        judge(value)
+    };
     hits.push(Hit {
-        whole,
+        whole: found.key.start.min(found.value.start)..found.value.end,
         secret: found.value,
         key: found.key,
-        confidence,
-        reason: reason.into(),
+        form: form.into(),
+        noise: NoiseCheck::Strict,
     });
 }
 
-/// Whether the value is an assignment of its own, in which the password is found: `line=password=...`, `pwd:pwd:...`.
-/// Text of nothing else is refused here, before anything is searched for.
+/// Returns `true` if the value is an assignment of its own, in which the password is found:
+/// `line=password=...`, `pwd:pwd:...`. Text of nothing else is refused here, before anything is
+/// searched for.
 fn is_set_to_key(rest: &[u8], key_rest: usize) -> bool {
     let repeats = || {
         let (first, second) = rest.split_at_checked(key_rest + 1)?;
@@ -95,7 +96,7 @@ fn is_configuration(window: &Window<'_>, found: &Assignment) -> bool {
         }
         Some(_) => false,
     };
-    let shape = Shape::of(value);
+    let shape = ValueShape::of(value);
     let named = |byte: &u8| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'$' | b':' | b'/')
     };
@@ -114,7 +115,7 @@ fn is_configuration(window: &Window<'_>, found: &Assignment) -> bool {
             && !matches!(value[0], b'*' | b'&' | b'!' | b'|' | b'%' | b'@' | b'$')
 }
 
-/// Words that stand where a password would, and say that none is there.
+/// Words in place of a password that say that there is none.
 const NONE_THERE: [&str; 42] = split(
     "password passwd passphrase secret string required optional hidden default undefined boolean disabled enabled \
      prompt request option argument plaintext plain_text credentials unknown invalid missing redacted removed \
@@ -128,27 +129,32 @@ const MADE_UP: [&str; 18] = split(
      foobar secret 1234 qwerty",
 );
 
-/// How sure a password is by its own form; `None` if it is none.
-pub(super) fn judge(value: &[u8]) -> Option<(Confidence, &'static str)> {
+/// Assesses a password by its own form.
+pub(super) fn judge(value: &[u8]) -> Assessment {
     if value.iter().any(|&byte| byte.is_ascii_whitespace() || byte.is_ascii_control()) {
-        return None;
+        return Err("it has spaces or control characters");
     }
-    let shape = Shape::of(value);
-    if shape::is_template(value)
-        || shape::is_path(value)
-        || shape::is_masked(value)
-        || is_code(value)
-    {
-        return None;
+    let shape = ValueShape::of(value);
+    if shape::is_template(value) {
+        return Err("it is a template, filled in elsewhere");
+    }
+    if shape::is_path(value) {
+        return Err("it is a path or a URL");
+    }
+    if shape::is_masked(value) {
+        return Err("it is masked");
+    }
+    if is_code(value) {
+        return Err("it is code");
     }
     if is_hash(value) {
-        return Some((Confidence::Low, "the hash of a password"));
+        return Ok((Confidence::Low, "the hash of a password"));
     }
     if is_pattern(value) || !value.is_ascii() && shape.digits == 0 {
-        return None;
+        return Err("it is a regular expression, or text that is not ASCII");
     }
     if is_one_of(value, &NONE_THERE) {
-        return None;
+        return Err("it is a word that says that no password is there");
     }
     let made_up = MADE_UP.iter().any(|part| contains_ignoring_case(value, part.as_bytes()));
     let separators = value.iter().filter(|byte| matches!(byte, b'_' | b'-' | b'.' | b'/')).count();
@@ -156,29 +162,29 @@ pub(super) fn judge(value: &[u8]) -> Option<(Confidence, &'static str)> {
     if shape.digits == 0 && specials == 0 {
         // Names: `user_password`, `userPassword`, `USER-PASSWORD`, `Kennwort`.
         if made_up || separators > 0 || shape.upper > 0 && shape.in_words * 10 >= shape.length * 8 {
-            return None;
+            return Err("it is a name");
         }
         if shape.classes() == 1 {
-            return Some((Confidence::Low, "the key names a password, but the value is one word"));
+            return Ok((Confidence::Low, "the key names a password, but the value is one word"));
         }
     }
     if made_up {
-        return Some((Confidence::Low, "the key names a password, but the value seems made up"));
+        return Ok((Confidence::Low, "the key names a password, but the value seems made up"));
     }
     if shape.letters() == 0 {
-        return Some((Confidence::Low, "the key names a password, but the value is a number"));
+        return Ok((Confidence::Low, "the key names a password, but the value is a number"));
     }
     if specials == 0
         && separators > 0
         && shape.digits * 4 < shape.length
         && shape.in_words * 2 > shape.length
     {
-        return Some((Confidence::Low, "the key names a password, but the value is a name"));
+        return Ok((Confidence::Low, "the key names a password, but the value is a name"));
     }
-    Some((Confidence::Medium, "the key names a password"))
+    Ok((Confidence::Medium, "the key names a password"))
 }
 
-/// Calls, members and markup.
+/// Returns `true` for calls, members and markup.
 fn is_code(value: &[u8]) -> bool {
     value.windows(2).any(|pair| matches!(pair, b"()" | b"->" | b"::" | b"</" | b"/>" | b"=>"))
         || matches!(value.last(), Some(b':' | b'>' | b'(' | b',' | b';'))
@@ -215,7 +221,7 @@ fn is_hash(value: &[u8]) -> bool {
     .any(|begin| value.starts_with(begin))
 }
 
-/// A regular expression.
+/// Returns `true` for a regular expression.
 fn is_pattern(value: &[u8]) -> bool {
     value.first() == Some(&b'^')
         || value.windows(2).any(|pair| {
@@ -233,7 +239,7 @@ fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HandKind;
+    use super::super::ParserKind;
     use super::super::testing::{check_bounds, found_by};
     use super::Confidence;
     use proptest::prelude::*;
@@ -243,8 +249,8 @@ mod tests {
     fn check(template: &str, expected: Option<Confidence>) {
         let password = ["h7", "nK", "!w", "q2"].concat();
         let text = template.replace("{}", &password);
-        let found = found_by(HandKind::Password, text.as_bytes());
-        let strongest = found.iter().map(|hit| hit.confidence).max();
+        let found = found_by(ParserKind::Password, text.as_bytes());
+        let strongest = found.iter().map(|hit| hit.assessment().0).max();
         assert_eq!(strongest, expected, "{text}: {found:?}");
         if template.contains("{}") && expected.is_some() {
             assert!(
@@ -295,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_password() {
+    fn values_that_are_not_passwords() {
         for template in [
             "password = \"password\"",
             "password: String,",
@@ -339,12 +345,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
-            check_bounds(HandKind::Password, &text);
+            check_bounds(ParserKind::Password, &text);
         }
 
         #[test]
         fn any_line(text in "(password|DB_PASS|pwd)( ?[=:] ?)[\"']?[ -~]{0,60}") {
-            check_bounds(HandKind::Password, text.as_bytes());
+            check_bounds(ParserKind::Password, text.as_bytes());
         }
     }
 }

@@ -3,19 +3,18 @@
 //!
 //! URLs of databases and queues are left to the detector of connection strings, so that one place has one finding.
 
-use super::shape::{self, Shape};
+use super::shape::{self, ValueShape};
 use super::url::{self, Host};
-use super::{Hit, Reach, Window};
+use super::{Assessment, Hit, Reach, Window};
 use crate::confidence::Confidence;
-use crate::noise::Noise;
-use std::ops::Range;
+use crate::noise::NoiseCheck;
 
 pub(super) const REACH: Reach = Reach { before: 48, after: 1024 };
 
-/// What some services want as a password beside a token as the user.
+/// What some services expect as the password if the user is a token.
 const NO_PASSWORDS: [&[u8]; 4] = [b"", b"x-oauth-basic", b"x", b"api_token"];
 
-pub(super) fn examine(window: &Window<'_>, noise: &Noise, hits: &mut Vec<Hit>) {
+pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     let text = window.text;
     if !text[window.at..].starts_with(b"://") {
         return;
@@ -25,44 +24,46 @@ pub(super) fn examine(window: &Window<'_>, noise: &Noise, hits: &mut Vec<Hit>) {
         return;
     }
     let (user, host) = (&text[found.user.clone()], &text[found.host.clone()]);
-    let judged: Option<(Range<usize>, (Confidence, &'static str))> = match found.password {
-        Some(ref password) if !NO_PASSWORDS.contains(&&text[password.clone()]) => {
-            url::judge(user, &text[password.clone()], host, noise)
-                .map(|judged| (password.clone(), judged))
+    let (secret, (form, noise)) = match found.password {
+        Some(password) if !NO_PASSWORDS.contains(&&text[password.clone()]) => {
+            let judged = url::judge(user, &text[password.clone()], host);
+            (password, judged)
         }
         _ => {
-            let is_web = text[found.scheme.clone()].to_ascii_lowercase().starts_with(b"http");
-            if !is_web {
-                None
-            } else {
-                judge_token(user, host).map(|judged| (found.user.clone(), judged))
+            let scheme = &text[found.scheme.clone()];
+            let is_web = scheme.get(..4).is_some_and(|four| four.eq_ignore_ascii_case(b"http"));
+            if !is_web || user.is_empty() {
+                return;
             }
+            (found.user.clone(), (judge_token(user, host), NoiseCheck::Mild))
         }
     };
-    let Some((secret, (confidence, reason))) = judged else { return };
+    if secret.is_empty() {
+        return;
+    }
     hits.push(Hit {
         whole: found.scheme.start..found.host.end,
         secret,
         key: 0..0,
-        confidence,
-        reason: reason.into(),
+        form: form.into(),
+        noise,
     });
 }
 
-/// A user without a password is a token only if it looks like one.
-fn judge_token(user: &[u8], host: &[u8]) -> Option<(Confidence, &'static str)> {
+/// Assesses a user without a password: it is a token only if it looks like one.
+fn judge_token(user: &[u8], host: &[u8]) -> Assessment {
     let in_alphabet =
         |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'~');
-    let shape = Shape::of(user);
+    let shape = ValueShape::of(user);
     if user.len() < 16 || !user.iter().all(in_alphabet) || shape.digits < 2 || shape.letters() < 2 {
-        return None;
+        return Err("a user without a password, and not of a token's form");
     }
     if shape.is_wordy() || shape::is_masked(user) || shape::is_uuid(user) {
-        return None;
+        return Err("a user without a password: words, a mask or a UUID");
     }
     // The address of an error collector has a key in it that every client is given.
     let is_public = host.windows(6).any(|part| part.eq_ignore_ascii_case(b"sentry"));
-    Some(match Host::of(host) {
+    Ok(match Host::of(host) {
         _ if is_public => (Confidence::Low, "a token in a URL, but one that clients are given"),
         Host::Example => (Confidence::Low, "a token in a URL, but the host is an example"),
         Host::Local | Host::Real => (Confidence::Medium, "a token in a URL"),
@@ -71,7 +72,7 @@ fn judge_token(user: &[u8], host: &[u8]) -> Option<(Confidence, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HandKind;
+    use super::super::ParserKind;
     use super::super::testing::{check_bounds, found_by, random_text};
     use super::Confidence;
     use proptest::prelude::*;
@@ -79,8 +80,8 @@ mod tests {
     #[track_caller]
     fn check(template: &str, expected: Option<Confidence>) {
         let (text, secret) = random_text(template);
-        let found = found_by(HandKind::UrlCredentials, text.as_bytes());
-        assert_eq!(found.first().map(|hit| hit.confidence), expected, "{text}: {found:?}");
+        let found = found_by(ParserKind::UrlCredentials, text.as_bytes());
+        assert_eq!(found.first().map(|hit| hit.assessment().0), expected, "{text}: {found:?}");
         if let Some(hit) = found.first().filter(|_| !secret.is_empty()) {
             assert_eq!(&text[hit.secret.clone()], secret);
         }
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_none() {
+    fn urls_without_credentials_have_no_hits() {
         for template in [
             "https://user:pass@example.com",
             "https://user:password@git.corp.net",
@@ -136,12 +137,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
-            check_bounds(HandKind::UrlCredentials, &text);
+            check_bounds(ParserKind::UrlCredentials, &text);
         }
 
         #[test]
         fn any_url(text in "[a-z+]{0,5}://[a-z0-9%:@./$-]{0,40}@[a-z.]{0,9}[ -~]?") {
-            check_bounds(HandKind::UrlCredentials, text.as_bytes());
+            check_bounds(ParserKind::UrlCredentials, text.as_bytes());
         }
     }
 }

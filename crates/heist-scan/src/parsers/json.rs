@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object() {
+    fn texts_that_are_not_json_objects() {
         for text in [
             "",
             "[]",

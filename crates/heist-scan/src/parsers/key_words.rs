@@ -1,14 +1,15 @@
 //! Whether a key names a secret: by its words, as they are written in snake, kebab, camel and dotted case.
 //!
-//! What a key says last is what it is about: a `token` is a secret, a `token_type` is not; so the words at its end can
-//! speak against it, and a few words do wherever they stand (`public`, `cache`, `checksum`).
+//! The last words of a key say what it is about: a `token` is a secret, a `token_type` is not. So
+//! the words at its end can speak against it, and a few words do so anywhere (`public`, `cache`,
+//! `checksum`).
 //!
-//! No allocation: at most so many words, compared in place without regard to case.
+//! Nothing is allocated: at most [`WORDS_MAX`] words are compared in place, ignoring case.
 
 use super::words::{is_one_of, split};
 use std::ops::Range;
 
-/// The last so many words count.
+/// How many words of a key count, from its end.
 const WORDS_MAX: usize = 12;
 
 /// How much a key says.
@@ -40,7 +41,7 @@ const QUALIFIERS: [&str; 38] = split(
      jwt crypto authentication consumer license write integration server registry",
 );
 
-/// Words that speak against it wherever they stand.
+/// Words that speak against it anywhere.
 const NEVER: [&str; 47] = split(
     "public pub publishable cache cached primary foreign sort partition keyword keywords tokenizer tokenize \
      author authors checksum checksums digest integrity commit etag sha sha1 sha256 sha384 sha512 md5 hash hashes \
@@ -90,7 +91,7 @@ impl<'a> Words<'a> {
         words
     }
 
-    /// The word that is so many from the end.
+    /// Returns a word by its number, counted from the end.
     fn last_but(&self, index: usize) -> Option<&'a [u8]> {
         let (begin, end) = *self.ranges[..self.count].get(index)?;
         let range: Range<usize> = begin.into()..end.into();
@@ -102,7 +103,8 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Where the word that ends at `end` begins: at a separator, or where the case says so (`apiKey`, `APIKey`).
+/// Returns where the word that ends at `end` begins: at a separator, or where the case says so
+/// (`apiKey`, `APIKey`).
 fn begin_of_word(key: &[u8], end: usize) -> usize {
     let mut begin = end - 1;
     while begin > 0 {
@@ -127,7 +129,8 @@ fn ends_with(word: &[u8], ending: &str) -> bool {
         && word[word.len() - ending.len()..].eq_ignore_ascii_case(ending.as_bytes())
 }
 
-/// Whether the letters of a secret's names are in it at all: what most keys fail, before their words are taken apart.
+/// Returns `true` if the letters of a secret's names are in it at all: what most keys fail, before
+/// their words are taken apart.
 fn could_name(key: &[u8]) -> bool {
     // One of token, secret, key, auth, cred, bearer, pat, jwt, passw: `k`, `t` or `s`, `e` and the like are too common,
     // so pairs are looked for.
@@ -140,7 +143,7 @@ fn could_name(key: &[u8]) -> bool {
     })
 }
 
-/// Whether words of the key speak against a secret of any kind.
+/// Returns `true` if words of the key speak against a secret of any kind.
 pub(super) fn is_about_something_else(key: &[u8]) -> bool {
     // Files with their checksums, and text in several languages, have paths and sentences as keys.
     if key.iter().any(|byte| matches!(byte, b'/' | b' ')) {
@@ -213,7 +216,7 @@ const NOT_BEFORE_PASSWORD: [&str; 30] = split(
      validate check verify is has generate weak no bad lost update encode encrypt ask prompt by",
 );
 
-/// Whether the key names a password.
+/// Returns `true` if the key names a password.
 pub(super) fn names_password(key: &[u8]) -> bool {
     if is_about_something_else(key) {
         return false;
@@ -331,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_do_not() {
+    fn keys_that_do_not_name_secrets() {
         check(
             None,
             &[

@@ -9,11 +9,11 @@ use super::Window;
 /// No value is longer.
 pub(super) const VALUE_LENGTH_MAX: usize = 512;
 
-/// May stand in a quoted token.
+/// May occur in a quoted token.
 const TOKEN: u8 = 1;
-/// May stand in a token without quotes: no separators and brackets.
+/// May occur in a token without quotes: no separators and brackets.
 const BARE: u8 = 2;
-/// May stand in a key without quotes.
+/// May occur in a key without quotes.
 const KEY: u8 = 4;
 /// Stands before a value, or ends a line.
 const EDGE: u8 = 8;
@@ -59,7 +59,7 @@ pub(super) fn is_key(byte: u8) -> bool {
     CLASSES[usize::from(byte)] & KEY != 0
 }
 
-/// Whether a value may begin after it, or a line ends with it.
+/// Returns `true` if a value may begin after it, or a line ends with it.
 pub(super) fn is_edge(byte: u8) -> bool {
     CLASSES[usize::from(byte)] & EDGE != 0
 }
@@ -72,10 +72,10 @@ pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// What stands before a value, and so how it ends.
+/// What comes before a value, and so how it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// A quote, with so many backslashes before it: text that is itself in a string.
+    /// A quote after this many backslashes: the text is itself inside a string.
     Quote { mark: u8, backslashes: usize },
     /// An element's tag.
     Tag,
@@ -85,7 +85,7 @@ pub(super) enum Opening {
 
 /// What a value may be made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alphabet {
+pub(super) enum ValueAlphabet {
     /// See the module's invariant.
     Token,
     /// Between quotes, anything but the end of the line, with escapes. Without quotes, as `Token`.
@@ -98,21 +98,22 @@ thread_local! {
     pub(super) static MAY_LOOK_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Why there is no value.
+/// Why a value was not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoValue {
     /// It goes on for longer than was asked for. Looking further to the right finds the same text again.
     TooLong,
-    /// It is empty, not closed, or no literal.
+    /// It is empty, not closed, or not a literal.
     NoLiteral,
 }
 
-/// Where the value that begins at `begin` ends. No more than `length_max` bytes and its closing quote are looked at.
+/// Returns where the value that begins at `begin` ends. No more than `length_max` bytes and its
+/// closing quote are looked at.
 pub(super) fn end_of_value(
     window: &Window<'_>,
     begin: usize,
     opening: Opening,
-    alphabet: Alphabet,
+    alphabet: ValueAlphabet,
     length_max: usize,
 ) -> Result<usize, NoValue> {
     let text = window.text;
@@ -128,7 +129,7 @@ pub(super) fn end_of_value(
     };
     let literal = |holds: bool, end: usize| if holds { Ok(end) } else { Err(NoValue::NoLiteral) };
     let end = match (opening, alphabet) {
-        (Opening::Quote { mark, backslashes }, Alphabet::Text) => {
+        (Opening::Quote { mark, backslashes }, ValueAlphabet::Text) => {
             let limit = text.len().min(limit + backslashes);
             match end_of_text(&text[..limit], begin, mark, backslashes)? {
                 Some(end) => end,
@@ -136,7 +137,7 @@ pub(super) fn end_of_value(
                 None => return Err(NoValue::NoLiteral),
             }
         }
-        (Opening::Quote { mark, backslashes }, Alphabet::Token) => {
+        (Opening::Quote { mark, backslashes }, ValueAlphabet::Token) => {
             let end = within(is_token)?;
             literal(closes(text, end, mark, backslashes), end)?
         }
@@ -204,7 +205,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, opening: Opening, alphabet: Alphabet, expected: Option<&str>) {
+    fn check(text: &str, opening: Opening, alphabet: ValueAlphabet, expected: Option<&str>) {
         let window =
             Window { text: text.as_bytes(), at: 0, begins_object: true, ends_object: true };
         let found = end_of_value(&window, 0, opening, alphabet, VALUE_LENGTH_MAX);
@@ -215,29 +216,29 @@ mod tests {
     fn values_end_as_they_began() {
         let double = Opening::Quote { mark: b'"', backslashes: 0 };
         let escaped = Opening::Quote { mark: b'"', backslashes: 1 };
-        check("abc\" x", double, Alphabet::Token, Some("abc"));
-        check("abc' x", double, Alphabet::Token, None);
-        check("a b\" x", double, Alphabet::Token, None);
-        check("a b\" x", double, Alphabet::Text, Some("a b"));
-        check("a\\\"b\" x", double, Alphabet::Text, Some("a\\\"b"));
-        check("a\nb\"", double, Alphabet::Text, None);
-        check("abc\\\" x", escaped, Alphabet::Token, Some("abc"));
-        check("abc\\\" x", escaped, Alphabet::Text, Some("abc"));
-        check("abc\" x", escaped, Alphabet::Text, None);
-        check("abc</key>", Opening::Tag, Alphabet::Token, Some("abc"));
-        check("abc<key>", Opening::Tag, Alphabet::Token, None);
-        check("abc; x", Opening::Bare, Alphabet::Token, Some("abc"));
-        check("abc(x)", Opening::Bare, Alphabet::Token, None);
-        check("", Opening::Bare, Alphabet::Token, None);
-        check(&"a".repeat(513), Opening::Bare, Alphabet::Token, None);
-        check(&"a".repeat(512), Opening::Bare, Alphabet::Token, Some(&"a".repeat(512)));
+        check("abc\" x", double, ValueAlphabet::Token, Some("abc"));
+        check("abc' x", double, ValueAlphabet::Token, None);
+        check("a b\" x", double, ValueAlphabet::Token, None);
+        check("a b\" x", double, ValueAlphabet::Text, Some("a b"));
+        check("a\\\"b\" x", double, ValueAlphabet::Text, Some("a\\\"b"));
+        check("a\nb\"", double, ValueAlphabet::Text, None);
+        check("abc\\\" x", escaped, ValueAlphabet::Token, Some("abc"));
+        check("abc\\\" x", escaped, ValueAlphabet::Text, Some("abc"));
+        check("abc\" x", escaped, ValueAlphabet::Text, None);
+        check("abc</key>", Opening::Tag, ValueAlphabet::Token, Some("abc"));
+        check("abc<key>", Opening::Tag, ValueAlphabet::Token, None);
+        check("abc; x", Opening::Bare, ValueAlphabet::Token, Some("abc"));
+        check("abc(x)", Opening::Bare, ValueAlphabet::Token, None);
+        check("", Opening::Bare, ValueAlphabet::Token, None);
+        check(&"a".repeat(513), Opening::Bare, ValueAlphabet::Token, None);
+        check(&"a".repeat(512), Opening::Bare, ValueAlphabet::Token, Some(&"a".repeat(512)));
     }
     #[test]
     fn no_more_is_looked_at_than_was_asked_for() {
         let double = Opening::Quote { mark: b'"', backslashes: 0 };
         let escaped = Opening::Quote { mark: b'"', backslashes: 1 };
         for (opening, closing) in [(Opening::Bare, ""), (double, "\""), (escaped, "\\\"")] {
-            for alphabet in [Alphabet::Token, Alphabet::Text] {
+            for alphabet in [ValueAlphabet::Token, ValueAlphabet::Text] {
                 for (length, expected) in [
                     (7, Ok(7)),
                     (8, Ok(8)),

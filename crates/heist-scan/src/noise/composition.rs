@@ -1,5 +1,5 @@
-//! [`Shape`]: what one pass over a secret's bytes tells: its classes of characters, and the alphabet that it is written
-//! in.
+//! [`Composition`]: the classes of characters in a secret and the alphabet that it is written in,
+//! found in one pass over its bytes.
 
 /// No more of a secret than this is looked at. What is longer and noise shows it by then.
 pub(super) const LOOKED_AT: usize = 192;
@@ -54,7 +54,7 @@ pub(super) enum Alphabet {
 
 /// What one pass over a secret tells.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct Composition {
     pub(super) len: usize,
     pub(super) lower: usize,
     pub(super) upper: usize,
@@ -66,7 +66,7 @@ pub(super) struct Shape {
     pub(super) inner_alphabet: Alphabet,
 }
 
-impl Shape {
+impl Composition {
     pub(super) fn of(secret: &[u8]) -> Self {
         let (mut lower, mut upper, mut digits, mut signs, mut foreign) = (0, 0, 0, 0, 0);
         let (mut seen, mut is_hex) = (0, true);
@@ -105,7 +105,8 @@ impl Shape {
     }
 }
 
-/// Whether `text` has any of `parts` in it, without regard to case; these are in lower case and of two bytes at least.
+/// Returns `true` if `text` has any of `parts` in it, ignoring case; these are in lower case and of
+/// two bytes at least.
 pub(super) fn contains_any(text: &[u8], parts: &[&str]) -> bool {
     // The lowest five bits tell letters apart, whatever their case: few pairs of bytes begin one of the parts.
     let mut beginnings = [0_u32; 32];
@@ -119,7 +120,7 @@ pub(super) fn contains_any(text: &[u8], parts: &[&str]) -> bool {
     })
 }
 
-/// Whether it begins like this, without regard to case.
+/// Returns `true` if it begins like this, ignoring case.
 pub(super) fn begins_no_case(text: &[u8], prefix: &str) -> bool {
     let prefix = prefix.as_bytes();
     match (text.first(), prefix.first()) {
@@ -149,12 +150,12 @@ mod tests {
             ("a b", Alphabet::Other),
             ("\u{e4}", Alphabet::Other),
         ] {
-            assert_eq!(Shape::of(text.as_bytes()).alphabet, alphabet, "{text}");
+            assert_eq!(Composition::of(text.as_bytes()).alphabet, alphabet, "{text}");
         }
     }
 
     #[test]
-    fn parts_are_found_without_regard_to_case() {
+    fn parts_are_found_ignoring_case() {
         assert!(contains_any(b"a SHA256 b", &["md5", "sha256"]));
         assert!(contains_any(b"sha", &["sha"]));
         assert!(!contains_any(b"sh", &["sha"]));

@@ -1,16 +1,17 @@
 //! Private keys: blocks in PEM with any kind of line ends around them, PuTTY's files, and .NET's `<RSAKeyValue>`.
 //!
-//! What is in a block is decoded and parsed. A key that is whole and not encrypted is certain; an encrypted one is
-//! still somebody's, but worth less to whoever finds it; a broken one is hardly more than its heading, and a heading
-//! alone, as in every program that reads keys, is nothing. Public keys and certificates have other headings and are
-//! never found.
+//! The content of a block is decoded and parsed. A key that is whole and not encrypted is certain.
+//! An encrypted key is real, but worth less to an attacker. A broken key is hardly more than its
+//! heading, and a heading alone, as in every program that reads keys, is not a finding. Public keys
+//! and certificates have other headings and are never found.
 //!
 //! The secret is the whole block, 16 KiB at most.
 
 use super::der::{self, Key};
 use super::pem::{self, Body};
-use super::{Hit, Reach, Trigger, Window};
+use super::{Form, Hit, Reach, Trigger, Window};
 use crate::confidence::Confidence;
+use crate::noise::NoiseCheck;
 use base64::Engine as _;
 use memchr::memmem;
 use std::borrow::Cow;
@@ -25,7 +26,7 @@ pub(super) const TRIGGERS: &[Trigger] = &[
 /// A key of 16,384 bits fits.
 pub(super) const REACH: Reach = Reach { before: 0, after: 16 * 1024 };
 
-/// Less is no key: the smallest has 32 bytes and a frame.
+/// Anything shorter is not a key: the smallest has 32 bytes and a frame.
 const BODY_LENGTH_MIN: usize = 56;
 
 type Judged = (Range<usize>, Confidence, Cow<'static, str>);
@@ -40,7 +41,13 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     };
     let Some((range, confidence, reason)) = judged else { return };
     let whole = window.at + range.start..window.at + range.end;
-    hits.push(Hit { whole: whole.clone(), secret: whole, key: 0..0, confidence, reason });
+    hits.push(Hit {
+        whole: whole.clone(),
+        secret: whole,
+        key: 0..0,
+        form: Form::Secret(confidence, reason),
+        noise: NoiseCheck::Skip,
+    });
 }
 
 fn described(key: &Key) -> String {
@@ -51,7 +58,7 @@ fn described(key: &Key) -> String {
     }
 }
 
-/// A block with `-----BEGIN` and `-----END`.
+/// Assesses a block with `-----BEGIN` and `-----END`.
 fn block(rest: &[u8]) -> Option<Judged> {
     let label = pem::label(rest)?;
     if !pem::is_private(label) {
@@ -81,7 +88,7 @@ fn block(rest: &[u8]) -> Option<Judged> {
             let confidence = if key.encrypted { Confidence::Medium } else { Confidence::Certain };
             Some((0..end, confidence, described(&key).into()))
         }
-        // The text of a program between two headings is no key.
+        // A program's text between two headings is not a key.
         None if !body.is_block() => None,
         None => {
             let reason = "a private key's heading, but what follows is broken";
@@ -90,7 +97,7 @@ fn block(rest: &[u8]) -> Option<Judged> {
     }
 }
 
-/// The rest of the line that begins with a name.
+/// Returns the rest of the line that begins with a name.
 fn field<'a>(text: &'a [u8], name: &[u8]) -> Option<(&'a [u8], usize)> {
     let begin = memmem::find(text, name)? + name.len();
     let length = memchr::memchr(b'\n', &text[begin..]).unwrap_or(text.len() - begin);

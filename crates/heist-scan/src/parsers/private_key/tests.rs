@@ -1,13 +1,13 @@
 //! Keys that are made here, in every format and however they are written; and what only looks like them.
 
-use super::super::HandKind;
+use super::super::ParserKind;
 use super::super::der::tests as made;
 use super::super::testing::{check_bounds, found_by, random_bytes};
 use super::*;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 
-/// A block in lines of 64 characters, with what stands before and after each line.
+/// Returns a block in lines of 64 characters, with what comes before and after each line.
 fn pem(label: &str, bytes: &[u8], before: &str, after: &str) -> String {
     let base64 = STANDARD.encode(bytes);
     let mut lines = vec![format!("-----BEGIN {label}-----")];
@@ -19,8 +19,8 @@ fn pem(label: &str, bytes: &[u8], before: &str, after: &str) -> String {
 
 #[track_caller]
 fn check(text: &str, expected: Option<(Confidence, &str)>) {
-    let found = found_by(HandKind::PrivateKey, text.as_bytes());
-    let shown = found.first().map(|hit| (hit.confidence, hit.reason.as_ref()));
+    let found = found_by(ParserKind::PrivateKey, text.as_bytes());
+    let shown = found.first().map(super::super::Hit::assessment);
     assert_eq!(shown, expected, "{text}");
 }
 
@@ -47,7 +47,7 @@ fn keys_however_they_are_written() {
         check(&pem("RSA PRIVATE KEY", &key, before, after), RSA);
     }
     let text = pem("RSA PRIVATE KEY", &key, "", "\n");
-    let found = found_by(HandKind::PrivateKey, format!("key: {text}\n").as_bytes());
+    let found = found_by(ParserKind::PrivateKey, format!("key: {text}\n").as_bytes());
     assert_eq!(found[0].secret, 5..5 + text.len());
 }
 
@@ -119,7 +119,7 @@ fn putty_and_xml() {
 }
 
 #[test]
-fn what_is_no_private_key() {
+fn texts_that_are_not_private_keys() {
     let bytes = random_bytes(300);
     let prose = "some words of prose ".repeat(40);
     let program = "let parsed = text(x); ".repeat(40);
@@ -143,27 +143,27 @@ fn what_is_no_private_key() {
         &broken[..200]
     );
     check(&cut, Some((Confidence::Low, "a private key without an end")));
-    assert_eq!(found_by(HandKind::PrivateKey, cut.as_bytes())[0].secret, 0..200);
+    assert_eq!(found_by(ParserKind::PrivateKey, cut.as_bytes())[0].secret, 0..200);
 }
 
 proptest! {
     #[test]
     fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
-        check_bounds(HandKind::PrivateKey, &text);
+        check_bounds(ParserKind::PrivateKey, &text);
     }
 
     #[test]
     fn any_block(body in "[A-Za-z0-9+/=\\\\\n\"-]{0,120}", at in 0_usize..400, byte in any::<u8>()) {
         let framed = format!("-----BEGIN EC PRIVATE KEY-----{body}-----END EC PRIVATE KEY-----");
-        found_by(HandKind::PrivateKey, framed.as_bytes());
+        found_by(ParserKind::PrivateKey, framed.as_bytes());
         let mut key = pem("RSA PRIVATE KEY", &made::rsa(512), "", "\n").into_bytes();
         let at = at % key.len();
         key[at] = byte;
-        found_by(HandKind::PrivateKey, &key);
+        found_by(ParserKind::PrivateKey, &key);
         let head = format!("PuTTY-User-Key-File-2: {body}\nEncryption: {body}\nPrivate-Lines: 1\n");
         let text = format!("{head}{body}\nPrivate-MAC: {body}");
-        found_by(HandKind::PrivateKey, text.as_bytes());
-        found_by(HandKind::PrivateKey, format!("<RSAKeyValue><Modulus>{body}<D>{body}</D></RSAKeyValue>").as_bytes());
+        found_by(ParserKind::PrivateKey, text.as_bytes());
+        found_by(ParserKind::PrivateKey, format!("<RSAKeyValue><Modulus>{body}<D>{body}</D></RSAKeyValue>").as_bytes());
     }
 }
 
@@ -197,7 +197,7 @@ fn a_key_is_the_same_however_it_is_written() {
 }
 
 #[test]
-fn what_has_no_canonical_form() {
+fn texts_without_a_canonical_form() {
     let bytes = random_bytes(64);
     let block = pem("PRIVATE KEY", &bytes, "", "\n");
     for text in [

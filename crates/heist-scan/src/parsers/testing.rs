@@ -1,8 +1,8 @@
 //! What the tests of the detectors share: asking a detector at its triggers, as a scan does, and random secrets that
 //! stand in no source file.
 
-use super::{HandKind, Hit, Trigger, Window};
-use crate::noise::Noise;
+use super::{Form, Hit, ParserKind, Trigger, Window};
+use crate::confidence::Confidence;
 use heist::XorShift64;
 use std::cell::RefCell;
 
@@ -10,7 +10,7 @@ thread_local! {
     static RANDOM: RefCell<XorShift64> = const { RefCell::new(XorShift64::new(0x5eed)) };
 }
 
-/// The positions of a trigger: slow and obvious.
+/// Returns the positions of a trigger: slow and obvious.
 fn positions(trigger: Trigger, text: &[u8]) -> Vec<usize> {
     let occurrences = |literal: &str, fold: bool| {
         (0..text.len())
@@ -36,8 +36,19 @@ fn positions(trigger: Trigger, text: &[u8]) -> Vec<usize> {
     }
 }
 
-/// All hits, in positions of the text; each window is cut to the detector's reach.
-pub(super) fn found_by(kind: HandKind, text: &[u8]) -> Vec<Hit> {
+impl Hit {
+    /// Returns how sure the parser is, of a hit that it takes for a secret, and why.
+    pub(super) fn assessment(&self) -> (Confidence, &str) {
+        match &self.form {
+            Form::Secret(confidence, reason) => (*confidence, reason),
+            Form::Other(reason) => panic!("not taken for a secret: {reason}"),
+        }
+    }
+}
+
+/// Returns all hits that the parser takes for secrets, in positions of the text; each window is cut
+/// to the detector's reach.
+pub(super) fn found_by(kind: ParserKind, text: &[u8]) -> Vec<Hit> {
     let reach = kind.reach();
     let mut found = Vec::new();
     for &trigger in kind.triggers() {
@@ -51,7 +62,7 @@ pub(super) fn found_by(kind: HandKind, text: &[u8]) -> Vec<Hit> {
                 ends_object: end == text.len(),
             };
             let mut hits = Vec::new();
-            kind.examine(&window, &Noise::default(), &mut hits);
+            kind.examine(&window, &mut hits);
             for hit in hits {
                 assert!(
                     hit.whole.start <= hit.secret.start && hit.secret.end <= hit.whole.end,
@@ -64,7 +75,7 @@ pub(super) fn found_by(kind: HandKind, text: &[u8]) -> Vec<Hit> {
                 let moved = |range: std::ops::Range<usize>| range.start + begin..range.end + begin;
                 let (whole, secret) = (moved(hit.whole), moved(hit.secret));
                 let hit = Hit { whole, secret, key: moved(hit.key), ..hit };
-                if !found.contains(&hit) {
+                if matches!(hit.form, Form::Secret(..)) && !found.contains(&hit) {
                     found.push(hit);
                 }
             }
@@ -73,15 +84,15 @@ pub(super) fn found_by(kind: HandKind, text: &[u8]) -> Vec<Hit> {
     found
 }
 
-/// Asks at every position, whatever stands there, with every kind of edge: nothing panics, and hits lie inside.
-pub(super) fn check_bounds(kind: HandKind, text: &[u8]) {
+/// Asks at every position, whatever is there, with every kind of edge: nothing panics, and hits lie inside.
+pub(super) fn check_bounds(kind: ParserKind, text: &[u8]) {
     found_by(kind, text);
     for at in 0..=text.len() {
         for edges in 0..4 {
             let window =
                 Window { text, at, begins_object: edges & 1 != 0, ends_object: edges & 2 != 0 };
             let mut hits = Vec::new();
-            kind.examine(&window, &Noise::default(), &mut hits);
+            kind.examine(&window, &mut hits);
             for hit in hits {
                 assert!(
                     hit.whole.start <= hit.secret.start && hit.secret.end <= hit.whole.end,

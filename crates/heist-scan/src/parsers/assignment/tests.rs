@@ -1,8 +1,7 @@
 //! Every notation from both sides, and that the two sides agree on any text.
 
-use super::super::HandKind;
+use super::super::ParserKind;
 use super::*;
-use crate::noise::Noise;
 use proptest::prelude::*;
 
 fn window(text: &[u8], at: usize) -> Window<'_> {
@@ -101,7 +100,7 @@ fn every_notation() {
 }
 
 #[test]
-fn what_is_no_assignment() {
+fn texts_that_are_not_assignments() {
     let cases = [
         "key | value-1",
         "the key is value-1",
@@ -163,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn the_edges_of_a_window_are_no_edges_of_the_text(
+    fn the_edges_of_a_window_are_not_edges_of_the_text(
         text in pieces(), begins in any::<bool>(), ends in any::<bool>(),
     ) {
         for at in 0..text.len() {
@@ -196,7 +195,7 @@ fn work(period: &str, looks: impl Fn(&Window<'_>)) -> usize {
 #[test]
 fn text_of_nothing_but_keys_is_not_searched_at_each_of_them() {
     let password = |window: &Window<'_>| {
-        HandKind::Password.examine(window, &Noise::default(), &mut Vec::new());
+        ParserKind::Password.examine(window, &mut Vec::new());
     };
     let any_key = |window: &Window<'_>| drop(from_key(window));
     for (period, most) in [

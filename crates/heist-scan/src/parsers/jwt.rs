@@ -1,12 +1,13 @@
-//! JSON web tokens: three parts in base64url, of which the first two are JSON objects (signed), or five with a header
-//! that is one (encrypted).
+//! JSON Web Tokens: three parts in base64url, of which the first two are JSON objects (signed), or
+//! five with a header that is one (encrypted).
 //!
 //! The header and the claims are parsed, so nothing else is taken for a token. Whether a token has expired is not
 //! asked: a finding must not depend on the day.
 
 use super::json;
-use super::{Hit, Reach, Window};
+use super::{Form, Hit, Reach, Window};
 use crate::confidence::Confidence;
+use crate::noise::NoiseCheck;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::ops::Range;
@@ -54,12 +55,13 @@ pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
         whole: whole.clone(),
         secret: whole,
         key: 0..0,
-        confidence,
-        reason: reason.into(),
+        form: Form::Secret(confidence, reason.into()),
+        noise: NoiseCheck::Skip,
     });
 }
 
-/// What stands before must not belong to the token: an escape may (`\n`, `%3D`), other letters do.
+/// Returns `true` if the bytes before do not belong to the token. The end of an escape (`\n`,
+/// `%3D`) does not, other letters do.
 fn begins_token(before: &[u8], begins_object: bool) -> bool {
     match before {
         [] => begins_object,
@@ -68,7 +70,7 @@ fn begins_token(before: &[u8], begins_object: bool) -> bool {
     }
 }
 
-/// The part that begins at `begin`; `None` if it is cut off by the window's end.
+/// Returns the part that begins at `begin`; `None` if it is cut off by the window's end.
 fn part(window: &Window<'_>, begin: usize) -> Option<Range<usize>> {
     let rest = window.text.get(begin..)?;
     match rest.iter().position(|&byte| !is_base64url(byte)) {
@@ -110,7 +112,7 @@ impl Header {
 
 type Judged = (usize, Confidence, &'static str);
 
-/// The claims and the signature, which follow the header `encoded`.
+/// Reads the claims and the signature, which follow the header `encoded`.
 fn signed(window: &Window<'_>, encoded: Range<usize>, header: &Header) -> Option<Judged> {
     let text = window.text;
     let begin = encoded.end + 1;
@@ -123,7 +125,7 @@ fn signed(window: &Window<'_>, encoded: Range<usize>, header: &Header) -> Option
     if signature.is_empty() && !header.unsigned {
         return None;
     }
-    // Headers or claims in a row, which nobody signed.
+    // Repeated headers or claims: not a signature.
     if text[signature.clone()] == text[encoded] || text[signature.clone()] == text[claims.clone()] {
         return None;
     }
@@ -144,7 +146,7 @@ fn signed(window: &Window<'_>, encoded: Range<usize>, header: &Header) -> Option
     Some((signature.end, confidence, reason))
 }
 
-/// The key, the vector, the text and the tag, of which the key begins at `begin`. It may be empty.
+/// Reads the key, the vector, the text and the tag. The key begins at `begin` and may be empty.
 fn encrypted(window: &Window<'_>, begin: usize) -> Option<Judged> {
     let mut end = part(window, begin)?.end;
     for _ in 0..3 {
@@ -169,7 +171,7 @@ fn is_sample(claims: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HandKind;
+    use super::super::ParserKind;
     use super::super::testing::{BASE62, check_bounds, found_by, random};
     use super::*;
     use proptest::prelude::*;
@@ -185,20 +187,20 @@ mod tests {
     #[track_caller]
     fn check(text: &str, token: &str, expected: Option<Confidence>) {
         let text = text.replace("{}", token);
-        let found = found_by(HandKind::Jwt, text.as_bytes());
-        assert_eq!(found.first().map(|hit| hit.confidence), expected, "{text}: {found:?}");
+        let found = found_by(ParserKind::Jwt, text.as_bytes());
+        assert_eq!(found.first().map(|hit| hit.assessment().0), expected, "{text}: {found:?}");
         if let Some(hit) = found.first() {
             assert_eq!(&text[hit.secret.clone()], token);
         }
     }
 
     #[test]
-    fn headers_in_a_row_are_no_token() {
+    fn repeated_headers_are_not_a_token() {
         for header in [HEADER, r#"{"alg":"RS256"}"#] {
             let header = URL_SAFE_NO_PAD.encode(header);
             let claims = URL_SAFE_NO_PAD.encode(CLAIMS);
             for text in [format!("{header}.").repeat(9), format!("{header}.{claims}.").repeat(9)] {
-                assert_eq!(found_by(HandKind::Jwt, text.as_bytes()), [], "{text}");
+                assert_eq!(found_by(ParserKind::Jwt, text.as_bytes()), [], "{text}");
             }
         }
     }
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token() {
+    fn texts_that_are_not_tokens() {
         for not in [
             token(r#"{"typ":"JWT","x":"abcd"}"#, CLAIMS, 43),
             token(r#"{"alg":"HS256","typ":"JWT""#, CLAIMS, 43),
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_the_window_cuts_is_none() {
+    fn a_token_that_the_window_cuts_is_not_found() {
         let token = token(HEADER, CLAIMS, 43);
         let window =
             Window { text: token.as_bytes(), at: 0, begins_object: true, ends_object: false };
@@ -274,13 +276,13 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
-            check_bounds(HandKind::Jwt, &text);
+            check_bounds(ParserKind::Jwt, &text);
         }
 
         #[test]
         fn any_parts(parts in prop::collection::vec("\\{\"[a-z\":,{}0-9]{0,30}", 1..6)) {
             let parts: Vec<_> = parts.iter().map(|part| URL_SAFE_NO_PAD.encode(part)).collect();
-            check_bounds(HandKind::Jwt, parts.join(".").as_bytes());
+            check_bounds(ParserKind::Jwt, parts.join(".").as_bytes());
         }
     }
 }

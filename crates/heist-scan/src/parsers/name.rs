@@ -11,7 +11,7 @@ use std::ops::Range;
 /// No key is longer.
 pub(super) const KEY_LENGTH_MAX: usize = 128;
 
-/// Beyond this it is no type.
+/// No type is longer.
 const TYPE_LENGTH_MAX: usize = 64;
 
 /// Types that begin with a small letter.
@@ -20,7 +20,8 @@ const SMALL_TYPES: [&[u8]; 11] = [
     b"impl",
 ];
 
-/// A key that ends at `end`, in any notation. With `typed`, a type may stand between the key and `end`.
+/// Returns a key that ends at `end`, in any notation. With `typed`, a type may be between the
+/// key and `end`.
 pub(super) fn any(window: &Window<'_>, end: usize, typed: bool) -> Option<Range<usize>> {
     let text = window.text;
     let last = *text.get(end.checked_sub(1)?)?;
@@ -48,7 +49,7 @@ pub(super) fn any(window: &Window<'_>, end: usize, typed: bool) -> Option<Range<
     }
 }
 
-/// A word, with the path before it, that ends at `end`.
+/// Returns a word, with the path before it, that ends at `end`.
 pub(super) fn plain(window: &Window<'_>, end: usize) -> Option<Range<usize>> {
     let text = window.text;
     let leftmost = end.saturating_sub(KEY_LENGTH_MAX + 1);
@@ -66,7 +67,7 @@ pub(super) fn plain(window: &Window<'_>, end: usize) -> Option<Range<usize>> {
     (begin < end).then_some(begin..end)
 }
 
-/// A quoted key, whose closing quote ends at `end`.
+/// Returns a quoted key, whose closing quote ends at `end`.
 fn quoted(window: &Window<'_>, end: usize) -> Option<Range<usize>> {
     let text = window.text;
     let mark = *text.get(end.checked_sub(1)?)?;
@@ -117,7 +118,7 @@ fn index(window: &Window<'_>, end: usize) -> Option<Range<usize>> {
     Some(open..close)
 }
 
-/// The key of `key: Type`, where the type ends at `end`.
+/// Returns the key of `key: Type`, where the type ends at `end`.
 fn before_type(window: &Window<'_>, end: usize) -> Option<Range<usize>> {
     let text = window.text;
     let leftmost = end.saturating_sub(TYPE_LENGTH_MAX);
@@ -162,7 +163,8 @@ fn looks_like_type(text: &[u8]) -> bool {
     }
 }
 
-/// The key of `var key string = ...` and `Dim key As String = ...`, where `word` is the type.
+/// Returns the key of `var key string = ...` and `Dim key As String = ...`, where `word` is the
+/// type.
 fn before_type_word(window: &Window<'_>, word: &Range<usize>) -> Option<Range<usize>> {
     let text = window.text;
     if !text[word.clone()].eq_ignore_ascii_case(b"string") {
@@ -179,7 +181,8 @@ fn before_type_word(window: &Window<'_>, word: &Range<usize>) -> Option<Range<us
     plain(window, skip_space(text, before.start, false))
 }
 
-/// The key of an element's text that begins at `begin`: an attribute that names it, or else the element's name.
+/// Returns the key of an element's text that begins at `begin`: an attribute that names it, or else
+/// the element's name.
 pub(super) fn of_element(window: &Window<'_>, begin: usize) -> Option<Range<usize>> {
     let text = window.text;
     let tag_end = begin - 1;
@@ -209,7 +212,8 @@ pub(super) fn of_element(window: &Window<'_>, begin: usize) -> Option<Range<usiz
     Some(open + 1..open + 1 + length)
 }
 
-/// The name that belongs to a field called `value`: `name: KEY, value: ...`, `key="KEY" value="..."`.
+/// Returns the name that belongs to a field called `value`: `name: KEY, value: ...`, `key="KEY"
+/// value="..."`.
 pub(super) fn of_value_field(window: &Window<'_>, key: &Range<usize>) -> Option<Range<usize>> {
     let text = window.text;
     if !text[key.clone()].eq_ignore_ascii_case(b"value") {

@@ -1,7 +1,7 @@
 //! The left side of an assignment: given where a value begins, the key that it belongs to.
 //!
-//! Reads leftwards only, at most a few hundred bytes, and mostly no more than three: whatever is no quote, white space,
-//! `=` or `>` opens no value.
+//! It reads leftwards only, at most a few hundred bytes, and usually no more than three: only a
+//! quote, white space, `=` or `>` can come before a value.
 //!
 //! Not guaranteed: that the text is what it seems. A comparison (`token == "..."`) and a call (`setToken("...")`)
 //! count as assignments, because a literal in them is as much of a leak.
@@ -49,19 +49,19 @@ const WRAPPERS: [&[u8]; 14] = [
 /// Words that set what follows them, without an operator.
 const COMMANDS: [&[u8]; 4] = [b"define", b"env", b"setenv", b"setx"];
 
-/// What stands to the left of a value.
+/// What is to the left of a value.
 #[derive(Clone, Debug)]
 pub(super) struct Left {
     pub(super) key: Range<usize>,
     pub(super) opening: Opening,
 }
 
-/// Whether it is a word before a credential in a header.
+/// Returns `true` if it is a word before a credential in a header.
 pub(super) fn is_scheme(word: &[u8]) -> bool {
     (3..=9).contains(&word.len()) && SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
 }
 
-/// What stands to the left of the value that begins at `begin`.
+/// Returns what is to the left of the value that begins at `begin`.
 pub(super) fn key_before(window: &Window<'_>, begin: usize) -> Option<Left> {
     let text = window.text;
     match *text.get(begin.checked_sub(1)?)? {
@@ -89,7 +89,8 @@ pub(super) fn key_before(window: &Window<'_>, begin: usize) -> Option<Left> {
     }
 }
 
-/// The position after the last byte that is no white space; line ends count if `lines`.
+/// Returns the position after the last byte that is not white space. Line ends count as white space
+/// if `lines`.
 pub(super) fn skip_space(text: &[u8], end: usize, lines: bool) -> usize {
     let leftmost = end.saturating_sub(SPACE_MAX);
     let mut end = end;
@@ -103,7 +104,7 @@ pub(super) fn skip_space(text: &[u8], end: usize, lines: bool) -> usize {
     end
 }
 
-/// The value's quote stands at `open`.
+/// Returns the key of a value whose quote is at `open`.
 fn key_before_quote(window: &Window<'_>, open: usize) -> Option<Range<usize>> {
     let text = window.text;
     let prefixed = skip_prefix(text, open);
@@ -118,7 +119,7 @@ fn key_before_quote(window: &Window<'_>, open: usize) -> Option<Range<usize>> {
     }
 }
 
-/// The letters of `b"..."`, `r#"..."#`, `@"..."`.
+/// Returns where the letters before a string begin, as in `b"..."`, `r#"..."#`, `@"..."`.
 fn skip_prefix(text: &[u8], open: usize) -> usize {
     let mut begin = open;
     while begin > 0 && open - begin < 3 && text[begin - 1] == b'#' {
@@ -135,11 +136,11 @@ fn skip_prefix(text: &[u8], open: usize) -> usize {
     if begin > 0 && matches!(text[begin - 1], b'@' | b'$') {
         return begin - 1;
     }
-    // Letters that belong to a longer word are no prefix.
+    // Letters of a longer word are not a prefix.
     if begin < letters && begin > 0 && is_key(text[begin - 1]) { open } else { begin }
 }
 
-/// White space stands before the value.
+/// Returns the key of a value that follows white space.
 fn key_before_space(window: &Window<'_>, begin: usize) -> Option<Range<usize>> {
     let text = window.text;
     let end = skip_space(text, begin, false);
@@ -150,7 +151,7 @@ fn key_before_space(window: &Window<'_>, begin: usize) -> Option<Range<usize>> {
     }
 }
 
-/// A word and white space stand before the value, which is quoted or not.
+/// Returns the key of a value, quoted or not, that follows a word and white space.
 fn key_before_word(window: &Window<'_>, end: usize, quoted: bool) -> Option<Range<usize>> {
     let text = window.text;
     let word = name::plain(window, end)?;
@@ -191,7 +192,7 @@ fn key_before_word(window: &Window<'_>, end: usize, quoted: bool) -> Option<Rang
     is_one_of(&COMMANDS, &command).then_some(word)
 }
 
-/// `--word`, or `-word` if it is no heap of single letters.
+/// Recognises `--word`, and `-word` unless it is a group of single-letter options.
 fn is_option(text: &[u8], word: &Range<usize>) -> bool {
     let dashes = text[..word.start].iter().rev().take(3).take_while(|&&byte| byte == b'-').count();
     let before = text[..word.start - dashes].last();
@@ -199,7 +200,7 @@ fn is_option(text: &[u8], word: &Range<usize>) -> bool {
     begins && (dashes == 2 || dashes == 1 && word.len() >= 4)
 }
 
-/// An operator ends at `end`.
+/// Returns the key before an operator that ends at `end`.
 fn key_before_operator(window: &Window<'_>, end: usize) -> Option<Range<usize>> {
     let text = window.text;
     let before = |count: usize| end.checked_sub(count).and_then(|at| text.get(at)).copied();
@@ -224,7 +225,7 @@ fn key_before_operator(window: &Window<'_>, end: usize) -> Option<Range<usize>> 
     Some(name::of_value_field(window, &key).unwrap_or(key))
 }
 
-/// The value is the first argument of the call whose `(` stands at `paren`.
+/// The value is the first argument of the call whose `(` is at `paren`.
 fn key_of_call(window: &Window<'_>, paren: usize) -> Option<Range<usize>> {
     let text = window.text;
     let callee_end = if paren > 0 && text[paren - 1] == b'!' { paren - 1 } else { paren };
@@ -262,7 +263,7 @@ fn key_of_call(window: &Window<'_>, paren: usize) -> Option<Range<usize>> {
     }
 }
 
-/// The value is what follows the first argument, whose `,` stands at `comma`.
+/// The value is what follows the first argument, whose `,` is at `comma`.
 fn first_argument(window: &Window<'_>, comma: usize) -> Option<Range<usize>> {
     let text = window.text;
     let end = skip_space(text, comma, true);

@@ -1,5 +1,5 @@
-//! Detectors written by hand, for what a regular expression finds badly: assignments, passwords, credentials in URLs,
-//! connection strings, JSON web tokens and private keys.
+//! Parsers for what regular expressions find badly: assignments, passwords, credentials in URLs,
+//! connection strings, JSON Web Tokens and private keys.
 //!
 //! | file | idea |
 //! |---|---|
@@ -9,14 +9,14 @@
 //! | `shape` | what a value looks like: classes of characters, identifiers, placeholders |
 //! | `generic`, `password` | values of assignments |
 //! | `url`, `url_credentials`, `connection` | URLs with a password, and connection strings |
-//! | `json`, `jwt` | a strict reader of JSON, and tokens that are made of it |
-//! | `der`, `pem`, `private_key` | private keys, parsed |
+//! | `json`, `jwt` | a strict JSON reader, and JSON Web Tokens |
+//! | `der`, `pem`, `private_key` | private keys |
 //!
-//! Every detector is a pure function of a [`Window`]: the bytes around one position, cut to the detector's [`Reach`].
-//! So what it finds never depends on how an object was cut into chunks.
+//! Each parser is a pure function of a [`Window`]: the bytes around one position, cut to the
+//! parser's [`Reach`]. So what it finds never depends on how an object was cut into chunks.
 //!
-//! Invariants: hits lie inside the window; no input makes a detector panic; nothing is allocated before a hit is nearly
-//! certain.
+//! Invariants: hits lie inside the window; no input makes a parser panic; nothing is allocated
+//! before a hit is nearly certain.
 //!
 //! Not guaranteed: that a hit is reported once. A value with several runs in it is found at each of them, always with
 //! the same ranges.
@@ -41,19 +41,20 @@ mod url_credentials;
 mod value;
 mod words;
 
-use crate::rules::HandKind;
+use crate::rules::ParserKind;
 pub use assignment::{ASSIGNMENT_REACH, Assignment};
 pub use pem::canonical_key;
+pub(crate) use url::{JUDGED_LENGTH_MAX, percent_decoded};
 
 use crate::confidence::Confidence;
-use crate::noise::Noise;
+use crate::noise::NoiseCheck;
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// The bytes around one position of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'a> {
-    /// Cut to the reach of the one who looks, or to the object's ends.
+    /// Cut to the parser's reach, or to the object's ends.
     pub text: &'a [u8],
     /// The position, in `text`.
     pub at: usize,
@@ -63,7 +64,7 @@ pub struct Window<'a> {
     pub ends_object: bool,
 }
 
-/// What a detector found. Ranges are positions in the window.
+/// What a parser found. Ranges are positions in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
     /// Everything that belongs to it, with the key of an assignment.
@@ -72,13 +73,34 @@ pub struct Hit {
     pub secret: Range<usize>,
     /// What it is assigned to; empty if to nothing.
     pub key: Range<usize>,
-    /// How sure it is ...
-    pub confidence: Confidence,
-    /// ... and why.
-    pub reason: Cow<'static, str>,
+    /// What the parser thinks of the value.
+    pub form: Form,
+    /// How strictly the noise filter looks at the secret afterwards.
+    pub noise: NoiseCheck,
 }
 
-/// How far a detector looks around a position.
+/// What a parser thinks of a value that stands where a secret would.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// It may be a secret: how sure the parser is, and why.
+    Secret(Confidence, Cow<'static, str>),
+    /// It is something else, for this reason. The detector does not report it, but can explain why.
+    Other(&'static str),
+}
+
+/// How sure a parser is that a value is a secret, and why; or why it is something else.
+type Assessment = Result<(Confidence, &'static str), &'static str>;
+
+impl From<Assessment> for Form {
+    fn from(assessment: Assessment) -> Self {
+        match assessment {
+            Ok((confidence, reason)) => Self::Secret(confidence, Cow::Borrowed(reason)),
+            Err(reason) => Self::Other(reason),
+        }
+    }
+}
+
+/// How far a parser looks around a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// Bytes before it.
@@ -87,19 +109,19 @@ pub struct Reach {
     pub after: usize,
 }
 
-/// At which positions a detector is asked.
+/// At which positions a parser is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// The first byte of every occurrence.
     Literal(&'static str),
-    /// The first byte of every occurrence, without regard to ASCII case. Written in lower case.
+    /// The first byte of every occurrence, ignoring ASCII case. Written in lower case.
     LiteralNoCase(&'static str),
     /// The first byte of every maximal run of 12 or more ASCII letters and digits that has a digit in it.
     Run,
 }
 
-impl HandKind {
-    /// At which positions to ask it.
+impl ParserKind {
+    /// Returns the positions at which to ask the parser.
     #[must_use]
     pub fn triggers(self) -> &'static [Trigger] {
         match self {
@@ -112,7 +134,7 @@ impl HandKind {
         }
     }
 
-    /// How far it looks.
+    /// Returns how far the parser looks.
     #[must_use]
     pub fn reach(self) -> Reach {
         match self {
@@ -124,18 +146,18 @@ impl HandKind {
         }
     }
 
-    /// Adds what is found at the window's position.
-    pub fn examine(self, window: &Window<'_>, noise: &Noise, hits: &mut Vec<Hit>) {
+    /// Adds what the parser finds at the window's position, with what it refuses.
+    pub fn examine(self, window: &Window<'_>, hits: &mut Vec<Hit>) {
         if window.at >= window.text.len() {
             return;
         }
         match self {
             Self::GenericSecret => generic::examine(window, hits),
             Self::Password => password::examine(window, hits),
-            Self::UrlCredentials => url_credentials::examine(window, noise, hits),
+            Self::UrlCredentials => url_credentials::examine(window, hits),
             Self::Jwt => jwt::examine(window, hits),
             Self::PrivateKey => private_key::examine(window, hits),
-            Self::ConnectionString => connection::examine(window, noise, hits),
+            Self::ConnectionString => connection::examine(window, hits),
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Blocks between `-----BEGIN` and `-----END`, however they stand in a file: as they are, indented, with `\n` for their
+//! Blocks between `-----BEGIN` and `-----END`, however a file has them: as they are, indented, with `\n` for their
 //! line ends, as a string per line with operators between them, in comments, or on one line.
 //!
-//! What is no base64 is passed over, so nothing is guaranteed about a body before it was decoded and parsed.
+//! Bytes outside of base64 are skipped, so nothing is certain about a body until it is decoded and
+//! parsed.
 
 use super::der;
 use base64::Engine as _;
@@ -15,10 +16,10 @@ const END: &[u8] = b"-----END ";
 
 pub(super) const OPENPGP: &[u8] = b"PGP PRIVATE KEY BLOCK";
 
-/// A run of base64 that is shorter is no line, or the last one.
+/// A shorter run of base64 is not a line, or it is the last line.
 const LINE_LENGTH_MIN: usize = 24;
 
-/// What stands between two lines: line ends, indentation, quotes, operators.
+/// What is between two lines: line ends, indentation, quotes, operators.
 const GAP_MAX: usize = 24;
 
 /// No label is longer.
@@ -31,7 +32,7 @@ const FORGIVING: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// What stands between `-----BEGIN ` and the dashes after it.
+/// Returns what is between `-----BEGIN ` and the dashes after it.
 pub(super) fn label(text: &[u8]) -> Option<&[u8]> {
     let rest = text.strip_prefix(BEGIN)?;
     let length = rest
@@ -42,8 +43,8 @@ pub(super) fn label(text: &[u8]) -> Option<&[u8]> {
     rest[length..].starts_with(DASHES).then_some(&rest[..length])
 }
 
-/// Where the body that begins at `begin` ends, and where the whole block does; the latter is `None` if there is no end
-/// before another block, or another block's.
+/// Returns where the body that begins at `begin` ends, and where the whole block ends. The latter
+/// is `None` if the next end belongs to another block, or is missing.
 pub(super) fn end(text: &[u8], begin: usize, label: &[u8]) -> (usize, Option<usize>) {
     let rest = &text[begin..];
     let Some(body) = memmem::find(rest, DASHES) else { return (text.len(), None) };
@@ -52,15 +53,16 @@ pub(super) fn end(text: &[u8], begin: usize, label: &[u8]) -> (usize, Option<usi
     (begin + body, closed.then_some(begin + body + END.len() + label.len() + DASHES.len()))
 }
 
-/// The bytes that a private key's block in PEM stands for (DER, or the form of OpenSSH or OpenPGP), however the block
-/// is written: with LF or CRLF, indented, with `\n` for its line ends, or on one line. So it tells whether two blocks
-/// hold the same key.
+/// Returns the bytes that a private key's block in PEM encodes (DER, or the format of OpenSSH or
+/// OpenPGP), however the block is written: with LF or CRLF, indented, with `\n` for its line ends,
+/// or on one line. Two blocks with the same bytes hold the same key.
 ///
-/// `None` if it is no such block from `-----BEGIN` to `-----END`, or what is in it does not decode. What the bytes are
-/// is not checked. An encrypted block's headers (`DEK-Info`) are not among them.
+/// Returns `None` if the text is not such a block from `-----BEGIN` to `-----END`, or if its
+/// content does not decode. The decoded bytes are not checked, and the headers of an encrypted
+/// block (`DEK-Info`) are not part of them.
 ///
 /// ```
-/// use heist_scan::hand::canonical_key;
+/// use heist_scan::parsers::canonical_key;
 ///
 /// let block = |line_end: &str| {
 ///     let label = ["PRIVATE", "KEY"].join(" ");
@@ -83,7 +85,7 @@ pub fn canonical_key(block: &[u8]) -> Option<Vec<u8>> {
     Body::read(&block[begin..body_end]).decoded().filter(|bytes| !bytes.is_empty())
 }
 
-/// Whether a block with this label is a private key.
+/// Returns `true` if a block with this label is a private key.
 pub(super) fn is_private(label: &[u8]) -> bool {
     label.ends_with(b"PRIVATE KEY") || label == OPENPGP
 }
@@ -110,7 +112,7 @@ impl Body {
         let mut at = after_headers(text);
         while at < text.len() {
             if text[at] == b'\\' {
-                // A line end in a string; or a slash that somebody escaped, which is base64.
+                // A line end in a string, or an escaped slash, which is base64.
                 at += 1;
                 at += usize::from(matches!(text.get(at), Some(b'n' | b'r' | b't')));
                 continue;
@@ -157,17 +159,18 @@ impl Body {
         begins_line
     }
 
-    /// Whether it looks like lines of base64, and not like the text of a program or of a page.
+    /// Returns `true` if it looks like lines of base64, and not like the text of a program or of a
+    /// page.
     pub(super) fn is_block(&self) -> bool {
         self.in_lines * 10 >= self.base64.len() * 8
     }
 
-    /// What the base64 stands for.
+    /// Returns what the base64 stands for.
     pub(super) fn decoded(&self) -> Option<Vec<u8>> {
         FORGIVING.decode(&self.base64).ok()
     }
 
-    /// Whether OpenPGP's checksum, which may be left out, is that of the bytes.
+    /// Returns `true` if OpenPGP's checksum, which may be left out, is that of the bytes.
     pub(super) fn checksum_holds(&self, bytes: &[u8]) -> bool {
         self.checksum.is_none_or(|sum| {
             let expected = FORGIVING.decode(sum).unwrap_or_default();
@@ -180,7 +183,7 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')
 }
 
-/// Whether what stands there is part of a wrapped line, and does not stand alone.
+/// Returns `true` if what stands there is part of a wrapped line, and does not stand alone.
 fn is_inside(text: &[u8], at: usize, length: usize) -> bool {
     let alone = |byte: Option<&u8>| {
         byte.is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\''))
@@ -188,7 +191,7 @@ fn is_inside(text: &[u8], at: usize, length: usize) -> bool {
     !(alone(at.checked_sub(1).and_then(|at| text.get(at))) && alone(text.get(at + length)))
 }
 
-/// Where the body begins after its headers, `Name: value` up to an empty line.
+/// Returns where the body begins after its headers, `Name: value` up to an empty line.
 fn after_headers(text: &[u8]) -> usize {
     let head = &text[..text.len().min(512)];
     if !head.contains(&b':') {

@@ -1,7 +1,6 @@
 //! Lists of words, written as text.
 
-/// The words of a text, which has exactly so many of them with one white space or more between them; checked when
-/// compiled.
+/// Splits a text at white space into exactly `COUNT` words. The compiler checks the count.
 pub(super) const fn split<const COUNT: usize>(text: &'static str) -> [&'static str; COUNT] {
     let bytes = text.as_bytes();
     let mut words = [""; COUNT];
@@ -22,7 +21,7 @@ pub(super) const fn split<const COUNT: usize>(text: &'static str) -> [&'static s
     words
 }
 
-/// Whether a word is in a list, without regard to ASCII case.
+/// Returns `true` if a word is in a list, ignoring ASCII case.
 pub(super) fn is_one_of(word: &[u8], list: &[&str]) -> bool {
     list.iter()
         .any(|known| known.len() == word.len() && word.eq_ignore_ascii_case(known.as_bytes()))

@@ -8,12 +8,13 @@
 //! | `AccountName=...;AccountKey=...` | the key, 64 bytes in base64 |
 //! | `Endpoint=sb://...;SharedAccessKey=...` | the key |
 //!
-//! A password alone is none: it takes a host beside it, which also says whether it is an example.
+//! A password alone is not a connection string: a host must be beside it. The host also tells
+//! whether it is an example.
 
 use super::url;
-use super::{Hit, Reach, Trigger, Window};
+use super::{Assessment, Hit, Reach, Trigger, Window};
 use crate::confidence::Confidence;
-use crate::noise::Noise;
+use crate::noise::NoiseCheck;
 use memchr::{memchr3, memmem, memrchr3};
 use std::ops::Range;
 
@@ -69,20 +70,20 @@ const OTHERS: [&str; 13] = [
 /// The key that every emulator of a storage account has.
 const EMULATOR: &[u8] = b"devstoreaccount1";
 
-pub(super) fn examine(window: &Window<'_>, noise: &Noise, hits: &mut Vec<Hit>) {
+pub(super) fn examine(window: &Window<'_>, hits: &mut Vec<Hit>) {
     let rest = &window.text[window.at..];
     let hit = match rest[0] {
-        b':' => by_url(window, noise),
+        b':' => by_url(window),
         b'A' if rest.starts_with(b"AccountKey=") => by_key(window, b"AccountKey=", 64),
         b'S' if rest.starts_with(b"SharedAccessKey=") => by_key(window, b"SharedAccessKey=", 32),
-        b'p' | b'P' => by_parts(window, noise),
+        b'p' | b'P' => by_parts(window),
         _ => None,
     };
     hits.extend(hit);
 }
 
 /// `scheme://user:password@host`.
-fn by_url(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
+fn by_url(window: &Window<'_>) -> Option<Hit> {
     let text = window.text;
     // The last letter of the scheme: most URLs are the web's.
     let last = *text.get(window.at.checked_sub(1)?)?;
@@ -97,12 +98,16 @@ fn by_url(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
     }
     let password = found.password?;
     let (user, host) = (&text[found.user], &text[found.host.clone()]);
-    let (confidence, reason) = url::judge(user, &text[password.clone()], host, noise)?;
+    if password.is_empty() {
+        return None;
+    }
+    let (form, noise) = url::judge(user, &text[password.clone()], host);
     let whole = found.scheme.start..found.host.end;
-    Some(Hit { whole, secret: password, key: 0..0, confidence, reason: reason.into() })
+    Some(Hit { whole, secret: password, key: 0..0, form: form.into(), noise })
 }
 
-/// The text around a position that is in the same string: up to quotes and the ends of the line.
+/// Returns the text around a position that is in the same string: up to quotes and the ends of the
+/// line.
 fn surroundings(text: &[u8], at: usize) -> Range<usize> {
     let leftmost = at.saturating_sub(PARTS_WITHIN);
     let rightmost = text.len().min(at + PARTS_WITHIN);
@@ -115,7 +120,7 @@ fn surroundings(text: &[u8], at: usize) -> Range<usize> {
 }
 
 /// `Password=...` among other parts.
-fn by_parts(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
+fn by_parts(window: &Window<'_>) -> Option<Hit> {
     let text = window.text;
     let length = [&b"password="[..], b"pwd="]
         .iter()
@@ -139,7 +144,7 @@ fn by_parts(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
         None if limit == text.len() && window.ends_object => limit,
         None => return None,
     };
-    // The end of a call that it stands in.
+    // The end of a call that it is in.
     let end = if text[begin..end].ends_with(b")") && !text[begin..end].contains(&b'(') {
         end - 1
     } else {
@@ -151,22 +156,21 @@ fn by_parts(window: &Window<'_>, noise: &Noise) -> Option<Hit> {
     let around = surroundings(text, window.at);
     let near = &text[around.clone()];
     let host = host_of_parts(near, window.at - around.start)?;
-    let (confidence, reason) = url::judge(b"", &text[begin..end], host, noise)?;
-    let reason = match confidence {
-        Confidence::High => "a connection string, for a host that is no example",
-        Confidence::Medium => "a connection string, for a local host",
-        _ => reason,
-    };
-    Some(Hit {
-        whole: window.at..end,
-        secret: begin..end,
-        key: 0..0,
-        confidence,
-        reason: reason.into(),
-    })
+    let (form, noise) = url::judge(b"", &text[begin..end], host);
+    let form = form.map(|(confidence, reason)| {
+        let reason = match confidence {
+            Confidence::High => "a connection string, for a host that is no example",
+            Confidence::Medium => "a connection string, for a local host",
+            _ => reason,
+        };
+        (confidence, reason)
+    });
+    let whole = window.at..end;
+    Some(Hit { whole, secret: begin..end, key: 0..0, form: form.into(), noise })
 }
 
-/// The host that a connection string names; `None` if it is no connection string.
+/// Returns the host that a connection string names, or `None` if the text is not a connection
+/// string.
 fn host_of_parts(near: &[u8], password_at: usize) -> Option<&[u8]> {
     let mut host = None;
     let mut has_others = false;
@@ -208,7 +212,7 @@ fn host_of_parts(near: &[u8], password_at: usize) -> Option<&[u8]> {
     (begin < colon).then(|| &redis[begin..colon])
 }
 
-/// What stands before an `=`, without the part before it.
+/// Returns what comes before an `=`, without the part before it.
 fn name_before(near: &[u8], equals: usize) -> &[u8] {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_');
     let begin = near[..equals].iter().rposition(|byte| !is_name(byte)).map_or(0, |at| at + 1);
@@ -223,7 +227,7 @@ fn ends_with_word(name: &[u8], word: &str) -> bool {
         && (name.len() == word.len() || name[name.len() - word.len() - 1] == b' ')
 }
 
-/// The host in what follows: without `tcp:`, instance and port.
+/// Returns the host in what follows: without `tcp:`, instance and port.
 fn value_after(near: &[u8], begin: usize) -> &[u8] {
     let value = near[begin..].trim_ascii_start();
     let value = value.strip_prefix(b"tcp:").unwrap_or(value);
@@ -231,7 +235,7 @@ fn value_after(near: &[u8], begin: usize) -> &[u8] {
     &value[..value.iter().position(|byte| !is_host(byte)).unwrap_or(value.len())]
 }
 
-/// `AccountKey=...` and `SharedAccessKey=...`: a key of so many bytes in base64.
+/// Parses `AccountKey=...` and `SharedAccessKey=...`: a key of `bytes` bytes in base64.
 fn by_key(window: &Window<'_>, name: &[u8], bytes: usize) -> Option<Hit> {
     let text = window.text;
     let begin = window.at + name.len();
@@ -245,31 +249,30 @@ fn by_key(window: &Window<'_>, name: &[u8], bytes: usize) -> Option<Hit> {
     if text.get(begin + length).is_some_and(|byte| is_base64(byte) || *byte == b'=') {
         return None;
     }
-    if super::shape::is_masked(value) {
-        return None;
-    }
     let near = &text[surroundings(text, window.at)];
     let has =
         |part: &[u8]| near.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
-    let (confidence, reason) = if has(EMULATOR) {
-        (Confidence::Low, "a connection string, but the emulator's")
+    let form: Assessment = if super::shape::is_masked(value) {
+        Err("it is masked")
+    } else if has(EMULATOR) {
+        Ok((Confidence::Low, "a connection string, but the emulator's"))
     } else if has(b"AccountName=") || has(b"Endpoint=") || has(b"HostName=") {
-        (Confidence::High, "a connection string with a key of the right length")
+        Ok((Confidence::High, "a connection string with a key of the right length"))
     } else {
-        (Confidence::Medium, "a key of the right length, without a host")
+        Ok((Confidence::Medium, "a key of the right length, without a host"))
     };
     Some(Hit {
         whole: window.at..begin + length,
         secret: begin..begin + length,
         key: 0..0,
-        confidence,
-        reason: reason.into(),
+        form: form.into(),
+        noise: NoiseCheck::Mild,
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::HandKind;
+    use super::super::ParserKind;
     use super::super::testing::{check_bounds, found_by, random_text};
     use super::Confidence;
     use super::url::Host;
@@ -278,8 +281,8 @@ mod tests {
     #[track_caller]
     fn check(template: &str, expected: Option<Confidence>) {
         let (text, secret) = random_text(template);
-        let found = found_by(HandKind::ConnectionString, text.as_bytes());
-        assert_eq!(found.first().map(|hit| hit.confidence), expected, "{text}: {found:?}");
+        let found = found_by(ParserKind::ConnectionString, text.as_bytes());
+        assert_eq!(found.first().map(|hit| hit.assessment().0), expected, "{text}: {found:?}");
         if let Some(hit) = found.first().filter(|_| !secret.is_empty()) {
             assert!(text[hit.secret.clone()].starts_with(&secret), "{text}: {found:?}");
         }
@@ -314,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn texts_without_connection_strings_have_no_hits() {
         for template in [
             "postgres://db.corp.net/x",
             "postgres://joe@db.corp.net/x",
@@ -343,12 +346,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
-            check_bounds(HandKind::ConnectionString, &text);
+            check_bounds(ParserKind::ConnectionString, &text);
         }
 
         #[test]
         fn any_parts(text in "(Server=|[a-z:.;,=?&/ ]){0,20}(Password=|Pwd=|AccountKey=|redis://:)[ -~]{0,30}") {
-            check_bounds(HandKind::ConnectionString, text.as_bytes());
+            check_bounds(ParserKind::ConnectionString, text.as_bytes());
         }
     }
 }

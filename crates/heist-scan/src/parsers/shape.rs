@@ -1,11 +1,11 @@
-//! What a value looks like, in one pass: classes of characters and how often they change; and the forms that are no
-//! secrets, whatever they are assigned to.
+//! What a value looks like, in one pass: classes of characters and how often they change. Also the
+//! forms that are never secrets, whatever they are assigned to.
 //!
-//! Cheap and structural: dictionaries and statistics are the noise filter's.
+//! These checks are cheap and structural; dictionaries and statistics belong to the noise filter.
 
 /// How many characters of which class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct ValueShape {
     pub(super) length: usize,
     pub(super) lower: usize,
     pub(super) upper: usize,
@@ -21,12 +21,12 @@ pub(super) struct Shape {
     pub(super) in_words: usize,
 }
 
-impl Shape {
+impl ValueShape {
     pub(super) fn of(value: &[u8]) -> Self {
         let mut shape = Self { length: value.len(), ..Self::default() };
         let (mut hex_lower, mut hex_upper) = (0, 0);
         let mut before = 0_u8;
-        let mut word = Word::default();
+        let mut word = LetterRun::default();
         for &byte in value {
             let class = match byte {
                 b'a'..=b'z' => {
@@ -68,7 +68,7 @@ impl Shape {
         self.lower + self.upper
     }
 
-    /// How many of small letters, capitals, digits and others there are.
+    /// Returns how many of small letters, capitals, digits and others there are.
     pub(super) fn classes(&self) -> usize {
         [self.lower, self.upper, self.digits, self.others]
             .iter()
@@ -96,13 +96,13 @@ impl Shape {
 
 /// Letters of one word so far.
 #[derive(Clone, Copy, Debug, Default)]
-struct Word {
+struct LetterRun {
     capitals: usize,
     small: usize,
 }
 
-impl Word {
-    /// Counts the letters of a word when it ends, which whatever is no letter does.
+impl LetterRun {
+    /// Counts the letters of a word when it ends: at anything except a letter.
     fn push(&mut self, byte: u8, in_words: &mut usize) {
         match byte {
             b'a'..=b'z' => {
@@ -134,7 +134,8 @@ pub(super) fn is_uuid(value: &[u8]) -> bool {
         })
 }
 
-/// Something that a program fills in: `${...}`, `{{...}}`, `%s`, `<...>`, `$(...)`, `$NAME`, `#{...}`.
+/// Returns `true` for what a program fills in: `${...}`, `{{...}}`, `%s`, `<...>`, `$(...)`,
+/// `$NAME`, `#{...}`.
 pub(super) fn is_template(value: &[u8]) -> bool {
     let first = value.first().copied().unwrap_or_default();
     let last = value.last().copied().unwrap_or_default();
@@ -173,7 +174,7 @@ fn has_conversion(value: &[u8]) -> bool {
     }
 }
 
-/// One character again and again, or nearly: stars, dots, `x`.
+/// Returns `true` if it consists mostly of one character: stars, dots, `x`.
 pub(super) fn is_masked(value: &[u8]) -> bool {
     let repeated = |byte: u8| value.iter().filter(|&&other| other == byte).count();
     [b'*', b'x', b'X', b'.', b'-', b'_', b'0', b'#', b'?']
@@ -182,13 +183,13 @@ pub(super) fn is_masked(value: &[u8]) -> bool {
         || value.first().is_some_and(|&byte| repeated(byte) == value.len())
 }
 
-/// A path, a URL, the name of a file.
+/// Returns `true` for a path, a URL or the name of a file.
 pub(super) fn is_path(value: &[u8]) -> bool {
     let rooted = [&b"/"[..], b"./", b"../", b"~/", b"C:", b"@/", b"file:", b"http:", b"https:"]
         .iter()
         .any(|begin| value.starts_with(begin));
     // Base64 may begin with a slash, but then it has capitals and digits all over.
-    let shape = Shape::of(value);
+    let shape = ValueShape::of(value);
     let segments = value.iter().filter(|&&byte| byte == b'/').count();
     rooted && (segments > 1 && shape.in_words * 2 >= shape.length || value.first() != Some(&b'/'))
         || value.windows(3).any(|part| part == b"://")
@@ -207,7 +208,8 @@ fn has_extension(value: &[u8]) -> bool {
         .is_some_and(|dot| EXTENSIONS.contains(&&value[dot + 1..]))
 }
 
-/// Data whose first bytes say what it is: images, fonts, archives, certificates and public keys in base64.
+/// Returns `true` for data that is known by its first bytes: images, fonts, archives, certificates
+/// and public keys in base64.
 pub(super) fn is_known_data(value: &[u8]) -> bool {
     [
         &b"iVBORw0KGgo"[..],
@@ -250,17 +252,17 @@ mod tests {
 
     #[test]
     fn shapes() {
-        let shape = Shape::of(b"aB1-");
+        let shape = ValueShape::of(b"aB1-");
         assert_eq!((shape.lower, shape.upper, shape.digits, shape.others), (1, 1, 1, 1));
         assert_eq!((shape.changes, shape.classes(), shape.letters()), (3, 4, 2));
-        assert!(Shape::of(b"0123abcdef").is_hex() && !Shape::of(b"0123abcdefA").is_hex());
+        assert!(ValueShape::of(b"0123abcdef").is_hex() && !ValueShape::of(b"0123abcdefA").is_hex());
         for wordy in
             ["fooBarAndMore2", "foo_bar_and_more_12", "SOME_LONG_CONSTANT_1", "com.example.Thing1"]
         {
-            assert!(Shape::of(wordy.as_bytes()).is_wordy(), "{wordy}");
+            assert!(ValueShape::of(wordy.as_bytes()).is_wordy(), "{wordy}");
         }
         for random in ["k3Jd92lsKq0Zp4", "q7w2e9r4t1y8u3", "0f3a9b8c7d6e5f41"] {
-            assert!(!Shape::of(random.as_bytes()).is_wordy(), "{random}");
+            assert!(!ValueShape::of(random.as_bytes()).is_wordy(), "{random}");
         }
     }
 

@@ -2,14 +2,13 @@
 //!
 //! Shared by the detectors of credentials in URLs and of connection strings.
 
-use super::Window;
 use super::password;
-use super::shape::{self, Shape};
+use super::shape::{self, ValueShape};
 use super::words::{is_one_of, split};
+use super::{Assessment, Window};
 use crate::confidence::Confidence;
-use crate::noise::{Context, Noise, Verdict};
+use crate::noise::NoiseCheck;
 use std::ops::Range;
-use std::path::Path;
 
 /// No scheme is longer.
 pub(super) const SCHEME_LENGTH_MAX: usize = 32;
@@ -17,8 +16,8 @@ pub(super) const SCHEME_LENGTH_MAX: usize = 32;
 /// No user, password and host together are longer.
 const AUTHORITY_LENGTH_MAX: usize = 768;
 
-/// Passwords that are longer are judged by their beginning.
-const JUDGED_LENGTH_MAX: usize = 256;
+/// Longer passwords are judged by this many bytes at their beginning.
+pub(crate) const JUDGED_LENGTH_MAX: usize = 256;
 
 /// Schemes of databases and queues, without what is after a `+`.
 const DATABASES: [&str; 41] = split(
@@ -38,7 +37,8 @@ pub(super) struct Url {
     pub(super) host: Range<usize>,
 }
 
-/// The URL whose `://` stands at the window's position, if something stands before an `@` in it.
+/// Returns the URL whose `://` is at the window's position, if something comes before an `@`
+/// in it.
 pub(super) fn with_credentials(window: &Window<'_>) -> Option<Url> {
     let text = window.text;
     let begin = window.at + 3;
@@ -97,7 +97,7 @@ pub(super) fn with_credentials(window: &Window<'_>) -> Option<Url> {
     })
 }
 
-/// Whether a scheme is a database's or a queue's.
+/// Returns `true` if a scheme is a database's or a queue's.
 pub(super) fn is_database(scheme: &[u8]) -> bool {
     let base = scheme.split(|&byte| byte == b'+').next().unwrap_or_default();
     is_one_of(base, &DATABASES)
@@ -113,14 +113,14 @@ const EXAMPLES: [&str; 27] = split(
 const EXAMPLE_ENDINGS: [&str; 8] =
     split(".example.com .example.org .example.net .example .invalid .test .domain.com .foo.com");
 
-/// Which machine a host is.
+/// What kind of machine a host name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Host {
     /// Of documentation: `example.com`, `host`, `foo`.
     Example,
-    /// This one, or one without a domain.
+    /// This machine, or one without a domain.
     Local,
-    /// Somebody's.
+    /// Any other machine.
     Real,
 }
 
@@ -154,53 +154,59 @@ const STAND_INS: [&str; 31] = split(
      none null nil true false empty undefined",
 );
 
-/// How sure a password for a host is, and why; `None` if it is none.
-pub(super) fn judge(
-    user: &[u8],
-    secret: &[u8],
-    host: &[u8],
-    noise: &Noise,
-) -> Option<(Confidence, &'static str)> {
+/// Assesses a password for a host, and chooses how strictly the noise filter looks at it: what is already doubted gets
+/// the mild check.
+pub(super) fn judge(user: &[u8], secret: &[u8], host: &[u8]) -> (Assessment, NoiseCheck) {
+    let assessment = assess(user, secret, host);
+    let noise = match assessment {
+        Ok((Confidence::Low, _)) | Err(_) => NoiseCheck::Mild,
+        Ok(_) => NoiseCheck::UrlPassword,
+    };
+    (assessment, noise)
+}
+
+fn assess(user: &[u8], secret: &[u8], host: &[u8]) -> Assessment {
     let mut buffer = [0; JUDGED_LENGTH_MAX];
     let secret = percent_decoded(secret, &mut buffer);
-    if secret.len() < 4
-        || shape::is_template(secret)
-        || shape::is_masked(secret)
-        || shape::is_template(user)
-    {
-        return None;
+    if secret.len() < 4 {
+        return Err("it is shorter than 4 characters");
+    }
+    if shape::is_template(secret) || shape::is_template(user) {
+        return Err("it is a template, filled in elsewhere");
+    }
+    if shape::is_masked(secret) {
+        return Err("it is masked");
     }
     // Patterns and templates of other kinds.
     let odd = |&byte: &u8| {
         matches!(byte, b'[' | b']' | b'(' | b')' | b'*' | b'^' | b'{' | b'}' | b'|' | b'+' | b',')
     };
     if user.iter().any(odd) || secret.iter().filter(|byte| odd(byte)).count() >= 2 {
-        return None;
+        return Err("it is a pattern or a template");
     }
     let host = Host::of(host);
     let stands_in = is_one_of(secret, &STAND_INS);
-    let shape = Shape::of(secret);
+    let shape = ValueShape::of(secret);
     let words = shape.digits == 0 && (shape.upper == 0 || shape.others == 0 && shape.upper == 1);
     let simple = words || shape.classes() == 1 || stands_in || secret.eq_ignore_ascii_case(user);
-    if stands_in || simple && host == Host::Example {
-        return None;
+    if stands_in {
+        return Err("it is a word that stands for a password");
+    }
+    if simple && host == Host::Example {
+        return Err("it is a word or a number, and the host is an example");
     }
     if host == Host::Example {
-        return Some((Confidence::Low, "a password in a URL, but the host is an example"));
+        return Ok((Confidence::Low, "a password in a URL, but the host is an example"));
     }
     if simple {
-        return Some((Confidence::Low, "a password in a URL, but it is a word or a number"));
+        return Ok((Confidence::Low, "a password in a URL, but it is a word or a number"));
     }
     if secret.len() >= 6
-        && password::judge(secret).is_none_or(|(confidence, _)| confidence == Confidence::Low)
+        && password::judge(secret).map_or(true, |(confidence, _)| confidence == Confidence::Low)
     {
-        return Some((Confidence::Low, "a password in a URL, but it seems made up"));
+        return Ok((Confidence::Low, "a password in a URL, but it seems made up"));
     }
-    match noise.judge_generic(secret, &Context { path: Path::new(""), key: b"", line: b"" }) {
-        Verdict::Drop(reason) | Verdict::Lower(reason) => return Some((Confidence::Low, reason)),
-        Verdict::Keep => {}
-    }
-    Some(match host {
+    Ok(match host {
         Host::Real => (Confidence::High, "a password in a URL, for a host that is no example"),
         Host::Local | Host::Example => {
             (Confidence::Medium, "a password in a URL, for a local host")
@@ -208,8 +214,11 @@ pub(super) fn judge(
     })
 }
 
-/// The text without its `%` escapes, as far as it fits.
-fn percent_decoded<'a>(text: &'a [u8], buffer: &'a mut [u8; JUDGED_LENGTH_MAX]) -> &'a [u8] {
+/// Returns the text without its `%` escapes, as far as it fits.
+pub(crate) fn percent_decoded<'a>(
+    text: &'a [u8],
+    buffer: &'a mut [u8; JUDGED_LENGTH_MAX],
+) -> &'a [u8] {
     if !text.contains(&b'%') {
         return text;
     }

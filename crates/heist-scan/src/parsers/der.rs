@@ -36,7 +36,7 @@ const ALGORITHMS: [(&[u8], &str); 9] = [
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// The next element, if it has this tag.
+    /// Returns the next element, if it has this tag.
     fn element(&mut self, tag: u8) -> Option<&'a [u8]> {
         let (&found, rest) = self.0.split_first()?;
         let (&first, mut rest) = rest.split_first()?;
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The next element, an integer, as so many bits.
+    /// Reads the next element, an integer, and returns its size in bits.
     fn bits(&mut self) -> Option<usize> {
         let number = self.element(INTEGER)?;
         let leading = number.iter().take_while(|&&byte| byte == 0).count();
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A private key in DER, which is all of the bytes.
+/// Parses a private key in DER, which must be all of the bytes.
 pub(super) fn parse(bytes: &[u8]) -> Option<Key> {
     let mut outer = Reader(bytes);
     let mut inner = Reader(outer.element(SEQUENCE)?);
@@ -128,7 +128,7 @@ fn elliptic(mut reader: Reader<'_>) -> Option<Key> {
     (key.len() >= 16).then_some(Key { algorithm: "EC", bits, encrypted: false })
 }
 
-/// The size of a named curve.
+/// Returns the size of a named curve.
 fn curve_bits(mut reader: Reader<'_>) -> Option<usize> {
     match reader.element(OBJECT)? {
         [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07] | [0x2b, 0x81, 0x04, 0x00, 0x0a] => {
@@ -159,7 +159,7 @@ fn numbers(mut reader: Reader<'_>) -> Option<Key> {
     (bits >= 256).then_some(Key { algorithm, bits: Some(bits), encrypted: false })
 }
 
-/// A key in OpenSSH's format.
+/// Parses a key in OpenSSH's format.
 pub(super) fn parse_openssh(bytes: &[u8]) -> Option<Key> {
     let mut rest = bytes.strip_prefix(b"openssh-key-v1\0")?;
     let cipher = string(&mut rest)?;
@@ -188,7 +188,7 @@ pub(super) fn parse_openssh(bytes: &[u8]) -> Option<Key> {
     (u32::from_be_bytes(*count) == 1 && opens).then_some(Key { algorithm, bits, encrypted })
 }
 
-/// A length and so many bytes.
+/// Reads a length and that many bytes.
 fn string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, after) = rest.split_first_chunk::<4>()?;
     let (content, after) = after.split_at_checked(u32::from_be_bytes(*length) as usize)?;
@@ -196,7 +196,7 @@ fn string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(content)
 }
 
-/// The first packet of an OpenPGP key, if it is a secret key.
+/// Parses the first packet of an OpenPGP key, if it is a secret key.
 pub(super) fn parse_openpgp(bytes: &[u8]) -> Option<Key> {
     let (&tag, rest) = bytes.split_first()?;
     let body = match tag {
@@ -245,7 +245,7 @@ pub(super) fn parse_openpgp(bytes: &[u8]) -> Option<Key> {
     Some(Key { algorithm: name, bits, encrypted: *rest.first()? != 0 })
 }
 
-/// The checksum of OpenPGP's text form.
+/// Returns the checksum of OpenPGP's text form.
 pub(super) fn crc24(bytes: &[u8]) -> u32 {
     let mut crc = 0x00b7_04ce_u32;
     for &byte in bytes {
@@ -351,7 +351,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_private_key() {
+    fn texts_that_are_not_private_keys() {
         // A public key: an identifier and a string of bits.
         let public = [
             element(SEQUENCE, &element(OBJECT, ALGORITHMS[0].0)),
