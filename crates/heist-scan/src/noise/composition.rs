@@ -1,5 +1,5 @@
-//! [`Composition`]: what one pass over a secret's bytes tells: its classes of characters, and the alphabet that it is written
-//! in.
+//! [`Composition`]: the classes of characters in a secret and the alphabet that it is written in,
+//! found in one pass over its bytes.
 
 /// No more of a secret than this is looked at. What is longer and noise shows it by then.
 pub(super) const LOOKED_AT: usize = 192;

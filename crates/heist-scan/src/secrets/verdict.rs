@@ -1,19 +1,22 @@
 //! The judgement: what becomes of a [`Candidate`], and why.
 //!
-//! A candidate is a place where a rule's expression matched or a parser found something. [`SecretDetector::judge`] takes
-//! it through all [`Step`]s and returns a [`Verdict`]. To find out why something was (not) reported, read that function
-//! and the two that it calls, from top to bottom:
+//! A candidate is a place where a rule's expression matched or a parser found something.
+//! [`SecretDetector::judge`] takes it through all [`Step`]s and returns a [`Verdict`]. To find out
+//! why something was (not) reported, read that function and the two that it calls, from top to
+//! bottom:
 //!
 //! 1. [`SecretDetector::judge_content`]: everything that depends on the text alone;
-//! 2. [`SecretDetector::judge_path`]: everything that depends on the object's path. One text may be the content of many
-//!    paths; then the first part is the same for all of them.
+//! 2. [`SecretDetector::judge_path`]: everything that depends on the object's path. One text may be
+//!    the content of many paths; then the first part is the same for all of them.
 //!
-//! A [`Witness`] hears of each step. A scan uses [`Unobserved`], which costs nothing; an explanation takes notes.
+//! A [`Witness`] hears of each step. A scan uses [`Unobserved`], which costs nothing; an explanation
+//! takes notes.
 //!
-//! Invariants: the verdict depends on the candidate's text within the rule's reach, on the path and on the rules, and on
-//! nothing else. A rejected candidate costs no allocation: its reason is static.
+//! Invariants: the verdict depends on the candidate's text within the rule's reach, on the path, on
+//! the rules, and on nothing else. A rejected candidate costs no allocation: its reason is static.
 //!
-//! Not decided here: which of several overlapping findings stays (the scan does), and what a user has suppressed.
+//! Not decided here: which of several overlapping findings stays (the scan does), and what a user
+//! has suppressed.
 
 use super::SecretDetector;
 use super::allow::{Allow, AllowlistInput};
