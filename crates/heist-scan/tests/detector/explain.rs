@@ -132,14 +132,8 @@ proptest! {
     ) {
         let at = |share: f64| (share * object.len() as f64) as u64;
         let touched = at(part.0.min(part.1))..at(part.0.max(part.1)) + 1;
-        let chunk = Chunk {
-            bytes: &object,
-            owned: 0..object.len(),
-            offset: 0,
-            is_end: true,
-            encoding: heist_scan::decode::utf16_guess(&object).unwrap_or_default(),
-            path: Path::new("src/settings.py"),
-        };
+        let encoding = heist_scan::decode::utf16_guess(&object).unwrap_or_default();
+        let chunk = Chunk::whole(&object, Path::new("src/settings.py")).with_encoding(encoding);
         let touches = |found: &&Match| {
             found.whole.start < touched.end && touched.start < found.whole.end
         };
