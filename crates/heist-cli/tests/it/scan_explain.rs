@@ -50,8 +50,8 @@ fn confidence_comments_and_ignored_places_come_last() {
     scene.file(".gitleaksignore", "c.txt:test-token:1\n");
     for (place, step) in [
         ("a.txt:1", "confidence       failed   low, and --confidence is medium"),
-        ("b.txt:1", "suppression      failed   a comment in its line allows it"),
-        ("./c.txt:1", "suppression      failed   a .gitleaksignore names its place"),
+        ("b.txt:1", "suppression      failed   a comment on its line allows it"),
+        ("./c.txt:1", "suppression      failed   a .gitleaksignore lists its location"),
     ] {
         let printed = explained(&scene, &[place]);
         assert!(printed.contains(step) && printed.contains("=> not reported"), "{printed}");
@@ -91,7 +91,7 @@ fn what_cannot_be_explained_is_an_error() {
         (&["binary:1"], "a scan skips 'binary', because it is a binary file"),
         (&["missing:1"], "cannot read 'missing': No such file or directory"),
         (&[".:1"], "cannot read '.'"),
-        (&["a.txt:1", "--max-size", "3"], "'a.txt' is larger than --max-size"),
+        (&["a.txt:1", "--max-size", "3"], "because it is larger than --max-size"),
         (&["a.txt:1", "--format", "json"], "cannot be used with"),
     ] {
         let output = scene.scan(["--explain"].iter().chain(arguments));
