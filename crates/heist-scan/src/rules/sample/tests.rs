@@ -1,4 +1,5 @@
-//! Secrets are found by the expression that they were made from, checksums hold, and the same seed gives the same.
+//! Generated secrets are found by their own expression, their checksums hold, and the same seed
+//! gives the same secret.
 
 use super::*;
 use crate::rules::{Allowlist, RuleSet};
@@ -54,7 +55,7 @@ fn a_sample_is_found_by_its_own_expression() {
 }
 
 #[test]
-fn the_secret_is_the_group_that_the_rule_says() {
+fn the_secret_is_taken_from_the_rules_group() {
     let mut rng = XorShift64::new(1);
     let mut rule = rule("(a+)(?:-)(b+)(c*)");
     assert!(sample(&rule, &mut rng).expect("simple").starts_with('a'));
@@ -65,7 +66,7 @@ fn the_secret_is_the_group_that_the_rule_says() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same() {
+fn the_same_seed_gives_the_same_secret() {
     for pattern in PATTERNS {
         let rule = rule(pattern);
         let draw = |seed| sample(&rule, &mut XorShift64::new(seed));
@@ -100,14 +101,14 @@ fn checksums_are_right_or_wrong_as_asked() {
         assert!(!Checksum::GithubCrc32.holds(wrong.as_bytes()));
         assert_eq!(wrong.len(), secret.len());
     }
-    // One whose alphabet has no room for it.
+    // The alphabet does not contain the characters of the checksum.
     let mut rule = self::rule("ghp_[a-c]{36}");
     rule.checksum = Some(Checksum::GithubCrc32);
     assert_eq!(sample(&rule, &mut rng), None);
 }
 
 #[test]
-fn what_the_rule_does_not_take_is_not_made() {
+fn secrets_that_the_rule_rejects_are_not_generated() {
     let mut rule = rule("[a-d]{4}");
     rule.entropy = Some(1.9);
     let allowlist = |regexes: &[&str], regex_target, stopwords: &[&str]| Allowlist {
@@ -137,7 +138,7 @@ fn what_the_rule_does_not_take_is_not_made() {
 }
 
 #[test]
-fn what_cannot_be_made_is_none() {
+fn impossible_secrets_are_none() {
     let mut rng = XorShift64::new(1);
     assert_eq!(sample(&Rule::new("path", Pattern::Path), &mut rng), None);
     assert_eq!(sample(&rule("[^\\x00-\\x{10FFFF}]"), &mut rng), None);
@@ -173,7 +174,7 @@ fn an_assigned_value_matches_as_a_whole() {
 }
 
 #[test]
-fn every_kind_by_hand_has_a_form() {
+fn every_hand_written_detector_has_samples() {
     for kind in HandKind::ALL {
         let rule = Rule::new("hand", Pattern::Hand(kind));
         let sampler = Sampler::new(&rule).expect("any kind");
