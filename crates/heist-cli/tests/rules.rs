@@ -185,6 +185,6 @@ fn the_beginning_of_a_name_leads_to_the_rules() {
     let output = rules(&["show", "aws"]);
     assert_eq!(code(&output), 2);
     let message = errors(&output);
-    assert!(message.contains("no rule is called \"aws\"; is it \"aws-*\"?"), "{message}");
+    assert!(message.contains("no rule is called \"aws\"; did you mean \"aws-*\"?"), "{message}");
     assert_eq!(code(&rules(&["show", "aws-*"])), 0);
 }

@@ -1,5 +1,5 @@
-//! Hexadecimal: two digits of either case for each byte. Either of the first two digits of a stretch
-//! may begin a byte; these are its two *phases*.
+//! Hexadecimal: two digits of either case for each byte. Either of the first two digits of a
+//! stretch may begin a byte; these are its two *phases*.
 
 use super::decoded::Decoded;
 use super::text::has_text;
@@ -28,8 +28,8 @@ fn is_digit(byte: &u8) -> bool {
     VALUES[usize::from(*byte)] != NO_DIGIT
 }
 
-/// Returns the first stretch that has a digit in `places`, clipped to the window. Looking at every 32nd
-/// byte is enough to find all stretches of the minimum length.
+/// Returns the first stretch that has a digit in `places`, clipped to the window. Looking at every
+/// 32nd byte is enough to find all stretches of the minimum length.
 pub(crate) fn hex_stretch(
     text: &[u8],
     window: Range<usize>,
