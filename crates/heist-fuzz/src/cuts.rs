@@ -50,5 +50,10 @@ fn check(detector: &SecretDetector, object: &[u8], found: &Match) {
     let length = object.len() as u64;
     assert!(whole.end <= length, "{}: {whole:?} is beyond the object's {length} bytes", rule.id);
     let is_plain = found.encoding == Encoding::Plain;
-    assert_eq!(found.decoded.is_none(), is_plain, "{}: what is encoded is decoded", rule.id);
+    assert_eq!(
+        found.decoded.is_none(),
+        is_plain,
+        "{}: only encoded matches have decoded text",
+        rule.id
+    );
 }

@@ -294,7 +294,7 @@ proptest! {
     }
 
     #[test]
-    fn utf16_does_not_depend_on_even_cuts(
+    fn utf16_can_be_cut_at_even_positions(
         bytes in proptest::collection::vec(any::<u8>(), 0..200), cut in 0..100_usize, low_first in any::<bool>(),
     ) {
         let encoding = if low_first { Encoding::Utf16Le } else { Encoding::Utf16Be };

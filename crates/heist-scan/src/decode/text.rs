@@ -9,8 +9,8 @@ fn is_printable(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
 }
 
-/// Returns `true` if the `len` bytes contain [`TEXT_MIN`] printable characters in a row. Where
-/// there is no text, this only reads one or two bytes in sixteen.
+/// Returns `true` if the `len` bytes contain [`TEXT_MIN`] printable characters in a row. Without
+/// text, this only reads one or two bytes in sixteen.
 pub(super) fn has_text(len: usize, byte_at: impl Fn(usize) -> u8) -> bool {
     let mut from = 0;
     while from + TEXT_MIN <= len {

@@ -86,7 +86,7 @@ impl<'s, 't> Assembly<'s, 't> {
         let changed =
             if has_pattern || self.base.contains_key(&id) { Vec::new() } else { self.names(&id) };
         if let (Some(our), None) = (changed.first(), self.base.get(&id)) {
-            let text = format!("this changes the built-in rule {our:?}, heist's name for it");
+            let text = format!("heist calls this rule {our:?}; the change applies there");
             notes.push(self.rule_text.note(text, offset, Some(&id)));
             return self.change_by_gitleaks_name(&entry, &changed, notes);
         }

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_checked() {
+    fn check_rule_reports_each_problem() {
         check(&good(), &[]);
         check(&Rule { id: "A_b".to_owned(), ..good() }, &["a-z"]);
         check(&Rule { id: String::new(), ..good() }, &["a-z"]);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique() {
+    fn duplicate_ids_are_a_problem() {
         let rules = RuleSet { rules: vec![good(), good()], ..RuleSet::default() };
         let problems = check_rules(&rules);
         assert!(
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_rules_are_as_they_should_be() {
+    fn the_built_in_rules_have_no_problems() {
         let problems = check_rules(&RuleSet::builtin());
         assert!(problems.is_empty(), "{problems:#?}");
     }

@@ -111,7 +111,7 @@ impl fmt::Display for RuleErrorKind {
         match self {
             Self::Read(error) => write!(f, "cannot read the rule file: {error}"),
             Self::NotText => write!(f, "the rule file is not UTF-8 text; save it as UTF-8"),
-            Self::Toml(problem) => write!(f, "{}", problem.trim_end()),
+            Self::Toml(problem) => write!(f, "invalid TOML: {}", problem.trim_end()),
             Self::TooLarge { what, unit, size, limit } => {
                 write!(
                     f,

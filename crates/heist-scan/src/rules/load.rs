@@ -238,7 +238,8 @@ impl Loader {
         };
         if !metadata.is_file() {
             // Reading a pipe or a device might never end.
-            let problem = format!("{} is not a regular file", found.display());
+            let problem =
+                format!("{} is not a regular file; give the path of a rule file", found.display());
             return Err(failed(RuleErrorKind::Value { field: "extend.path", problem }));
         }
         Ok(found)

@@ -42,7 +42,7 @@ const WRONG: &str = "{wrong}";
 /// use heist_scan::rules::{Pattern, Rule, sample};
 ///
 /// let rule = Rule::new("house-token", Pattern::Regex("house_[a-z0-9]{32}".to_owned()));
-/// let secret = sample(&rule, &mut heist::XorShift64::new(1)).expect("it can be made");
+/// let secret = sample(&rule, &mut heist::XorShift64::new(1)).expect("the rule has samples");
 /// assert!(secret.starts_with("house_") && secret.len() == 38);
 /// ```
 #[must_use]

@@ -32,7 +32,9 @@ const PATTERNS: [&str; 16] = [
 fn a_sample_is_found_by_its_own_expression() {
     for pattern in PATTERNS {
         let rule = rule(pattern);
-        let Pattern::Regex(translated) = &rule.pattern else { unreachable!("made so") };
+        let Pattern::Regex(translated) = &rule.pattern else {
+            unreachable!("`rule` builds a regex")
+        };
         let regex = syntax::compile(&syntax::parse(translated).expect("right")).expect("small");
         let sampler = Sampler::new(&rule).expect("right");
         let mut rng = XorShift64::new(7);
@@ -154,7 +156,7 @@ fn examples_are_filled_in() {
     let rule = rule("k[0-9]{5}");
     let expanded = Sampler::new(&rule)
         .and_then(|sampler| sampler.expand("a {secret} {b} ${{secret}} {", &mut rng))
-        .expect("it can be made");
+        .expect("the rule has samples");
     let [first, second] = &expanded.secrets[..] else { panic!("{expanded:?}") };
     let (first, second) = (&expanded.text[first.clone()], &expanded.text[second.clone()]);
     assert_eq!(expanded.text, format!("a {first} {{b}} ${{{second}}} {{"));
