@@ -182,6 +182,6 @@ fn the_prefix_of_an_id_suggests_a_pattern() {
     let output = rules(&["show", "aws"]);
     assert_eq!(code(&output), 2);
     let message = errors(&output);
-    assert!(message.contains("no rule is called \"aws\"; is it \"aws-*\"?"), "{message}");
+    assert!(message.contains("no rule is called \"aws\"; did you mean \"aws-*\"?"), "{message}");
     assert_eq!(code(&rules(&["show", "aws-*"])), 0);
 }

@@ -1,4 +1,4 @@
-//! [`Source`]: the text of one file with rules, and where in it something stands.
+//! [`RuleText`]: the text of one rule file, and the places in it that errors and notes refer to.
 
 use super::error::{RuleError, RuleErrorKind, RuleNote, RulePlace};
 use super::syntax;
@@ -6,31 +6,34 @@ use regex_syntax::hir::Hir;
 use std::cell::OnceCell;
 use std::path::Path;
 
-/// The largest file with rules, in bytes. Real ones have less than a hundredth of it.
+/// The size limit of a rule file, in bytes. Real files are not even a hundredth of it.
 pub(super) const FILE_BYTES_MAX: usize = 16 << 20;
 
-/// The most rules after everything was put together.
+/// The limit for the number of rules, extended ones included.
 pub(super) const RULES_MAX: usize = 10_000;
 
-/// The longest regular expression, in bytes.
+/// The length limit of a regular expression, in bytes.
 pub(super) const REGEX_BYTES_MAX: usize = 64 << 10;
 
-/// One file with rules.
-pub(super) struct Source<'t> {
+/// The text of one rule file.
+pub(super) struct RuleText<'t> {
     pub(super) origin: &'t Path,
     pub(super) text: &'t str,
-    /// Ours, and checked by tests: expressions need not be parsed to know that they can be.
+    /// `true` for heist's own files. Their expressions are not parsed on loading; the tests check
+    /// them.
     pub(super) built_in: bool,
-    /// Where lines end; found when the first line number is asked for. A file can have as many notes as it has lines.
+    /// The offsets of the newlines, computed when the first line number is needed. They are kept
+    /// because a file can cause a note on every line, and counting lines anew each time would be
+    /// quadratic.
     newlines: OnceCell<Vec<usize>>,
 }
 
-impl<'t> Source<'t> {
+impl<'t> RuleText<'t> {
     pub(super) fn new(origin: &'t Path, text: &'t str, built_in: bool) -> Self {
         Self { origin, text, built_in, newlines: OnceCell::new() }
     }
 
-    /// Where the byte at `offset` stands, in whose rule.
+    /// Returns the place of the byte at `offset`, which belongs to `rule`.
     pub(super) fn place(&self, offset: usize, rule: Option<&str>) -> RulePlace {
         let newlines = self
             .newlines
@@ -60,7 +63,8 @@ impl<'t> Source<'t> {
         RuleNote { text: text.into(), place: self.place(offset, rule) }
     }
 
-    /// An expression of the file. One that is not ours is parsed, to know that it can be.
+    /// Translates an expression of the file to Rust's syntax and, unless the file is built in,
+    /// parses it to make sure that it is valid.
     pub(super) fn regex(
         &self,
         field: &'static str,
@@ -78,31 +82,31 @@ impl<'t> Source<'t> {
         let text = syntax::translate(pattern).map_err(refused)?.into_owned();
         let facts = match self.built_in {
             true => None,
-            false => Some(Facts::of(&syntax::parse(&text).map_err(refused)?)),
+            false => Some(RegexFacts::of(&syntax::parse(&text).map_err(refused)?)),
         };
         Ok(Expression { text, facts })
     }
 }
 
-/// A regular expression.
+/// A regular expression from a rule file.
 #[derive(Clone)]
 pub(super) struct Expression {
-    /// In Rust's syntax.
+    /// The expression in Rust's syntax.
     pub(super) text: String,
-    /// Known unless it is a built-in one.
-    pub(super) facts: Option<Facts>,
+    /// `None` for built-in expressions, which are not parsed on loading.
+    pub(super) facts: Option<RegexFacts>,
 }
 
-/// What is known of an expression when it was parsed.
+/// What parsing an expression reveals about it.
 #[derive(Clone, Copy)]
-pub(super) struct Facts {
-    /// How many groups it has.
+pub(super) struct RegexFacts {
+    /// The number of capture groups.
     pub(super) groups: usize,
-    /// Its longest match in bytes; `None`: there is none.
+    /// The length of its longest match in bytes; `None` if matches can be arbitrarily long.
     pub(super) longest: Option<usize>,
 }
 
-impl Facts {
+impl RegexFacts {
     pub(super) fn of(hir: &Hir) -> Self {
         let properties = hir.properties();
         Self { groups: properties.explicit_captures_len(), longest: properties.maximum_len() }
