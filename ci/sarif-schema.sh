@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks what `heist scan --format sarif` prints against a copy of the published schema, with a real validator. By hand:
-# the schema is not ours to keep here, and the validator is Python's `jsonschema`. tests/scan_sarif.rs checks the same
+# the schema is not ours to keep here, and the validator is Python's `jsonschema`. crates/heist-cli/tests/it/scan_sarif.rs checks the same
 # rules as far as they concern what is written.
 #
 #   ci/sarif-schema.sh sarif-schema-2.1.0.json [PATH...]

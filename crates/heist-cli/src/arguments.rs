@@ -7,10 +7,10 @@ use crate::scan::ScanArguments;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
-/// Work on directory trees with all cores
+/// Find secrets and measure disk usage in directory trees
 ///
-/// heist walks directory trees in parallel. See `heist scan --help` for the secrets in files, and `heist du --help` for
-/// the disk usage of files and directories.
+/// heist reads directory trees on all cores. `heist scan` finds secrets in files; `heist du` shows
+/// which files and directories use the disk.
 #[derive(Debug, Parser)]
 #[command(name = "heist", version, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
@@ -18,29 +18,43 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Scan(Box<ScanArguments>),
     Baseline(Box<BaselineArguments>),
-    /// List, show and test the rules that a scan looks for secrets with
+    /// List, show and test the rules that find secrets
     Rules {
         #[command(subcommand)]
         command: RulesCommand,
     },
     Du(Box<DuArguments>),
-    /// Print a script that completes heist's commands and options in a shell
+    /// Print a completion script for a shell
     ///
-    /// For example, `heist completions bash > ~/.local/share/bash-completion/completions/heist`, or, in zsh, a file
-    /// `_heist` in a directory of `$fpath`.
+    /// In bash: `heist completions bash > ~/.local/share/bash-completion/completions/heist`.
+    /// In zsh, save the script as `_heist` in a directory of `$fpath`.
     Completions {
-        /// Which shell
+        /// The shell to print the script for
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write the pages of all commands into a directory
+    /// Print the manual page, or write the pages of all commands to a directory
     Man {
-        /// Write heist.1, heist-du.1 and the others into this directory, which must exist
+        /// Write heist.1, heist-du.1 and all other pages to DIR, which must exist
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
+}
+
+impl Command {
+    /// Returns the name of the subcommand, as the user types it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Scan(_) => "scan",
+            Self::Baseline(_) => "baseline",
+            Self::Rules { .. } => "rules",
+            Self::Du(_) => "du",
+            Self::Completions { .. } => "completions",
+            Self::Man { .. } => "man",
+        }
+    }
 }

@@ -1,66 +1,68 @@
-//! `heist baseline`: makes the secrets that are there now known, so that `heist scan --baseline` reports only new
-//! ones.
+//! `heist baseline`: records the secrets that exist now, so that `heist scan --baseline` reports
+//! only new ones.
 //!
-//! Invariant: the file is replaced whole, after the scan; it has no secret in it, not even in the name of a file. What
-//! was known stays known unless `--prune` is given and everything was scanned.
+//! Invariants: the file is replaced as a whole, after the scan. It contains no secret, not even as
+//! part of a path. Existing entries stay, unless `--prune` is given and everything was scanned.
 
+use crate::error::CliError;
 use crate::escape;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
-use crate::masked_path::PathMask;
 use crate::messages::Messages;
+use crate::path_masker::PathMasker;
 use crate::scan::arguments::{
     DetectionArguments, RunArguments, SelectionArguments, parse_confidence,
 };
 use crate::scan::settings::{self, Settings};
 use crate::scan::summary::Unreported;
-use crate::scan::suppression::{Known, Suppression};
+use crate::scan::suppression::{Suppression, SuppressionReason};
 use crate::scan::{engine, rules};
+use crate::stdout::print;
 use crate::units::grouped;
 use clap::Args;
 use heist_scan::suppress::{Baseline, BaselineEntry};
 use heist_scan::{Confidence, Finding, Fingerprint, Secret, SecretDetector, Sink};
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the help ends with.
+/// The text at the end of the help.
 const AFTER_HELP: &str = "\
-The file has a hash of each secret, made with a key of the file's own, its rule, and where
-it was. Secrets that were found are masked also in the names of files. An entry holds for its
-secret wherever that moves. Keep the file with the code, and give it to every scan:
+For each secret the baseline has a hash, the rule and the location, but never the secret
+itself: the hash uses a random key of the file, and secrets in file names are masked. An entry
+applies even if the secret moves. Keep the file with the code, and give it to every scan:
 
   heist baseline --output heist-baseline.toml
   heist scan --baseline heist-baseline.toml
 
 Exit codes:
-  0    the file was written
-  1    the file could not be written
-  2    wrong usage, or not everything was scanned; stderr says what. The file has what was found
-  130  ended by Ctrl-C; the file is as it was";
+  0    the baseline was written
+  1    the baseline could not be written
+  2    the options cannot be used, or not everything was scanned; then the baseline has the
+       secrets that were found
+  130  Ctrl-C ended the scan; the baseline is unchanged";
 
-/// Make the secrets that are there now known, so that a scan reports only new ones
+/// Record the secrets that exist now, so that scans report only new ones
 ///
-/// Scans as `heist scan` does and writes what it finds into a baseline. A file that is there is updated: new secrets
-/// are added, and all others stay.
+/// heist scans like `heist scan` and writes the findings to a baseline. If the file exists, new
+/// secrets are added and all other entries stay.
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP, after_help = AFTER_HELP)]
 pub(crate) struct BaselineArguments {
-    /// What to scan: directories, files, or `-` for stdin [default: .]
+    /// The directories or files to scan, or `-` for stdin [default: .]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// The baseline to write or update
+    /// The baseline to create or update
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Take secrets out of the baseline that are not found any more
+    /// Remove entries whose secrets no longer exist
     #[arg(long)]
     prune: bool,
 
-    /// Make findings known of at least this confidence [default: medium]
+    /// Record findings of at least this confidence: low, medium, high, certain [default: medium]
     #[arg(short, long, value_name = "LEVEL", value_parser = parse_confidence)]
     confidence: Option<Confidence>,
 
@@ -74,40 +76,48 @@ pub(crate) struct BaselineArguments {
     run: RunArguments,
 }
 
-/// A secret that was found, and the first of its places.
+/// A secret with its first location.
 #[derive(Debug)]
-struct Found {
+struct FoundSecret {
     secret: Secret,
     rule: Arc<str>,
     path: Arc<std::path::Path>,
     line: u64,
-    /// A file that is a secret by its name: what is known of it is its name.
+    /// Whether the file itself is the secret, because of its name.
     is_file_itself: bool,
 }
 
-/// Takes findings, and keeps each secret once.
+/// Receives findings and keeps each secret once.
 #[derive(Debug)]
-struct Secrets {
+struct SecretCollector {
     suppression: Suppression,
     confidence: Confidence,
-    found: Mutex<HashMap<Fingerprint, Found>>,
+    found: Mutex<HashMap<Fingerprint, FoundSecret>>,
 }
 
-impl Sink for Secrets {
+impl Sink for SecretCollector {
     fn finding(&self, finding: Finding) {
         let known = self.suppression.check(&finding);
         if finding.confidence < self.confidence
-            || matches!(known, Some(Known::Allowed | Known::Ignored | Known::Own))
+            || matches!(
+                known,
+                Some(
+                    SuppressionReason::AllowedByComment
+                        | SuppressionReason::InGitleaksIgnore
+                        | SuppressionReason::InOwnFile
+                )
+            )
         {
             return;
         }
         let Finding { secret, rule, path, line, offset, .. } = finding;
-        let found = Found { secret, rule, path, line, is_file_itself: offset.is_empty() };
+        let found = FoundSecret { secret, rule, path, line, is_file_itself: offset.is_empty() };
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         match all.entry(finding.fingerprint) {
             std::collections::hash_map::Entry::Vacant(entry) => _ = entry.insert(found),
             std::collections::hash_map::Entry::Occupied(mut entry) => {
-                // The first place by name, whichever worker comes first.
+                // Keep the first location in sorted order, so that the result does not depend on
+                // which worker is faster.
                 let known = entry.get();
                 if (&found.path, found.line, &found.rule) < (&known.path, known.line, &known.rule) {
                     entry.insert(found);
@@ -118,39 +128,36 @@ impl Sink for Secrets {
 }
 
 /// Runs `heist baseline`.
-pub(crate) fn run(arguments: &BaselineArguments, messages: &Arc<Messages>) -> Exit {
-    let (settings, detector, baseline, suppression) = match plan(arguments, messages) {
-        Ok(plan) => plan,
-        Err(text) => {
-            messages.say(&text);
-            messages.say("see `heist baseline --help`");
-            return Exit::Usage;
-        }
-    };
+///
+/// # Errors
+/// The options or their values cannot be used, the scan cannot be started, or the baseline cannot
+/// be written.
+pub(crate) fn run(
+    arguments: &BaselineArguments,
+    messages: &Arc<Messages>,
+) -> Result<Exit, CliError> {
+    let BaselinePlan { settings, detector, baseline, suppression } = plan(arguments, messages)?;
     let interrupt = Interrupt::listen(messages);
-    let secrets =
-        Arc::new(Secrets { suppression, confidence: settings.confidence, found: Mutex::default() });
+    let secrets = Arc::new(SecretCollector {
+        suppression,
+        confidence: settings.confidence,
+        found: Mutex::default(),
+    });
     let sink: Arc<dyn Sink> = Arc::clone(&secrets) as Arc<dyn Sink>;
-    let scanned = match engine::scan(&settings, detector, &sink, &interrupt, messages) {
-        Ok(scanned) => scanned,
-        Err(text) => {
-            messages.say(&text);
-            return Exit::Usage;
-        }
-    };
+    let scanned = engine::scan(&settings, detector, &sink, &interrupt, messages)?;
     interrupt.walk_is_over();
     let summary = engine::summary(&scanned, &settings, Unreported::default(), false);
     engine::say_gaps(&summary, messages);
-    if summary.ended == Some(crate::scan::summary::Ended::Interrupted) {
-        messages.say("the baseline is as it was");
-        return Exit::Interrupted;
+    if summary.ended == Some(crate::scan::summary::EndedEarly::Interrupted) {
+        messages.say("the baseline is unchanged");
+        return Ok(Exit::Interrupted);
     }
     let found = std::mem::take(&mut *secrets.found.lock().unwrap_or_else(PoisonError::into_inner));
     let prune = arguments.prune && summary.is_complete();
     if arguments.prune && !prune {
-        messages.say("not everything was scanned, so nothing is taken out of the baseline");
+        messages.say("--prune removes nothing, because not everything was scanned");
     }
-    let mut found: Vec<Found> = found.into_values().collect();
+    let mut found: Vec<FoundSecret> = found.into_values().collect();
     if !settings.paths_were_given {
         for found in &mut found {
             if let Ok(below) = found.path.strip_prefix(".") {
@@ -158,13 +165,19 @@ pub(crate) fn run(arguments: &BaselineArguments, messages: &Arc<Messages>) -> Ex
             }
         }
     }
-    let exit = update(baseline, found, prune, arguments, messages);
-    if exit == Exit::Success && !summary.is_complete() { Exit::NotAllScanned } else { exit }
+    update(baseline, found, prune, &arguments.output)?;
+    Ok(if summary.is_complete() { Exit::Success } else { Exit::NotAllScanned })
 }
 
-type Plan = (Settings, SecretDetector, Baseline, Suppression);
+/// Everything that a run needs, checked before it starts.
+struct BaselinePlan {
+    settings: Settings,
+    detector: SecretDetector,
+    baseline: Baseline,
+    suppression: Suppression,
+}
 
-fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<Plan, String> {
+fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<BaselinePlan, CliError> {
     let configuration = settings::configuration(&arguments.run, &arguments.paths, messages)?;
     let settings = Settings::new(
         &arguments.paths,
@@ -174,56 +187,49 @@ fn plan(arguments: &BaselineArguments, messages: &Messages) -> Result<Plan, Stri
         &configuration,
     )?;
     if settings::is_stdin(&arguments.output) {
-        return Err(
-            "--output '-': a baseline is a file, and no text to be printed; give a FILE".into()
-        );
+        return Err(CliError::NeedsFile { option: "--output", what: "a baseline" });
     }
     let detector = rules::detector(&settings, messages)?;
-    // (A device has nothing in it to be updated. What else is wrong with it, writing says.)
+    // A device has no entries to update.
     let baseline = if arguments.output.is_file() {
-        Baseline::load(&arguments.output).map_err(|error| engine::baseline_error(&error))?
+        Baseline::load(&arguments.output)?
     } else {
-        Baseline::new().map_err(|error| {
-            format!(
-                "the system has no random numbers for a key: {}",
-                crate::messages::reason(&error)
-            )
-        })?
+        Baseline::new().map_err(CliError::BaselineKey)?
     };
     let mut suppression = Suppression::read(&settings.paths, messages, settings.quiet);
     suppression.add_own(&arguments.output);
-    Ok((settings, detector, baseline, suppression))
+    Ok(BaselinePlan { settings, detector, baseline, suppression })
 }
 
+/// Adds the secrets to the baseline, saves it, and prints what has changed.
 fn update(
     mut baseline: Baseline,
-    mut found: Vec<Found>,
+    mut found: Vec<FoundSecret>,
     prune: bool,
-    arguments: &BaselineArguments,
-    messages: &Messages,
-) -> Exit {
+    output: &Path,
+) -> Result<(), CliError> {
     found.sort_by(|first, second| {
         (&first.path, first.line, &first.rule).cmp(&(&second.path, second.line, &second.rule))
     });
     let mut printed = String::new();
     let mut added = 0;
-    let mask = PathMask::new(
+    let mask = PathMasker::new(
         found.iter().filter(|found| !found.is_file_itself).map(|found| &found.secret),
     );
-    for Found { secret, rule, path, line, .. } in &found {
+    for FoundSecret { secret, rule, path, line, .. } in &found {
         let path = mask.hide(path.as_os_str().as_encoded_bytes());
-        let place = format!("{}:{line}", escape::bytes_for_terminal(&path));
-        if baseline.insert(secret, rule, &place) {
+        let location = format!("{}:{line}", escape::bytes_for_terminal(&path));
+        if baseline.insert(secret, rule, &location) {
             added += 1;
-            // (Writing to a string cannot fail.)
-            let _ = writeln!(printed, "+ {place}  {}  {secret}", escape::visible(rule));
+            // Writing to a string cannot fail.
+            let _ = writeln!(printed, "+ {location}  {}  {secret}", escape::visible(rule));
         }
     }
     let mut removed = 0;
     if prune {
         let still: std::collections::HashSet<Fingerprint> =
             found.iter().map(|found| baseline.fingerprint(&found.secret)).collect();
-        removed = baseline.retain(|fingerprint, BaselineEntry { rule, place }| {
+        removed = baseline.retain(|fingerprint, BaselineEntry { rule, place, .. }| {
             let stays = still.contains(&fingerprint);
             if !stays {
                 let _ =
@@ -232,21 +238,14 @@ fn update(
             stays
         });
     }
-    if let Err(error) = baseline.save(&arguments.output) {
-        messages.say(&engine::baseline_error(&error));
-        return Exit::Incomplete;
-    }
-    let shown = escape::for_terminal(arguments.output.as_os_str());
+    baseline.save(output)?;
+    let shown = escape::for_terminal(output.as_os_str());
     let _ = writeln!(
         printed,
-        "{shown}: {} added, {} taken out, {} known",
+        "{shown}: {} added, {} removed, {} in total",
         grouped(added),
         grouped(removed as u64),
         grouped(baseline.len() as u64)
     );
-    let mut out = std::io::stdout().lock();
-    match out.write_all(printed.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => Exit::Success,
-        Err(error) => crate::installed::output_failed(&error, messages),
-    }
+    print(printed.as_bytes())
 }

@@ -1,7 +1,7 @@
-//! [`Colors`]: whether output is coloured, and in which colours.
+//! [`Colors`]: whether output is coloured, and how.
 //!
-//! `--color` decides first, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether stdout is a terminal that knows
-//! colours.
+//! `--color` decides first, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether stdout is a
+//! terminal that supports colours.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -10,18 +10,18 @@ use std::io::IsTerminal as _;
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// If stdout is a terminal and the environment does not say otherwise
+    /// Use colours if stdout is a terminal, unless the environment says otherwise
     #[default]
     Auto,
-    /// Always
+    /// Always use colours
     Always,
-    /// Never
+    /// Never use colours
     Never,
 }
 
-/// What the choice depends on.
+/// The parts of the environment that the automatic choice depends on.
 #[derive(Clone, Copy, Debug, Default)]
-struct Surroundings<'a> {
+struct ColorEnvironment<'a> {
     no_color: Option<&'a OsStr>,
     force: Option<&'a OsStr>,
     term: Option<&'a OsStr>,
@@ -29,17 +29,17 @@ struct Surroundings<'a> {
 }
 
 impl ColorChoice {
-    /// No colours, unless they are asked for in so many words: what goes to a file.
+    /// Returns the colours of a file: none unless the user asked for them with `--color always`.
     pub(crate) fn colors_of_file(self) -> Colors {
         Colors { enabled: self == Self::Always }
     }
 
-    /// The colours of stdout.
+    /// Returns the colours of stdout.
     pub(crate) fn colors(self) -> Colors {
         let variable = |name| std::env::var_os(name);
         let (no_color, force) = (variable("NO_COLOR"), variable("CLICOLOR_FORCE"));
         let term = variable("TERM");
-        self.colors_in(Surroundings {
+        self.colors_in(ColorEnvironment {
             no_color: no_color.as_deref(),
             force: force.as_deref(),
             term: term.as_deref(),
@@ -47,12 +47,11 @@ impl ColorChoice {
         })
     }
 
-    fn colors_in(self, surroundings: Surroundings<'_>) -> Colors {
-        // An empty NO_COLOR asks for nothing; nor does a CLICOLOR_FORCE of 0.
-        let no_color = surroundings.no_color.is_some_and(|value| !value.is_empty());
-        let force = surroundings.force.is_some_and(|value| !value.is_empty() && value != "0");
-        let capable =
-            surroundings.is_terminal && surroundings.term.is_none_or(|term| term != "dumb");
+    fn colors_in(self, environment: ColorEnvironment<'_>) -> Colors {
+        // By convention, an empty NO_COLOR and a CLICOLOR_FORCE of 0 count as not set.
+        let no_color = environment.no_color.is_some_and(|value| !value.is_empty());
+        let force = environment.force.is_some_and(|value| !value.is_empty() && value != "0");
+        let capable = environment.is_terminal && environment.term.is_none_or(|term| term != "dumb");
         Colors {
             enabled: match self {
                 Self::Always => true,
@@ -63,37 +62,37 @@ impl ColorChoice {
     }
 }
 
-/// What is coloured.
+/// The part that a piece of text plays in the output; it decides the colour.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Role {
     /// A size.
     Size,
-    /// The name of a file: the terminal's own colour.
+    /// The name of a file, in the terminal's default colour.
     File,
     /// The name of a directory.
     Directory,
-    /// A bar's filled part.
+    /// The filled part of a bar.
     Bar,
-    /// What matters less: a tree's lines, a bar's empty part.
+    /// Less important text: the branches of a tree, the empty part of a bar.
     Faint,
-    /// What has to be dealt with now.
+    /// Something to act on now.
     Alarm,
-    /// What has to be looked at.
+    /// Something to look at.
     Warning,
-    /// What is well.
+    /// Good news.
     Good,
-    /// What stands at the head of other lines.
+    /// A heading above other lines.
     Heading,
 }
 
-/// Puts text into colours, or leaves it.
+/// Colours text, or leaves it unchanged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Colors {
     enabled: bool,
 }
 
 impl Colors {
-    /// `text` in the colour of its role.
+    /// Returns `text` in the colour of its role.
     pub(crate) fn paint<T: fmt::Display>(self, role: Role, text: T) -> Painted<T> {
         let code = match role {
             Role::File => None,
@@ -110,7 +109,7 @@ impl Colors {
     }
 }
 
-/// Text with its colour.
+/// Text together with its colour code.
 #[derive(Debug)]
 pub(crate) struct Painted<T> {
     code: Option<&'static str>,
@@ -128,7 +127,7 @@ impl<T: fmt::Display> fmt::Display for Painted<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ColorChoice, Role, Surroundings};
+    use super::{ColorChoice, ColorEnvironment, Role};
     use std::ffi::OsStr;
 
     fn value(text: &str) -> Option<&OsStr> {
@@ -136,32 +135,32 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(choice: ColorChoice, surroundings: Surroundings<'_>, expected: bool) {
-        assert_eq!(choice.colors_in(surroundings).enabled, expected, "{choice:?} {surroundings:?}");
+    fn check(choice: ColorChoice, environment: ColorEnvironment<'_>, expected: bool) {
+        assert_eq!(choice.colors_in(environment).enabled, expected, "{choice:?} {environment:?}");
     }
 
     #[test]
-    fn the_environment_is_asked_in_its_order() {
-        let plain = Surroundings::default();
-        let terminal = Surroundings { is_terminal: true, ..plain };
+    fn the_option_wins_over_no_color_and_no_color_over_force() {
+        let plain = ColorEnvironment::default();
+        let terminal = ColorEnvironment { is_terminal: true, ..plain };
         check(ColorChoice::Auto, plain, false);
         check(ColorChoice::Auto, terminal, true);
-        check(ColorChoice::Auto, Surroundings { term: value("dumb"), ..terminal }, false);
-        check(ColorChoice::Auto, Surroundings { no_color: value("1"), ..terminal }, false);
-        check(ColorChoice::Auto, Surroundings { no_color: value(""), ..terminal }, true);
-        let forced = Surroundings { force: value("1"), ..plain };
+        check(ColorChoice::Auto, ColorEnvironment { term: value("dumb"), ..terminal }, false);
+        check(ColorChoice::Auto, ColorEnvironment { no_color: value("1"), ..terminal }, false);
+        check(ColorChoice::Auto, ColorEnvironment { no_color: value(""), ..terminal }, true);
+        let forced = ColorEnvironment { force: value("1"), ..plain };
         check(ColorChoice::Auto, forced, true);
-        check(ColorChoice::Auto, Surroundings { force: value("0"), ..plain }, false);
-        check(ColorChoice::Auto, Surroundings { no_color: value("1"), ..forced }, false);
-        check(ColorChoice::Always, Surroundings { no_color: value("1"), ..plain }, true);
-        check(ColorChoice::Never, Surroundings { is_terminal: true, ..forced }, false);
+        check(ColorChoice::Auto, ColorEnvironment { force: value("0"), ..plain }, false);
+        check(ColorChoice::Auto, ColorEnvironment { no_color: value("1"), ..forced }, false);
+        check(ColorChoice::Always, ColorEnvironment { no_color: value("1"), ..plain }, true);
+        check(ColorChoice::Never, ColorEnvironment { is_terminal: true, ..forced }, false);
     }
 
     #[test]
-    fn without_colours_text_is_as_it_was() {
-        let none = ColorChoice::Never.colors_in(Surroundings::default());
+    fn text_is_unchanged_without_colours() {
+        let none = ColorChoice::Never.colors_in(ColorEnvironment::default());
         assert_eq!(none.paint(Role::Size, "1K").to_string(), "1K");
-        let all = ColorChoice::Always.colors_in(Surroundings::default());
+        let all = ColorChoice::Always.colors_in(ColorEnvironment::default());
         assert_eq!(all.paint(Role::Size, "1K").to_string(), "\x1b[32m1K\x1b[0m");
     }
 }

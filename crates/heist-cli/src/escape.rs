@@ -1,8 +1,9 @@
-//! Names of files, made fit to be shown: on a terminal, in messages, and in JSON.
+//! Makes file names safe to print: on a terminal, in messages and in JSON.
 //!
-//! A name is bytes, and whoever made the file chose them. Invariant: what comes out of [`for_terminal`] has no control
-//! character, nothing that reorders or hides text around it, and no invalid UTF-8, and different names look different.
-//! What it does not guarantee: that two different letters look different, too.
+//! A file name can contain almost any bytes, and an attacker may have chosen them. Invariant: the
+//! output of [`for_terminal`] contains no control characters, no characters that reorder or hide
+//! the text around them and no invalid UTF-8, and different names give different output. Not
+//! guaranteed: that different letters look different.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -10,10 +11,10 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
-/// Whether a terminal must not see it as it is: it controls the terminal, or it is invisible and changes how the text
-/// around it is shown.
+/// Returns `true` if the character must not reach a terminal: it controls the terminal, or it is
+/// invisible and changes how the text around it is shown.
 pub(crate) fn is_unsafe(character: char) -> bool {
-    // Most are none of them.
+    // The common case first.
     !matches!(character, ' '..='~')
         && (character.is_control()
             || matches!(character,
@@ -21,12 +22,13 @@ pub(crate) fn is_unsafe(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'))
 }
 
-/// A name for people to read: what is unsafe is shown as an escape (`\n`, `\x1b`, `\u{202e}`), a backslash as two.
+/// Formats a file name for people: unsafe characters become escapes (`\n`, `\x1b`, `\u{202e}`), and
+/// a backslash becomes two.
 pub(crate) fn for_terminal(name: &OsStr) -> Cow<'_, str> {
     bytes_for_terminal(name.as_encoded_bytes())
 }
 
-/// The same for the bytes of a name.
+/// Does the same for the bytes of a file name.
 pub(crate) fn bytes_for_terminal(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes)
         && !text.chars().any(|character| character == '\\' || is_unsafe(character))
@@ -36,7 +38,7 @@ pub(crate) fn bytes_for_terminal(bytes: &[u8]) -> Cow<'_, str> {
     let mut escaped = String::with_capacity(bytes.len() + 16);
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
-            // (Writing to a string cannot fail.)
+            // Writing to a string cannot fail.
             let _ = match character {
                 '\\' => escaped.write_str("\\\\"),
                 '\n' => escaped.write_str("\\n"),
@@ -56,9 +58,10 @@ pub(crate) fn bytes_for_terminal(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Text for people to read: what is unsafe is shown as an escape. Unlike a name, it keeps its backslashes.
+/// Formats text for people: unsafe characters become escapes. Unlike in a file name, backslashes
+/// stay as they are.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    // Bytes are looked at faster than characters, and most text has no others.
+    // Most text is printable ASCII, and bytes are faster to check than characters.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
     }
@@ -67,7 +70,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
         if !is_unsafe(character) {
             escaped.push(character);
         } else if character.is_ascii() {
-            // (Writing to a string cannot fail.)
+            // Writing to a string cannot fail.
             let _ = write!(escaped, "\\x{:02x}", u32::from(character));
         } else {
             let _ = write!(escaped, "\\u{{{:x}}}", u32::from(character));
@@ -76,7 +79,8 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Text in as few columns as `columns`, its end replaced by `…` if it is longer. `text` must be fit to be shown.
+/// Shortens text to at most `columns` columns; `…` replaces the end of a longer text. `text` must
+/// be safe to print.
 pub(crate) fn shortened(text: &str, columns: usize) -> Cow<'_, str> {
     if text.width() <= columns {
         return Cow::Borrowed(text);
@@ -84,7 +88,7 @@ pub(crate) fn shortened(text: &str, columns: usize) -> Cow<'_, str> {
     let mut end = 0;
     for (position, character) in text.char_indices() {
         let next = position + character.len_utf8();
-        // The width of the whole beginning, not a sum: characters combine.
+        // Measure the whole prefix: characters can combine, so widths do not add up.
         if text[..next].width() + 1 > columns {
             break;
         }
@@ -93,8 +97,8 @@ pub(crate) fn shortened(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..end]))
 }
 
-/// Writes a JSON string. What a terminal must not see is escaped, so that the text can be shown as it is; invalid UTF-8
-/// becomes U+FFFD.
+/// Writes a JSON string. Unsafe characters are escaped, so that the output can be printed as it is;
+/// invalid UTF-8 becomes U+FFFD.
 pub(crate) fn write_json_string(out: &mut impl Write, name: &[u8]) -> io::Result<()> {
     out.write_all(b"\"")?;
     let mut rest = name;
@@ -104,7 +108,8 @@ pub(crate) fn write_json_string(out: &mut impl Write, name: &[u8]) -> io::Result
         if other.is_empty() {
             break;
         }
-        // (The first of them is not plain; all up to the next plain one are looked at more closely.)
+        // `other` starts with a byte that is not plain. Escape everything up to the next plain
+        // byte.
         let end = other.iter().position(|&byte| is_plain(byte)).unwrap_or(other.len());
         for chunk in other[..end].utf8_chunks() {
             write_json_characters(out, chunk.valid())?;
@@ -117,20 +122,21 @@ pub(crate) fn write_json_string(out: &mut impl Write, name: &[u8]) -> io::Result
     out.write_all(b"\"")
 }
 
-/// How many bytes at the beginning are plain.
+/// Returns the number of plain bytes at the beginning.
 fn plain_length(bytes: &[u8]) -> usize {
-    // By blocks, without a branch for each byte: the compiler makes vector instructions of it.
+    // Blocks without a branch for each byte, so that the compiler can use vector instructions.
     let is_plain_block = |block: &&[u8; 16]| block.iter().fold(true, |all, &b| all & is_plain(b));
     let in_blocks = 16 * bytes.as_chunks().0.iter().take_while(is_plain_block).count();
     in_blocks + bytes[in_blocks..].iter().take_while(|&&byte| is_plain(byte)).count()
 }
 
-/// Whether a byte is the same in a JSON string, and part of nothing that is not.
+/// Returns `true` if the byte stands for itself in a JSON string and is not part of a longer
+/// character.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'
 }
 
-/// Of these there are few in most texts.
+/// Writes characters one by one, with escapes. Most texts need this for few characters.
 fn write_json_characters(out: &mut impl Write, text: &str) -> io::Result<()> {
     for character in text.chars() {
         match character {
@@ -171,20 +177,20 @@ mod tests {
     use unicode_width::UnicodeWidthStr;
 
     fn shown(name: &[u8]) -> String {
-        // Not UTF-8 on purpose: any bytes are a name on Unix.
+        // On Unix, any bytes are a valid name.
         use std::os::unix::ffi::OsStrExt;
         for_terminal(OsStr::from_bytes(name)).into_owned()
     }
 
     #[test]
-    fn plain_names_stay_as_they_are() {
+    fn plain_names_are_unchanged() {
         for name in ["a", "with space", "日本語", "é", "100%", "'"] {
             assert_eq!(shown(name.as_bytes()), name);
         }
     }
 
     #[test]
-    fn what_controls_a_terminal_is_escaped() {
+    fn control_characters_are_escaped() {
         assert_eq!(shown(b"a\nb\tc\r"), "a\\nb\\tc\\r");
         assert_eq!(shown(b"\x1b[31m\x7f\x00"), "\\x1b[31m\\x7f\\x00");
         assert_eq!(shown("\u{85}\u{9b}31m".as_bytes()), "\\u{85}\\u{9b}31m");
@@ -193,12 +199,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_looks_like_an_escape_is_told_apart() {
+    fn a_name_that_looks_like_an_escape_differs_from_the_escape() {
         assert_eq!(shown(b"a\\nb"), "a\\\\nb");
     }
 
     #[test]
-    fn nothing_unsafe_is_left_of_any_byte_pair() {
+    fn no_byte_pair_leaves_an_unsafe_character() {
         for first in 0..=255 {
             for second in 0..=255 {
                 let shown = shown(&[first, second]);
@@ -225,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn json_strings_are_read_back_by_a_parser() {
+    fn a_parser_reads_json_strings_back() {
         for name in ["plain", "\"\\/", "\n\r\t\u{1}\u{7f}", "\u{202e}\u{e0001}", "日本語 🦀"] {
             let mut json = Vec::new();
             write_json_string(&mut json, name.as_bytes()).expect("memory takes everything");
@@ -237,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_that_of_the_rfc() {
+    fn base64_follows_the_rfc() {
         let cases: [(&[u8], &str); 8] = [
             (b"", ""),
             (b"f", "Zg=="),

@@ -1,7 +1,7 @@
-//! [`Exit`]: what the process says to whoever started it.
+//! [`Exit`]: the exit codes of the tool.
 //!
-//! Invariant: these are the only codes that the tool ends with by itself. Not covered: an end by a signal, and the code
-//! 2 of the argument parser, which is the same as [`Exit::Usage`].
+//! Invariant: heist itself ends with no other code. Exceptions: a signal can end the process, and
+//! the argument parser ends it with 2, which equals [`Exit::Usage`].
 
 use std::process::ExitCode;
 
@@ -9,28 +9,28 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Exit {
-    /// Everything that was asked for was done.
+    /// The command did everything it was asked to do.
     Success,
-    /// The result is not whole: something could not be read, or not be written. Each case was named on stderr.
+    /// The result is incomplete: something could not be read or written. Stderr names each case.
     Incomplete,
     /// A scan found secrets.
-    Found,
-    /// A scan found nothing, but did not see everything. Each case was named on stderr.
+    SecretsFound,
+    /// A scan found nothing but could not read everything. Stderr names each case.
     NotAllScanned,
-    /// The command makes no sense as it was given; nothing was done.
+    /// The options or their values cannot be used; the command did nothing.
     Usage,
-    /// Ended early by Ctrl-C; what was known by then was printed.
+    /// Ctrl-C ended the command early; it printed the results up to then.
     Interrupted,
 }
 
 impl Exit {
-    /// The number that the shell sees.
+    /// Returns the number that the shell sees.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Success => 0,
-            Self::Incomplete | Self::Found => 1,
+            Self::Incomplete | Self::SecretsFound => 1,
             Self::Usage | Self::NotAllScanned => 2,
-            // 128 and the number of SIGINT, as shells have it.
+            // The convention of shells: 128 plus the number of SIGINT.
             Self::Interrupted => 130,
         }
     }

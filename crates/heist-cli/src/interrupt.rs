@@ -1,7 +1,8 @@
-//! [`Interrupt`]: Ctrl-C. The first one ends the walk, and what is known by then is printed; the second one, or one
-//! that comes while output is written, ends the process at once.
+//! [`Interrupt`]: Ctrl-C.
 //!
-//! A process that was started with SIGINT ignored (in the background of a script) goes on ignoring it.
+//! The first Ctrl-C ends the walk, and heist prints the results so far. A second one, or one that
+//! arrives while heist writes its output, ends the process immediately. A process that was started
+//! with SIGINT ignored (a background job of a script) keeps ignoring it.
 
 use crate::exit::Exit;
 use crate::messages::Messages;
@@ -10,18 +11,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// See the module's documentation.
+/// Cancels the walk, or ends the process, on Ctrl-C.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     cancel: CancelToken,
-    /// Whether there is a walk to be ended, and nobody has ended it yet.
+    /// Whether the next Ctrl-C cancels the walk; if not, it ends the process.
     can_end_walk: Arc<AtomicBool>,
-    /// What is removed before the process is ended at once.
+    /// An unfinished file, which the handler removes before it ends the process.
     unfinished: Arc<Mutex<Option<PathBuf>>>,
 }
 
 impl Interrupt {
-    /// Starts to listen. To be called once in a process.
+    /// Installs the handler. Call this at most once per process.
     pub(crate) fn listen(messages: &Arc<Messages>) -> Self {
         let interrupt = Self {
             cancel: CancelToken::new(),
@@ -29,8 +30,8 @@ impl Interrupt {
             unfinished: Arc::default(),
         };
         let (heard, messages) = (interrupt.clone(), Arc::clone(messages));
-        // It fails if SIGINT is ignored, which is to stay so, or if there is no thread to be had: then Ctrl-C does what
-        // it does to any process.
+        // This fails if SIGINT is ignored, which must stay so, or if the handler's thread cannot be
+        // started; then Ctrl-C ends heist as it ends any process.
         let _ = ctrlc::try_set_handler(move || {
             if heard.can_end_walk.swap(false, Ordering::AcqRel) {
                 heard.cancel.cancel();
@@ -46,17 +47,17 @@ impl Interrupt {
         interrupt
     }
 
-    /// A file that is of no use unless it is finished: removed if Ctrl-C ends the process.
+    /// Sets the unfinished file that is removed if Ctrl-C ends the process.
     pub(crate) fn remove_unfinished(&self, path: Option<&Path>) {
         *self.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = path.map(Path::to_owned);
     }
 
-    /// What ends the walk.
+    /// Returns the token that the first Ctrl-C cancels.
     pub(crate) fn token(&self) -> CancelToken {
         self.cancel.clone()
     }
 
-    /// From here on, Ctrl-C ends the process.
+    /// From now on, Ctrl-C ends the process.
     pub(crate) fn walk_is_over(&self) {
         self.can_end_walk.store(false, Ordering::Release);
     }

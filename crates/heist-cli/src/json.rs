@@ -1,26 +1,26 @@
-//! [`Object`]: writes a JSON object field by field, without keeping it.
+//! [`JsonObject`]: writes a JSON object field by field, without holding it in memory.
 //!
-//! Invariant: what is written is JSON if every object that is begun is ended. What a terminal must not see is
-//! escaped, so output can be shown as it is.
+//! Invariant: the output is valid JSON if the caller ends every object that it begins. Characters
+//! that could harm a terminal are escaped, so the output can be printed as it is.
 
 use crate::escape::{write_base64, write_json_string};
 use std::io::{self, Write};
 
-/// An object that is being written.
+/// A JSON object whose fields are being written.
 #[derive(Debug)]
-pub(crate) struct Object<'a, W: Write> {
+pub(crate) struct JsonObject<'a, W: Write> {
     out: &'a mut W,
     is_empty: bool,
 }
 
-impl<'a, W: Write> Object<'a, W> {
-    /// Begins an object.
+impl<'a, W: Write> JsonObject<'a, W> {
+    /// Writes the opening brace.
     pub(crate) fn begin(out: &'a mut W) -> io::Result<Self> {
         out.write_all(b"{")?;
         Ok(Self { out, is_empty: true })
     }
 
-    /// Begins a field; what it is, the caller writes.
+    /// Writes the name of a field; the caller writes its value.
     pub(crate) fn field(&mut self, name: &str) -> io::Result<&mut W> {
         self.out.write_all(if self.is_empty { b"\"" } else { b",\"" })?;
         self.is_empty = false;
@@ -29,12 +29,13 @@ impl<'a, W: Write> Object<'a, W> {
         Ok(self.out)
     }
 
-    /// A field of text.
+    /// Writes a string field.
     pub(crate) fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
         write_json_string(self.field(name)?, text.as_bytes())
     }
 
-    /// A field of text from bytes; if they are not UTF-8, one of base64 follows.
+    /// Writes bytes as a string field. If they are not UTF-8, a second field `{name}_bytes` holds
+    /// them in base64.
     pub(crate) fn bytes(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
         write_json_string(self.field(name)?, bytes)?;
         if std::str::from_utf8(bytes).is_ok() {
@@ -46,7 +47,7 @@ impl<'a, W: Write> Object<'a, W> {
         out.write_all(b"\"")
     }
 
-    /// A number. (There are many of them, and formatting takes its time.)
+    /// Writes a number. Reports have many of them, so this avoids the slower formatting machinery.
     pub(crate) fn number(&mut self, name: &str, mut value: u64) -> io::Result<()> {
         let mut digits = [0; 20];
         let mut first = digits.len();
@@ -61,26 +62,26 @@ impl<'a, W: Write> Object<'a, W> {
         self.field(name)?.write_all(&digits[first..])
     }
 
-    /// A number or a truth: what is the same in JSON as it is shown.
+    /// Writes a number or a boolean, whose display form is already JSON.
     pub(crate) fn plain(&mut self, name: &str, value: impl std::fmt::Display) -> io::Result<()> {
         write!(self.field(name)?, "{value}")
     }
 
-    /// Ends the object.
+    /// Writes the closing brace.
     pub(crate) fn end(self) -> io::Result<()> {
         self.out.write_all(b"}")
     }
 }
 
-/// Writes an array; `write` writes an element.
-pub(crate) fn array<W: Write, T>(
+/// Writes an array. `write` writes one element.
+pub(crate) fn write_array<W: Write, T>(
     out: &mut W,
     elements: impl IntoIterator<Item = T>,
     mut write: impl FnMut(&mut W, T) -> io::Result<()>,
 ) -> io::Result<()> {
     out.write_all(b"[")?;
     for (index, element) in elements.into_iter().enumerate() {
-        // A line for each, so that people can look at it with any tool.
+        // One line per element, so that line-based tools work on the output.
         out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
         write(out, element)?;
     }
@@ -89,13 +90,13 @@ pub(crate) fn array<W: Write, T>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Object, array};
+    use super::{JsonObject, write_array};
     use serde_json::{Value, json};
 
     #[test]
-    fn objects_are_read_back_by_a_parser() {
+    fn a_parser_reads_objects_back() {
         let mut out = Vec::new();
-        let mut object = Object::begin(&mut out).expect("memory");
+        let mut object = JsonObject::begin(&mut out).expect("memory");
         object.text("a", "\"quoted\"\n").expect("memory");
         object.bytes("b", b"x\xff").expect("memory");
         object.bytes("c", b"plain").expect("memory");
@@ -105,13 +106,13 @@ mod tests {
         object.number("most", u64::MAX).expect("memory");
         object.plain("e", true).expect("memory");
         let field = object.field("f").expect("memory");
-        array(field, [1, 2], |out, number| {
-            let mut object = Object::begin(out)?;
+        write_array(field, [1, 2], |out, number| {
+            let mut object = JsonObject::begin(out)?;
             object.plain("n", number)?;
             object.end()
         })
         .expect("memory");
-        array(object.field("g").expect("memory"), [(); 0], |_, ()| Ok(())).expect("memory");
+        write_array(object.field("g").expect("memory"), [(); 0], |_, ()| Ok(())).expect("memory");
         object.end().expect("memory");
         let value: Value = serde_json::from_slice(&out).expect("valid JSON");
         let expected = json!({"a": "\"quoted\"\n", "b": "x\u{fffd}", "b_bytes": "eP8=", "c": "plain", "d": 7, "zero": 0,

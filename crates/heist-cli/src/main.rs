@@ -1,22 +1,24 @@
-//! `heist`, the tool: reads the command line and hands over to the subcommand.
+//! The `heist` binary: parses the command line and runs one subcommand.
 //!
-//! | file | idea |
+//! | file | purpose |
 //! |---|---|
 //! | `arguments` | the command line |
-//! | `scan` | `heist scan`: every secret in a tree |
-//! | `baseline` | `heist baseline`: what is known already |
-//! | `rules` | `heist rules`: what is looked for |
-//! | `du` | `heist du`: how much room trees take |
-//! | `installed` | completions and manual pages |
-//! | `exit` | exit codes |
-//! | `messages` | stderr: messages, and the progress line |
+//! | `scan` | `heist scan`: finds secrets |
+//! | `baseline` | `heist baseline`: records the known secrets |
+//! | `rules` | `heist rules`: lists, shows and tests rules |
+//! | `du` | `heist du`: measures disk usage |
+//! | `packaging` | shell completions and manual pages |
+//! | `error`, `exit` | every error with its message, its help and its exit code |
+//! | `messages` | stderr: messages and the progress line |
+//! | `stdout` | prints output that is complete |
 //! | `interrupt` | Ctrl-C |
-//! | `escape` | names of files, made fit to be shown |
-//! | `shell` | arguments, quoted for a shell |
-//! | `masked_path` | paths without the secrets in them |
-//! | `json` | JSON, written piece by piece |
-//! | `units` | sizes, read and shown |
-//! | `color`, `terminal` | what the terminal can do |
+//! | `escape` | makes file names safe to print |
+//! | `shell` | quotes arguments for a shell |
+//! | `path_masker` | masks secrets in paths |
+//! | `json` | writes JSON piece by piece |
+//! | `units` | parses and formats sizes |
+//! | `color`, `terminal` | what the terminal supports |
+//! | `trace_file` | the file of `--trace` |
 
 #![forbid(unsafe_code)]
 
@@ -24,35 +26,50 @@ mod arguments;
 mod baseline;
 mod color;
 mod du;
+mod error;
 mod escape;
 mod exit;
-mod installed;
 mod interrupt;
 mod json;
-mod masked_path;
 mod messages;
+mod packaging;
+mod path_masker;
 mod rules;
 mod scan;
 mod shell;
+mod stdout;
 mod terminal;
 mod trace_file;
 mod units;
 
 use arguments::{Arguments, Command};
 use clap::Parser as _;
+use error::CliError;
+use exit::Exit;
 use messages::Messages;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 fn main() -> ExitCode {
     let messages = Arc::new(Messages::default());
-    match Arguments::parse().command {
+    let command = Arguments::parse().command;
+    let name = command.name();
+    let result = match command {
         Command::Scan(arguments) => scan::run(&arguments, &messages),
         Command::Baseline(arguments) => baseline::run(&arguments, &messages),
         Command::Rules { command } => rules::run(&command, &messages),
         Command::Du(arguments) => du::run(&arguments, &messages),
-        Command::Completions { shell } => installed::completions(shell, &messages),
-        Command::Man { dir } => installed::manual(dir.as_deref(), &messages),
+        Command::Completions { shell } => packaging::completions(shell),
+        Command::Man { dir } => packaging::manual(dir.as_deref()),
+    };
+    result.unwrap_or_else(|error| report(&error, name, &messages)).into()
+}
+
+/// Prints the error that stopped a command, and returns its exit code.
+fn report(error: &CliError, command: &str, messages: &Messages) -> Exit {
+    messages.say_error(error);
+    if error.exit() == Exit::Usage && error.help().is_none() {
+        messages.write_lines(&format!("  help: see `heist {command} --help`\n"));
     }
-    .into()
+    error.exit()
 }

@@ -1,27 +1,28 @@
-//! [`Messages`]: what goes to stderr, and [`ProgressLine`], which shares it.
+//! [`Messages`]: everything on stderr; and [`ProgressLine`], which shares stderr with it.
 //!
-//! Invariants: neither a message nor a finding that goes to the same terminal mixes with the progress line; the line is
-//! erased before either is written, and at the end. Nothing here fails or panics: if stderr cannot be written to, there
-//! is no way left to report it.
+//! Invariant: messages, and findings that go to the same terminal, never mix with the progress
+//! line: the line is erased before either is written, and at the end. Nothing here fails or panics:
+//! if stderr cannot be written to, there is no way left to report it.
 
+use crate::error::{CliError, reason};
 use crate::escape;
 use crate::terminal;
 use crate::units::{Unit, grouped};
 use heist_walk::{Progress, WalkError};
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Often enough to look alive, seldom enough to cost nothing.
+/// How often the progress line is redrawn: often enough to look alive, rarely enough to cost
+/// nothing.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// To the line's beginning, and erase all of it.
+/// Moves the cursor to the beginning of the line and erases the line.
 const ERASE: &str = "\r\x1b[2K";
 
-/// Where messages go.
+/// Writes messages to stderr.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     /// Whether the progress line is on the screen.
@@ -29,18 +30,26 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// `heist: {text}`, on a line of its own. `text` must be fit to be shown.
+    /// Prints `heist: {text}` on its own line. `text` must be safe to print.
     pub(crate) fn say(&self, text: &str) {
         self.write(&format!("heist: {text}\n"), false);
     }
 
-    /// What could not be read.
-    pub(crate) fn say_error(&self, error: &WalkError) {
+    /// Prints an error and, on a second line, what the user can do about it.
+    pub(crate) fn say_error(&self, error: &CliError) {
+        match error.help() {
+            Some(help) => self.say(&format!("{error}\n  help: {help}")),
+            None => self.say(&error.to_string()),
+        }
+    }
+
+    /// Prints an entry that a walk could not read.
+    pub(crate) fn say_walk_error(&self, error: &WalkError) {
         let path = escape::for_terminal(error.path.as_os_str());
         self.say(&format!("{} '{path}': {}", error.operation, reason(&error.source)));
     }
 
-    /// Text as it is. `text` must be fit to be shown.
+    /// Prints complete lines. `text` must be safe to print.
     pub(crate) fn write_lines(&self, text: &str) {
         self.write(text, false);
     }
@@ -50,8 +59,8 @@ impl Messages {
         self.write("", false);
     }
 
-    /// Erases the progress line, unless another thread is writing to the terminal: that thread may be stuck there, and
-    /// this one is about to end the process.
+    /// Erases the progress line, unless another thread is writing to the terminal: that thread may
+    /// be blocked there, and the caller is about to end the process.
     pub(crate) fn erase_without_waiting(&self) {
         if let Ok(mut shown) = self.line_is_shown.try_lock()
             && std::mem::take(&mut *shown)
@@ -60,8 +69,8 @@ impl Messages {
         }
     }
 
-    /// Runs `write`, which prints whole lines on the terminal that the progress line is on. The line is erased first,
-    /// and not drawn while `write` runs; the next redraw brings it back.
+    /// Runs `write`, which prints complete lines on the terminal of the progress line. The line is
+    /// erased first and not drawn while `write` runs; the next redraw restores it.
     pub(crate) fn without_progress_line<R>(&self, write: impl FnOnce() -> R) -> R {
         let mut shown = self.line_is_shown.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::take(&mut *shown) {
@@ -72,7 +81,7 @@ impl Messages {
 
     fn write(&self, text: &str, is_line: bool) {
         let mut shown = self.line_is_shown.lock().unwrap_or_else(PoisonError::into_inner);
-        // In one piece, so that what other processes write does not come between.
+        // One write, so that the output of other processes cannot come in between.
         let erase = if *shown { ERASE } else { "" };
         if !(erase.is_empty() && text.is_empty()) {
             let _ = io::stderr().write_all(format!("{erase}{text}").as_bytes());
@@ -81,28 +90,7 @@ impl Messages {
     }
 }
 
-/// Why a call failed, as other tools say it: without the number behind it.
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    match error.raw_os_error() {
-        Some(code) => text.trim_end_matches(&format!(" (os error {code})")).to_owned(),
-        None => escape::for_terminal(text.as_ref()).into_owned(),
-    }
-}
-
-/// What is said when output cannot be written: to a file, or to stdout.
-pub(crate) fn cannot_write(file: Option<&Path>, error: &io::Error) -> String {
-    let reason = reason(error);
-    match file.filter(|path| path.as_os_str() != "-") {
-        Some(path) => format!(
-            "cannot write the output '{}': {reason}; make room, or give another FILE",
-            escape::for_terminal(path.as_os_str())
-        ),
-        None => format!("cannot write to stdout: {reason}; make room, or write to somewhere else"),
-    }
-}
-
-/// Shows on stderr how far something has come, until it is dropped.
+/// Shows the progress of a walk or scan on stderr until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ProgressLine {
     messages: Arc<Messages>,
@@ -112,13 +100,13 @@ pub(crate) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Starts to show the `progress` of a walk. Nothing is shown of one that is over at once. `None` without a terminal
-    /// that can erase a line.
+    /// Starts to show the `progress` of a walk. A short walk ends before the first line is drawn.
+    /// Returns `None` if stderr is not a terminal that can erase a line.
     pub(crate) fn start(messages: &Arc<Messages>, progress: Progress) -> Option<Self> {
         Self::start_with(messages, move |elapsed| line(&progress, elapsed))
     }
 
-    /// The same, with a line of the caller's for the time since the start.
+    /// Does the same with a text from the caller, which gets the time since the start.
     pub(crate) fn start_with(
         messages: &Arc<Messages>,
         line: impl Fn(Duration) -> String + Send + 'static,
@@ -132,15 +120,15 @@ impl ProgressLine {
         let draw = move || {
             let started = Instant::now();
             while stopped.recv_timeout(REDRAW) == Err(RecvTimeoutError::Timeout) {
-                // Asked each time: windows change.
+                // The user may have resized the window.
                 let Some(columns) = terminal::columns(&io::stderr()) else { return };
                 let line = line(started.elapsed());
-                // A full line would wrap, and a wrapped one is not erased.
+                // A line that fills the width would wrap, and `ERASE` erases only one line.
                 let line = escape::shortened(&line, columns.saturating_sub(1).max(1));
                 shared.write(&line, true);
             }
         };
-        // Without the thread there is no line, which is no reason to fail.
+        // If the thread cannot be started, there is no progress line, but the command still works.
         let thread = std::thread::Builder::new().name("progress".into()).spawn(draw).ok()?;
         Some(Self { messages: Arc::clone(messages), stop: Some(stop), thread: Some(thread) })
     }
@@ -175,20 +163,12 @@ fn line(progress: &Progress, elapsed: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{line, reason};
+    use super::line;
     use heist_walk::Walk;
-    use std::io;
     use std::time::Duration;
 
     #[test]
-    fn reasons_have_no_numbers() {
-        let denied = io::Error::from_raw_os_error(13);
-        assert_eq!(reason(&denied), "Permission denied");
-        assert_eq!(reason(&io::Error::other("a \x1b reason")), "a \\x1b reason");
-    }
-
-    #[test]
-    fn a_walk_that_has_not_begun_shows_nothing_done() {
+    fn a_walk_that_has_not_started_shows_zeros() {
         let progress = Walk::new(".").progress();
         assert_eq!(line(&progress, Duration::ZERO), "0 entries  0  0/s");
     }

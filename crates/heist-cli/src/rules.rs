@@ -1,85 +1,85 @@
-//! `heist rules`: which rules there are, what one says, and whether those of a file find what they should.
+//! `heist rules`: lists rules, shows one, and tests the rules of a file with their examples.
 
+use crate::error::CliError;
 use crate::escape;
 use crate::exit::Exit;
-use crate::installed::output_failed;
-use crate::json::{Object, array};
+use crate::json::{JsonObject, write_array};
 use crate::messages::Messages;
-use crate::scan::rules::{load, load_file, shown};
+use crate::scan::rules::{load, load_file};
+use crate::stdout::print;
 use crate::units::grouped;
 use clap::{Subcommand, ValueEnum};
 use heist_scan::rules::{Pattern, Rule, RuleSet, check_examples, check_rules};
-use heist_scan::{Chunk, Detector as _, DetectorOptions, Encoding, Match, SecretDetector};
+use heist_scan::{Chunk, Detector as _, DetectorOptions, Match, SecretDetector};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr as _;
 
-/// What to do with rules.
+/// The subcommands of `heist rules`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RulesCommand {
-    /// List the rules
+    /// List all rules
     List {
-        /// What to print
+        /// The output format
         #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t)]
         format: RulesFormat,
-        /// The rules in FILE instead of the built-in ones. May be given several times
+        /// Use the rules in FILE instead of the built-in rules; may be given several times
         #[arg(short, long, value_name = "FILE")]
         rules: Vec<PathBuf>,
     },
-    /// Show all that a rule says
+    /// Show one rule in full
     Show {
-        /// Its name; `heist rules list` has them
+        /// The id of the rule; `heist rules list` shows all ids
         id: String,
-        /// The rules in FILE instead of the built-in ones. May be given several times
+        /// Use the rules in FILE instead of the built-in rules; may be given several times
         #[arg(short, long, value_name = "FILE")]
         rules: Vec<PathBuf>,
     },
-    /// Check the rules of a file: that they can be used, find their examples, and find nothing in their
-    /// counter-examples
+    /// Test the rules of a file with their examples and counter-examples
     ///
-    /// In an example, `{secret}` stands for a generated secret of the rule's form; in a counter-example also
-    /// `{wrong}`, for one of the right form whose checksum is wrong. Ends with 1 if a rule fails, or there is none.
+    /// Each rule must be valid, find the secret in each of its examples, and find nothing in its
+    /// counter-examples. In an example, `{secret}` stands for a generated secret in the format of
+    /// the rule; in a counter-example, `{wrong}` stands for one with a wrong checksum. The exit
+    /// code is 1 if a rule fails or the file has no rules.
     Test {
-        /// A file of rules, written for heist or gitleaks
+        /// The rule file, written for heist or gitleaks
         file: PathBuf,
     },
 }
 
-/// How rules are listed.
+/// The output format of `heist rules list`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RulesFormat {
-    /// A line for each
+    /// One line per rule
     #[default]
     Text,
-    /// One array
+    /// One JSON array
     Json,
 }
 
 /// Runs `heist rules`.
-pub(crate) fn run(command: &RulesCommand, messages: &Messages) -> Exit {
+///
+/// # Errors
+/// A rule file cannot be used, a rule id is unknown, or stdout cannot be written to.
+pub(crate) fn run(command: &RulesCommand, messages: &Messages) -> Result<Exit, CliError> {
     let mut out = Vec::new();
-    let done = match command {
-        RulesCommand::List { format, rules } => load(rules, messages, false)
-            .map(|rules| (list(&rules, *format, &mut out), Exit::Success)),
-        RulesCommand::Show { id, rules } => load(rules, messages, false).and_then(|rules| {
-            let only = rules.only(std::slice::from_ref(id)).map_err(|error| shown(&error))?;
-            Ok((only.rules.iter().try_for_each(|rule| show(rule, &mut out)), Exit::Success))
-        }),
-        RulesCommand::Test { file } => test(file, messages, &mut out),
-    };
-    let (written, exit) = match done {
-        Ok(done) => done,
-        Err(text) => {
-            messages.say(&text);
-            return Exit::Usage;
+    let exit = match command {
+        RulesCommand::List { format, rules } => {
+            let rules = load(rules, messages, false)?;
+            list(&rules, *format, &mut out).map_err(CliError::WriteStdout)?;
+            Exit::Success
         }
+        RulesCommand::Show { id, rules } => {
+            let chosen = load(rules, messages, false)?.only(std::slice::from_ref(id))?;
+            let written = chosen.rules.iter().try_for_each(|rule| show(rule, &mut out));
+            written.map_err(CliError::WriteStdout)?;
+            Exit::Success
+        }
+        RulesCommand::Test { file } => test(file, messages, &mut out)?,
     };
-    let mut stdout = io::stdout().lock();
-    match written.and_then(|()| stdout.write_all(&out)).and_then(|()| stdout.flush()) {
-        Ok(()) => exit,
-        Err(error) => output_failed(&error, messages),
-    }
+    print(&out)?;
+    Ok(exit)
 }
 
 fn list(rules: &RuleSet, format: RulesFormat, out: &mut Vec<u8>) -> io::Result<()> {
@@ -92,31 +92,31 @@ fn list(rules: &RuleSet, format: RulesFormat, out: &mut Vec<u8>) -> io::Result<(
                 let id = escape::visible(&rule.id);
                 let padding = " ".repeat(width.saturating_sub(rule.id.width()));
                 let description = escape::visible(&rule.description);
-                writeln!(out, "{id}{padding}  {:<7}  {description}", sureness(rule))?;
+                writeln!(out, "{id}{padding}  {:<7}  {description}", confidence(rule))?;
             }
             Ok(())
         }
         RulesFormat::Json => {
-            array(out, sorted, |out, rule| write_json(rule, out))?;
+            write_array(out, sorted, |out, rule| write_json(rule, out))?;
             out.write_all(b"\n")
         }
     }
 }
 
-/// How sure a finding of a rule can be.
-fn sureness(rule: &Rule) -> &'static str {
+/// Returns the highest confidence that a finding of the rule can have.
+fn confidence(rule: &Rule) -> &'static str {
     if rule.checksum.is_some() { "certain" } else { rule.confidence.as_str() }
 }
 
 fn write_json(rule: &Rule, out: &mut impl Write) -> io::Result<()> {
     let texts = |out: &mut _, texts: &[String]| {
-        array(out, texts, |out, text| escape::write_json_string(out, text.as_bytes()))
+        write_array(out, texts, |out, text| escape::write_json_string(out, text.as_bytes()))
     };
-    let mut object = Object::begin(out)?;
+    let mut object = JsonObject::begin(out)?;
     object.text("id", &rule.id)?;
     object.text("description", &rule.description)?;
     object.text("remedy", &rule.remedy)?;
-    object.text("confidence", sureness(rule))?;
+    object.text("confidence", confidence(rule))?;
     object.plain("generic", rule.generic)?;
     let (kind, pattern) = pattern(rule);
     object.text("kind", kind)?;
@@ -135,12 +135,12 @@ fn write_json(rule: &Rule, out: &mut impl Write) -> io::Result<()> {
     object.end()
 }
 
-/// What kind of pattern it is, and what it is.
+/// Returns the kind of the rule's pattern, and the pattern.
 fn pattern(rule: &Rule) -> (&'static str, Option<&str>) {
     match &rule.pattern {
         Pattern::Regex(regex) => ("regex", Some(regex)),
         Pattern::Assignment(regex) => ("assignment", Some(regex)),
-        Pattern::Hand(kind) => ("detector", Some(kind.as_str())),
+        Pattern::Parser(kind) => ("detector", Some(kind.as_str())),
         Pattern::Path => ("path", None),
     }
 }
@@ -154,7 +154,7 @@ fn show(rule: &Rule, out: &mut Vec<u8>) -> io::Result<()> {
     };
     line("rule", &rule.id)?;
     line("finds", &rule.description)?;
-    line("confidence", sureness(rule))?;
+    line("confidence", confidence(rule))?;
     line("remedy", &rule.remedy)?;
     let (kind, pattern) = pattern(rule);
     line(kind, pattern.unwrap_or_default())?;
@@ -172,7 +172,7 @@ fn show(rule: &Rule, out: &mut Vec<u8>) -> io::Result<()> {
         line("checksum", checksum.as_str())?;
     }
     line("max length", &format!("{} bytes", rule.max_length))?;
-    line("generic", if rule.generic { "yes: left out by --no-generic" } else { "" })?;
+    line("generic", if rule.generic { "yes (disabled by --no-generic)" } else { "" })?;
     line("tags", &rule.tags.join(", "))?;
     for allowlist in &rule.allowlists {
         let parts: Vec<&str> = [&allowlist.paths, &allowlist.regexes, &allowlist.stopwords]
@@ -180,18 +180,14 @@ fn show(rule: &Rule, out: &mut Vec<u8>) -> io::Result<()> {
             .flatten()
             .map(String::as_str)
             .collect();
-        line("not if", &parts.join(" | "))?;
+        line("allowlist", &parts.join(" | "))?;
     }
     rule.examples.iter().try_for_each(|example| line("example", example))?;
-    rule.counter_examples.iter().try_for_each(|example| line("no example", example))
+    rule.counter_examples.iter().try_for_each(|example| line("no finding in", example))
 }
 
-/// Checks the rules of a file, and says what is wrong with each.
-fn test(
-    file: &Path,
-    messages: &Messages,
-    out: &mut Vec<u8>,
-) -> Result<(io::Result<()>, Exit), String> {
+/// Tests the rules of a file and writes each problem.
+fn test(file: &Path, messages: &Messages, out: &mut Vec<u8>) -> Result<Exit, CliError> {
     let rules = load_file(file, messages, false)?.rules;
     let mut problems = check_rules(&rules);
     let examples = rules
@@ -204,23 +200,16 @@ fn test(
     let scratch = RefCell::new(detector.scratch());
     let find = |text: &[u8]| {
         let mut matches = Vec::new();
-        let chunk = Chunk {
-            bytes: text,
-            owned: 0..text.len(),
-            offset: 0,
-            is_end: true,
-            encoding: Encoding::Plain,
-            // Of no kind that is looked at otherwise, as tests are.
-            path: Path::new("src/settings"),
-        };
+        // A path without a special meaning to the detector, unlike that of a test.
+        let chunk = Chunk::whole(text, Path::new("src/settings"));
         detector.scan(&chunk, &mut scratch.borrow_mut(), &mut matches);
-        // Whatever its confidence: a random secret may have a word in it.
-        let place = |found: Match| {
+        // Ignore the confidence: a random secret may contain a word, which lowers it.
+        let finding = |found: Match| {
             let id = detector.rule(found.rule).id.to_owned();
-            // (A text in memory has no more bytes than memory.)
+            // Offsets in a text in memory fit into usize.
             (id, found.secret.start as usize..found.secret.end as usize)
         };
-        matches.into_iter().map(place).collect()
+        matches.into_iter().map(finding).collect()
     };
     problems.extend(check_examples(&rules, &find));
     let mut report = || -> io::Result<()> {
@@ -228,8 +217,8 @@ fn test(
             writeln!(out, "{}", escape::visible(&problem.to_string()))?;
         }
         let verdict = match problems.len() {
-            _ if count == 0 => "there is nothing to look for anything with".to_owned(),
-            0 => "all as they should be".to_owned(),
+            _ if count == 0 => "the file has no rules".to_owned(),
+            0 => "all passed".to_owned(),
             1 => "1 problem".to_owned(),
             count => format!("{} problems", grouped(count as u64)),
         };
@@ -241,7 +230,6 @@ fn test(
         let examples = grouped(examples as u64);
         writeln!(out, "{rules}, {examples} examples and counter-examples: {verdict}")
     };
-    let written = report();
-    let exit = if problems.is_empty() && count > 0 { Exit::Success } else { Exit::Incomplete };
-    Ok((written, exit))
+    report().map_err(CliError::WriteStdout)?;
+    Ok(if problems.is_empty() && count > 0 { Exit::Success } else { Exit::Incomplete })
 }

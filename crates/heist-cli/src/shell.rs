@@ -1,15 +1,15 @@
-//! Arguments, written so that a shell reads them back as they were: for commands that people copy from the screen.
+//! Quotes arguments for a shell, in commands that heist prints for users to copy.
 //!
-//! Any POSIX shell reads what comes out of [`quoted`], with one exception: a name with control characters, invisible
-//! characters or invalid UTF-8 is written as `$'...'`, which bash, zsh and ksh know, and dash does not. Shells of
-//! Windows have other rules.
+//! Any POSIX shell reads the output of [`quoted`] back unchanged, with one exception: a name with
+//! control characters, invisible characters or invalid UTF-8 is written as `$'...'`, which bash,
+//! zsh and ksh support, but dash does not. The shells of Windows follow other rules.
 
 use crate::escape::is_unsafe;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 
-/// Quotes an argument, if it needs it. What comes out can be shown on a terminal.
+/// Quotes an argument if it needs quotes. The result is safe to print on a terminal.
 pub(crate) fn quoted(argument: &OsStr) -> Cow<'_, str> {
     let bytes = argument.as_encoded_bytes();
     let text = std::str::from_utf8(bytes).ok();
@@ -22,18 +22,18 @@ pub(crate) fn quoted(argument: &OsStr) -> Cow<'_, str> {
     }
 }
 
-/// Whether no shell gives a meaning to a byte, wherever it stands.
+/// Returns `true` if the byte has no special meaning to any shell, at any position.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-./:,+@".contains(&byte)
 }
 
-/// `$'...'`, with three octal digits for what cannot be shown: unlike hexadecimal escapes, these have a fixed length in
-/// every shell.
+/// Writes `$'...'` with octal escapes of three digits: unlike hexadecimal escapes, they have a
+/// fixed length in every shell.
 fn with_escapes(bytes: &[u8]) -> String {
     let mut quoted = String::from("$'");
     let push_octal = |quoted: &mut String, bytes: &[u8]| {
         for byte in bytes {
-            // (Writing to a string cannot fail.)
+            // Writing to a string cannot fail.
             let _ = write!(quoted, "\\{byte:03o}");
         }
     };
@@ -63,7 +63,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn only_what_needs_it_is_quoted() {
+    fn only_arguments_that_need_quotes_get_them() {
         for (argument, expected) in [
             ("src/main.rs", "src/main.rs"),
             ("", "''"),

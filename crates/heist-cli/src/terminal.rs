@@ -1,11 +1,11 @@
-//! How wide a terminal is.
+//! The width of a terminal.
 
 use std::io::IsTerminal;
 
-/// Columns of a terminal that does not say.
+/// The width that heist assumes if a terminal does not report one.
 const COLUMNS: usize = 80;
 
-/// The columns of what `stream` goes to; `None` if that is no terminal.
+/// Returns the width of the terminal behind `stream`, or `None` if it is not a terminal.
 #[cfg(unix)]
 pub(crate) fn columns(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<usize> {
     stream.is_terminal().then(|| match rustix::termios::tcgetwinsize(stream) {
@@ -14,7 +14,7 @@ pub(crate) fn columns(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<
     })
 }
 
-/// The columns of what `stream` goes to; `None` if that is no terminal.
+/// Returns the width of the terminal behind `stream`, or `None` if it is not a terminal.
 #[cfg(not(unix))]
 pub(crate) fn columns(stream: &impl IsTerminal) -> Option<usize> {
     stream.is_terminal().then_some(COLUMNS)

@@ -1,47 +1,53 @@
-//! [`TraceFile`]: what `--trace` writes.
+//! [`TraceFile`]: the file that `--trace` writes.
 
-use crate::escape;
-use crate::messages::reason;
+use crate::error::CliError;
 use heist::trace::ChromeTrace;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-/// What watches a run.
+/// What error messages call the file.
+const WHAT: &str = "the trace";
+
+/// The tracer that records a run.
 pub(crate) type Trace = ChromeTrace<BufWriter<File>>;
 
-/// A trace, and where it goes.
+/// A tracer together with the file that it writes to.
 pub(crate) struct TraceFile {
     trace: Trace,
     path: PathBuf,
 }
 
 impl TraceFile {
+    /// Creates the file.
+    ///
     /// # Errors
-    /// The file cannot be made, or `-` is given, which is none; the text names it.
-    pub(crate) fn create(path: &Path) -> Result<Self, String> {
+    /// The file cannot be created, or `path` is `-`.
+    pub(crate) fn create(path: &Path) -> Result<Self, CliError> {
         if path.as_os_str() == "-" {
-            return Err("--trace '-': a trace goes to a file, not to stdout; give a FILE".into());
+            return Err(CliError::NeedsFile { option: "--trace", what: "a trace" });
         }
-        let file = File::create(path).map_err(|error| failure("create", path, &error))?;
+        let file = File::create(path).map_err(|source| CliError::CreateFile {
+            what: WHAT,
+            path: path.to_owned(),
+            source,
+        })?;
         Ok(Self { trace: ChromeTrace::new(BufWriter::new(file)), path: path.to_owned() })
     }
 
+    /// Returns a tracer for one run.
     pub(crate) fn tracer(&self) -> Trace {
         self.trace.clone()
     }
 
-    /// Writes what is left.
+    /// Writes the rest of the trace.
     ///
     /// # Errors
-    /// Not all of it is there; the text names the file.
-    pub(crate) fn finish(self) -> Result<(), String> {
-        let finished = self.trace.finish();
-        finished.map(|_file| ()).map_err(|error| failure("write", &self.path, &error))
+    /// The trace cannot be written completely.
+    pub(crate) fn finish(self) -> Result<(), CliError> {
+        match self.trace.finish() {
+            Ok(_file) => Ok(()),
+            Err(source) => Err(CliError::WriteFile { what: WHAT, path: self.path, source }),
+        }
     }
-}
-
-fn failure(what: &str, path: &Path, error: &io::Error) -> String {
-    let path = escape::for_terminal(path.as_os_str());
-    format!("cannot {what} the trace '{path}': {}; give another FILE", reason(error))
 }

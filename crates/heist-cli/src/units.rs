@@ -1,46 +1,47 @@
-//! Amounts of bytes: how they are written on the command line, and how they are shown, both as in GNU `du`.
+//! Sizes: parses them from the command line and formats them, both as GNU `du` does.
 //!
-//! Invariant: whatever is shown is rounded up, never down: what takes any room is never shown as taking none.
+//! Invariant: sizes are rounded up, never down, so only a size of 0 is shown as 0.
 
 use std::fmt;
 
-/// The letters of the powers of 1024 or 1000. With u64 nothing is shown beyond `E`; what is written may be.
+/// The letters of the powers of 1024 or 1000. A `u64` never needs more than `E` when it is shown,
+/// but users may type `Z` and `Y`.
 const POWERS: &[u8; 8] = b"KMGTPEZY";
 
-/// How amounts are shown.
+/// The unit that sizes are shown in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// In whatever power of the base leaves one to three digits: `1.5K`, `23M`.
+    /// The power of the base that leaves one to three digits: `1.5K`, `23M`.
     Human {
         /// 1024 or 1000.
         base: u32,
     },
-    /// In multiples of a block, with a suffix if the block was given as a letter alone.
+    /// Multiples of a block, with a suffix if the block was given as a unit without a number.
     Blocks {
-        /// Bytes in a block, at least 1.
+        /// The number of bytes in a block, at least 1.
         size: u64,
-        /// What stands behind each number.
+        /// The text after each number.
         suffix: String,
     },
 }
 
 impl Unit {
-    /// In powers of 1024.
+    /// Powers of 1024.
     pub(crate) const HUMAN: Self = Self::Human { base: 1024 };
 
-    /// In powers of 1000.
+    /// Powers of 1000.
     pub(crate) const HUMAN_SI: Self = Self::Human { base: 1000 };
 
-    /// In blocks of `size` bytes.
+    /// Returns a unit of blocks of `size` bytes.
     pub(crate) const fn blocks(size: u64) -> Self {
         Self::Blocks { size, suffix: String::new() }
     }
 
-    /// What `--block-size` and the variables of GNU du take: a size, a unit alone (then it is shown with each number),
-    /// `human-readable` or `si`.
+    /// Parses a value of `--block-size` or of GNU du's variables: a size, a unit without a number
+    /// (which is then shown after each number), `human-readable` or `si`.
     ///
     /// # Errors
-    /// The text is no size, or 0.
+    /// The text is not a size, or it is 0.
     pub(crate) fn parse(text: &str) -> Result<Self, SizeError> {
         match text {
             "human-readable" => return Ok(Self::HUMAN),
@@ -64,7 +65,7 @@ impl Unit {
         Ok(Self::Blocks { size, suffix })
     }
 
-    /// `amount` bytes (or things), in this unit.
+    /// Formats a number of bytes (or of entries) in this unit.
     pub(crate) fn show(&self, amount: u64) -> String {
         match self {
             Self::Human { base } => human(amount, u64::from(*base)),
@@ -83,11 +84,11 @@ fn human(amount: u64, base: u64) -> String {
         return amount.to_string();
     }
     let letter = |power: usize| match (base, power) {
-        // As the international system has it: k for a thousand, K for a kelvin.
+        // In SI, `k` is a thousand and `K` is kelvin.
         (1000, 1) => 'k',
         _ => char::from(POWERS[power - 1]),
     };
-    // (Ten times 2^64 does not fit.)
+    // Ten times the amount may exceed a u64.
     let tenths = (u128::from(amount) * 10).div_ceil(u128::from(unit));
     if tenths < 100 {
         return format!("{}.{}{}", tenths / 10, tenths % 10, letter(power));
@@ -99,14 +100,14 @@ fn human(amount: u64, base: u64) -> String {
     format!("{whole}{}", letter(power))
 }
 
-/// Why a text is no size.
+/// Why a text is not a valid size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SizeError {
-    /// It is not written as sizes are.
+    /// It does not have the form of a size.
     Invalid,
     /// It is more than 2^64 - 1 bytes.
     TooLarge,
-    /// It is 0, where that makes no sense.
+    /// It is 0, which is not allowed here.
     Zero,
 }
 
@@ -116,18 +117,19 @@ impl fmt::Display for SizeError {
             Self::Invalid => {
                 "not a size; write a number and a unit: 512, 10K, 1M (powers of 1024), 10KB, 1MB (of 1000)"
             }
-            Self::TooLarge => "larger than any file system",
-            Self::Zero => "0 is no size here",
+            Self::TooLarge => "the size must be less than 16 EiB",
+            Self::Zero => "the size must not be 0",
         })
     }
 }
 
 impl std::error::Error for SizeError {}
 
-/// A size as GNU du reads it: a number, a unit, or both. `K` and `KiB` are 1024, `KB` is 1000, `b` is 512.
+/// Parses a size as GNU du does: a number, a unit, or both. `K` and `KiB` are 1024, `KB` is 1000,
+/// `b` is 512.
 ///
 /// # Errors
-/// The text is no size.
+/// The text is not a size.
 pub(crate) fn parse_size(text: &str) -> Result<u64, SizeError> {
     let digits_end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(digits_end);
@@ -160,20 +162,20 @@ fn power_of(unit: &str) -> Result<u64, SizeError> {
         .ok_or(SizeError::TooLarge)
 }
 
-/// Which entries are shown, by their size.
+/// A limit on the sizes of the entries that are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Threshold {
-    /// Those of this size or more.
+    /// Entries of at least this size.
     AtLeast(u64),
-    /// Those of this size or less.
+    /// Entries of at most this size.
     AtMost(u64),
 }
 
 impl Threshold {
-    /// A size, or a minus and a size: at most that.
+    /// Parses a size (at least this much), or a minus sign and a size (at most this much).
     ///
     /// # Errors
-    /// The text is no size, or minus 0.
+    /// The text is not a size, or it is minus 0.
     pub(crate) fn parse(text: &str) -> Result<Self, SizeError> {
         match text.strip_prefix('-') {
             None => parse_size(text).map(Self::AtLeast),
@@ -184,7 +186,7 @@ impl Threshold {
         }
     }
 
-    /// Whether something of this size is shown.
+    /// Returns `true` if an entry of this size is shown.
     pub(crate) const fn admits(self, amount: u64) -> bool {
         match self {
             Self::AtLeast(least) => amount >= least,
@@ -193,7 +195,7 @@ impl Threshold {
     }
 }
 
-/// A count with commas between its thousands.
+/// Formats a count with commas between groups of three digits.
 pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -211,7 +213,7 @@ mod tests {
     use super::{SizeError, Threshold, Unit, grouped, parse_size};
 
     #[test]
-    fn sizes_are_read_as_gnu_du_reads_them() {
+    fn sizes_are_parsed_as_gnu_du_parses_them() {
         for (text, expected) in [
             ("0", 0),
             ("1", 1),
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_alone_is_shown_with_each_number() {
+    fn a_unit_without_a_number_is_shown_after_each_number() {
         for (unit, expected) in [
             ("1M", "2"),
             ("M", "2M"),
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_have_two_directions() {
+    fn a_threshold_is_a_lower_or_an_upper_limit() {
         let at_least = Threshold::parse("1K").expect("a size");
         assert!(at_least.admits(1024) && !at_least.admits(1023));
         let at_most = Threshold::parse("-1K").expect("a size");

@@ -1,43 +1,49 @@
-//! The seeds, as they are stored: in lines of hexadecimal digits, so short that no scanner sees in them what they say.
-//! Seeds are full of what looks like secrets, and a repository is no place for that.
+//! Reads and stores seeds, the inputs that fuzzing starts from.
+//!
+//! Seeds are full of text that looks like secrets. They are stored as hexadecimal digits in lines
+//! too short for any secret scanner to decode.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How many bytes stand in a line. 20 digits are fewer than what any decoder takes for encoded text.
+/// The number of bytes per line. 20 digits are fewer than any decoder considers as encoded text.
 const LINE_BYTES: usize = 10;
 
-/// The ending of a stored seed's name.
+/// The file extension of stored seeds.
 pub const EXTENSION: &str = "hex";
 
-/// One seed.
+/// A seed: one input for a fuzz target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seed {
     /// Its file.
     pub path: PathBuf,
-    /// What it says.
+    /// Its decoded contents.
     pub bytes: Vec<u8>,
 }
 
-/// The folder of the stored seeds of a target.
+/// Returns the folder with the stored seeds of a target.
 #[must_use]
 pub fn folder(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target)
 }
 
-/// All stored seeds of a target, by name.
+/// Reads all stored seeds of a target, sorted by name.
 ///
 /// # Errors
 ///
-/// The folder or a file of it cannot be read, or a file is no stored seed.
+/// Returns an error if the folder or a file in it cannot be read, or if a file is not a stored
+/// seed.
 pub fn read(target: &str) -> io::Result<Vec<Seed>> {
     let mut seeds = Vec::new();
     for entry in fs::read_dir(folder(target))? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == EXTENSION) {
             let bytes = unpack(&fs::read_to_string(&path)?).ok_or_else(|| {
-                let problem = format!("{} is no stored seed: lines of digits", path.display());
+                let problem = format!(
+                    "{} is not a stored seed: expected lines of hex digits",
+                    path.display()
+                );
                 io::Error::new(io::ErrorKind::InvalidData, problem)
             })?;
             seeds.push(Seed { path, bytes });
@@ -47,7 +53,7 @@ pub fn read(target: &str) -> io::Result<Vec<Seed>> {
     Ok(seeds)
 }
 
-/// As a seed is stored.
+/// Encodes a seed for storing.
 #[must_use]
 pub fn pack(bytes: &[u8]) -> String {
     let line = |bytes: &[u8]| -> String {
@@ -56,7 +62,7 @@ pub fn pack(bytes: &[u8]) -> String {
     bytes.chunks(LINE_BYTES).map(line).collect()
 }
 
-/// What a stored seed says. `None`: it is none.
+/// Decodes a stored seed. Returns `None` if the text is not a stored seed.
 #[must_use]
 pub fn unpack(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
@@ -77,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_stored_is_read_again() {
+    fn stored_seeds_round_trip() {
         for length in [0, 1, 9, 10, 11, 300] {
             let bytes: Vec<u8> = (0..length).map(|number| (number * 7) as u8).collect();
             let stored = pack(&bytes);
@@ -87,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_stored_seed_is_refused() {
+    fn invalid_seeds_are_rejected() {
         for text in ["0", "0g", "00 00", "+1"] {
             assert_eq!(unpack(text), None, "{text:?}");
         }

@@ -1,8 +1,9 @@
-//! The decoders, on a chosen window of a text and on all of it.
+//! The decoders, on a window of a text and on all of it.
 //!
-//! What must hold: no panic; every decoded byte comes from a place inside of the window, later bytes from later places,
-//! and that place says the byte, read in a slow and obvious way; and escapes stand for the same in a window as in the
-//! whole text, except near the window's ends.
+//! Checks that they do not panic; that every decoded byte comes from a place inside the window, and
+//! later bytes from later places; that a slow, obvious decoder reads the same byte at that place;
+//! and that escapes are decoded in a window as in the whole text, except near the ends of the
+//! window.
 
 use crate::input::Input;
 use heist_scan::Encoding;
@@ -12,17 +13,17 @@ use heist_scan::decode::{
 };
 use std::ops::Range;
 
-/// What a window of a text says in a phase.
+/// Decodes a window of a text in a phase.
 type Decode = fn(&[u8], Range<usize>, usize, &mut Decoded) -> bool;
 
-/// Whether a piece of the source says a byte.
-type Says = fn(&[u8], usize, &Decoded) -> bool;
+/// Returns `true` if a slow, obvious decoder reads the same byte.
+type ByteCheck = fn(&[u8], usize, &Decoded) -> bool;
 
 struct Decoder {
     encoding: Encoding,
     phases: usize,
     decode: Decode,
-    says: Says,
+    is_right: ByteCheck,
 }
 
 const DECODERS: [Decoder; 4] = [
@@ -30,9 +31,9 @@ const DECODERS: [Decoder; 4] = [
         encoding: Encoding::Base64,
         phases: BASE64_PHASES,
         decode: base64,
-        says: says_base64,
+        is_right: is_base64_byte,
     },
-    Decoder { encoding: Encoding::Hex, phases: HEX_PHASES, decode: hex, says: says_hex },
+    Decoder { encoding: Encoding::Hex, phases: HEX_PHASES, decode: hex, is_right: is_hex_byte },
     Decoder {
         encoding: Encoding::UrlEscaped,
         phases: 1,
@@ -40,7 +41,7 @@ const DECODERS: [Decoder; 4] = [
             escaped(EscapeKind::Url, text, window, into);
             !into.bytes.is_empty()
         },
-        says: says_url,
+        is_right: is_url_byte,
     },
     Decoder {
         encoding: Encoding::JsonEscaped,
@@ -49,11 +50,11 @@ const DECODERS: [Decoder; 4] = [
             escaped(EscapeKind::Json, text, window, into);
             !into.bytes.is_empty()
         },
-        says: says_json,
+        is_right: is_json_byte,
     },
 ];
 
-/// The decoders.
+/// Fuzzes the decoders.
 pub fn target(data: &[u8]) {
     let Some(input) = Input::new(data) else { return };
     let (text, begin) = input.padded();
@@ -61,10 +62,10 @@ pub fn target(data: &[u8]) {
     let length = usize::from(u16::from_le_bytes([input.choice(5), input.choice(6)]));
     let window = start..(start + length).min(text.len());
     let (mut part, mut whole) = (Decoded::new(), Decoded::new());
-    for Decoder { encoding, phases, decode, says } in DECODERS {
+    for Decoder { encoding, phases, decode, is_right } in DECODERS {
         for phase in 0..phases {
             if decode(&text, window.clone(), phase, &mut part) {
-                check_map(encoding, &text, window.clone(), &part, says);
+                check_map(encoding, &text, window.clone(), &part, is_right);
             }
         }
         if phases == 1 {
@@ -75,7 +76,7 @@ pub fn target(data: &[u8]) {
     check_utf16(&text, &mut part);
 }
 
-/// What escapes stand for is the same in a window, except near its ends.
+/// Checks that escapes are decoded in a window as in the whole text, except near its ends.
 fn check_window(encoding: Encoding, window: &Range<usize>, part: &Decoded, whole: &Decoded) {
     let inner = window.start + DECODE_MARGIN..window.end.saturating_sub(DECODE_MARGIN);
     let shown = |decoded: &Decoded| -> Vec<(Range<usize>, u8)> {
@@ -86,9 +87,15 @@ fn check_window(encoding: Encoding, window: &Range<usize>, part: &Decoded, whole
     assert_eq!(shown(part), shown(whole), "{encoding}: {window:?} and the whole text");
 }
 
-fn check_map(encoding: Encoding, text: &[u8], window: Range<usize>, decoded: &Decoded, says: Says) {
+fn check_map(
+    encoding: Encoding,
+    text: &[u8],
+    window: Range<usize>,
+    decoded: &Decoded,
+    is_right: ByteCheck,
+) {
     let length = decoded.bytes.len();
-    assert!(length > 0, "{encoding}: nothing was decoded in {window:?}, and said to be something");
+    assert!(length > 0, "{encoding}: reports text in {window:?} but decoded nothing");
     let mut before = window.start..window.start;
     for index in 0..length {
         let source = decoded.source_of(index..index + 1);
@@ -100,7 +107,7 @@ fn check_map(encoding: Encoding, text: &[u8], window: Range<usize>, decoded: &De
             before.start <= source.start && before.end <= source.end,
             "{encoding}: byte {index} comes from {source:?}, the one before from {before:?}"
         );
-        assert!(says(text, index, decoded), "{encoding}: {source:?} is not byte {index}");
+        assert!(is_right(text, index, decoded), "{encoding}: {source:?} is not byte {index}");
         before = source;
     }
     for range in [0..length, length / 3..length - length / 3, length / 2..length / 2, 0..length + 9]
@@ -109,7 +116,7 @@ fn check_map(encoding: Encoding, text: &[u8], window: Range<usize>, decoded: &De
     }
 }
 
-/// A range comes from where its first byte begins to where its last one ends.
+/// Checks that a range comes from where its first byte begins to where its last byte ends.
 fn check_range(encoding: Encoding, text: &[u8], decoded: &Decoded, range: Range<usize>) {
     let source = decoded.source_of(range.clone());
     assert!(source.start <= source.end && source.end <= text.len(), "{encoding}: {source:?}");
@@ -127,13 +134,13 @@ fn check_range(encoding: Encoding, text: &[u8], decoded: &Decoded, range: Range<
     }
 }
 
-fn says_hex(text: &[u8], index: usize, decoded: &Decoded) -> bool {
+fn is_hex_byte(text: &[u8], index: usize, decoded: &Decoded) -> bool {
     let digits = std::str::from_utf8(&text[decoded.source_of(index..index + 1)]).unwrap_or("");
     digits.len() == 2 && u8::from_str_radix(digits, 16) == Ok(decoded.bytes[index])
 }
 
-/// A byte has bits of two digits, the first and the last of the place it comes from.
-fn says_base64(text: &[u8], index: usize, decoded: &Decoded) -> bool {
+/// A byte takes its bits from two digits, the first and the last of its place in the encoded text.
+fn is_base64_byte(text: &[u8], index: usize, decoded: &Decoded) -> bool {
     let source = decoded.source_of(index..index + 1);
     let value = |digit: u8| match digit {
         b'A'..=b'Z' => Some(u16::from(digit - b'A')),
@@ -146,12 +153,13 @@ fn says_base64(text: &[u8], index: usize, decoded: &Decoded) -> bool {
     let (Some(first), Some(last)) = (value(text[source.start]), value(text[source.end - 1])) else {
         return false;
     };
-    // Of the twelve bits, those that follow what the bytes before have taken: none, two or four of the first six.
+    // The two digits hold twelve bits. The byte begins after the bits that the byte before it took
+    // from the first digit: none, two or four.
     let byte = (first << 6 | last) >> (4 - 2 * (index % 3));
     byte as u8 == decoded.bytes[index]
 }
 
-fn says_url(text: &[u8], index: usize, decoded: &Decoded) -> bool {
+fn is_url_byte(text: &[u8], index: usize, decoded: &Decoded) -> bool {
     let byte = decoded.bytes[index];
     match &text[decoded.source_of(index..index + 1)] {
         [verbatim] => *verbatim == byte,
@@ -163,8 +171,8 @@ fn says_url(text: &[u8], index: usize, decoded: &Decoded) -> bool {
     }
 }
 
-/// Of escapes, those are read here that stand for one ASCII character by its number.
-fn says_json(text: &[u8], index: usize, decoded: &Decoded) -> bool {
+/// Only reads escapes of a single ASCII character by its number, and accepts all others.
+fn is_json_byte(text: &[u8], index: usize, decoded: &Decoded) -> bool {
     let byte = decoded.bytes[index];
     let source = &text[decoded.source_of(index..index + 1)];
     match source {
@@ -175,7 +183,7 @@ fn says_json(text: &[u8], index: usize, decoded: &Decoded) -> bool {
             let digits = std::str::from_utf8(digits).unwrap_or("");
             match u8::from_str_radix(digits, 16) {
                 Ok(number) if number < 0x80 => number == byte,
-                // A character of two bytes, or a byte.
+                // Either a character of two bytes, or a single byte.
                 Ok(_) => byte >= 0x80,
                 Err(_) => false,
             }
@@ -189,7 +197,7 @@ fn check_utf16(text: &[u8], decoded: &mut Decoded) {
     let guess = utf16_guess(text);
     for encoding in [Encoding::Utf16Le, Encoding::Utf16Be] {
         utf16(text, 0..text.len(), encoding, decoded);
-        assert_eq!(decoded.bytes.len(), text.len() / 2, "{encoding}: a byte for each unit");
+        assert_eq!(decoded.bytes.len(), text.len() / 2, "{encoding}: one byte for each unit");
         for (index, (unit, &byte)) in text.chunks_exact(2).zip(&decoded.bytes).enumerate() {
             let (low, high) =
                 if encoding == Encoding::Utf16Le { (unit[0], unit[1]) } else { (unit[1], unit[0]) };
@@ -200,6 +208,6 @@ fn check_utf16(text: &[u8], decoded: &mut Decoded) {
     }
     assert!(
         matches!(guess, None | Some(Encoding::Utf16Le | Encoding::Utf16Be)),
-        "{guess:?} is no UTF-16"
+        "{guess:?} is not UTF-16"
     );
 }

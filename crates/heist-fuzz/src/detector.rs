@@ -1,7 +1,9 @@
-//! The detector as a whole, with the built-in rules and some of the kinds that users bring.
+//! The secret detector as a whole, with the built-in rules and some rules like those that users
+//! write.
 //!
-//! What must hold: no panic; matches lie in the object; the same is found wherever the object is cut, with vectors,
-//! without, and with no prefilter at all; every expression can be compiled.
+//! Checks that it does not panic; that matches lie within the object; that it finds the same
+//! matches wherever the object is cut, with vector code, without it, and without any prefilter; and
+//! that every expression compiles.
 
 use crate::cuts::matches_with_cuts;
 use crate::input::Input;
@@ -9,7 +11,8 @@ use heist_scan::{Detector, DetectorOptions, PrefilterKind, RuleSet, SecretDetect
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Without any literal, with a keyword outside of the match, with a literal far into it.
+/// Rules without any literal, with a keyword outside of the match, and with a literal far into the
+/// match.
 const USERS_RULES: &str = r#"
     [[rules]]
     id = "everywhere"
@@ -26,22 +29,23 @@ const USERS_RULES: &str = r#"
 
 fn detector(prefilter: PrefilterKind) -> SecretDetector {
     let mut rules = RuleSet::builtin();
-    let users = RuleSet::parse(USERS_RULES, "users.toml").expect("they are rules");
+    let users = RuleSet::parse(USERS_RULES, "users.toml").expect("valid rules");
     rules.rules.extend(users.rules.rules);
-    SecretDetector::new(rules, DetectorOptions { prefilter, ..DetectorOptions::default() })
+    SecretDetector::new(rules, DetectorOptions::default().prefilter(prefilter))
 }
 
 static AUTO: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Auto));
 static SCALAR: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Scalar));
 static OFF: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Off));
 
-/// The longest object that is looked at without a prefilter: at every position, for every literal.
+/// The longest object that is also scanned without a prefilter, which is slow: it tries every
+/// literal at every position.
 const OFF_MAX: usize = 512;
 
-/// Paths that rules and the noise filter treat differently.
+/// Paths that the rules and the noise filter treat differently.
 const PATHS: [&str; 4] = ["src/settings.py", "tests/fixtures/keys.json", "id_rsa", "a.lock"];
 
-/// The detector as a whole.
+/// Fuzzes the secret detector as a whole.
 pub fn target(data: &[u8]) {
     let Some(input) = Input::new(data) else { return };
     let (object, begin) = input.padded();
@@ -55,10 +59,11 @@ pub fn target(data: &[u8]) {
     }
     AUTO.scan_path(path, &mut Vec::new());
     let failed: Vec<_> = AUTO.failed_rules().map(|rule| &rule.id).collect();
-    assert!(failed.is_empty(), "rules whose expressions cannot be compiled: {failed:?}");
+    assert!(failed.is_empty(), "rules whose expressions do not compile: {failed:?}");
 }
 
-/// Three cuts in the text itself, and perhaps one in each so many bytes of the object.
+/// Returns three cuts within the text and, depending on the last choice, further cuts at regular
+/// distances.
 fn cuts(input: &Input<'_>, length: usize, begin: usize) -> Vec<usize> {
     let in_text = |which: usize| begin + usize::from(input.choice(which)) * input.text.len() / 256;
     let mut cuts = vec![in_text(4), in_text(5), in_text(6)];

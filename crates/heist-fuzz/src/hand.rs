@@ -1,55 +1,54 @@
-//! The hand-written detectors, a target for each: asked at their triggers as a scan does, and at one position that no
-//! trigger chose.
+//! The detectors written in Rust, with one target for each. A target calls the detector at its
+//! triggers, as a scan does, and at one position that no trigger selected.
 //!
-//! What must hold: no panic; a hit's secret is not empty and lies inside of what belongs to it, and that inside of the
-//! window; hits are added to those that are there; the same window gives the same hits.
+//! Checks that they do not panic; that the secret of a hit is not empty and lies within the hit,
+//! and the hit within the window; that hits are appended to those already there; and that the same
+//! window gives the same hits.
 
 use crate::input::Input;
-use heist_scan::HandKind;
-use heist_scan::hand::{Hit, Trigger, Window, assignment};
-use heist_scan::noise::Noise;
+use heist_scan::ParserKind;
+use heist_scan::parsers::{Form, Hit, Trigger, Window, assignment};
 
-/// Random values that are assigned to names of secrets.
+/// Fuzzes the detector for random values assigned to names that sound secret.
 pub fn generic_secret(data: &[u8]) {
-    check(HandKind::GenericSecret, data);
+    check(ParserKind::GenericSecret, data);
 }
 
-/// Passwords in configurations.
+/// Fuzzes the detector for passwords in configuration files.
 pub fn password(data: &[u8]) {
-    check(HandKind::Password, data);
+    check(ParserKind::Password, data);
 }
 
-/// `scheme://user:password@host`.
+/// Fuzzes the detector for `scheme://user:password@host`.
 pub fn url_credentials(data: &[u8]) {
-    check(HandKind::UrlCredentials, data);
+    check(ParserKind::UrlCredentials, data);
 }
 
-/// JSON Web Tokens.
+/// Fuzzes the detector for JSON Web Tokens.
 pub fn jwt(data: &[u8]) {
-    check(HandKind::Jwt, data);
+    check(ParserKind::Jwt, data);
 }
 
-/// Private keys.
+/// Fuzzes the detector for PEM private keys.
 pub fn private_key(data: &[u8]) {
-    check(HandKind::PrivateKey, data);
+    check(ParserKind::PrivateKey, data);
 }
 
-/// Connection strings.
+/// Fuzzes the detector for connection strings.
 pub fn connection_string(data: &[u8]) {
-    check(HandKind::ConnectionString, data);
+    check(ParserKind::ConnectionString, data);
 }
 
-/// More triggers than this in one text say nothing new, and cost.
+/// The maximum number of triggers to try in one text. More take time and find nothing new.
 const POSITIONS_MAX: usize = 64;
 
-fn check(kind: HandKind, data: &[u8]) {
+fn check(kind: ParserKind, data: &[u8]) {
     let Some(input) = Input::new(data) else { return };
     let (text, begin) = input.padded();
-    let noise = Noise { enabled: input.choice(3) & 1 == 0 };
     for at in positions(kind, &text).take(POSITIONS_MAX) {
-        examine(kind, &cut(kind, &text, at), &noise);
+        examine(kind, &cut(kind, &text, at));
     }
-    // Whatever stands there, at whatever edges, even beyond the end: callers are not to be trusted.
+    // Any position, even beyond the end, with any flags: detectors must not trust their callers.
     let at = begin + usize::from(u16::from_le_bytes([input.choice(4), input.choice(5)]));
     let window = Window {
         text: &text,
@@ -57,14 +56,14 @@ fn check(kind: HandKind, data: &[u8]) {
         begins_object: input.choice(3) & 2 != 0,
         ends_object: input.choice(3) & 4 != 0,
     };
-    examine(kind, &window, &noise);
+    examine(kind, &window);
     if at < text.len() {
         check_assignments(&cut(kind, &text, at));
     }
 }
 
-/// Where a scan asks this detector: slow and obvious.
-fn positions(kind: HandKind, text: &[u8]) -> impl Iterator<Item = usize> {
+/// Returns the positions where a scan calls this detector, computed in a slow and obvious way.
+fn positions(kind: ParserKind, text: &[u8]) -> impl Iterator<Item = usize> {
     let stands = |at: usize, trigger: &Trigger| match *trigger {
         Trigger::Literal(literal) => text[at..].starts_with(literal.as_bytes()),
         Trigger::LiteralNoCase(literal) => {
@@ -80,8 +79,8 @@ fn positions(kind: HandKind, text: &[u8]) -> impl Iterator<Item = usize> {
     (0..text.len()).filter(move |&at| kind.triggers().iter().any(|trigger| stands(at, trigger)))
 }
 
-/// The window around a position, as a scan cuts it.
-fn cut(kind: HandKind, text: &[u8], at: usize) -> Window<'_> {
+/// Returns the window around a position, as a scan cuts it.
+fn cut(kind: ParserKind, text: &[u8], at: usize) -> Window<'_> {
     let reach = kind.reach();
     let from = at.saturating_sub(reach.before);
     let to = text.len().min(at + reach.after);
@@ -93,10 +92,10 @@ fn cut(kind: HandKind, text: &[u8], at: usize) -> Window<'_> {
     }
 }
 
-fn examine(kind: HandKind, window: &Window<'_>, noise: &Noise) {
+fn examine(kind: ParserKind, window: &Window<'_>) {
     let mut hits = Vec::new();
-    kind.examine(window, noise, &mut hits);
-    for Hit { whole, secret, reason, .. } in &hits {
+    kind.examine(window, &mut hits);
+    for Hit { whole, secret, form, .. } in &hits {
         assert!(secret.start < secret.end, "{kind}: an empty secret at {secret:?}");
         assert!(
             whole.start <= secret.start && secret.end <= whole.end,
@@ -104,14 +103,18 @@ fn examine(kind: HandKind, window: &Window<'_>, noise: &Noise) {
         );
         let length = window.text.len();
         assert!(whole.end <= length, "{kind}: {whole:?} goes beyond the window's {length} bytes");
-        assert!(!reason.is_empty(), "{kind}: a hit says why");
+        let has_reason = match form {
+            Form::Secret(_, reason) => !reason.is_empty(),
+            Form::Other(reason) => !reason.is_empty(),
+        };
+        assert!(has_reason, "{kind}: a hit has no reason");
     }
     let once = hits.clone();
-    kind.examine(window, noise, &mut hits);
+    kind.examine(window, &mut hits);
     assert_eq!(hits, [once.as_slice(), &once].concat(), "{kind}: the same hits, added");
 }
 
-/// The parser of assignments, which three detectors and the rules with an `assignment` share.
+/// Checks the assignment parser, which three detectors and the rules with an `assignment` share.
 fn check_assignments(window: &Window<'_>) {
     let found = [assignment::from_key(window), assignment::from_value(window)];
     for found in found.into_iter().flatten() {

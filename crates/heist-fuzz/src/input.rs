@@ -1,10 +1,11 @@
-//! [`Input`]: from a fuzzer's bytes to a text. The first bytes choose, the rest is the text; what is chosen is what a
-//! fuzzer would hardly find by itself: long texts, and where they are cut.
+//! [`Input`] turns a fuzzer's bytes into a text. The first bytes are choices, the rest is the text.
+//! The choices cover what a fuzzer would hardly find by itself: long texts, and where to cut them.
 
-/// How many bytes choose.
+/// The number of choice bytes.
 pub(crate) const CHOICES: usize = 8;
 
-/// What a text is made longer with: what goes on and on in real files, and what decoders have to go through.
+/// The patterns that make a text longer: repetitive parts of real files, and long input for the
+/// decoders.
 const FILLERS: [&[u8]; 16] = [
     b" ",
     b"\n",
@@ -24,28 +25,30 @@ const FILLERS: [&[u8]; 16] = [
     b"\"",
 ];
 
-/// What a fuzzer's bytes say.
+/// A fuzzer's bytes, split into choices and text.
 pub(crate) struct Input<'a> {
     choices: [u8; CHOICES],
-    /// The text as it is.
+    /// The text, without padding.
     pub(crate) text: &'a [u8],
 }
 
 impl<'a> Input<'a> {
-    /// `None` if there are too few bytes to choose.
+    /// Splits the bytes. Returns `None` if there are too few of them for the choices.
     pub(crate) fn new(data: &'a [u8]) -> Option<Self> {
         let (choices, text) = data.split_first_chunk()?;
         Some(Self { choices: *choices, text })
     }
 
-    /// One of the bytes that choose.
+    /// Returns a choice byte.
     pub(crate) fn choice(&self, which: usize) -> u8 {
         self.choices[which]
     }
 
-    /// The text with something before and after it, and where it begins in that. The first byte chooses what, the next
-    /// two how much: nothing in one half of all cases, so that most inputs stay short; up to 16 KiB before and 32 KiB
-    /// after in the other.
+    /// Returns the text with padding before and after it, and the position of the text in the
+    /// result.
+    ///
+    /// The first choice selects the pattern, the next two the lengths: up to 16 KiB before and 32
+    /// KiB after the text. Half of the values mean no padding, so that most inputs stay short.
     pub(crate) fn padded(&self) -> (Vec<u8>, usize) {
         let filler = FILLERS[usize::from(self.choices[0]) % FILLERS.len()];
         let before = 128 * usize::from(self.choices[1].saturating_sub(128));

@@ -1,23 +1,24 @@
-//! Fuzz targets of `heist-scan`: the loader of rules, each hand-written detector, the decoders, and the detector as a
-//! whole.
+//! Fuzz targets for `heist-scan`: the rule loader, each detector written in Rust, the decoders, and
+//! the secret detector as a whole.
 //!
-//! | file | idea |
+//! | module | purpose |
 //! |---|---|
-//! | `input` | from a fuzzer's bytes to a text: a few bytes of choices, then what is looked at |
-//! | `rules_loader`, `hand`, `decoders`, `detector` | the targets, each with what must hold |
-//! | `cuts` | what a detector finds in an object that is cut |
-//! | `corpus` | the seeds, as they are stored |
-//! | `seeds` | the program that makes them |
-//! | `mutation` | small changes, the same for the same seed |
+//! | `input` | turns a fuzzer's bytes into a text: the first bytes are choices, the rest is the text |
+//! | `rules_loader`, `hand`, `decoders`, `detector` | the targets, each with the properties it checks |
+//! | `cuts` | scans an object that is cut into chunks |
+//! | `corpus` | reads and stores the seeds, the inputs that fuzzing starts from |
+//! | `seeds` | generates most of the seeds |
+//! | `mutation` | makes small, reproducible changes to an input |
 //!
-//! A target takes any bytes and panics when something does not hold that must. The same functions are run in two ways:
-//! by `cargo test`, over the stored seeds and for a second over small changes of them; and by libFuzzer, which
-//! `ci/fuzz.sh` builds and runs for minutes.
+//! A target accepts any bytes and panics if a property is violated. The same functions run in two
+//! ways: `cargo test` runs them over the stored seeds, and for a second over small changes of the
+//! seeds; `ci/fuzz.sh` builds them with libFuzzer and runs them for minutes.
 //!
-//! Invariant: a target's outcome depends on its bytes alone, with one exception: a rule file may name another one that
-//! it extends, and if that exists it is read.
+//! Invariant: the result of a target depends only on its input, with one exception: if a rule file
+//! extends another file and that file exists, the loader reads it.
 //!
-//! Not guaranteed: that what passes is right. Targets know what must never happen, not what should be found.
+//! Not guaranteed: that code which passes is correct. Targets know what must never happen, not
+//! which secrets should be found.
 
 pub mod corpus;
 mod cuts;
@@ -32,13 +33,13 @@ pub mod seeds;
 /// A fuzz target.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The name of its folder in the corpus, and of its program.
+    /// The name of its folder in the corpus and of its program.
     pub name: &'static str,
-    /// Panics when something does not hold.
+    /// Runs the target. Panics if a property is violated.
     pub run: fn(&[u8]),
 }
 
-/// All of them.
+/// All fuzz targets.
 pub const TARGETS: [Target; 9] = [
     Target { name: "rules_loader", run: rules_loader::target },
     Target { name: "hand_generic_secret", run: hand::generic_secret },
@@ -51,13 +52,13 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "detector", run: detector::target },
 ];
 
-/// Runs the target of this name.
+/// Runs the target with the given name.
 ///
 /// # Panics
 ///
-/// When something does not hold that must, or there is no such target.
+/// Panics if a property is violated or there is no such target.
 pub fn run(name: &str, data: &[u8]) {
     let target = TARGETS.iter().find(|target| target.name == name);
-    let Some(target) = target else { panic!("{name:?} is no fuzz target") };
+    let Some(target) = target else { panic!("{name:?} is not a fuzz target") };
     (target.run)(data);
 }

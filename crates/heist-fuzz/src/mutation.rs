@@ -1,13 +1,14 @@
-//! Small changes of a text, the same for the same seed: what a test has time for where libFuzzer is not.
+//! Makes small random changes to an input, for tests that run without libFuzzer. The same random
+//! numbers give the same changes.
 //!
-//! Not guaranteed: coverage. Nothing is learned from what a change does.
+//! Not guaranteed: coverage. Unlike libFuzzer, this does not learn from the effect of a change.
 
 use heist::rng::XorShift64;
 
-/// What a changed text is made at most: longer ones take time and find nothing more.
+/// The length limit of a changed input. Longer ones take time and find nothing more.
 const LENGTH_MAX: usize = 8 * 1024;
 
-/// What matters to the code under test.
+/// Snippets with a meaning for the code under test.
 const WORDS: [&[u8]; 32] = [
     b"://",
     b"@",
@@ -43,7 +44,7 @@ const WORDS: [&[u8]; 32] = [
     b"\xC3\xA9",
 ];
 
-/// Changes a text in one to four places. `other` is one to take pieces from.
+/// Changes the input in one to four places. Some changes copy pieces from `other`.
 pub fn mutate(text: &mut Vec<u8>, other: &[u8], rng: &mut XorShift64) {
     for _ in 0..=rng.below(4) {
         change(text, other, rng);
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_makes_the_same_changes_and_another_one_others() {
+    fn changes_are_reproducible() {
         let changed = |seed: u64| {
             let mut rng = XorShift64::new(seed);
             let mut text = b"key = value; key = value".to_vec();
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_changed_too() {
+    fn empty_input_can_be_changed() {
         let mut rng = XorShift64::new(3);
         for _ in 0..1000 {
             mutate(&mut Vec::new(), b"", &mut rng);

@@ -1,8 +1,8 @@
-//! The loader of rules: files of rules, and single expressions in the syntax that such files have.
+//! The rule loader: rule files, and single expressions in the syntax of such files.
 //!
-//! What must hold: no panic; an error says something; what was loaded keeps the invariants of loaded rules, and a
-//! detector can be made of it and scans with it, the same wherever the object is cut; an expression that was translated
-//! means the same when it is translated once more.
+//! Checks that it does not panic; that errors and notes have a text; that loaded rules keep their
+//! invariants; that a detector can scan with them, with the same result wherever the object is cut;
+//! and that translating a translated expression again does not change its meaning.
 
 use crate::cuts::matches_with_cuts;
 use heist::rng::XorShift64;
@@ -13,13 +13,13 @@ use heist_scan::{
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What begins with this is one expression; everything else is a file.
+/// An input that begins with this byte is an expression; any other input is a rule file.
 const EXPRESSION: u8 = b'/';
 
-/// Of a set with more rules than this, the others are not scanned with: compiling takes its time.
+/// The maximum number of rules of a file to scan with. Compiling more takes too long.
 const SCANNED_MAX: usize = 6;
 
-/// The loader of rules.
+/// Fuzzes the rule loader.
 pub fn target(data: &[u8]) {
     if let Some((&EXPRESSION, pattern)) = data.split_first() {
         if let Ok(pattern) = std::str::from_utf8(pattern) {
@@ -36,7 +36,7 @@ fn check_expression(pattern: &str) {
     let again = syntax::translate(&translated);
     let again = again.unwrap_or_else(|error| panic!("{translated:?} a second time: {error}"));
     let is_same = syntax::parse(&again).as_ref() == Ok(&hir);
-    assert!(is_same, "{pattern:?} is {translated:?}, and that is {again:?}");
+    assert!(is_same, "{pattern:?} becomes {translated:?}, and that becomes {again:?}");
     let mut rule = Rule::new("expression", Pattern::Regex(translated.into_owned()));
     rule.max_length = 256;
     scan_with(&RuleSet { rules: vec![rule], allowlists: Vec::new() }, pattern);
@@ -46,42 +46,42 @@ fn check_file(text: &str) {
     let loaded = match RuleSet::parse(text, "no/such/folder/rules.toml") {
         Ok(loaded) => loaded,
         Err(error) => {
-            assert!(!error.to_string().is_empty(), "an error says what is wrong: {error:?}");
+            assert!(!error.to_string().is_empty(), "the error has no text: {error:?}");
             return;
         }
     };
     for note in &loaded.notes {
-        assert!(!note.to_string().is_empty(), "a note says something: {note:?}");
+        assert!(!note.to_string().is_empty(), "the note has no text: {note:?}");
     }
     let mut rules = loaded.rules;
-    let is_built_upon_others = rules.rules.len() > SCANNED_MAX;
+    let has_many_rules = rules.rules.len() > SCANNED_MAX;
     for rule in &rules.rules {
         check_loaded(rule);
     }
     rules.allowlists.iter().for_each(check_allowlist);
-    if is_built_upon_others {
-        // What the file itself says comes last.
+    if has_many_rules {
+        // The file's own rules come last.
         rules.rules.drain(..rules.rules.len() - SCANNED_MAX);
     }
     scan_with(&rules, text);
 }
 
-/// What is promised of every rule that was loaded.
+/// Checks the invariants of a loaded rule.
 fn check_loaded(rule: &Rule) {
     let id = &rule.id;
-    assert!(!id.is_empty(), "a rule has a name");
+    assert!(!id.is_empty(), "a rule has no name");
     let is_lower = |word: &String| *word == word.to_ascii_lowercase();
-    assert!(rule.keywords.iter().all(is_lower), "{id}: keywords in lower case");
+    assert!(rule.keywords.iter().all(is_lower), "{id}: a keyword is not in lower case");
     match &rule.pattern {
         Pattern::Regex(pattern) | Pattern::Assignment(pattern) => check_parses(pattern, id),
-        Pattern::Path => assert!(rule.path.is_some(), "{id}: a rule about paths has one"),
-        Pattern::Hand(_) => {}
+        Pattern::Path => assert!(rule.path.is_some(), "{id}: a rule on paths has no path"),
+        Pattern::Parser(_) => {}
     }
     if let Some(path) = &rule.path {
         check_parses(path, id);
     }
     if let Some(entropy) = rule.entropy {
-        assert!(!entropy.is_nan(), "{id}: an entropy that nothing is less than");
+        assert!(!entropy.is_nan(), "{id}: the entropy is NaN");
     }
     rule.allowlists.iter().for_each(check_allowlist);
 }
@@ -94,11 +94,11 @@ fn check_allowlist(list: &Allowlist) {
 
 fn check_parses(pattern: &str, whose: &str) {
     if let Err(error) = syntax::parse(pattern) {
-        panic!("{whose}: {pattern:?} was loaded and is none: {error}");
+        panic!("{whose}: {pattern:?} was loaded but does not parse: {error}");
     }
 }
 
-/// Scans the rules' own text, and what they are to find.
+/// Scans the text of the rules, followed by secrets that they should find.
 fn scan_with(rules: &RuleSet, text: &str) {
     let mut rng = XorShift64::new(1);
     let mut object = text.to_owned();
@@ -110,10 +110,7 @@ fn scan_with(rules: &RuleSet, text: &str) {
         }
     }
     let detector = |prefilter| {
-        SecretDetector::new(
-            rules.clone(),
-            DetectorOptions { prefilter, ..DetectorOptions::default() },
-        )
+        SecretDetector::new(rules.clone(), DetectorOptions::default().prefilter(prefilter))
     };
     let (auto, scalar) = (detector(PrefilterKind::Auto), detector(PrefilterKind::Scalar));
     let (object, path) = (object.as_bytes(), Path::new("src/settings.py"));

@@ -1,6 +1,7 @@
-//! Every target over its stored seeds, and for a second over small changes of them; and the seeds themselves.
+//! Runs every target over its stored seeds, and for a second over small changes of them. Also
+//! checks the seeds themselves.
 //!
-//! `HEIST_FUZZ_SECONDS` says for how long changes are tried, if not for a second.
+//! Set `HEIST_FUZZ_SECONDS` to try changes for a different time.
 
 use heist::rng::XorShift64;
 use heist_fuzz::corpus::{self, Seed};
@@ -19,13 +20,14 @@ fn stored(target: &str) -> Vec<Seed> {
     seeds
 }
 
-/// Runs a target; when it fails, says on what.
+/// Runs a target on an input, and prints the input if it fails.
 fn check(target: &Target, data: &[u8], which: &str) {
     let passed = panic::catch_unwind(AssertUnwindSafe(|| (target.run)(data)));
     assert!(passed.is_ok(), "{}, {which}; the input:\n{}", target.name, corpus::pack(data));
 }
 
-/// The seeds as they are, then changes of them until the time is over: always the same ones, in the same order.
+/// Runs a target on its seeds, then on changes of them until the time is up. The changes are always
+/// the same, in the same order.
 fn replay(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name).expect("a target");
     let seeds = stored(name);
@@ -100,7 +102,7 @@ fn every_target_has_a_test_a_program_and_seeds() {
         assert!(tests.contains(&format!("replay(\"{name}\")")), "{name} has no test");
         let program = std::fs::read_to_string(here.join(format!("src/bin/{name}.rs")));
         assert!(program.expect(name).contains(&format!("\"{name}\"")), "{name}");
-        assert!(!seeds::make(name).is_empty(), "{name}: no program makes its seeds");
+        assert!(!seeds::make(name).is_empty(), "{name}: no seeds are generated");
     }
     let folders = std::fs::read_dir(here.join("corpus")).expect("the corpus");
     let folders: BTreeSet<_> = folders.map(|entry| entry.expect("one").file_name()).collect();
@@ -108,30 +110,23 @@ fn every_target_has_a_test_a_program_and_seeds() {
 }
 
 #[test]
-#[should_panic(expected = "no fuzz target")]
-fn what_is_no_target_is_not_run() {
+#[should_panic(expected = "not a fuzz target")]
+fn running_an_unknown_target_panics() {
     run("nothing", b"");
 }
 
 fn count_found(detector: &SecretDetector, text: &[u8]) -> usize {
     let path = Path::new("a.txt");
-    let chunk = Chunk {
-        bytes: text,
-        owned: 0..text.len(),
-        offset: 0,
-        is_end: true,
-        encoding: utf16_guess(text).unwrap_or_default(),
-        path,
-    };
+    let chunk = Chunk::whole(text, path).with_encoding(utf16_guess(text).unwrap_or_default());
     let mut matches = Vec::new();
     detector.scan(&chunk, &mut detector.scratch(), &mut matches);
     matches.len()
 }
 
-/// Seeds are full of secrets; a scan of the repository finds none of them.
+/// Seeds are full of secrets, but a scan of the repository must not report them.
 #[test]
-fn nothing_is_found_in_seeds_as_they_are_stored() {
-    let options = DetectorOptions { noise_filter: false, ..DetectorOptions::default() };
+fn stored_seeds_contain_no_findings() {
+    let options = DetectorOptions::default().noise_filter(false);
     let detector = SecretDetector::new(RuleSet::builtin(), options);
     let mut in_seeds = 0;
     for target in TARGETS {
@@ -141,5 +136,5 @@ fn nothing_is_found_in_seeds_as_they_are_stored() {
             in_seeds += count_found(&detector, &seed.bytes);
         }
     }
-    assert!(in_seeds >= 60, "{in_seeds} secrets in all seeds: they have nothing to find");
+    assert!(in_seeds >= 60, "{in_seeds} secrets in all seeds: too few to test with");
 }

@@ -1,30 +1,83 @@
-//! [`Chunk`]: a piece of an object, with enough around it that a match never depends on where the cut was.
+//! [`Chunk`]: a piece of an object, with enough bytes around it that the position of a cut never
+//! changes what is found.
 //!
-//! Invariant: every position of an object is owned by exactly one chunk, and a chunk's bytes reach at least the
-//! detector's [`Overlap`](crate::Overlap) before and after what it owns, or to the object's end. A detector reports
-//! what begins at a position that the chunk owns, looks no further than its overlap, and so finds the same whatever
-//! the cuts.
+//! Invariant: exactly one chunk owns each position of an object. A chunk's bytes reach at least the
+//! detector's [`Overlap`](crate::Overlap) before and after the positions it owns, or to the end of
+//! the object. A detector reports the matches that begin at owned positions and looks no further
+//! than its overlap, so it finds the same matches wherever the object is cut.
 
+use crate::detector::Overlap;
 use crate::encoding::Encoding;
 use std::ops::Range;
 use std::path::Path;
 
-/// A piece of an object.
+/// A piece of an object, as a [`Detector`](crate::Detector) gets it.
+///
+/// Scans make chunks. To call a detector yourself, start from [`Chunk::whole`].
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Chunk<'a> {
-    /// What the detector may look at: the owned positions and what is around them.
+    /// The bytes the detector may look at: the owned positions and their surroundings.
     pub bytes: &'a [u8],
-    /// The positions in `bytes` that are this chunk's.
+    /// The positions in `bytes` that this chunk owns.
     pub owned: Range<usize>,
-    /// The object's offset of `bytes[0]`.
+    /// The offset of `bytes[0]` in the object.
     pub offset: u64,
-    /// Whether `bytes` ends where the object ends. (It begins there if `offset` is 0.)
+    /// Whether `bytes` ends where the object ends. (It starts where the object starts if `offset`
+    /// is 0.)
     pub is_end: bool,
-    /// How the object is written, by its first bytes ([`utf16_guess`](crate::decode::utf16_guess)): UTF-16 of either
-    /// order, or [`Encoding::Plain`] for all else. The same for every chunk of an object: what its beginning says holds
-    /// to its end, and most chunks do not have it.
+    /// The encoding of the object, guessed from its first bytes
+    /// ([`utf16_guess`](crate::decode::utf16_guess)): UTF-16 of either byte order, or
+    /// [`Encoding::Plain`]. Every chunk of an object has the same value, because most chunks do not
+    /// contain the beginning that decides it.
     pub encoding: Encoding,
-    /// Where the object is: what rules about paths look at. In a tree that was given by a relative path, that path and
-    /// what is below, without a `.` or `..` at the beginning; by an absolute one, only what is below.
+    /// The path of the object, for rules that look at paths. In a tree whose root was given as a
+    /// relative path, this is the root and the path below it, without a leading `.` or `..`; in a
+    /// tree whose root was given as an absolute path, only the path below the root.
     pub path: &'a Path,
+}
+
+impl<'a> Chunk<'a> {
+    /// Creates the only chunk of an object that is completely in memory and is not UTF-16.
+    ///
+    /// # Examples
+    /// ```
+    /// use heist_scan::{Chunk, Detector, DetectorOptions, RuleSet, SecretDetector};
+    ///
+    /// let detector = SecretDetector::new(RuleSet::builtin(), DetectorOptions::default());
+    /// let mut matches = Vec::new();
+    /// let chunk = Chunk::whole(b"nothing here", "notes.txt".as_ref());
+    /// detector.scan(&chunk, &mut detector.scratch(), &mut matches);
+    /// assert!(matches.is_empty());
+    /// ```
+    #[must_use]
+    pub fn whole(bytes: &'a [u8], path: &'a Path) -> Self {
+        Self::part(bytes, 0..bytes.len(), Overlap::default(), path)
+    }
+
+    /// Creates the chunk that owns the positions `owned` of an object that is completely in memory
+    /// and is not UTF-16, with `overlap` around them.
+    ///
+    /// # Panics
+    /// Panics if `owned` is not within `object`.
+    #[must_use]
+    pub fn part(object: &'a [u8], owned: Range<usize>, overlap: Overlap, path: &'a Path) -> Self {
+        let begin = owned.start.saturating_sub(overlap.before);
+        let end = owned.end.saturating_add(overlap.after).min(object.len());
+        Self {
+            bytes: &object[begin..end],
+            owned: owned.start - begin..owned.end - begin,
+            offset: begin as u64,
+            is_end: end == object.len(),
+            encoding: Encoding::Plain,
+            path,
+        }
+    }
+
+    /// Sets the encoding of the object.
+    #[must_use]
+    pub fn with_encoding(mut self, encoding: Encoding) -> Self {
+        self.encoding = encoding;
+        self
+    }
 }

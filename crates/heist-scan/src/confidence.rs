@@ -1,26 +1,27 @@
-//! [`Confidence`]: how sure a finding is.
+//! [`Confidence`]: how likely a finding is a real secret.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How sure a finding is. A finding says why, too.
+/// How likely a finding is a real secret. [`Finding::reason`](crate::Finding::reason) says why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
-    /// It has the form of a secret, but something speaks against it: a placeholder, a test's path, words in it.
+    /// It has the form of a secret, but something speaks against it: it looks like a placeholder,
+    /// contains words, or is in a test.
     Low,
-    /// It has the form of a secret, and where it stands speaks for it.
+    /// It has the form of a secret, and its surroundings speak for it.
     Medium,
-    /// A form that nothing else has: a vendor's prefix, length and alphabet.
+    /// It has a form that only such secrets have: a vendor's prefix, length and alphabet.
     High,
-    /// Its own checksum holds, or it was parsed down to the key in it.
+    /// Its built-in checksum is correct, or heist parsed it and found a key in it.
     Certain,
 }
 
 impl Confidence {
-    /// From the least to the most.
+    /// All levels, from the least to the most certain.
     pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Certain];
 
-    /// In lower case, as it is written in rules and reports.
+    /// Returns the lower-case name that rules and reports use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,7 +39,7 @@ impl fmt::Display for Confidence {
     }
 }
 
-/// A word that is no confidence.
+/// The error for a word that does not name a level of confidence. It contains that word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownConfidence(pub String);
 

@@ -1,5 +1,7 @@
-//! [`Detector`]: what looks for secrets in bytes. Shared by all workers and never changed; what changes is each
-//! worker's scratch.
+//! [`Detector`]: finds secrets in bytes.
+//!
+//! All workers of a scan share one detector, which never changes. Whatever a worker has to change
+//! while it searches is in that worker's own scratch.
 
 use crate::chunk::Chunk;
 use crate::confidence::Confidence;
@@ -7,76 +9,176 @@ use crate::encoding::Encoding;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 /// How far around a position a detector looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Overlap {
-    /// Bytes before it.
+    /// The number of bytes before the position.
     pub before: usize,
-    /// Bytes from it on.
+    /// The number of bytes from the position on.
     pub after: usize,
 }
 
-/// Which of a detector's rules: its place among them.
+impl Overlap {
+    /// Creates an overlap of `before` bytes before a position and `after` bytes from it on.
+    #[must_use]
+    pub const fn new(before: usize, after: usize) -> Self {
+        Self { before, after }
+    }
+}
+
+/// The index of a rule among the rules of its detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleIndex(pub u32);
 
-/// What a finding says about its rule.
+/// The texts that a finding takes from its rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RuleInfo<'a> {
     /// The rule's name, for example `github-pat`.
     pub id: &'a str,
-    /// What it finds, in a few words.
+    /// What the rule finds, in a few words.
     pub description: &'a str,
     /// What to do about a finding.
     pub remedy: &'a str,
 }
 
-/// What a detector found. Offsets are the object's.
+impl<'a> RuleInfo<'a> {
+    /// Creates the texts of a rule.
+    #[must_use]
+    pub const fn new(id: &'a str, description: &'a str, remedy: &'a str) -> Self {
+        Self { id, description, remedy }
+    }
+}
+
+/// A place where a rule of a detector matched. All offsets are offsets in the object.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Match {
-    /// By which rule.
+    /// The rule that matched.
     pub rule: RuleIndex,
     /// Everything that the rule matched.
     pub whole: Range<u64>,
-    /// The secret in it, as it stands in the object: encoded, if it is.
+    /// The secret within `whole`, as it is written in the object (possibly encoded).
     pub secret: Range<u64>,
-    /// The secret after decoding; `None` if it stands there as it is.
+    /// The decoded secret, or `None` if the object contains it as plain text.
     pub decoded: Option<Box<[u8]>>,
-    /// How it was encoded.
+    /// How the secret is encoded in the object.
     pub encoding: Encoding,
-    /// How sure it is ...
+    /// How likely the match is a real secret.
     pub confidence: Confidence,
-    /// ... and why.
+    /// Why it has this confidence, for a person to read.
     pub reason: Cow<'static, str>,
 }
 
-/// Looks for secrets in bytes.
+impl Match {
+    /// Creates a match of `rule` at `secret`, in plain text and without a reason.
+    ///
+    /// # Examples
+    /// ```
+    /// use heist_scan::{Confidence, Match, RuleIndex};
+    ///
+    /// let found = Match::new(RuleIndex(0), 10..14, Confidence::Medium)
+    ///     .whole(6..14)
+    ///     .reason("it follows `pin=`");
+    /// assert_eq!((found.whole, found.secret), (6..14, 10..14));
+    /// ```
+    #[must_use]
+    pub fn new(rule: RuleIndex, secret: Range<u64>, confidence: Confidence) -> Self {
+        Self {
+            rule,
+            whole: secret.clone(),
+            secret,
+            decoded: None,
+            encoding: Encoding::Plain,
+            confidence,
+            reason: Cow::Borrowed(""),
+        }
+    }
+
+    /// Sets everything that the rule matched, if that is more than the secret.
+    #[must_use]
+    pub fn whole(mut self, whole: Range<u64>) -> Self {
+        self.whole = whole;
+        self
+    }
+
+    /// Sets why the match has its confidence.
+    #[must_use]
+    pub fn reason(mut self, reason: impl Into<Cow<'static, str>>) -> Self {
+        self.reason = reason.into();
+        self
+    }
+
+    /// Sets the decoded secret and how the object encodes it.
+    #[must_use]
+    pub fn decoded(mut self, secret: impl Into<Box<[u8]>>, encoding: Encoding) -> Self {
+        self.decoded = Some(secret.into());
+        self.encoding = encoding;
+        self
+    }
+}
+
+/// Finds secrets in bytes.
+///
+/// An `Arc` of a detector is a detector, so several scans can share one. The [crate
+/// documentation](crate) has an example of a detector.
 pub trait Detector: Send + Sync + 'static {
-    /// What a worker needs while it looks: caches and buffers.
+    /// What one worker needs while it searches: caches and buffers.
     type Scratch: Send + 'static;
 
-    /// Makes one worker's scratch.
+    /// Creates the scratch of one worker.
     fn scratch(&self) -> Self::Scratch;
 
-    /// How far around a position [`Detector::scan`] looks.
+    /// Returns how far around a position [`Detector::scan`] looks.
     fn required_overlap(&self) -> Overlap;
 
-    /// Whether an object is worth opening, by its [path](Chunk::path).
+    /// Returns `false` if an object with this [path](Chunk::path) is not worth opening.
     fn wants(&self, path: &Path) -> bool {
         let _ = path;
         true
     }
 
-    /// What the path alone says: a file that is a secret by its name. Offsets are 0.
+    /// Adds the matches that follow from the path alone, for example of a file whose name says that
+    /// it is a key. Their offsets are 0.
     fn scan_path(&self, path: &Path, matches: &mut Vec<Match>) {
         let _ = (path, matches);
     }
 
-    /// Adds what is found at the positions that the chunk owns, in any order. The same secret may come several times,
-    /// by several rules.
+    /// Adds the matches at the positions that `chunk` owns, in any order. Several rules may report
+    /// the same secret, and one rule may report it several times.
     fn scan(&self, chunk: &Chunk<'_>, scratch: &mut Self::Scratch, matches: &mut Vec<Match>);
 
-    /// What a finding says about a rule.
+    /// Returns the texts that findings of `rule` show.
     fn rule(&self, rule: RuleIndex) -> RuleInfo<'_>;
+}
+
+impl<D: Detector> Detector for Arc<D> {
+    type Scratch = D::Scratch;
+
+    fn scratch(&self) -> D::Scratch {
+        D::scratch(self)
+    }
+
+    fn required_overlap(&self) -> Overlap {
+        D::required_overlap(self)
+    }
+
+    fn wants(&self, path: &Path) -> bool {
+        D::wants(self, path)
+    }
+
+    fn scan_path(&self, path: &Path, matches: &mut Vec<Match>) {
+        D::scan_path(self, path, matches);
+    }
+
+    fn scan(&self, chunk: &Chunk<'_>, scratch: &mut D::Scratch, matches: &mut Vec<Match>) {
+        D::scan(self, chunk, scratch, matches);
+    }
+
+    fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {
+        D::rule(self, rule)
+    }
 }

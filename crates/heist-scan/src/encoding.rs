@@ -1,29 +1,30 @@
-//! [`Encoding`]: how a secret was written where it was found.
+//! [`Encoding`]: how an object encodes a secret.
 
 use std::fmt;
 
-/// How a secret was written where it was found. One layer is looked through.
+/// How an object encodes a secret. Detectors see through one layer of encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Encoding {
-    /// As it is.
+    /// Not encoded.
     #[default]
     Plain,
-    /// Base64, of either alphabet.
+    /// Base64, with the standard or the URL-safe alphabet.
     Base64,
-    /// Two hexadecimal digits for each byte.
+    /// Two hexadecimal digits per byte.
     Hex,
-    /// `%41`, as in URLs.
+    /// Percent-encoded as in URLs: `%41`.
     UrlEscaped,
-    /// `\u0041` and `\/`, as in JSON.
+    /// Escaped as in JSON strings: `\u0041` and `\/`.
     JsonEscaped,
-    /// UTF-16, the low byte first.
+    /// UTF-16, little-endian.
     Utf16Le,
-    /// UTF-16, the high byte first.
+    /// UTF-16, big-endian.
     Utf16Be,
 }
 
 impl Encoding {
-    /// As it is written in reports.
+    /// Returns the name that reports use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

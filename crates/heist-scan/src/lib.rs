@@ -1,140 +1,162 @@
-//! Every secret in a tree, at the speed of reading.
+//! Finds secrets in files, streams and memory, at the speed of reading.
 //!
-//! Three things make a scan:
+//! For bytes in memory, call [`SecretDetector::find`]:
 //!
-//! - a [`Detector`] looks for secrets in bytes: shared by all workers, never changed, with a scratch for each of them;
-//! - objects to look at: what is below some paths ([`parallel_scan_dir`]), or what a [`Source`] gives out
-//!   ([`scan_local`]): files of a list, a stream, the standard input;
-//! - a [`Sink`], where findings go: each with its place, its line (masked), how sure it is, and why.
+//! ```
+//! use heist_scan::{DetectorOptions, RuleSet, SecretDetector};
+//!
+//! let detector = SecretDetector::new(RuleSet::builtin(), DetectorOptions::default());
+//! for finding in detector.find(b"password = \"7tRmq!x2Lw9z\"") { // heist:allow
+//!     println!("line {}: {} {}", finding.line, finding.rule, finding.secret);
+//! }
+//! ```
+//!
+//! For everything else there is [`Scan`], which takes three things:
+//!
+//! - a [`Detector`], usually the [`SecretDetector`]. All workers share it, and it never changes;
+//!   each worker has a scratch of its own;
+//! - the objects to scan: the files of a [`Walk`](heist_walk::Walk), or those of a [`Source`], such
+//!   as the files of a list, a stream, or the standard input;
+//! - a [`Sink`], which receives the findings. A finding has a path and a line, an excerpt in which
+//!   secrets are masked, a confidence, and the reason for it.
+//!
+//! ```
+//! use heist_scan::{DetectorOptions, Finding, RuleSet, Scan, SecretDetector, Sink};
+//! use heist_walk::Walk;
+//!
+//! /// Prints the findings.
+//! struct Printer;
+//!
+//! impl Sink for Printer {
+//!     fn finding(&self, finding: Finding) {
+//!         println!("{}:{}: {}", finding.path.display(), finding.line, finding.excerpt);
+//!     }
+//! }
+//!
+//! let detector = SecretDetector::new(RuleSet::builtin(), DetectorOptions::default());
+//! let report = Scan::new(detector).walk(Walk::new("src/window")).run(Printer)?;
+//! assert!(report.is_complete());
+//! # Ok::<(), heist_scan::ScanError>(())
+//! ```
+//!
+//! To search for something else, implement [`Detector`]:
 //!
 //! ```
 //! use heist_scan::{
-//!     Chunk, Confidence, Detector, Encoding, Finding, Match, Overlap, ReaderSource, RuleIndex, RuleInfo, ScanConfig,
-//!     Sink, scan_local,
+//!     Chunk, Confidence, Detector, Match, Overlap, ReaderSource, RuleIndex, RuleInfo, Scan,
 //! };
 //! use std::sync::{Arc, Mutex};
 //!
-//! /// Finds `pin=` and four bytes.
+//! /// Finds `pin=` followed by four bytes.
 //! struct Pins;
 //!
 //! impl Detector for Pins {
 //!     type Scratch = ();
 //!     fn scratch(&self) {}
 //!     fn required_overlap(&self) -> Overlap {
-//!         Overlap { before: 0, after: 8 }
+//!         Overlap::new(0, 8)
 //!     }
 //!     fn scan(&self, chunk: &Chunk<'_>, _scratch: &mut (), matches: &mut Vec<Match>) {
 //!         for at in chunk.owned.clone() {
 //!             if chunk.bytes[at..].starts_with(b"pin=") && chunk.bytes.len() >= at + 8 {
 //!                 let begin = chunk.offset + at as u64;
-//!                 matches.push(Match {
-//!                     rule: RuleIndex(0),
-//!                     whole: begin..begin + 8,
-//!                     secret: begin + 4..begin + 8,
-//!                     decoded: None,
-//!                     encoding: Encoding::Plain,
-//!                     confidence: Confidence::Medium,
-//!                     reason: "it follows `pin=`".into(),
-//!                 });
+//!                 let pin = begin + 4..begin + 8;
+//!                 let found = Match::new(RuleIndex(0), pin, Confidence::Medium);
+//!                 matches.push(found.whole(begin..begin + 8).reason("it follows `pin=`"));
 //!             }
 //!         }
 //!     }
 //!     fn rule(&self, _rule: RuleIndex) -> RuleInfo<'_> {
-//!         RuleInfo { id: "pin", description: "a PIN", remedy: "change it" }
+//!         RuleInfo::new("pin", "a PIN", "change it")
 //!     }
 //! }
 //!
-//! #[derive(Default)]
-//! struct Lines(Mutex<Vec<String>>);
-//!
-//! impl Sink for Lines {
-//!     fn finding(&self, finding: Finding) {
-//!         let place = format!("{}:{}:{}", finding.path.display(), finding.line, finding.column);
-//!         self.0.lock().unwrap().push(format!("{place}: {}: {}", finding.rule, finding.excerpt));
-//!     }
-//! }
-//!
-//! let lines = Arc::new(Lines::default());
+//! let findings = Arc::new(Mutex::new(Vec::new()));
 //! let source = ReaderSource::new("notes", &b"remember:\n  pin=1234, of course\n"[..]);
-//! let sink = Arc::clone(&lines) as Arc<dyn Sink>;
-//! let report = scan_local(Arc::new(Pins), source, sink, &ScanConfig::new())?;
+//! let report = Scan::new(Pins).source(source).run(Arc::clone(&findings))?;
 //! assert!(report.is_complete());
-//! assert_eq!(*lines.0.lock().unwrap(), ["notes:2:7: pin:   pin=1******, of course"]);
+//! let finding = &findings.lock().unwrap()[0];
+//! assert_eq!((finding.line, finding.column), (2, 7));
+//! assert_eq!(finding.excerpt, "  pin=1******, of course");
 //! # Ok::<(), heist_scan::ScanError>(())
 //! ```
 //!
-//! # How it goes
+//! # How a scan works
 //!
-//! A tree is walked and scanned by the same workers, on one executor ([`heist_walk`]). Files come in batches by
-//! directory and are opened relative to it; the worker that read a directory scans its files at once, while others can
-//! have the directories below it, and whole batches of a large one. A small file is opened, read and closed: its
-//! first read is the probe for binary contents and the only chunk. What does not fit into a worker's buffer moves
-//! through it as a window; a file of more than 8 MiB is read by several workers, a range each.
+//! The same workers walk a tree and scan its files, on one executor ([`heist_walk`]). Files come in
+//! batches by directory and are opened relative to it. The worker that read a directory scans its
+//! files at once, while other workers can steal the directories below it and whole batches of a
+//! large one. A small file is opened, read and closed: its first read decides whether it is binary,
+//! and is also its only chunk. A larger file moves through the worker's buffer as a window, and a
+//! file of more than 8 MiB is scanned by several workers, a range each.
 //!
 //! # What is guaranteed
 //!
-//! - **The same findings for every cut.** Chunk size, range size and the number of workers change nothing: neither what
-//!   is found nor its line, its excerpt or its order within the object.
-//! - **Nothing is silently skipped.** Every object has an [`Outcome`]; what is missing is in
-//!   [`ScanReport::incomplete`].
-//! - **Nothing but regular files is opened**: no pipe, no socket, no device; no link unless [`ScanConfig::symlinks`]
-//!   says so.
-//! - **Bounded memory**: a buffer for each worker, 1,024 objects in flight; nothing grows with the tree or with a file.
-//!   (Matches are kept until everything is known that could overlap them.)
-//! - **A panic in a detector ends its object** ([`Outcome::Panicked`]), and nothing else.
-//! - **Masked**: every secret in an excerpt, of any confidence. [`Secret`]s print as masks.
+//! - **The findings do not depend on how an object is cut.** Chunk size, range size and the number
+//!   of workers change neither the findings of an object nor their lines, excerpts or order.
+//! - **Nothing is skipped silently.** Every object has an [`Outcome`], and
+//!   [`ScanReport::incomplete`] lists what could not be scanned.
+//! - **Only regular files are opened**: no pipe, no socket, no device, and no symbolic link that
+//!   the walk does not follow ([`Walk::symlinks`](heist_walk::Walk::symlinks)).
+//! - **Memory is bounded**: one buffer per worker and 1,024 objects in flight. It does not grow
+//!   with the tree or with a file. (Matches are held until everything that could overlap them is
+//!   known.)
+//! - **A panic in a detector ends one object** ([`Outcome::Panicked`]) and nothing else.
+//! - **Excerpts mask every secret**, of any confidence. A [`Secret`] prints as a mask.
 //!
-//! # What is not
+//! # What is not guaranteed
 //!
-//! - Order between objects: they come as they are done.
-//! - A snapshot: of a file that changes while it is scanned, each byte is seen as it was when it was read.
+//! - An order between objects: their findings arrive as workers finish them.
+//! - A snapshot: if a file changes during the scan, the scan sees each byte as it was when it was
+//!   read.
 
+#![deny(unsafe_code)]
+
+mod atomic_file;
 mod checksum;
 mod chunk;
 mod confidence;
-mod config;
 pub mod decode;
 mod detector;
+mod detector_options;
 mod encoding;
 mod finding;
-pub mod hand;
+mod masked;
 pub mod noise;
-mod read;
-mod read_only;
-mod regular_file;
+mod null_detector;
+pub mod parsers;
 mod report;
 pub mod rules;
 mod scan;
-mod secret;
 mod secrets;
 mod sink;
+mod small_file;
 mod source;
 pub mod suppress;
-mod whole_file;
+mod window;
 
+pub use atomic_file::AtomicFile;
 pub use checksum::{Checksum, UnknownChecksum};
 pub use chunk::Chunk;
 pub use confidence::{Confidence, UnknownConfidence};
-pub use config::ScanConfig;
 pub use detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 pub use encoding::Encoding;
 pub use finding::Finding;
-pub use read_only::ReadOnly;
-pub use regular_file::read_regular;
+pub use masked::{Fingerprint, Secret, mask};
+pub use null_detector::NullDetector;
 pub use report::{Incomplete, Outcome, OutcomeCounts, ScanError, ScanReport, Stopped};
 pub use rules::{
-    Allowlist, Condition, HandKind, Loaded, Pattern, RegexTarget, Rule, RuleError, RuleNote,
+    Allowlist, Condition, Loaded, ParserKind, Pattern, RegexTarget, Rule, RuleError, RuleNote,
     RuleSet,
 };
-pub use scan::{
-    ScanCounts, ScanProgress, parallel_scan_dir, parallel_scan_dir_traced, scan_local,
-    scan_local_with_progress,
+pub use scan::{Scan, ScanCounts, ScanProgress, parallel_scan_dir, scan_source};
+pub use secrets::{
+    DetectorOptions, ExplainedStep, Explanation, PrefilterKind, Scratch, SecretDetector, Step,
+    StepOutcome, Verdict,
 };
-pub use secret::{Fingerprint, Secret, mask};
-pub use secrets::{DetectorOptions, PrefilterKind, Scratch, SecretDetector};
 pub use sink::{ObjectOutcome, Sink};
+pub use small_file::read_small_file;
 pub use source::{FileSource, Object, ReaderSource, Source, SourceError, StdinSource};
-pub use whole_file::WholeFile;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

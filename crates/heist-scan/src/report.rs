@@ -1,4 +1,7 @@
-//! [`ScanReport`]: what a scan came to. Every object has an [`Outcome`], and what could not be scanned is listed.
+//! [`ScanReport`]: the result of a scan.
+//!
+//! Invariant: every object has exactly one [`Outcome`], and every object or directory that was not
+//! completely scanned is counted in [`ScanReport::incomplete_count`].
 
 use heist::{MetricsSnapshot, StartError};
 use heist_walk::{FileKind, WalkError};
@@ -6,41 +9,44 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// What became of an object.
+/// How the scan of one object ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// All of it was scanned.
+    /// The whole object was scanned.
     Scanned,
-    /// It is binary, and these were not wanted.
+    /// The object is binary, and the scan skips binary objects.
     Binary,
-    /// It is larger than objects may be.
+    /// The object is larger than [`Scan::max_file_size`](crate::Scan::max_file_size).
     TooLarge,
-    /// It is no regular file: a pipe, a socket, a device, a symbolic link that is not followed. Never opened.
+    /// The object is not a regular file but a pipe, a socket, a device, or a symbolic link that the
+    /// scan does not follow. It was not opened.
     Special(FileKind),
-    /// The detector does not want it.
+    /// The detector does not want the object.
     Excluded,
-    /// It was gone when its turn came.
+    /// The file was deleted between being listed and being opened.
     Vanished,
-    /// It could not be opened, or not be read to its end.
+    /// The object could not be opened, or could not be read to its end.
     Unreadable(io::Error),
-    /// It became shorter while it was scanned.
+    /// The file became shorter during the scan.
     Shrunk,
-    /// It became longer while it was scanned. Scanned was what was there first.
+    /// The file became longer during the scan. Only its original length was scanned.
     Grown,
-    /// It has more findings of a kind than objects may have. All of it was scanned.
+    /// The whole object was scanned, but it has more findings of one kind than
+    /// [`Scan::max_findings_per_object`](crate::Scan::max_findings_per_object).
     FindingsCut {
-        /// How many were not given out.
+        /// The number of findings that the sink did not get.
         left_out: u64,
     },
-    /// The detector (or the sink) panicked; with what it said.
+    /// The detector or the sink panicked, with this message.
     Panicked(String),
-    /// The scan was stopped before its end. For a source also: before its beginning.
+    /// The scan was stopped before the end of the object. An object of a source may not even have
+    /// been started.
     Interrupted,
 }
 
 impl Outcome {
-    /// What is missing because of it, if anything is.
+    /// Returns why the scan of the object is incomplete, if it is.
     pub(crate) fn into_incomplete(self) -> Option<Incomplete> {
         Some(match self {
             Self::Unreadable(error) => Incomplete::Unreadable(error),
@@ -53,24 +59,24 @@ impl Outcome {
     }
 }
 
-/// Why something is missing.
+/// Why an object or a directory was not completely scanned.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Incomplete {
-    /// A file that could not be opened, or not be read to its end.
+    /// The object could not be opened, or could not be read to its end.
     Unreadable(io::Error),
-    /// A file that became shorter while it was scanned.
+    /// The file became shorter during the scan.
     Shrunk,
-    /// A file that became longer while it was scanned.
+    /// The file became longer during the scan.
     Grown,
-    /// A file with more findings of a kind than objects may have.
+    /// The object has more findings of one kind than the scan reports.
     FindingsCut {
-        /// How many were not given out.
+        /// The number of findings that the sink did not get.
         left_out: u64,
     },
-    /// The detector (or the sink) panicked.
+    /// The detector or the sink panicked, with this message.
     Panicked(String),
-    /// A directory, or something in it, that could not be visited.
+    /// The walk could not visit the directory, or an entry of it.
     Walk(WalkError),
 }
 
@@ -93,7 +99,7 @@ impl fmt::Display for Incomplete {
 
 macro_rules! outcome_counts {
     ($($(#[$doc:meta])* $field:ident),* $(,)?) => {
-        /// How many objects had which [`Outcome`].
+        /// The number of objects with each [`Outcome`].
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct OutcomeCounts { $($(#[$doc])* pub $field: u64),* }
@@ -103,7 +109,7 @@ macro_rules! outcome_counts {
                 $(self.$field += other.$field;)*
             }
 
-            /// All of them.
+            /// Returns the number of all objects.
             #[must_use]
             pub fn total(&self) -> u64 {
                 0 $(+ self.$field)*
@@ -113,31 +119,32 @@ macro_rules! outcome_counts {
 }
 
 outcome_counts! {
-    /// Scanned to the end.
+    /// Objects that were scanned to the end.
     scanned,
-    /// Binary, and these were not wanted.
+    /// Binary objects that were skipped.
     binary,
-    /// Larger than objects may be.
+    /// Objects over the size limit.
     too_large,
     /// Symbolic links that were not followed.
     symlinks,
-    /// Pipes, sockets, devices.
+    /// Pipes, sockets and devices.
     special,
-    /// The detector does not want them. (What a filter leaves out is [`ScanReport::filtered`].)
+    /// Objects that the detector did not want. ([`ScanReport::filtered`] counts what a filter
+    /// excluded.)
     excluded,
-    /// Gone when their turn came.
+    /// Files that were deleted before they were opened.
     vanished,
-    /// Could not be opened, or not be read to the end.
+    /// Objects that could not be opened, or could not be read to the end.
     unreadable,
-    /// Became shorter while they were scanned.
+    /// Files that became shorter during the scan.
     shrunk,
-    /// Became longer while they were scanned.
+    /// Files that became longer during the scan.
     grown,
-    /// Have more findings of a kind than objects may have.
+    /// Objects with more findings of one kind than the scan reports.
     findings_cut,
-    /// The detector panicked.
+    /// Objects at which the detector or the sink panicked.
     panicked,
-    /// The scan was stopped before their end.
+    /// Objects whose scan was stopped.
     interrupted,
 }
 
@@ -163,50 +170,57 @@ impl OutcomeCounts {
 
 /// Why a scan ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stopped {
-    /// It was cancelled.
+    /// Its token was cancelled.
     Cancelled,
-    /// Its time was up.
+    /// Its deadline passed.
     Deadline,
 }
 
-/// What a scan came to.
-#[derive(Debug)]
+/// The result of a scan.
+///
+/// The default is the report of a scan without objects: a start for tests of code that shows
+/// reports.
+#[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct ScanReport {
-    /// What became of the objects.
+    /// The number of objects with each outcome.
     pub outcomes: OutcomeCounts,
-    /// How many bytes were scanned.
+    /// The number of bytes scanned.
     pub bytes: u64,
-    /// How many findings were given out ...
+    /// The number of findings that the sink got.
     pub findings: u64,
-    /// ... and how many were not, because their objects have too many of their kind.
+    /// The number of findings that the sink did not get, because their objects have too many of
+    /// their kind.
     pub findings_left_out: u64,
-    /// How many directories were entered.
+    /// The number of directories entered.
     pub directories: u64,
-    /// How many entries of directories a filter left out.
+    /// The number of directory entries that a filter excluded.
     pub filtered: u64,
-    /// What is missing, and why: the 1,000 whose paths come first, in their order ...
+    /// The objects and directories that were not completely scanned, and why: the first 1,000 of
+    /// them, sorted by path.
     pub incomplete: Vec<(PathBuf, Incomplete)>,
-    /// ... of so many.
+    /// The number of all objects and directories that were not completely scanned.
     pub incomplete_count: u64,
-    /// Why the scan ended early, if it did: then not everything was scanned.
+    /// Why the scan ended early, or `None` if it ran to its end.
     pub stopped: Option<Stopped>,
-    /// How many workers there were.
+    /// The number of worker threads.
     pub workers: usize,
-    /// What the executor did.
+    /// The metrics of the executor that ran the scan.
     pub metrics: MetricsSnapshot,
 }
 
 impl ScanReport {
-    /// How many objects there were, whatever became of them.
+    /// Returns the number of objects, whatever their outcome.
     #[must_use]
     pub fn objects(&self) -> u64 {
         self.outcomes.total()
     }
 
-    /// Returns `true` if everything was scanned that was to be: nothing is [missing](Self::incomplete), no object was
-    /// interrupted, and the scan was not stopped.
+    /// Returns `true` if the scan was not stopped and nothing in it is
+    /// [incomplete](Self::incomplete) or interrupted. Objects that the scan skips on purpose
+    /// (binary, too large, excluded) do not count.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.incomplete_count == 0 && self.outcomes.interrupted == 0 && self.stopped.is_none()
@@ -217,14 +231,15 @@ impl ScanReport {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ScanError {
-    /// The executor could not: the system refuses a thread, or a setting has an impossible value.
+    /// The executor could not start: the system refused a thread, or a setting has an impossible
+    /// value.
     Start(StartError),
 }
 
 impl fmt::Display for ScanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Start(error) => write!(f, "cannot start to scan: {error}"),
+            Self::Start(error) => write!(f, "cannot start the scan: {error}"),
         }
     }
 }
@@ -243,10 +258,11 @@ impl From<StartError> for ScanError {
     }
 }
 
-/// How many are listed.
+/// The number of entries in [`ScanReport::incomplete`].
 const INCOMPLETE_LISTED: usize = 1000;
 
-/// What is missing, so far. Which are listed does not depend on the order in which they were added.
+/// Collects what is incomplete. Which entries are listed does not depend on the order in which they
+/// are added.
 #[derive(Debug, Default)]
 pub(crate) struct IncompleteList {
     listed: Vec<(PathBuf, Incomplete)>,
@@ -257,7 +273,7 @@ impl IncompleteList {
     pub(crate) fn add(&mut self, path: PathBuf, why: Incomplete) {
         self.count += 1;
         self.listed.push((path, why));
-        // Seldom, so that each costs little.
+        // Sorting is rare, so that adding an entry is cheap.
         if self.listed.len() >= 2 * INCOMPLETE_LISTED {
             self.cut();
         }
@@ -268,7 +284,7 @@ impl IncompleteList {
         self.listed.truncate(INCOMPLETE_LISTED);
     }
 
-    /// Those that are listed.
+    /// Returns the entries to list, sorted by path.
     pub(crate) fn into_listed(mut self) -> Vec<(PathBuf, Incomplete)> {
         self.cut();
         self.listed
@@ -280,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_paths_are_listed_in_whatever_order_they_come() {
+    fn the_same_paths_are_listed_in_whatever_order_they_are_added() {
         let listed = |numbers: &mut dyn Iterator<Item = u32>| {
             let mut list = IncompleteList::default();
             numbers.for_each(|number| {

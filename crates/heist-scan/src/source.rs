@@ -1,11 +1,11 @@
-//! [`Source`]: where objects come from that are not found by walking a tree.
+//! [`Source`]: gives a scan objects that it does not find by walking a tree.
 
 use heist_device::{DeviceId, IoModel};
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Something to be scanned: a file, or a stream of bytes.
+/// An object to scan: a file, or a stream of bytes.
 pub struct Object {
     pub(crate) name: PathBuf,
     pub(crate) contents: Contents,
@@ -13,15 +13,16 @@ pub struct Object {
     pub(crate) device: DeviceId,
 }
 
-/// What is in an object.
+/// Where the bytes of an object come from.
 pub(crate) enum Contents {
-    /// Opened by the worker that scans it: large ones are read by several.
+    /// The file that the object is named after. The worker that scans it opens it, and several
+    /// workers read a large one.
     File,
     Stream(Box<dyn Read + Send>),
 }
 
 impl Object {
-    /// A file, which is also its name. It is opened when its turn comes.
+    /// Creates an object from a file. Its path is the object's name; a worker opens it later.
     #[must_use]
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -32,28 +33,30 @@ impl Object {
         }
     }
 
-    /// A stream: read from the beginning to the end, by one worker.
+    /// Creates an object from a stream, which one worker reads from beginning to end.
     #[must_use]
     pub fn stream(name: impl Into<PathBuf>, stream: impl Read + Send + 'static) -> Self {
         let contents = Contents::Stream(Box::new(stream));
         Self { name: name.into(), contents, size_hint: None, device: DeviceId::UNKNOWN }
     }
 
-    /// How large it is, if the source knows.
+    /// Sets the size of the object in bytes, if the source knows it. A scan with a size limit then
+    /// skips a larger object without opening it.
     #[must_use]
     pub fn with_size_hint(mut self, size: u64) -> Self {
         self.size_hint = Some(size);
         self
     }
 
-    /// Where it is, for a source that maps its files ([`IoModel::MmapImplicit`]).
+    /// Sets the device that holds the object, for a source that maps its files
+    /// ([`IoModel::MmapImplicit`]).
     #[must_use]
     pub fn on_device(mut self, device: DeviceId) -> Self {
         self.device = device;
         self
     }
 
-    /// What it is called.
+    /// Returns the name of the object.
     #[must_use]
     pub fn name(&self) -> &Path {
         &self.name
@@ -69,18 +72,27 @@ impl fmt::Debug for Object {
     }
 }
 
-/// An object that a source could not get at. The scan goes on.
+/// The error for an object that a source could not provide. The scan continues.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct SourceError {
-    /// Which one.
+    /// The name of the object.
     pub name: PathBuf,
-    /// Why.
+    /// What failed.
     pub source: io::Error,
+}
+
+impl SourceError {
+    /// Creates the error for the object `name`.
+    #[must_use]
+    pub fn new(name: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self { name: name.into(), source }
+    }
 }
 
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot get at '{}': {}", self.name.display(), self.source)
+        write!(f, "cannot open '{}': {}", self.name.display(), self.source)
     }
 }
 
@@ -90,21 +102,23 @@ impl std::error::Error for SourceError {
     }
 }
 
-/// Gives out objects, one after the other.
+/// Gives a scan one object after the other.
 ///
-/// It is asked on the thread that called the scan, and no faster than objects are scanned: while
-/// [as many as may](crate::ScanConfig::max_objects_in_flight) are in flight, it is not asked. Each object that it gives
-/// out has an [outcome](crate::Outcome), also if the scan is stopped.
+/// The thread that called [`Scan::run`](crate::Scan::run) asks the source for objects, and stops
+/// asking while [too many objects](crate::Scan::max_objects_in_flight) are in flight. Each object
+/// that the source returns gets an [outcome](crate::Outcome), even if the scan is stopped.
 pub trait Source {
-    /// How its objects are read: what they have to ask for first.
+    /// Returns how workers read the objects, which decides what they must acquire first: read
+    /// tokens or device slots.
     fn io_model(&self) -> IoModel;
 
-    /// The next object; `None` at the end.
+    /// Returns the next object, or `None` at the end.
     fn next_object(&mut self) -> Option<Result<Object, SourceError>>;
 }
 
-/// The files of a list.
+/// A source of files, given by their paths.
 ///
+/// # Examples
 /// ```
 /// use heist_scan::{FileSource, Source};
 ///
@@ -117,7 +131,8 @@ pub struct FileSource<I> {
 }
 
 impl FileSource<()> {
-    /// Of these paths. The list may be longer than memory: it is asked for one at a time.
+    /// Creates a source of the files at `paths`. The scan takes one path at a time from the
+    /// iterator, so the list need not fit into memory.
     pub fn new<P: IntoIterator>(paths: P) -> FileSource<P::IntoIter>
     where
         P::Item: Into<PathBuf>,
@@ -136,14 +151,14 @@ impl<P: Into<PathBuf>, I: Iterator<Item = P>> Source for FileSource<I> {
     }
 }
 
-/// One stream, whose length nobody knows.
+/// A source of one stream of unknown length.
 #[derive(Debug)]
 pub struct ReaderSource<R> {
     stream: Option<(PathBuf, R)>,
 }
 
 impl<R: Read + Send + 'static> ReaderSource<R> {
-    /// Of `reader`, called `name`.
+    /// Creates a source of `reader`, under the name `name`.
     pub fn new(name: impl Into<PathBuf>, reader: R) -> Self {
         Self { stream: Some((name.into(), reader)) }
     }
@@ -160,14 +175,14 @@ impl<R: Read + Send + 'static> Source for ReaderSource<R> {
     }
 }
 
-/// The standard input, called `-`.
+/// A source of the standard input, under the name `-`.
 #[derive(Debug, Default)]
 pub struct StdinSource {
     is_done: bool,
 }
 
 impl StdinSource {
-    /// To be scanned once.
+    /// Creates a source that provides the standard input once.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -180,7 +195,7 @@ impl Source for StdinSource {
     }
 
     fn next_object(&mut self) -> Option<Result<Object, SourceError>> {
-        // `Stdin` locks for each read, which is large here.
+        // `Stdin` locks for each read. The reads here are large, so that costs little.
         let first = !std::mem::replace(&mut self.is_done, true);
         first.then(|| Ok(Object::stream("-", io::stdin())))
     }

@@ -1,6 +1,8 @@
-//! The built-in rules as data: complete, and right about their own examples, which are filled with generated secrets.
+//! Checks the built-in rules as data: they are complete, and they find their own examples, filled
+//! with generated secrets.
 //!
-//! Regular expressions are run over whole texts here, without any detector; so a failure is the rule's own.
+//! These tests run the regular expressions over whole texts, without a detector, so that a failure
+//! is the rule's own fault.
 
 use heist::rng::XorShift64;
 use heist_scan::rules::{REMEDY_DEFAULT, Sampler, check_examples, check_rules, syntax};
@@ -12,13 +14,13 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-/// What is promised.
+/// The minimum number of built-in rules.
 const RULES_MIN: usize = 160;
 
-/// Secrets per rule that are made and found again.
+/// The number of secrets to generate and find again for each rule.
 const SECRETS_PER_RULE: u64 = 25;
 
-/// Fails with all findings at once.
+/// Fails with a list of all problems.
 #[track_caller]
 fn check_none(findings: &[String], expectation: &str) {
     let mut list = String::new();
@@ -28,13 +30,13 @@ fn check_none(findings: &[String], expectation: &str) {
     assert!(findings.is_empty(), "{expectation}:{list}");
 }
 
-/// A rule with its expression, if it has one.
-struct Compiled {
+/// A rule with its compiled expression, if it has one.
+struct CompiledRule {
     rule: Rule,
     regex: Option<Regex>,
 }
 
-impl Compiled {
+impl CompiledRule {
     fn all() -> Vec<Self> {
         RuleSet::builtin().rules.into_iter().map(Self::new).collect()
     }
@@ -42,9 +44,9 @@ impl Compiled {
     fn new(rule: Rule) -> Self {
         let pattern = match &rule.pattern {
             Pattern::Regex(pattern) => Some(pattern.clone()),
-            // The whole value: from the first to the last byte of a line of its own.
+            // An assignment must match the whole value.
             Pattern::Assignment(pattern) => Some(format!("^(?:{pattern})$")),
-            Pattern::Hand(_) | Pattern::Path => None,
+            Pattern::Parser(_) | Pattern::Path => None,
         };
         let regex = pattern.map(|pattern| {
             let hir =
@@ -54,7 +56,8 @@ impl Compiled {
         Self { rule, regex }
     }
 
-    /// Where the rule finds secrets in `text`, its checksum and its allowlists considered.
+    /// Returns the ranges of the secrets that the rule finds in `text`, after its checksum and
+    /// allowlists.
     fn find(&self, text: &[u8]) -> Vec<Range<usize>> {
         let Some(regex) = &self.regex else { return Vec::new() };
         let places = match self.rule.pattern {
@@ -81,8 +84,8 @@ impl Compiled {
         !stopped && self.rule.checksum.is_none_or(|checksum| checksum.holds(secret))
     }
 
-    /// Values in `text` that match as a whole, if a keyword comes before them: a crude stand-in for the parser of
-    /// assignments, good enough for examples.
+    /// Returns the ranges of the values after a keyword that match as a whole. A crude stand-in for
+    /// the assignment parser, good enough for examples.
     fn values(&self, text: &[u8]) -> Vec<Range<usize>> {
         let regex = self.regex.as_ref().expect("it has an assignment");
         let lower = text.to_ascii_lowercase();
@@ -116,7 +119,7 @@ impl Compiled {
 }
 
 #[test]
-fn there_are_enough_and_each_is_whole() {
+fn there_are_enough_rules_and_each_is_complete() {
     let rules = RuleSet::builtin();
     assert!(rules.rules.len() >= RULES_MIN, "{} rules", rules.rules.len());
     let mut findings: Vec<String> = check_rules(&rules).iter().map(ToString::to_string).collect();
@@ -126,15 +129,15 @@ fn there_are_enough_and_each_is_whole() {
                 findings.push(format!("{}: {what}", rule.id));
             }
         };
-        expect(rule.description.ends_with('.'), "the description is no sentence");
-        expect(rule.description.len() <= 100, "the description is long");
-        expect(rule.remedy.ends_with('.') && rule.remedy != REMEDY_DEFAULT, "no remedy of its own");
+        expect(rule.description.ends_with('.'), "the description does not end with a period");
+        expect(rule.description.len() <= 100, "the description is longer than 100 bytes");
+        expect(rule.remedy.ends_with('.') && rule.remedy != REMEDY_DEFAULT, "no specific remedy");
         expect(!rule.counter_examples.is_empty(), "no counter-example");
         expect(rule.confidence != Confidence::Certain, "only a checksum makes a match certain");
         let wrong = rule.counter_examples.iter().any(|text| text.contains("{wrong}"));
         expect(wrong == rule.checksum.is_some(), "a checksum and {wrong} go together");
     }
-    check_none(&findings, "each rule is whole");
+    check_none(&findings, "each rule is complete");
 }
 
 #[test]
@@ -156,11 +159,11 @@ fn matches_are_bounded() {
 #[test]
 fn examples_are_found_and_counter_examples_are_not() {
     let mut findings = Vec::new();
-    for compiled in Compiled::all() {
-        if matches!(compiled.rule.pattern, Pattern::Hand(_)) {
+    for compiled in CompiledRule::all() {
+        if matches!(compiled.rule.pattern, Pattern::Parser(_)) {
             continue;
         }
-        // One rule at a time: what other rules find in its examples is not asked here.
+        // One rule at a time: other rules may find something in its examples as well.
         let alone = RuleSet { rules: vec![compiled.rule.clone()], ..RuleSet::default() };
         let id = &compiled.rule.id;
         let problems = check_examples(&alone, &|text| {
@@ -174,7 +177,7 @@ fn examples_are_found_and_counter_examples_are_not() {
 #[test]
 fn generated_secrets_are_found_as_a_whole() {
     let mut findings = Vec::new();
-    for compiled in Compiled::all().iter().filter(|compiled| compiled.regex.is_some()) {
+    for compiled in CompiledRule::all().iter().filter(|compiled| compiled.regex.is_some()) {
         let rule = &compiled.rule;
         let sampler = Sampler::new(rule).unwrap_or_else(|| panic!("{}: no samples", rule.id));
         let example = rule.examples.first().unwrap_or_else(|| panic!("{}: no example", rule.id));
@@ -192,9 +195,9 @@ fn generated_secrets_are_found_as_a_whole() {
     check_none(&findings, "every secret of a rule's form is found");
 }
 
-/// The data must not set off anybody's scanner, ours least of all.
+/// The rule files must not set off any secret scanner, least of all heist.
 #[test]
-fn the_files_have_no_secret_in_them() {
+fn the_rule_files_contain_no_secrets() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules/data");
     let mut texts = Vec::new();
     for entry in fs::read_dir(folder).expect("the folder of the data").flatten() {
@@ -202,7 +205,7 @@ fn the_files_have_no_secret_in_them() {
     }
     assert!(!texts.is_empty(), "there is data");
     let mut findings = Vec::new();
-    for compiled in Compiled::all() {
+    for compiled in CompiledRule::all() {
         if !matches!(compiled.rule.pattern, Pattern::Regex(_)) {
             continue;
         }
@@ -217,7 +220,7 @@ fn the_files_have_no_secret_in_them() {
 }
 
 #[test]
-fn names_say_whose_they_are() {
+fn names_are_unique_and_well_known_rules_exist() {
     let rules = RuleSet::builtin().rules;
     let ids: BTreeSet<&str> = rules.iter().map(|rule| rule.id.as_str()).collect();
     assert_eq!(ids.len(), rules.len(), "names are unique");

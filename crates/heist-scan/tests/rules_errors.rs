@@ -1,4 +1,4 @@
-//! What is wrong with rules is an error that says where and what to do; and nothing makes the loader panic.
+//! Errors in rules say what is wrong, where, and what to do; and no input makes the loader panic.
 
 use heist_scan::rules::RuleErrorKind;
 use heist_scan::{RuleError, RuleSet};
@@ -11,7 +11,7 @@ fn fail(text: &str) -> RuleError {
     RuleSet::parse(text, "some/rules.toml").expect_err(text)
 }
 
-/// The error's whole text.
+/// Checks the full text of the error.
 #[track_caller]
 fn check(text: &str, expected: &str) {
     assert_eq!(fail(text).to_string(), expected, "{text}");
@@ -21,46 +21,46 @@ fn check(text: &str, expected: &str) {
 fn errors_say_what_is_wrong_and_where() {
     check(
         "\n[[rules]]\nregex = 'a'",
-        "some/rules.toml:2: the rule has no `id`; give it a name of its own",
+        "some/rules.toml:2: the rule has no `id`; give it a unique name",
     );
     check(
         "[[rules]]\nid = 'a'\n",
-        "some/rules.toml:1: rule \"a\": the rule looks for nothing; give it a `regex` or a `path`",
+        "some/rules.toml:1: rule \"a\": the rule has no pattern; give it a `regex` or a `path`",
     );
     check(
         "[[rules]]\nid = 'a'\nregex = 'b'\ndetector = 'jwt'",
-        "some/rules.toml:1: rule \"a\": the rule has more than one of `regex`, `assignment` and `detector`; make a \
-         rule of each",
+        "some/rules.toml:1: rule \"a\": the rule sets more than one of `regex`, `assignment` and \
+         `detector`; split it up",
     );
     check(
         "[[rules]]\nid = 'a'\n\nregex = 'a(b'",
-        "some/rules.toml:4: rule \"a\": `regex` is no regular expression that can be used: unclosed group (at \
-         byte 1 of it)",
+        "some/rules.toml:4: rule \"a\": `regex` is not a usable regular expression: unclosed group \
+         (at byte 1 of the expression)",
     );
     check(
         "[[rules]]\nid = 'a'\nregex = '(a)'\nsecretGroup = 2",
-        "some/rules.toml:1: rule \"a\": `secretGroup`: there is no group 2: the regular expression has 1",
+        "some/rules.toml:1: rule \"a\": `secretGroup`: there is no group 2; the regular expression has 1",
     );
     check(
         "[extend]\nurl = 'https://example.com/x.toml'",
-        "some/rules.toml:1: `extend.url` (https://example.com/x.toml) is not fetched, as nothing is ever taken from \
-         the network; download the file and name it by `extend.path`",
+        "some/rules.toml:1: `extend.url` (https://example.com/x.toml) is not supported: heist never \
+         fetches rules from the network; download the file and set `extend.path` to it",
     );
     check(
         "[[rules]]\nid = 'token'\nregex = 'a'\n[[allowlists]]\ntargetRules = ['tokens']\npaths = ['a']",
-        "some/rules.toml:4: no rule is called \"tokens\"; is it \"token\"?",
+        "some/rules.toml:4: no rule is called \"tokens\"; did you mean \"token\"?",
     );
     check(
         "[[rules]]\nid = 'a'\nregex = 'a'\n[[rules.allowlists]]\npaths = ['b',\n'[']",
-        "some/rules.toml:6: rule \"a\": `paths` is no regular expression that can be used: a character class has no \
-         closing `]`",
+        "some/rules.toml:6: rule \"a\": `paths` is not a usable regular expression: a character class \
+         has no closing `]`",
     );
     check(
         "[[rules]]\nid = 'a'\nregex = 'a'\nconfidence = 'sure'",
         "some/rules.toml:4: rule \"a\": `confidence`: \"sure\" is not a level of confidence; the \
          levels are low, medium, high and certain",
     );
-    check("rules = 5", "some/rules.toml:1: `rules`: a table is expected here, not an integer");
+    check("rules = 5", "some/rules.toml:1: `rules`: expected a table, found an integer");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn wrong_values_are_errors() {
 }
 
 #[test]
-fn text_that_is_no_toml_is_an_error_with_its_line() {
+fn invalid_toml_is_an_error_with_its_line() {
     for (text, line) in [("a = \n", 1), ("[[rules]]\nid = 'a'\nid = 'b'", 3), ("\n\n]", 3)] {
         let error = fail(text);
         assert!(matches!(error.kind, RuleErrorKind::Toml(_)), "{error:?}");
@@ -115,26 +115,26 @@ fn text_that_is_no_toml_is_an_error_with_its_line() {
 }
 
 #[test]
-fn what_is_too_large_is_refused() {
+fn oversized_input_is_an_error() {
     let error = fail(&format!("[[rules]]\nid = 'a'\nregex = '{}'", "a".repeat(65 << 10)));
     assert!(
         error
             .to_string()
-            .contains("a regular expression with 66560 bytes is too large: at most 65536")
+            .contains("a regular expression of 66560 bytes is too large: the limit is 65536")
     );
 
     let error = fail(&"#".repeat((16 << 20) + 1));
-    assert!(error.to_string().contains("a file with 16777217 bytes"), "{error}");
+    assert!(error.to_string().contains("a file of 16777217 bytes"), "{error}");
 
     let many: String =
         (0..10_001).map(|n| format!("[[rules]]\nid = 'r{n}'\nregex = 'a'\n")).collect();
-    assert!(fail(&many).to_string().contains("a set of rules with 10001 rules"));
+    assert!(fail(&many).to_string().contains("a set of 10001 rules"));
     let enough = many.rsplit_once("[[rules]]").expect("many").0;
     assert_eq!(RuleSet::parse(enough, "x").expect("not too many").rules.rules.len(), 10_000);
 }
 
 #[test]
-fn files_that_cannot_be_read_are_errors() {
+fn unreadable_files_are_errors() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let missing = folder.path().join("missing.toml");
     let error = RuleSet::load(&missing).expect_err("it is not there");
@@ -155,14 +155,14 @@ fn files_that_cannot_be_read_are_errors() {
 }
 
 #[test]
-fn many_notes_take_no_time() {
+fn many_notes_take_linear_time() {
     let text: String = (0..200_000).map(|n| format!("k{n} = 1\n")).collect();
     let loaded = RuleSet::parse(&text, "x").expect("notes only");
     assert_eq!(loaded.notes.len(), 200_000);
 }
 
 #[test]
-fn nesting_without_end_is_an_error() {
+fn excessive_nesting_is_an_error() {
     for text in [
         "[".repeat(100_000),
         format!("a = {}", "[".repeat(100_000)),
@@ -174,7 +174,7 @@ fn nesting_without_end_is_an_error() {
     fail(&format!("[[rules]]\nid = 'a'\nregex = '{nested}'"));
 }
 
-/// A text with every field in it, to be damaged.
+/// A rule file with every field, which the tests below damage.
 const WHOLE: &str = r#"title = "t"
 [extend]
 useDefault = true
@@ -209,11 +209,11 @@ stopwords = ["e"]
 "#;
 
 #[test]
-fn the_whole_text_is_right() {
+fn the_undamaged_file_loads() {
     assert!(RuleSet::parse(WHOLE, "x").is_ok());
 }
 
-/// Whatever is said has a place.
+/// Loads any text and checks that all errors and notes have a place.
 fn check_any(text: &str) {
     match RuleSet::parse(text, "x.toml") {
         Ok(loaded) => {

@@ -1,8 +1,9 @@
-//! Rules from files as users of gitleaks have them, field by field, and what extends what.
+//! Loads rule files as gitleaks' users write them: every field, lenient values, and files that
+//! extend others.
 
 use heist_scan::rules::{MAX_LENGTH_DEFAULT, REMEDY_DEFAULT, RuleErrorKind};
 use heist_scan::{
-    Allowlist, Checksum, Condition, Confidence, HandKind, Loaded, Pattern, RegexTarget, Rule,
+    Allowlist, Checksum, Condition, Confidence, Loaded, ParserKind, Pattern, RegexTarget, Rule,
     RuleSet,
 };
 use std::fs;
@@ -13,9 +14,9 @@ fn load(text: &str) -> Loaded {
     RuleSet::parse(text, "rules.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Loads what must give no notes.
+/// Loads a text that must not cause notes.
 #[track_caller]
-fn load_quietly(text: &str) -> RuleSet {
+fn load_without_notes(text: &str) -> RuleSet {
     let loaded = load(text);
     assert!(loaded.notes.is_empty(), "{:?}", loaded.notes);
     loaded.rules
@@ -81,8 +82,8 @@ regexes = ['''ffff''']
 "#;
 
 #[test]
-fn every_field_of_gitleaks() {
-    let set = load_quietly(EVERY_FIELD);
+fn every_gitleaks_field_is_read() {
+    let set = load_without_notes(EVERY_FIELD);
     let company = rule(&set, "company-token");
     assert_eq!(company.description, "Token of the company's own service");
     assert_eq!(company.remedy, REMEDY_DEFAULT);
@@ -125,8 +126,8 @@ fn every_field_of_gitleaks() {
 }
 
 #[test]
-fn every_field_of_ours() {
-    let set = load_quietly(
+fn every_heist_field_is_read() {
+    let set = load_without_notes(
         r#"
         [[rules]]
         id = "mine"
@@ -151,12 +152,12 @@ fn every_field_of_ours() {
     assert_eq!((mine.max_length, mine.generic), (30, true));
     assert_eq!(mine.remedy, "Ask for a new one.");
     assert_eq!((mine.examples.len(), mine.counter_examples.len()), (1, 2));
-    assert_eq!(rule(&set, "by-hand").pattern, Pattern::Hand(HandKind::UrlCredentials));
+    assert_eq!(rule(&set, "by-hand").pattern, Pattern::Parser(ParserKind::UrlCredentials));
 }
 
 #[test]
-fn names_of_fields_have_any_case_and_values_are_read_leniently() {
-    let set = load_quietly(
+fn field_names_ignore_case_and_values_are_read_leniently() {
+    let set = load_without_notes(
         r#"
         [Extend]
         usedefault = "false"
@@ -191,18 +192,18 @@ fn names_of_fields_have_any_case_and_values_are_read_leniently() {
 }
 
 #[test]
-fn what_says_nothing_is_as_if_it_were_not_there() {
-    let set = load_quietly(
+fn empty_values_count_as_unset() {
+    let set = load_without_notes(
         "[[rules]]\nid = 'a'\nregex = 'x'\npath = ''\nentropy = 0\nsecretGroup = 0\nkeywords = ['k', '']",
     );
     let a = rule(&set, "a");
     assert_eq!((&a.path, a.entropy, a.secret_group), (&None, None, None));
-    // An empty keyword is everywhere.
+    // An empty keyword occurs everywhere, so no keyword restricts the rule.
     assert!(a.keywords.is_empty());
 }
 
 #[test]
-fn what_is_not_applied_is_noted() {
+fn ignored_fields_and_rules_are_noted() {
     let loaded = load(
         r#"nonsense = 1
 [extend]
@@ -238,14 +239,14 @@ regex = "again"
     );
     check_note(&loaded, 1, "`nonsense`");
     check_note(&loaded, 3, "`other`");
-    check_note(&loaded, 4, "more than 4096 bytes");
+    check_note(&loaded, 4, "longer than 4096 bytes");
     check_note(&loaded, 7, "`severity`");
     check_note(&loaded, 8, "`required`");
-    check_note(&loaded, 11, "certain commits");
-    check_note(&loaded, 13, "certain commits");
-    check_note(&loaded, 17, "`commits`");
+    check_note(&loaded, 11, "limited to `commits`");
+    check_note(&loaded, 13, "limited to `commits`");
+    check_note(&loaded, 17, "ignores `commits`");
     check_note(&loaded, 20, "`unknown`");
-    check_note(&loaded, 21, "neither paths");
+    check_note(&loaded, 21, "set `paths`, `regexes` or `stopwords`");
     check_note(&loaded, 23, "empty");
     check_note(&loaded, 24, "skipReport");
     check_note(&loaded, 28, "same `id`");
@@ -256,18 +257,18 @@ regex = "again"
 }
 
 #[test]
-fn a_field_that_is_there_twice_is_noted() {
+fn a_field_that_is_set_twice_is_noted() {
     let loaded = load(
         "[[rules]]\nid = 'a'\nregex = 'x'\nRegex = 'y'\ntags = ['t']\n[[rules.allowlists]]\npaths = ['p']\n\
          PATHS = ['q']",
     );
-    check_note(&loaded, 3, "`regex` is there more than once");
-    check_note(&loaded, 7, "`paths` is there more than once");
+    check_note(&loaded, 3, "`regex` is set twice");
+    check_note(&loaded, 7, "`paths` is set twice");
     assert_eq!(loaded.notes.len(), 2, "{:?}", loaded.notes);
 }
 
 #[test]
-fn the_longest_match_is_the_shorter_of_what_is_said_and_what_is_possible() {
+fn max_length_is_capped_by_the_longest_possible_match() {
     for (fields, expected, noted) in [
         ("regex = 'a{20}'", 20, false),
         ("regex = 'a{20}'\nmaxLength = 10", 10, false),
@@ -289,7 +290,7 @@ fn the_longest_match_is_the_shorter_of_what_is_said_and_what_is_possible() {
 }
 
 #[test]
-fn the_built_in_rules_are_extended() {
+fn a_file_can_change_built_in_rules() {
     let built_in = RuleSet::builtin();
     let base =
         built_in.rules.iter().find(|rule| rule.checksum.is_some()).expect("one with a checksum");
@@ -310,7 +311,7 @@ fn the_built_in_rules_are_extended() {
         "#,
         id = base.id,
     );
-    let set = load_quietly(&text);
+    let set = load_without_notes(&text);
     assert_eq!(set.rules.len(), built_in.rules.len() + 1);
     assert_eq!(set.rules.last().expect("the new one").id, "new");
     let changed = rule(&set, &base.id);
@@ -321,8 +322,8 @@ fn the_built_in_rules_are_extended() {
     assert_eq!(changed.allowlists.len(), base.allowlists.len() + 1);
     assert_eq!(changed.examples, base.examples);
 
-    // A new pattern has no use for the checksum and the examples of the old one.
-    let set = load_quietly(&format!(
+    // A new pattern discards the checksum and the examples of the old one.
+    let set = load_without_notes(&format!(
         "[extend]\nuseDefault = true\n[[rules]]\nid = '{}'\nregex = 'x{{7}}'",
         base.id
     ));
@@ -334,7 +335,7 @@ fn the_built_in_rules_are_extended() {
 }
 
 #[test]
-fn built_in_rules_are_switched_off() {
+fn a_file_can_disable_built_in_rules() {
     let built_in = RuleSet::builtin();
     let id = &built_in.rules[0].id;
     let text = format!("[extend]\nuseDefault = true\ndisabledRules = ['{id}', 'nothing']");
@@ -342,8 +343,8 @@ fn built_in_rules_are_switched_off() {
     assert_eq!(loaded.rules.rules.len(), built_in.rules.len() - 1);
     assert!(loaded.rules.rules.iter().all(|rule| rule.id != *id));
     check_note(&loaded, 1, "\"nothing\"");
-    // A rule of the file's own with that name stays.
-    let set = load_quietly(&format!(
+    // A rule in the file itself with the same name is not disabled.
+    let set = load_without_notes(&format!(
         "[extend]\nuseDefault = true\ndisabledRules = ['{id}']\n[[rules]]\nid = '{id}'\nregex = 'mine'"
     ));
     assert_eq!(rule(&set, id).pattern, Pattern::Regex("mine".to_owned()));
@@ -351,9 +352,10 @@ fn built_in_rules_are_switched_off() {
 }
 
 #[test]
-fn what_gitleaks_calls_otherwise_is_found_by_its_name() {
+fn gitleaks_names_refer_to_heists_rules() {
     let built_in = RuleSet::builtin();
-    let set = load_quietly("[extend]\nuseDefault = true\ndisabledRules = ['generic-api-key']");
+    let set =
+        load_without_notes("[extend]\nuseDefault = true\ndisabledRules = ['generic-api-key']");
     assert_eq!(set.rules.len(), built_in.rules.len() - 2);
 
     let loaded = load(
@@ -372,10 +374,10 @@ fn what_gitleaks_calls_otherwise_is_found_by_its_name() {
         assert!(words.ends_with(&["w".to_owned(), "v".to_owned()]), "{id}: {words:?}");
     }
 
-    // A change of a rule that we do not have is no reason to refuse the file.
+    // A change to a rule that heist does not have is not an error.
     let loaded =
         load("[extend]\nuseDefault = true\n[[rules]]\nid = 'not-one-of-ours'\nentropy = 4");
-    check_note(&loaded, 3, "not among the built-in");
+    check_note(&loaded, 3, "no built-in rule has this `id`");
 }
 
 fn write(folder: &Path, name: &str, text: &str) {
@@ -411,15 +413,15 @@ fn files_extend_files() {
     let paths: Vec<_> =
         loaded.rules.allowlists.iter().flat_map(|list| list.paths.clone()).collect();
     assert_eq!(paths, ["top", "middle"]);
-    // Two deep and no deeper, as the one note says.
+    // Only two levels are followed, and a note says so.
     assert_eq!(loaded.notes.len(), 1, "{:?}", loaded.notes);
-    check_note(&loaded, 1, "`extend` has no effect");
+    check_note(&loaded, 1, "ignores `extend`");
     let origin = loaded.notes[0].place.origin.as_ref().expect("in a file");
     assert!(origin.ends_with("bottom.toml"), "{origin:?}");
 }
 
 #[test]
-fn a_file_that_extends_itself_ends() {
+fn a_file_that_extends_itself_is_read_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     write(
         folder.path(),
@@ -432,12 +434,12 @@ fn a_file_that_extends_itself_ends() {
 }
 
 #[test]
-fn extending_what_cannot_be_read_is_an_error() {
+fn extending_an_unreadable_file_is_an_error() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     write(folder.path(), "missing.toml", "\n[extend]\npath = 'not-here.toml'");
     write(folder.path(), "folder.toml", "[extend]\npath = '.'");
     for (name, line, part) in
-        [("missing.toml", 2, "not-here.toml"), ("folder.toml", 1, "no regular file")]
+        [("missing.toml", 2, "not-here.toml"), ("folder.toml", 1, "not a regular file")]
     {
         let error = RuleSet::load(&folder.path().join(name)).expect_err("it cannot be extended");
         assert!(matches!(error.kind, RuleErrorKind::Value { field: "extend.path", .. }), "{error}");
@@ -447,7 +449,7 @@ fn extending_what_cannot_be_read_is_an_error() {
 }
 
 #[test]
-fn a_mark_of_utf_8_at_the_beginning_is_no_part_of_the_text() {
-    let set = load_quietly("\u{FEFF}[[rules]]\r\nid = 'a'\r\nregex = 'a'\r\n");
+fn a_byte_order_mark_is_skipped() {
+    let set = load_without_notes("\u{FEFF}[[rules]]\r\nid = 'a'\r\nregex = 'a'\r\n");
     assert_eq!(set.rules.len(), 1);
 }

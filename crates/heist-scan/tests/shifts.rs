@@ -6,10 +6,7 @@ mod support;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use heist::rng::XorShift64;
-use heist_scan::{
-    DetectorOptions, Encoding, ReaderSource, RuleSet, ScanConfig, ScanProgress, SecretDetector,
-    Sink, scan_local_with_progress,
-};
+use heist_scan::{DetectorOptions, Encoding, ReaderSource, RuleSet, Scan, SecretDetector};
 use std::ops::Range;
 use std::sync::Arc;
 use support::Log;
@@ -54,11 +51,9 @@ fn detector() -> Arc<SecretDetector> {
 
 fn found(detector: &Arc<SecretDetector>, bytes: Vec<u8>, chunk_size: usize) -> Vec<Found> {
     let source = ReaderSource::new("object", std::io::Cursor::new(bytes));
-    let (config, progress) =
-        (ScanConfig::new().workers(Some(1)).chunk_size(chunk_size), ScanProgress::new());
     let log = Arc::new(Log::default());
-    let sink = Arc::clone(&log) as Arc<dyn Sink>;
-    scan_local_with_progress(Arc::clone(detector), source, sink, &config, &progress).unwrap();
+    let scan = Scan::new(Arc::clone(detector)).workers(Some(1)).chunk_size(chunk_size);
+    scan.source(source).run(Arc::clone(&log)).unwrap();
     let findings = log.findings.lock().unwrap();
     let found = findings.values().flatten();
     found.map(|one| (one.rule.to_string(), one.offset.clone(), one.encoding)).collect()

@@ -1,12 +1,11 @@
-//! A scan whose process has no descriptor left. A test program of its own, because the shortage is the whole process's.
+//! A scan in a process that has run out of file descriptors. The test has a process of its own,
+//! because the limit applies to the whole process.
 #![cfg(target_os = "linux")]
 
 mod support;
 
-use heist_scan::{
-    Chunk, Detector, Match, Overlap, RuleIndex, RuleInfo, ScanConfig, ScanProgress,
-    parallel_scan_dir,
-};
+use heist_scan::{Chunk, Detector, Match, Overlap, RuleIndex, RuleInfo, Scan};
+use heist_walk::Walk;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs::File;
 use std::path::Path;
@@ -14,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use support::{Keys, Log};
 
-/// Takes every descriptor when it is first asked whether it wants a file, just before that file is opened, and gives
-/// them back when it is asked again.
+/// Takes all file descriptors when it is first asked whether it wants a file, just before that file
+/// is opened, and returns them when it is asked again.
 struct Hog {
     asked: AtomicUsize,
     taken: Mutex<Vec<File>>,
@@ -55,16 +54,13 @@ fn a_file_that_is_refused_a_descriptor_is_scanned_later() {
     for number in 0..FILES {
         std::fs::write(tree.path().join(number.to_string()), "a KEY123 here").unwrap();
     }
-    // Soon used up, and not to be raised.
+    // A low limit, which cannot be raised.
     setrlimit(Resource::Nofile, Rlimit { current: Some(256), maximum: Some(256) }).unwrap();
     let hog = Arc::new(Hog { asked: AtomicUsize::new(0), taken: Mutex::default() });
     let log = Arc::new(Log::default());
-    let config = ScanConfig::new().workers(Some(1));
-    let roots = [tree.path().to_path_buf()];
-    let progress = ScanProgress::default();
-    let report =
-        parallel_scan_dir(&roots, Arc::clone(&hog), log.clone(), &config, &progress).unwrap();
+    let scan = Scan::new(Arc::clone(&hog)).workers(Some(1)).walk(Walk::new(tree.path()));
+    let report = scan.run(Arc::clone(&log)).unwrap();
     assert!(report.is_complete(), "{:?}", report.incomplete);
     assert_eq!(report.findings, FILES as u64);
-    assert_eq!(hog.asked.load(Ordering::Relaxed), FILES + 1, "one file came twice");
+    assert_eq!(hog.asked.load(Ordering::Relaxed), FILES + 1, "one file was handed out twice");
 }

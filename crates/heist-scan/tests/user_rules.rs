@@ -1,8 +1,6 @@
-//! Rules as users write them: what they look for is found, whatever they look like.
+//! Rules as users write them: the detector finds what they describe.
 
-use heist_scan::{
-    Chunk, Confidence, Detector, DetectorOptions, Encoding, Match, RuleSet, SecretDetector,
-};
+use heist_scan::{Chunk, Confidence, Detector, DetectorOptions, Match, RuleSet, SecretDetector};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,14 +11,7 @@ fn detector(rules: &str) -> SecretDetector {
 
 fn matches(detector: &SecretDetector, text: &str) -> Vec<Match> {
     let mut found = Vec::new();
-    let chunk = Chunk {
-        bytes: text.as_bytes(),
-        owned: 0..text.len(),
-        offset: 0,
-        is_end: true,
-        path: Path::new("file"),
-        encoding: Encoding::Plain,
-    };
+    let chunk = Chunk::whole(text.as_bytes(), Path::new("file"));
     detector.scan(&chunk, &mut detector.scratch(), &mut found);
     found
 }

@@ -1,12 +1,15 @@
-//! Counts what is below the given paths, and adds up their sizes: `totals [--names] [--threads N] PATH...`
+//! Counts what is below the given paths and adds up the sizes:
+//! `totals [--names] [--threads N] PATH...`
 
 use heist_walk::{Enter, Entry, Flow, Visitor, Walk, WalkError};
+use std::convert::Infallible;
 
-/// Everything is in the walk's own counters; only errors need somebody to tell of them.
+/// Prints errors. The walk's own counters do the rest.
 struct Errors;
 
 impl Visitor for Errors {
     type Dir = ();
+    type Task = Infallible;
 
     fn enter_dir(&mut self, _dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
         Enter::Into(())
@@ -39,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if paths.is_empty() {
         paths.push(".".into());
     }
-    let walked = Walk::over(paths).metadata(metadata).threads(threads).run(|_worker| Errors)?;
-    println!("{:#?} on {} threads", walked.totals, walked.threads);
+    let report = Walk::over(paths).metadata(metadata).threads(threads).run(|_thread| Errors)?;
+    println!("{:#?} on {} threads", report.totals, report.threads);
     Ok(())
 }

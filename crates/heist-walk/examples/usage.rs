@@ -1,4 +1,5 @@
-//! How much room trees take: `usage [--directories | --files] [--links] [--extensions] [--threads N] PATH...`
+//! Prints how much space trees take:
+//! `usage [--directories | --files] [--links] [--extensions] [--threads N] PATH...`
 
 use heist_walk::Walk;
 use heist_walk::usage::{Detail, UsageOptions, measure};
@@ -32,8 +33,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             None => println!("{} has nothing of its own", root.path.display()),
         }
     }
-    for (extension, size, files) in usage.extensions.iter().take(20) {
-        println!(".{} {files} files {size:?}", extension.display());
+    for one in usage.extensions.iter().take(20) {
+        println!(".{} {} files {:?}", one.extension.display(), one.files, one.size);
     }
     if let Some(tree) = &usage.tree {
         println!("{} nodes", tree.len());

@@ -1,12 +1,13 @@
 //! [`Progress`]: what a walk has done so far, readable from any thread while it runs.
 //!
-//! Each worker counts on a cache line of its own, and shows its counts at the end of each block of entries.
+//! Each worker counts in its own memory, and publishes its counts on a cache line of its own after
+//! each block of entries.
 
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a walk has come to so far.
+/// What a walk has visited so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {
@@ -14,18 +15,20 @@ pub struct Totals {
     pub directories: u64,
     /// Other entries visited.
     pub files: u64,
-    /// The lengths of all entries, in a walk with metadata. Hard links count each time.
+    /// The sum of the lengths of all entries, in a walk with metadata. A file counts once for each
+    /// of its names.
     pub bytes: u64,
-    /// What they take on the disk, likewise.
+    /// The sum of the disk space of all entries, counted like `bytes`.
     pub allocated: u64,
     /// Errors reported.
     pub errors: u64,
-    /// Entries that a filter left out, or that are on another file system in a walk that stays on one.
+    /// Entries left out by the filter, or because they are on another file system and the walk
+    /// stays on one.
     pub excluded: u64,
 }
 
 impl Totals {
-    /// Directories and files.
+    /// Returns the number of directories and files.
     #[must_use]
     pub const fn entries(&self) -> u64 {
         self.directories + self.files
@@ -34,13 +37,13 @@ impl Totals {
 
 macro_rules! counts {
     ($($field:ident),* $(,)?) => {
-        /// One worker's counts, written by that worker alone.
+        /// The published counts of one worker. Only that worker writes them.
         #[derive(Debug, Default)]
-        struct Shown { $($field: AtomicU64),* }
+        struct PublishedCounts { $($field: AtomicU64),* }
 
-        impl Shown {
-            fn show(&self, totals: &Totals) {
-                // Relaxed: figures for people, each on its own.
+        impl PublishedCounts {
+            fn publish(&self, totals: &Totals) {
+                // Relaxed: each figure is for people and stands on its own.
                 $(self.$field.store(totals.$field, Ordering::Relaxed);)*
             }
 
@@ -53,15 +56,16 @@ macro_rules! counts {
 
 counts!(directories, files, bytes, allocated, errors, excluded);
 
-/// A walk's counters. A handle: clones show the same walk.
+/// The counters of a walk. Clones are handles to the same counters.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    workers: Arc<std::sync::Mutex<Vec<Arc<CachePadded<Shown>>>>>,
+    workers: Arc<std::sync::Mutex<Vec<Arc<CachePadded<PublishedCounts>>>>>,
 }
 
 impl Progress {
-    /// What the walk has done so far: zeros before it has started. Never more than is true; up to a block of entries
-    /// per worker less.
+    /// Returns what the walk has visited so far, which is nothing before it starts.
+    ///
+    /// The figures are never too high. They may lack up to a block of entries per worker.
     #[must_use]
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
@@ -72,25 +76,25 @@ impl Progress {
         totals
     }
 
-    /// Counters for one more worker.
+    /// Adds the counters of one more worker.
     pub(crate) fn add_worker(&self) -> WorkerCounts {
-        let shown = Arc::new(CachePadded::new(Shown::default()));
+        let published = Arc::new(CachePadded::new(PublishedCounts::default()));
         let mut workers = self.workers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        workers.push(Arc::clone(&shown));
-        WorkerCounts { so_far: Totals::default(), shown }
+        workers.push(Arc::clone(&published));
+        WorkerCounts { so_far: Totals::default(), published }
     }
 }
 
-/// One worker's own counts.
+/// The counts of one worker, not yet published.
 #[derive(Debug)]
 pub(crate) struct WorkerCounts {
     pub(crate) so_far: Totals,
-    shown: Arc<CachePadded<Shown>>,
+    published: Arc<CachePadded<PublishedCounts>>,
 }
 
 impl WorkerCounts {
-    /// Shows them to whoever asks.
-    pub(crate) fn show(&self) {
-        self.shown.show(&self.so_far);
+    /// Makes the counts visible in [`Progress`].
+    pub(crate) fn publish(&self) {
+        self.published.publish(&self.so_far);
     }
 }

@@ -1,6 +1,7 @@
-//! [`Entry`]: one thing that a walk has come to.
+//! [`Entry`]: an entry that a walk shows to its visitor.
 //!
-//! Only its name is at hand; a path is put together when it is asked for. A tool that sums up sizes never asks.
+//! An entry knows only its name. It builds its path on request, and a tool that adds up sizes never
+//! requests it.
 
 use crate::metadata::{FileKind, Metadata};
 use std::cell::OnceCell;
@@ -8,15 +9,15 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A directory as its entries see it: where it is, found out when somebody asks.
-pub(crate) struct Surroundings<'a> {
-    /// Puts the directory's path together.
+/// The path of the directory that an entry is in, built when it is first needed.
+pub(crate) struct ParentPath<'a> {
+    /// Builds the path.
     path_of: &'a dyn Fn() -> PathBuf,
-    /// ... once.
+    /// The path, once it is built.
     path: OnceCell<PathBuf>,
 }
 
-impl<'a> Surroundings<'a> {
+impl<'a> ParentPath<'a> {
     pub(crate) fn new(path_of: &'a dyn Fn() -> PathBuf) -> Self {
         Self { path_of, path: OnceCell::new() }
     }
@@ -26,7 +27,7 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-/// One thing that a walk has come to.
+/// An entry of a directory, or a root, as a visitor sees it.
 pub struct Entry<'a> {
     pub(crate) name: &'a OsStr,
     pub(crate) kind: FileKind,
@@ -34,48 +35,49 @@ pub struct Entry<'a> {
     pub(crate) root: usize,
     pub(crate) metadata: Option<&'a Metadata>,
     /// `None` for a root, whose name is its path.
-    pub(crate) within: Option<&'a Surroundings<'a>>,
+    pub(crate) within: Option<&'a ParentPath<'a>>,
     pub(crate) followed: bool,
 }
 
 impl Entry<'_> {
-    /// Its name, without the directories. For a root: the path that the walk was given.
+    /// Returns the name without the directories. For a root it is the path as given to the walk.
     #[must_use]
     pub fn name(&self) -> &OsStr {
         self.name
     }
 
-    /// What it is. A symbolic link that the walk followed is what it leads to.
+    /// Returns the kind of the entry. If the walk followed a symbolic link, it is the kind of the
+    /// link's target.
     #[must_use]
     pub fn kind(&self) -> FileKind {
         self.kind
     }
 
-    /// Whether the walk came here over a symbolic link that has this name.
+    /// Returns `true` if the name is that of a symbolic link which the walk followed.
     #[must_use]
     pub fn is_followed_link(&self) -> bool {
         self.followed
     }
 
-    /// How far below its root: 0 for the root itself.
+    /// Returns the depth below the root. The root itself has depth 0.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth
     }
 
-    /// Which of the walk's roots it is below, counted from 0.
+    /// Returns the index of the root that the entry is below.
     #[must_use]
     pub fn root(&self) -> usize {
         self.root
     }
 
-    /// What the system says about it, in a walk that [asks](crate::Walk::metadata).
+    /// Returns the metadata, if the walk [reads it](crate::Walk::metadata).
     #[must_use]
     pub fn metadata(&self) -> Option<&Metadata> {
         self.metadata
     }
 
-    /// Its path: the root's as it was given, and the names below.
+    /// Returns the path: the root as given to the walk, and the names below it.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         let mut path = PathBuf::new();
@@ -83,9 +85,10 @@ impl Entry<'_> {
         path
     }
 
-    /// Its path, in a buffer of the caller's: without allocating, if it is large enough.
+    /// Writes the path into `path`, replacing its contents. A buffer that is large enough is not
+    /// reallocated.
     pub fn path_into(&self, path: &mut PathBuf) {
-        // Not by `PathBuf::push`, which looks at every name for a root or a prefix of its own.
+        // `PathBuf::push` would parse every name to look for a root or a prefix.
         let text = path.as_mut_os_string();
         text.clear();
         if let Some(within) = self.within {

@@ -1,24 +1,27 @@
-//! [`WalkError`]: what went wrong at one place of the tree, while the walk goes on everywhere else.
+//! [`WalkError`], a problem with one entry of the tree, and [`WalkStartError`], which keeps a walk
+//! from starting.
 
+use heist::{ConfigError, StartError};
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// What the walk was doing when it failed.
+/// What the walk was doing when an error occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operation {
     /// Opening a directory.
     OpenDirectory,
-    /// Reading a directory's entries. Those that were read before are visited; the rest is missing.
+    /// Reading a directory's entries. The walk visits the entries it read before the error; the
+    /// others are missing.
     ReadDirectory,
-    /// Asking for an entry's metadata.
+    /// Reading the metadata of an entry.
     ReadMetadata,
     /// Following a symbolic link.
     FollowLink,
-    /// Reading a file of ignore rules. The directory is walked without these rules.
+    /// Reading a file with ignore rules. The walk visits the directory without these rules.
     ReadIgnoreFile,
-    /// Opening a directory a second time, after its descriptor had been needed elsewhere.
+    /// Opening a directory a second time, after the walk had closed it to free its descriptor.
     ReopenDirectory,
 }
 
@@ -30,34 +33,39 @@ impl fmt::Display for Operation {
             Self::ReadMetadata => "cannot access",
             Self::FollowLink => "cannot follow symbolic link",
             Self::ReadIgnoreFile => "cannot use ignore rules of",
-            Self::ReopenDirectory => "cannot open directory again",
+            Self::ReopenDirectory => "cannot reopen directory",
         })
     }
 }
 
-/// One entry that could not be visited, or not completely.
+/// An entry that could not be visited, or only in part.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct WalkError {
-    /// Which entry.
+    /// The path of the entry.
     pub path: PathBuf,
-    /// How far below its root: 0 for the root itself.
+    /// The depth of the entry below its root. The root itself has depth 0.
     pub depth: usize,
-    /// What failed.
+    /// The operation that failed.
     pub operation: Operation,
-    /// Why.
+    /// Why it failed.
     pub source: io::Error,
 }
 
 impl WalkError {
-    /// An error at `path`.
+    /// Creates an error about `path`.
     #[must_use]
-    pub fn new(path: &Path, depth: usize, operation: Operation, source: io::Error) -> Self {
-        Self { path: path.to_path_buf(), depth, operation, source }
+    pub fn new(
+        path: impl Into<PathBuf>,
+        depth: usize,
+        operation: Operation,
+        source: io::Error,
+    ) -> Self {
+        Self { path: path.into(), depth, operation, source }
     }
 
-    /// Whether this is a symbolic link that was not followed because it leads back to a directory that it is in. What
-    /// it leads to is visited all the same.
+    /// Returns `true` for a symbolic link that was not followed because it leads back to a
+    /// directory that contains it. The walk visits that directory anyway.
     #[must_use]
     pub fn is_loop(&self) -> bool {
         let refusal = self.source.get_ref().and_then(|source| source.downcast_ref::<Refusal>());
@@ -77,20 +85,109 @@ impl std::error::Error for WalkError {
     }
 }
 
-/// Why a directory was not entered, or not read to its end, though no system call failed.
+/// How many threads a walk can have: as many as its executor can have workers.
+pub(crate) const THREADS_MAX: usize = 4096;
+
+/// Why a walk could not start.
+///
+/// Once a walk has started it does not fail: problems in the tree are [`WalkError`]s.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WalkStartError {
+    /// [`Walk::threads`](crate::Walk::threads) requested 0 threads, or more than heist supports.
+    Threads {
+        /// The number of threads requested.
+        threads: usize,
+        /// The limit that this number violates.
+        source: ConfigError,
+    },
+    /// [`Walk::executor`](crate::Walk::executor) set a field to a value that cannot be used.
+    Setting(ConfigError),
+    /// The system refused to start a thread. The walk has already ended the threads it had started.
+    SpawnThread {
+        /// The number of the refused thread, counted from 0.
+        thread: usize,
+        /// The error of the system.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for WalkStartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Threads { threads: 0, .. } => {
+                f.write_str("the number of threads must be at least 1, but is 0")
+            }
+            Self::Threads { threads, .. } => {
+                write!(f, "the number of threads must be at most {THREADS_MAX}, but is {threads}")
+            }
+            Self::Setting(error) => error.fmt(f),
+            Self::SpawnThread { thread, source } => write!(
+                f,
+                "cannot start thread {thread} of the walk: {source}; use fewer threads or a \
+                 smaller `stack_size`, or raise the system's limit on threads"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for WalkStartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Threads { source, .. } => Some(source),
+            // Its text is this error's own text.
+            Self::Setting(_) => None,
+            Self::SpawnThread { source, .. } => Some(source),
+        }
+    }
+}
+
+impl WalkStartError {
+    /// Translates an error of the executor, which speaks of workers where a walk speaks of threads.
+    pub(crate) fn from_executor(error: StartError, threads: Option<usize>) -> Self {
+        match (error, threads) {
+            (StartError::Config(source), Some(threads)) if source.field() == "workers" => {
+                Self::Threads { threads, source }
+            }
+            (StartError::Config(source), _) => Self::Setting(source),
+            (StartError::Thread { worker, source }, _) => {
+                Self::SpawnThread { thread: worker, source }
+            }
+            (other, _) => Self::SpawnThread { thread: 0, source: io::Error::other(other) },
+        }
+    }
+}
+
+/// Turns the error back into the executor's, for programs that report both in the same way.
+impl From<WalkStartError> for StartError {
+    fn from(error: WalkStartError) -> Self {
+        match error {
+            WalkStartError::Threads { source, .. } | WalkStartError::Setting(source) => {
+                Self::Config(source)
+            }
+            WalkStartError::SpawnThread { thread, source } => {
+                Self::Thread { worker: thread, source }
+            }
+        }
+    }
+}
+
+/// Why the walk did not enter a directory, or stopped reading it, although no system call failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// A link that leads back to a directory that it is in.
+    /// A link leads back to a directory that contains it.
     Loop,
-    /// Not the directory that it was before.
+    /// The path now leads to a different directory than before.
     Replaced,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Loop => "it leads back to a directory that it is in",
-            Self::Replaced => "it was replaced by another one during the walk",
+            Self::Loop => "it leads back to a directory that contains it",
+            Self::Replaced => {
+                "it was replaced during the walk; walk it again to see what is there now"
+            }
         })
     }
 }

@@ -1,14 +1,18 @@
-//! A parallel directory walker: as fast as the system calls allow, and right where others are not.
+//! Walks directory trees in parallel.
 //!
-//! [`Walk`] says what to walk. Take the entries in whatever way suits you:
+//! A [`Walk`] describes what to walk: the roots, a [`Filter`], which links to follow. There are
+//! five ways to receive the entries:
 //!
-//! - a [`Visitor`], one for each worker, sees every entry where it is found, without a path being put together and
-//!   without a lock: for totals, indexes, anything that adds up ([`Walk::run`]);
-//! - an iterator, for people who only want paths ([`Walk::entries`]);
-//! - an iterator in order, the same for any number of threads ([`Walk::sorted`]);
-//! - a [`Visitor`] that also *reads* files gets them back in batches, opened relative to their directory, on whichever
-//!   worker has time ([`Flow::Later`], [`FileBatch`]);
-//! - [`usage`] adds up what trees take on the disk, as `du` does.
+//! - [`Walk::entries`] returns an iterator, for programs that only need paths.
+//! - [`Walk::sorted`] returns an iterator with a fixed order, which is the same for any number of
+//!   threads.
+//! - [`Walk::run`] calls a [`Visitor`] for every entry. Each thread has a visitor of its own, so a
+//!   visitor needs no locks, and the walk builds no paths. This is the fastest way, made for
+//!   totals, indexes and everything else that can be added up at the end.
+//! - A visitor that also *reads* files answers [`Flow::Later`] and receives them in
+//!   [batches](FileBatch), on any worker that has time. Each file is opened relative to its
+//!   directory.
+//! - [`usage::measure`] adds up how much disk space trees take, as `du` does.
 //!
 //! ```
 //! use heist_walk::{Filter, Walk};
@@ -25,42 +29,48 @@
 //! # Ok::<(), heist_walk::WalkStartError>(())
 //! ```
 //!
-//! # How it goes
+//! # How a walk works
 //!
-//! A directory is opened relative to the descriptor of the one that it is in, and its entries are asked for relative
-//! to its own: no path is looked up twice, and none is ever too long. What waits is a block of names, not of paths.
-//! Each worker goes depth first, so few directories are open; whatever waits can be stolen. A directory with more
-//! entries than one system call returns is read by one worker after the other, and visited by all of them at once.
+//! A walk opens each directory relative to the descriptor of its parent, and asks for entries
+//! relative to their directory. So the kernel never resolves a path twice, and no path is too long.
+//! Directories that wait to be entered are queued as blocks of names, not as paths. Each worker
+//! goes depth first, which keeps few directories open, and idle workers steal queued blocks from
+//! busy ones. If a directory has more entries than one system call returns, several workers read it
+//! one after the other, and visit their parts at the same time.
 //!
-//! A walk begins with as many threads as there are cores. If it turns out that they wait for the disk (the cache is
-//! cold), the reserve is called: up to 32 for a disk that serves many requests at once. A disk with a moving head
-//! gets 2. Several disks in one walk do not wait for each other: each has its own share of the threads, because a
-//! thread holds a slot of the disk that it works on ([`heist_device::DeviceSlots`]).
+//! A walk starts with one thread per core. If these threads mostly wait for the disk because
+//! nothing is cached, extra threads join in: up to 32 in all for a disk that serves many requests
+//! at once. A disk with a moving head gets 2 threads. The disks of a walk do not wait for each
+//! other: a worker holds a device slot of the disk it works on ([`heist_device::DeviceSlots`]), and each
+//! disk has its own device slots.
 //!
-//! # What is guaranteed
+//! # Guarantees
 //!
-//! - **Every entry once**: what is in the tree throughout the walk is visited once, whatever else changes meanwhile;
-//!   and what is not visited is told of. Errors ([`WalkError`]) name the path, its depth and what failed, and the
-//!   walk goes on.
-//! - **Never outside**: a symbolic link is not followed unless [`Symlinks`] says so, also if it takes a directory's
-//!   place under the walk. (On systems other than Linux the standard library cannot promise that.)
-//! - **Any depth**: nothing recurses, and paths may be longer than the system can take.
-//! - **Few descriptors**: three for each thread are enough ([`Walk::max_descriptors`]); directories are closed and
-//!   opened again, and must be the same then. What is refused a descriptor, because the rest of the program has taken
-//!   them, is put off while there is other work, and is an error when nothing could be opened for 200 ms.
-//! - **Names are bytes**.
-//! - **Silence**: a worker without work sleeps. One that hangs in a dead file system holds up nobody but itself.
+//! - **Every entry once.** An entry that exists during the whole walk is visited exactly once,
+//!   whatever else changes meanwhile. Whatever the walk cannot visit, it reports: a [`WalkError`]
+//!   names the path, its depth and the failed operation, and the walk continues.
+//! - **Never outside the roots.** The walk follows a symbolic link only if [`Symlinks`] allows it,
+//!   even if the link replaces a directory during the walk. (Only on Linux: elsewhere the standard
+//!   library cannot promise this.)
+//! - **Any depth.** Nothing recurses, and paths may be longer than the system accepts.
+//! - **Few descriptors.** Three per thread are enough ([`Walk::max_descriptors`]). The walk closes
+//!   directories and reopens them later, and checks that they are still the same. If the rest of
+//!   the program has used up all descriptors, the walk puts off what it cannot open and does other
+//!   work first. After 200 ms without a single success it reports an error.
+//! - **Names are bytes.** A name does not have to be valid UTF-8.
+//! - **Idle workers sleep.** A worker that hangs in a dead file system delays only itself.
 //!
-//! # What is not
+//! # What is not guaranteed
 //!
-//! - Order, but for [`Walk::sorted`]: entries come as the file system has them, and directories on whatever worker.
-//! - A snapshot: a tree that changes is seen as it changes.
-//! - That a call of the system which hangs can be given up. The walk ends when it returns.
+//! - Order, except by [`Walk::sorted`]: entries come in the order of the file system, and any
+//!   worker may visit any directory.
+//! - A snapshot: if the tree changes, the walk sees some of the changes.
+//! - An end, if a system call hangs: the walk cannot abandon the call and ends when it returns.
 //!
 //! # When not to use it
 //!
-//! - For a directory of ten files: threads cost more than that.
-//! - For writing (copying, removing): it only looks.
+//! - For a directory of ten files: starting threads costs more than reading it.
+//! - To copy or remove trees: a walk only reads.
 
 #![forbid(unsafe_code)]
 
@@ -69,10 +79,10 @@ mod disks;
 mod engine;
 mod entry;
 mod error;
+mod extra_threads;
 mod filter;
 mod iter;
 mod metadata;
-mod reserve;
 mod sys;
 pub mod usage;
 mod visitor;
@@ -81,14 +91,18 @@ mod walk;
 pub use counters::{Progress, Totals};
 pub use engine::{BatchedFile, FileBatch};
 pub use entry::Entry;
-pub use error::{Operation, WalkError};
+pub use error::{Operation, WalkError, WalkStartError};
 pub use filter::{Filter, FilterError};
 pub use ignore::types::{Types, TypesBuilder};
 pub use iter::{Entries, Sorted, WalkEntry};
 pub use metadata::{FileIdentity, FileKind, Metadata};
 pub use visitor::{Enter, Flow, Visitor};
-pub use walk::{Symlinks, Walk, WalkStartError, Walked};
+pub use walk::{Symlinks, Walk, WalkReport};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
+struct WorkspaceReadmeExamples;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
 struct ReadmeExamples;

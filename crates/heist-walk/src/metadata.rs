@@ -1,9 +1,10 @@
-//! [`Metadata`] and [`FileKind`]: what a walk knows about an entry, the same on every system.
+//! [`Metadata`] and [`FileKind`]: what a walk knows about an entry, in the same form on every
+//! system.
 
 use std::fs::FileType;
 use std::time::SystemTime;
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum FileKind {
@@ -11,7 +12,7 @@ pub enum FileKind {
     Directory,
     /// A regular file.
     File,
-    /// A symbolic link that was not followed.
+    /// A symbolic link that the walk did not follow.
     Symlink,
     /// A named pipe.
     Fifo,
@@ -21,24 +22,24 @@ pub enum FileKind {
     CharacterDevice,
     /// A block device.
     BlockDevice,
-    /// Something that the system has no name for.
+    /// A kind that the system does not name.
     Other,
 }
 
 impl FileKind {
-    /// Whether this is a directory.
+    /// Returns `true` for a directory.
     #[must_use]
     pub const fn is_dir(self) -> bool {
         matches!(self, Self::Directory)
     }
 
-    /// Whether this is a regular file.
+    /// Returns `true` for a regular file.
     #[must_use]
     pub const fn is_file(self) -> bool {
         matches!(self, Self::File)
     }
 
-    /// Whether this is a symbolic link.
+    /// Returns `true` for a symbolic link.
     #[must_use]
     pub const fn is_symlink(self) -> bool {
         matches!(self, Self::Symlink)
@@ -80,41 +81,61 @@ fn special_kind(_file_type: FileType) -> FileKind {
     FileKind::Other
 }
 
-/// What the system says about an entry: as much of it as tools over trees ask for.
+/// What the system reports about an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metadata {
-    /// What it is.
+    /// The kind of the entry.
     pub kind: FileKind,
-    /// Its length in bytes, holes included.
+    /// The length in bytes, including holes.
     pub len: u64,
-    /// What it takes on the disk, in bytes. (Where the system does not tell: its length.)
+    /// The bytes allocated on the disk, or the length if the system does not report them.
     pub allocated: u64,
-    /// The number of the file system that it is on. With `inode` it says which file this is; 0 where there is none.
+    /// The number of the file system, or 0 if unknown. Together with `inode` it identifies the
+    /// file.
     pub device: u64,
-    /// Its number there; 0 where there is none.
+    /// The number of the file on its file system, or 0 if unknown.
     pub inode: u64,
-    /// How many names it has.
+    /// The number of names (hard links) of the file.
     pub links: u64,
-    /// Its type and permissions, as Unix has them; 0 elsewhere.
+    /// The Unix type and permissions, or 0 on other systems.
     pub mode: u32,
-    /// When its contents last changed; `None` if the system does not tell, or the time is beyond what can be said.
+    /// The time of the last change to the contents. `None` if the system does not report it or
+    /// [`SystemTime`] cannot represent it.
     pub modified: Option<SystemTime>,
 }
 
 impl Metadata {
-    /// Which file this is, whatever it is called; `None` where the system does not tell.
+    /// Creates the metadata of an empty entry with one name and without an identity.
+    ///
+    /// Set the public fields to describe anything else.
+    #[must_use]
+    pub const fn new(kind: FileKind) -> Self {
+        Self { kind, len: 0, allocated: 0, device: 0, inode: 0, links: 1, mode: 0, modified: None }
+    }
+
+    /// Returns the identity of the file, independent of its name, or `None` if the system does not
+    /// report it.
     #[must_use]
     pub fn identity(&self) -> Option<FileIdentity> {
         (self.inode != 0).then_some(FileIdentity { device: self.device, inode: self.inode })
     }
 }
 
-/// Which file something is: two names with equal identities are names of one file.
+/// Identifies a file: two names with equal identities belong to the same file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct FileIdentity {
     /// The number of the file system.
     pub device: u64,
-    /// The file's number there.
+    /// The number of the file on its file system.
     pub inode: u64,
+}
+
+impl FileIdentity {
+    /// Creates the identity of the file `inode` on the file system `device`.
+    #[must_use]
+    pub const fn new(device: u64, inode: u64) -> Self {
+        Self { device, inode }
+    }
 }

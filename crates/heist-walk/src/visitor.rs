@@ -1,78 +1,142 @@
-//! [`Visitor`]: what a walk calls, on every worker its own.
+//! [`Visitor`], the trait whose methods a walk calls, and what these methods answer.
 
 use crate::engine::FileBatch;
 use crate::entry::Entry;
 use crate::error::WalkError;
-use std::any::Any;
 
-/// How a walk goes on after an entry.
+/// What a walk does after an entry or an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Flow {
-    /// With the next one.
+    /// Continue with the next entry.
     Continue,
-    /// Without what is below this one. (Below a file there is nothing: the same as `Continue`.)
+    /// Do not descend into this entry. For files and errors this is the same as `Continue`.
     Skip,
-    /// Not at all: the walk ends as soon as every worker has noticed.
+    /// Stop the walk. It ends as soon as every worker has noticed.
     Quit,
-    /// With the next one; this file comes back, with others of its directory, in [`Visitor::files`]: to be opened and
-    /// read, on whichever worker has time. (Of something that went wrong: the same as `Continue`.)
+    /// Continue, and pass this file to [`Visitor::files`] later.
+    ///
+    /// Any worker may receive it, in a batch with other files of the same directory. For errors
+    /// this is the same as `Continue`.
     Later,
 }
 
-/// How a walk goes on at a directory.
+/// What a walk does with a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Enter<D> {
-    /// Into it. The value is kept for as long as anything below it is not done, shown with each of its entries, and
-    /// given back to [`Visitor::leave_dir`].
+    /// Enter it.
+    ///
+    /// The walk keeps the value until everything below the directory is done, passes it to the
+    /// visitor with each entry of the directory, and finally moves it into [`Visitor::leave_dir`].
     Into(D),
-    /// Past it. It will not be left either.
+    /// Do not enter it. The walk does not call [`Visitor::leave_dir`] for it either.
     Skip,
-    /// Not at all: the walk ends as soon as every worker has noticed.
+    /// Stop the walk. It ends as soon as every worker has noticed.
     Quit,
 }
 
-/// Sees every entry of a walk. Each worker has a visitor of its own, so nothing in it needs a lock; at the end of the
-/// walk all of them come back.
+/// Receives the entries of a walk.
 ///
-/// A directory is entered before anything in it is seen, and left when everything below it is done, on whatever
-/// workers. Entries of one directory come in the order in which the file system has them, and those of a large one may
-/// come on several workers at once.
+/// Only [`enter_dir`](Self::enter_dir), [`file`](Self::file) and [`error`](Self::error) are
+/// required. A visitor that neither keeps values for directories nor spawns tasks sets
+/// `type Dir = ()` and `type Task = Infallible`.
+///
+/// # Threads
+///
+/// Each worker thread of a walk has a visitor of its own. The closure passed to
+/// [`Walk::run`](crate::Walk::run) creates it on that thread, and the walk calls it on that thread
+/// only, one call at a time. So a visitor needs no locks for its own fields. When the walk ends,
+/// [`WalkReport::visitors`](crate::WalkReport::visitors) returns all visitors to the caller. A
+/// thread that joined in late may have seen nothing.
+///
+/// # Order
+///
+/// - `enter_dir` returns before the walk calls anything for what is inside the directory.
+/// - `leave_dir` comes after all other calls for what is below the directory, including
+///   [`files`](Self::files), but not including [`task`](Self::task).
+/// - The calls for one directory may come on several workers. The entries of a large directory may
+///   even come on several workers at the same time.
+/// - Otherwise there is no order. One worker sees the entries of a block in the order of the file
+///   system.
+///
+/// # What a visitor may do
+///
+/// - **Block**, for example in a read or on a full channel. Meanwhile its worker and the worker's
+///   device slot are busy, and the rest of the walk continues. A visitor must not wait for a later
+///   call of its own walk: the call may be queued behind it.
+/// - **Spawn follow-up tasks** with [`FileBatch::spawn`]. The walk ends only after they have run.
+///   It may start threads as well; the walk does not wait for these.
+/// - **Stop the walk** with [`Flow::Quit`] or [`Enter::Quit`], or by cancelling the token passed to
+///   [`Walk::cancel`](crate::Walk::cancel). Other workers may make a few more calls before they
+///   notice. A stopped walk drops queued files and tasks, and does not call `leave_dir` for
+///   directories that it did not finish.
+/// - **Panic.** The first panic stops the walk, and [`Walk::run`](crate::Walk::run) rethrows it in
+///   the caller. The other visitors are lost.
+/// - **Change the tree.** The walk may or may not see the changes, but it never leaves its roots.
 pub trait Visitor: Send + 'static {
-    /// What the visitor keeps for a directory; `()` if nothing.
+    /// The value that the visitor keeps for each entered directory, or `()`.
+    ///
+    /// Several workers may read it at the same time, so anything they change in it needs an atomic
+    /// or a lock.
     type Dir: Send + Sync + 'static;
 
-    /// Whether the visitor reads files. A walk that does not move on then may be computing.
+    /// A follow-up task, which [`FileBatch::spawn`] queues and [`task`](Self::task) runs.
+    ///
+    /// Visitors without tasks use [`Infallible`](std::convert::Infallible): no value of that type
+    /// exists, so nothing can be spawned.
+    type Task: Send + 'static;
+
+    /// Whether the visitor computes for long between two calls, as one that reads files does.
+    ///
+    /// A walk whose visitors do not compute takes a moment without progress as a sign that its
+    /// threads wait for the disk, and lets [extra threads](crate::Walk::threads) join in.
     const READS_FILES: bool = false;
 
-    /// A directory. `parent` is what was kept for the one that it is in; a root has none.
+    /// Visits a directory and decides whether the walk enters it.
+    ///
+    /// `parent` is the value kept for the directory that contains it, or `None` for a root.
     fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&Self::Dir>) -> Enter<Self::Dir>;
 
-    /// Anything else than a directory.
+    /// Visits an entry that is not a directory.
+    ///
+    /// `parent` is the value kept for the directory that contains it, or `None` for a root.
     fn file(&mut self, file: &Entry<'_>, parent: Option<&Self::Dir>) -> Flow;
 
-    /// Files of one directory for which [`Visitor::file`] of whichever worker said [`Flow::Later`]. The directory is
-    /// not left before. What is not taken out of the batch is forgotten.
-    fn files(&mut self, files: &mut FileBatch<'_, Self::Dir>) {
+    /// Receives files of one directory for which [`file`](Self::file) of any worker answered
+    /// [`Flow::Later`].
+    ///
+    /// The walk leaves the directory only after this call. Files that the visitor does not take out
+    /// of the batch are not offered again.
+    fn files(&mut self, files: &mut FileBatch<'_, Self::Dir, Self::Task>) {
         let _ = files;
     }
 
-    /// A task that a visitor, this worker's or another one's, has [spawned](FileBatch::spawn). `spawn` spawns another
-    /// one, on the same disk.
-    fn task(&mut self, task: Box<dyn Any + Send>, spawn: &mut dyn FnMut(Box<dyn Any + Send>)) {
+    /// Runs a task that this or another worker's visitor [spawned](FileBatch::spawn).
+    ///
+    /// `spawn` queues another task for the same disk. The walk may already have left the directory
+    /// that the task came from.
+    fn task(&mut self, task: Self::Task, spawn: &mut dyn FnMut(Self::Task)) {
         let _ = (task, spawn);
     }
 
-    /// Everything below a directory that was entered is done. Not called for what a walk that was cancelled, or that
-    /// the visitor quit, had not finished.
+    /// Leaves a directory that was entered: everything below it is done.
+    ///
+    /// The walk calls it once per entered directory, on the worker that finished last. A walk that
+    /// was stopped does not call it for directories that it did not finish.
     fn leave_dir(&mut self, dir: Self::Dir, parent: Option<&Self::Dir>) {
         let _ = (dir, parent);
     }
 
-    /// The worker has nothing to do for now. Whatever its visitor has gathered for others can be handed on: it may be
-    /// long until the next entry.
+    /// Called when the worker has run out of work and is about to sleep.
+    ///
+    /// It may take long until the next call, so a visitor that collects data for others should pass
+    /// it on now. A worker may sleep and wake many times in a walk.
     fn before_sleep(&mut self) {}
 
-    /// Something could not be visited, or not completely. `parent` is what was kept for the directory that it is in
-    /// (for a directory that was entered but could not be read: that directory).
+    /// Receives an error about something that could not be visited, or only in part.
+    ///
+    /// `parent` is the value kept for the directory that contains it. If a directory was entered
+    /// but could not be read, it is the value of that directory itself.
     fn error(&mut self, error: WalkError, parent: Option<&Self::Dir>) -> Flow;
 }

@@ -1,5 +1,7 @@
-//! What a measurement needs of memory at its peak, by an allocator that counts. One test, because others beside it
-//! would be counted, too.
+//! The peak memory of measurements.
+//!
+//! A program of its own with a single test, because its allocator counts every allocation of the
+//! process.
 #![cfg(target_os = "linux")]
 
 use heist_walk::Walk;
@@ -9,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, with a count of the bytes in use and of the most that ever were.
+/// The system's allocator, counting the bytes in use and their peak.
 struct PeakAllocator {
     live: AtomicUsize,
     peak: AtomicUsize,
@@ -25,27 +27,28 @@ impl PeakAllocator {
         self.live.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// How many more bytes than now `work` has in use at its peak.
+    /// Returns by how many bytes `work` raises the memory in use at its peak.
     fn peak_of<T>(&self, work: impl FnOnce() -> T) -> usize {
         let before = self.live.load(Ordering::Relaxed);
         self.peak.store(before, Ordering::Relaxed);
-        // What it comes to is part of it.
+        // The result counts as well.
         let _result = work();
         self.peak.load(Ordering::Relaxed) - before
     }
 }
 
-// SAFETY: every call is handed on to the system's allocator as it came; counting touches no memory of the caller's
-// and does not allocate.
+// SAFETY: passes every call on to the system's allocator unchanged. Counting neither touches the
+// caller's memory nor allocates.
 unsafe impl GlobalAlloc for PeakAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.grow(layout.size());
-        // SAFETY: the caller keeps `GlobalAlloc`'s contract, which is the system allocator's.
+        // SAFETY: the caller fulfils the contract of `GlobalAlloc`, which is that of the system's
+        // allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // It may have to be in two places for a moment.
+        // The old and the new block may exist at the same time.
         self.grow(new_size);
         // SAFETY: as above; the block came from the system's allocator.
         let moved = unsafe { System.realloc(block, layout, new_size) };
@@ -67,37 +70,36 @@ static ALLOCATOR: PeakAllocator =
 const DIRECTORIES: usize = 300;
 const FILES_EACH: usize = 20;
 
-const WORKERS: usize = 2;
+const THREADS: usize = 2;
 
-/// A walk's buffers and queues, with that many workers.
+/// The buffers and queues of a walk with this number of threads.
 const WALK_BYTES_MAX: usize = 512 << 10;
 
-/// Each worker has begun a chunk of records, and of names.
-const CHUNK_BYTES: usize = 64 << 10;
+/// The block of records and names that each worker has begun.
+const BLOCK_BYTES: usize = 64 << 10;
 
-/// The smallest of some: how long the walk's queues get differs from time to time.
+/// Returns the smallest of three peaks, because the length of the walk's queues varies.
 fn peak(root: &Path, options: UsageOptions) -> usize {
-    let walk = || Walk::new(root).threads(Some(WORKERS));
+    let walk = || Walk::new(root).threads(Some(THREADS));
     let once = || ALLOCATOR.peak_of(|| measure(walk(), &options, |_| {}).unwrap());
     once().min(once()).min(once())
 }
 
-/// Sums for each root are not there for each worker, too.
+/// Checks that the sums for each root do not exist once per worker.
 fn check_many_roots(root: &Path) {
     const ROOTS: usize = 20_000;
     const SUMS_BYTES: usize = 48;
-    let peak = |workers| {
-        let walk = Walk::over(vec![root; ROOTS]).threads(Some(workers));
+    let peak = |threads| {
+        let walk = Walk::over(vec![root; ROOTS]).threads(Some(threads));
         let options = UsageOptions::new().count_links(true);
         ALLOCATOR.peak_of(|| measure(walk, &options, |_| {}).unwrap())
     };
     let more = peak(16).saturating_sub(peak(1));
-    // Room for 16 workers, and for each root's sums on a few of them, in tables that are not full.
+    // For 16 threads, and for the sums of each root on a few of them in tables that are not full.
     let most = 16 * (128 << 10) + 6 * ROOTS * SUMS_BYTES;
-    assert!(more <= most, "{more} bytes more for 16 workers and {ROOTS} roots than for one worker");
+    assert!(more <= most, "{more} bytes more for 16 threads and {ROOTS} roots than for one thread");
 }
 
-// One test: another one at the same time would be measured, too.
 #[test]
 fn entries_roots_and_linked_files_stay_within_their_budgets() {
     let scratch = tempfile::tempdir().unwrap();
@@ -120,9 +122,9 @@ fn entries_roots_and_linked_files_stay_within_their_budgets() {
     let entries = 1 + DIRECTORIES + files;
     for detail in [Detail::Directories, Detail::Files] {
         let peak = peak(&linked, UsageOptions::new().detail(detail));
-        let each = peak.saturating_sub(sums + WORKERS * CHUNK_BYTES) / entries;
+        let each = peak.saturating_sub(sums + THREADS * BLOCK_BYTES) / entries;
         assert!(each <= 120, "{detail:?}: {each} bytes for each of {entries} entries");
-        // A record each at least, all in all: or else nothing was measured.
+        // At least a record for each entry. Otherwise nothing was measured.
         assert!(peak >= 40 * entries, "{detail:?}: {peak} bytes for {entries} entries");
     }
     check_many_roots(&plain.join("directory-0/file-0.txt"));

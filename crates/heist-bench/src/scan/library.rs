@@ -6,12 +6,12 @@
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use heist_scan::{
-    Chunk, Confidence, Detector, DetectorOptions, Finding, Match, Overlap, ReadOnly, RuleIndex,
-    RuleInfo, RuleSet, ScanConfig, ScanProgress, SecretDetector, Sink, parallel_scan_dir,
+    Chunk, Confidence, Detector, DetectorOptions, Finding, Match, NullDetector, Overlap, RuleIndex,
+    RuleInfo, RuleSet, SecretDetector, Sink, parallel_scan_dir,
 };
 
 /// Arguments of the hidden subcommand.
@@ -33,9 +33,9 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let output = BufWriter::new(io::stdout());
     if options.read_only {
-        return scan(ReadOnly, &options.path, output).map(drop);
+        return scan(NullDetector, &options.path, output).map(drop);
     }
-    let detection = DetectorOptions { generic: !options.no_generic, ..DetectorOptions::default() };
+    let detection = DetectorOptions::default().generic(!options.no_generic);
     let detector = SecretDetector::new(RuleSet::builtin(), detection);
     if options.prefilter {
         return scan(PrefilterOnly(detector), &options.path, output).map(drop);
@@ -93,13 +93,9 @@ fn scan(
     path: &Path,
     output: impl Write + Send + 'static,
 ) -> Result<u64, String> {
-    let progress = ScanProgress::new();
-    let sink = Arc::new(Printing(Mutex::new(output)));
-    let roots = [path.to_owned()];
-    let config = ScanConfig::new();
-    parallel_scan_dir(&roots, Arc::new(detector), sink, &config, &progress)
-        .map_err(|error| error.to_string())?;
-    Ok(progress.snapshot().bytes)
+    parallel_scan_dir(path, detector, Printing(Mutex::new(output)))
+        .map(|report| report.bytes)
+        .map_err(|error| error.to_string())
 }
 
 /// What our rules look for first, in the order of its letters, a line each: for those who only search.
@@ -118,6 +114,7 @@ mod tests {
     use crate::scan::corpus::kinds;
     use crate::scan::findings::Format;
     use crate::walk::trees::random::Random;
+    use std::sync::Arc;
 
     /// Output that is looked at afterwards.
     #[derive(Clone, Default)]
@@ -140,7 +137,7 @@ mod tests {
         let token = kind.make(&mut Random::new(4)).text;
         let text = format!("first line\ngithub_token = \"{token}\"\n");
         std::fs::write(root.path().join("settings.py"), &text).expect("is new");
-        assert_eq!(scan(ReadOnly, root.path(), io::sink()), Ok(text.len() as u64));
+        assert_eq!(scan(NullDetector, root.path(), io::sink()), Ok(text.len() as u64));
         let output = Shared::default();
         let detector = SecretDetector::new(RuleSet::builtin(), DetectorOptions::default());
         scan(detector, root.path(), output.clone()).expect("can be scanned");

@@ -3,6 +3,7 @@
 //! Three of them: names that are counted, as the floor does it; names with their metadata; and paths that are
 //! printed, as `fd` and `bfs` do it.
 
+use std::convert::Infallible;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +98,7 @@ impl Counting {
 
 impl Visitor for Counting {
     type Dir = ();
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
         self.meet(dir);
@@ -158,6 +160,7 @@ impl Drop for Printing {
 
 impl Visitor for Printing {
     type Dir = ();
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
         self.meet(dir);

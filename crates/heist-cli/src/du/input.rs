@@ -1,15 +1,16 @@
-//! What is walked: the roots and the filter, from the command line and from the files that it names.
+//! The roots and the filter of a walk, from the command line and from the files that it names.
 
-use super::arguments::{DuArguments, Format, SelectionArguments};
-use crate::escape;
-use crate::messages::reason;
+use super::arguments::{DuArguments, DuFormat, DuSelectionArguments};
+use super::error::DuError;
+use crate::error::CliError;
+use crate::scan::settings::SettingOrigin;
 use heist_walk::{Filter, Symlinks};
 use std::ffi::OsStr;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-/// Which links are followed.
-pub(crate) fn symlinks(selection: &SelectionArguments) -> Symlinks {
+/// Returns which symbolic links are followed.
+pub(crate) fn symlinks(selection: &DuSelectionArguments) -> Symlinks {
     if selection.dereference {
         Symlinks::Always
     } else if selection.dereference_args {
@@ -19,11 +20,12 @@ pub(crate) fn symlinks(selection: &SelectionArguments) -> Symlinks {
     }
 }
 
-/// Where the walk starts. What `--exclude` names is left out here, too: of `/*`, say.
+/// Returns the roots of the walk, without those that `--exclude` matches: the shell may have
+/// expanded a pattern such as `/*` to them.
 ///
 /// # Errors
-/// A file of paths cannot be read or has none, or the format cannot show what was asked for; the text says which.
-pub(crate) fn roots(arguments: &DuArguments, filter: &Filter) -> Result<Vec<PathBuf>, String> {
+/// The file of `--files0-from` cannot be used, or the format cannot show these roots.
+pub(crate) fn roots(arguments: &DuArguments, filter: &Filter) -> Result<Vec<PathBuf>, CliError> {
     let mut roots = match &arguments.selection.files0_from {
         None => arguments.paths.clone(),
         Some(file) => paths_in(file)?,
@@ -34,54 +36,55 @@ pub(crate) fn roots(arguments: &DuArguments, filter: &Filter) -> Result<Vec<Path
         !excluded.unwrap_or_default()
     });
     if let Some(error) = too_many {
-        return Err(format!("--exclude: {error}"));
+        return Err(CliError::TooManyGlobs(error));
     }
-    if arguments.format == Format::Ncdu {
-        return ncdu_root(&roots, symlinks(&arguments.selection));
+    if arguments.format == DuFormat::Ncdu {
+        return Ok(ncdu_root(&roots, symlinks(&arguments.selection))?);
     }
     Ok(roots)
 }
 
-fn paths_in(file: &Path) -> Result<Vec<PathBuf>, String> {
+/// Reads the paths of `--files0-from`.
+fn paths_in(file: &Path) -> Result<Vec<PathBuf>, CliError> {
     let bytes = contents(file)?;
     let bytes = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
     if bytes.is_empty() {
-        return Err(format!("no paths in '{}'", shown(file)));
+        return Err(DuError::NoPaths { file: file.to_owned() }.into());
     }
     let mut paths = Vec::new();
     for (number, path) in (1..).zip(bytes.split(|byte| *byte == 0)) {
         if path.is_empty() {
-            return Err(format!("path {number} in '{}' is empty; remove it", shown(file)));
+            return Err(DuError::EmptyPath { file: file.to_owned(), number }.into());
         }
-        paths.push(PathBuf::from(os_str(path).ok_or_else(|| {
-            format!("path {number} in '{}' is not valid text on this system", shown(file))
-        })?));
+        let path =
+            os_str(path).ok_or_else(|| DuError::PathNotText { file: file.to_owned(), number })?;
+        paths.push(PathBuf::from(path));
     }
     Ok(paths)
 }
 
-/// ncdu has one directory at its top, and shows its whole path.
-fn ncdu_root(roots: &[PathBuf], symlinks: Symlinks) -> Result<Vec<PathBuf>, String> {
+/// Returns the one directory that ncdu has at its top, as an absolute path, because ncdu shows it.
+fn ncdu_root(roots: &[PathBuf], symlinks: Symlinks) -> Result<Vec<PathBuf>, DuError> {
     let [root] = roots else {
-        return Err("--format ncdu exports one directory; give one PATH".into());
+        return Err(DuError::NcduNeedsOnePath);
     };
-    let cannot = |why: &str| format!("cannot export '{}': {why}", shown(root));
-    let is_link = root.symlink_metadata().map_err(|error| cannot(&reason(&error)))?.is_symlink();
-    if is_link && symlinks == Symlinks::Never {
-        return Err(cannot("it is a symbolic link; follow it with -D"));
+    let unreadable = |source: io::Error| DuError::NcduRead { path: root.clone(), source };
+    let is_symlink = root.symlink_metadata().map_err(unreadable)?.is_symlink();
+    if is_symlink && symlinks == Symlinks::Never {
+        return Err(DuError::NcduSymlink { path: root.clone() });
     }
-    let path = root.canonicalize().map_err(|error| cannot(&reason(&error)))?;
+    let path = root.canonicalize().map_err(unreadable)?;
     if !path.is_dir() {
-        return Err(cannot("it is not a directory; --format ncdu exports one directory"));
+        return Err(DuError::NcduNotADirectory { path: root.clone() });
     }
     Ok(vec![path])
 }
 
-/// What is left out.
+/// Returns the filter that decides what the walk skips.
 ///
 /// # Errors
-/// A glob is not valid, or a file of globs cannot be read; the text says which.
-pub(crate) fn filter(selection: &SelectionArguments) -> Result<Filter, String> {
+/// A glob is not valid, or a file of globs cannot be read.
+pub(crate) fn filter(selection: &DuSelectionArguments) -> Result<Filter, CliError> {
     let mut filter = Filter::new()
         .skip_hidden(selection.no_hidden)
         .ignore_files(selection.gitignore)
@@ -89,37 +92,41 @@ pub(crate) fn filter(selection: &SelectionArguments) -> Result<Filter, String> {
         .git_exclude(selection.gitignore)
         .git_global(selection.gitignore);
     for glob in &selection.exclude {
-        filter = filter.exclude(glob).map_err(|error| format!("--exclude: {error}"))?;
+        filter = filter.exclude(glob).map_err(|source| CliError::Glob {
+            origin: SettingOrigin::Option("--exclude"),
+            source,
+        })?;
     }
     for file in &selection.exclude_from {
         let bytes = contents(file)?;
         for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
-            let at = |why: &str| format!("line {number} of '{}': {why}", shown(file));
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            // As in a `.gitignore`.
+            // Comments, as in a `.gitignore`.
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            let glob = std::str::from_utf8(line).map_err(|_| at("not UTF-8; use `?` or `*`"))?;
-            filter = filter.exclude(glob).map_err(|error| at(&error.to_string()))?;
+            let file = || file.clone();
+            let glob = std::str::from_utf8(line)
+                .map_err(|_| DuError::ExcludeLineNotUtf8 { file: file(), line: number })?;
+            filter = filter.exclude(glob).map_err(|source| DuError::ExcludeLine {
+                file: file(),
+                line: number,
+                source,
+            })?;
         }
     }
     Ok(filter)
 }
 
-/// A file whole; `-` is stdin.
-fn contents(file: &Path) -> Result<Vec<u8>, String> {
+/// Reads a whole file; `-` is stdin.
+fn contents(file: &Path) -> Result<Vec<u8>, CliError> {
     let read = if file.as_os_str() == "-" {
         let mut bytes = Vec::new();
         io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
     } else {
         std::fs::read(file)
     };
-    read.map_err(|error| format!("cannot read '{}': {}", shown(file), reason(&error)))
-}
-
-fn shown(path: &Path) -> std::borrow::Cow<'_, str> {
-    escape::for_terminal(path.as_os_str())
+    read.map_err(|source| CliError::ReadFile { what: "the file", path: file.to_owned(), source })
 }
 
 #[cfg(unix)]

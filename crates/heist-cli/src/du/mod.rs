@@ -1,16 +1,18 @@
-//! `heist du`: how much room directory trees take.
+//! `heist du`: measures the disk usage of directory trees.
 //!
-//! | file | idea |
+//! | file | purpose |
 //! |---|---|
-//! | `arguments` | the options, and their help |
-//! | `view` | what the options come to, checked |
+//! | `arguments` | the options and their help texts |
+//! | `view` | the options, checked and resolved |
 //! | `input` | the roots and the filter, from the command line and from files |
-//! | `run` | the walk, the output, and what it all came to |
-//! | `traverse` | going through a measured tree without recursion |
-//! | `format` | what can be printed |
-//! | `stats` | how it went |
+//! | `error` | what can be wrong with the options and the input |
+//! | `run` | the walk, the output and the exit code |
+//! | `traverse` | visits a measured tree without recursion |
+//! | `format` | the output formats |
+//! | `stats` | the output of `--stats` |
 
 mod arguments;
+mod error;
 mod format;
 mod input;
 mod run;
@@ -19,4 +21,5 @@ mod traverse;
 mod view;
 
 pub(crate) use arguments::DuArguments;
+pub(crate) use error::DuError;
 pub(crate) use run::run;

@@ -1,11 +1,11 @@
-//! One run of `heist du`: the options become a walk, the walk a measured tree, the tree output and an exit code.
+//! One run of `heist du`: starts the walk, writes the measured tree, and returns the exit code.
 
-use super::arguments::{DuArguments, Format};
-use super::format::{self, Names, Output};
+use super::arguments::{DuArguments, DuFormat};
+use super::format::{self, DuOutput, NameStyle};
 use super::view::View;
 use super::{input, stats};
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::installed::output_failed;
 use crate::interrupt::Interrupt;
 use crate::messages::{Messages, ProgressLine};
 use crate::terminal;
@@ -17,11 +17,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Enough that writing costs few system calls.
+/// Large enough to keep the number of system calls low.
 const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;
 
-/// What is to be done.
-struct Plan {
+/// Everything that a run needs, checked before it starts.
+struct DuPlan {
     view: View,
     walk: Walk,
     options: UsageOptions,
@@ -29,15 +29,11 @@ struct Plan {
 }
 
 /// Runs `heist du`.
-pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Exit {
-    let plan = match plan(arguments) {
-        Ok(plan) => plan,
-        Err(text) => {
-            messages.say(&text);
-            messages.say("see `heist du --help`");
-            return Exit::Usage;
-        }
-    };
+///
+/// # Errors
+/// The options or their values cannot be used, or the walk cannot be started.
+pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Result<Exit, CliError> {
+    let plan = plan(arguments)?;
     let interrupt = Interrupt::listen(messages);
     let walk = plan.walk.cancel(interrupt.token());
     let started = Instant::now();
@@ -49,25 +45,15 @@ pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Exit {
     drop(progress_line);
     interrupt.walk_is_over();
     let walked = started.elapsed();
-    let usage = match measured {
-        Ok(usage) => usage,
-        Err(error) => {
-            messages.say(&format!("cannot start the walk: {error}; try fewer threads, with -j"));
-            return match error {
-                // Only -j can ask for something that there cannot be.
-                WalkStartError::Config(_) => Exit::Usage,
-                _ => Exit::Incomplete,
-            };
-        }
-    };
+    let usage = measured.map_err(CliError::StartWalk)?;
     let started = Instant::now();
     let written = write(&usage, &plan.view, arguments);
     let stats = arguments.run.stats.then(|| stats::stats(&usage, walked, started.elapsed()));
     let trace_exit = match plan.trace.map_or(Ok(()), TraceFile::finish) {
         Ok(()) => Exit::Success,
-        Err(text) => {
-            messages.say(&text);
-            Exit::Incomplete
+        Err(error) => {
+            messages.say_error(&error);
+            error.exit()
         }
     };
     if let Some(stats) = stats {
@@ -75,12 +61,18 @@ pub(crate) fn run(arguments: &DuArguments, messages: &Arc<Messages>) -> Exit {
     }
     let exit = match written {
         Ok(()) => exit_of(&usage, arguments, messages),
-        Err(error) => output_failed(&error, messages),
+        // The reader has closed the pipe because it has read enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
+        Err(error) => {
+            let error = CliError::WriteStdout(error);
+            messages.say_error(&error);
+            error.exit()
+        }
     };
-    if exit == Exit::Success { trace_exit } else { exit }
+    Ok(if exit == Exit::Success { trace_exit } else { exit })
 }
 
-fn plan(arguments: &DuArguments) -> Result<Plan, String> {
+fn plan(arguments: &DuArguments) -> Result<DuPlan, CliError> {
     let view = View::new(arguments)?;
     let selection = &arguments.selection;
     let filter = input::filter(selection)?;
@@ -91,11 +83,11 @@ fn plan(arguments: &DuArguments) -> Result<Plan, String> {
         .filter(filter);
     let options = UsageOptions::new()
         .detail(view.detail)
-        // (ncdu finds out itself which names are of one file.)
+        // ncdu detects the several names of one file itself.
         .count_links(arguments.sizes.count_links)
         .by_extension(view.by_extension);
     let trace = arguments.run.trace.as_deref().map(TraceFile::create).transpose()?;
-    Ok(Plan { view, walk, options, trace })
+    Ok(DuPlan { view, walk, options, trace })
 }
 
 fn report_to(
@@ -105,7 +97,7 @@ fn report_to(
     let messages = Arc::clone(messages);
     move |error| {
         if !quiet {
-            messages.say_error(error);
+            messages.say_walk_error(error);
         }
     }
 }
@@ -125,9 +117,9 @@ fn measured(
 fn write(usage: &Usage, view: &View, arguments: &DuArguments) -> io::Result<()> {
     let stdout = io::stdout();
     let columns = terminal::columns(&stdout);
-    let mut output = Output {
+    let mut output = DuOutput {
         out: BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, stdout.lock()),
-        names: if columns.is_some() { Names::Shown } else { Names::Raw },
+        names: if columns.is_some() { NameStyle::Escaped } else { NameStyle::Raw },
         colors: arguments.run.color.colors(),
         columns,
     };
@@ -136,15 +128,15 @@ fn write(usage: &Usage, view: &View, arguments: &DuArguments) -> io::Result<()> 
 
 fn exit_of(usage: &Usage, arguments: &DuArguments, messages: &Messages) -> Exit {
     if usage.stopped {
-        messages.say("interrupted; this is only what was counted by then");
+        messages.say("interrupted; the sizes cover only what was read before");
         return Exit::Interrupted;
     }
     if usage.errors == 0 {
         return Exit::Success;
     }
-    // Scripts that read the lines of du know what that means; people are told.
-    if arguments.format == Format::Text && !arguments.run.quiet {
-        messages.say("not everything could be read, so some sizes are too small");
+    // Scripts that read the lines of du know the exit code; people need a message.
+    if arguments.format == DuFormat::Text && !arguments.run.quiet {
+        messages.say("some files or directories could not be read, so some sizes are too small");
     }
     Exit::Incomplete
 }

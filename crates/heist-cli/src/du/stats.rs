@@ -1,10 +1,10 @@
-//! `--stats`: how it went, for people.
+//! The output of `--stats`.
 
 use crate::units::{Unit, grouped};
 use heist_walk::usage::Usage;
 use std::time::Duration;
 
-/// The lines of `--stats`.
+/// Formats the lines of `--stats`.
 pub(crate) fn stats(usage: &Usage, walked: Duration, written: Duration) -> String {
     let (totals, metrics) = (&usage.totals, &usage.metrics);
     let rate = totals.entries() as f64 / walked.as_secs_f64().max(1e-9);
@@ -19,12 +19,12 @@ pub(crate) fn stats(usage: &Usage, walked: Duration, written: Duration) -> Strin
                 count(totals.files)
             ),
         ),
-        ("left out", count(totals.excluded)),
+        ("excluded", count(totals.excluded)),
         ("errors", count(usage.errors)),
         (
             "sizes",
             format!(
-                "{} allocated, {} apparent (hard links each time)",
+                "{} allocated, {} apparent (hard links counted each time)",
                 Unit::HUMAN.show(totals.allocated),
                 Unit::HUMAN.show(totals.bytes)
             ),

@@ -1,32 +1,32 @@
-//! Going through a measured tree, depth-first and by name, with a stack of its own: a tree may be deeper than a
+//! Visits a measured tree depth-first and by name, without recursion: a tree may be deeper than a
 //! thread's stack allows.
 
 use heist_walk::usage::{NodeId, UsageTree};
 
-/// A node that the traversal has come to.
+/// One visit of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Visit<'a> {
     pub(crate) node: NodeId,
-    /// How far below its root.
+    /// The number of levels below the root.
     pub(crate) depth: usize,
-    /// Its path as bytes: the root's as it was given, and the names below.
+    /// The path as bytes: the root as the user gave it, then the names below.
     pub(crate) path: &'a [u8],
     pub(crate) step: Step,
 }
 
-/// Each node is visited twice.
+/// Whether the children of the node come after this visit or came before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Before what is in it. The answer says whether that, and then the second visit, is wanted.
+    /// Before the children. The callback returns `false` to skip them and the second visit.
     Enter,
-    /// After what is in it. The answer is of no consequence.
+    /// After the children. The callback's return value is ignored.
     Leave,
 }
 
-/// Visits `root` and what is at most `depth_max` levels below it.
+/// Visits `root` and everything at most `depth_max` levels below it.
 ///
 /// # Errors
-/// The first error of `visit`, which ends the traversal.
+/// Returns the first error of `visit`, which ends the traversal.
 pub(crate) fn traverse<E>(
     tree: &UsageTree,
     root: NodeId,
@@ -34,7 +34,7 @@ pub(crate) fn traverse<E>(
     mut visit: impl FnMut(Visit<'_>) -> Result<bool, E>,
 ) -> Result<(), E> {
     let mut path = root_path(tree.name(root).as_encoded_bytes()).to_vec();
-    // Those that were entered: the node, those of its children that are still to come, and the length of its path.
+    // The open nodes: each with its remaining children and the length of its path.
     let mut entered = Vec::new();
     if visit(Visit { node: root, depth: 0, path: &path, step: Step::Enter })? {
         entered.push((root, tree.children(root), path.len()));
@@ -63,7 +63,8 @@ pub(crate) fn traverse<E>(
     Ok(())
 }
 
-/// A root's path as GNU du shows it: of several slashes at its end one stays, and of two that are all of it both.
+/// Returns a root's path as GNU du shows it: with at most one slash at the end, except that `//`
+/// stays as it is.
 pub(crate) fn root_path(path: &[u8]) -> &[u8] {
     let mut len = path.len();
     if len > 2 {
@@ -79,7 +80,7 @@ mod tests {
     use super::root_path;
 
     #[test]
-    fn slashes_at_the_end_of_a_root_become_one() {
+    fn trailing_slashes_of_a_root_become_one() {
         for (given, shown) in [
             ("a", "a"),
             ("a/", "a/"),

@@ -1,74 +1,77 @@
-//! [`View`]: what of a measured tree is shown, and in which unit. Made from the options once, and checked: options that
-//! make no sense together are refused here, before anything is walked.
+//! [`View`]: which part of a measured tree is shown, and in which unit.
+//!
+//! A view is built from the options before the walk starts. Options that contradict each other are
+//! refused here.
 
-use super::arguments::{DuArguments, Format, Order};
+use super::arguments::{DuArguments, DuFormat, Order};
+use super::error::DuError;
 use super::input;
 use crate::units::{Threshold, Unit};
 use heist_walk::Symlinks;
 use heist_walk::usage::{Detail, Size};
 
-/// Levels that `text` shows if it is not told.
+/// The number of levels that `text` shows by default.
 const TEXT_DEPTH: usize = 2;
 
-/// Entries per directory that `text` shows if it is not told.
+/// The number of entries per directory that `text` shows by default.
 const TEXT_TOP: usize = 10;
 
-/// GNU du's unit, if neither an option nor the environment says otherwise.
+/// The default unit of GNU du.
 const DU_BLOCK_BYTES: u64 = 1024;
 
-/// ... and in an environment that wants POSIX to the letter.
+/// The default unit of GNU du if `POSIXLY_CORRECT` is set.
 const POSIX_BLOCK_BYTES: u64 = 512;
 
-/// What is measured.
+/// The figure that is shown for each entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Measured {
-    /// What files take on the disk.
+    /// The space that files take on the disk.
     Allocated,
-    /// Their lengths.
+    /// The lengths of files.
     Apparent,
-    /// How many there are.
+    /// The number of entries.
     Inodes,
 }
 
-/// See the module's documentation.
+/// What `heist du` shows, resolved from its options.
 #[derive(Debug)]
 pub(crate) struct View {
-    pub(crate) format: Format,
+    pub(crate) format: DuFormat,
     pub(crate) measured: Measured,
     pub(crate) unit: Unit,
-    /// How far down entries are shown.
+    /// The deepest level that is shown.
     pub(crate) depth_max: usize,
     pub(crate) detail: Detail,
     pub(crate) threshold: Option<Threshold>,
-    /// How many entries of a directory are shown.
+    /// The maximum number of entries shown per directory.
     pub(crate) top: usize,
     pub(crate) order: Order,
     pub(crate) reverse: bool,
     pub(crate) by_extension: bool,
     pub(crate) grand_total: bool,
-    /// Whether roots that are symbolic links are followed.
+    /// Whether the walk follows roots that are symbolic links.
     pub(crate) follows_roots: bool,
-    /// What ends a line.
+    /// The byte at the end of each line.
     pub(crate) terminator: u8,
 }
 
 impl View {
-    /// The view that the options ask for.
+    /// Resolves the options.
     ///
     /// # Errors
-    /// They make no sense together; the text says why.
-    pub(crate) fn new(arguments: &DuArguments) -> Result<Self, String> {
+    /// An option does not work with the chosen format.
+    pub(crate) fn new(arguments: &DuArguments) -> Result<Self, DuError> {
         let format = arguments.format;
         check_format(arguments)?;
         let depth_max = match (arguments.summarize, arguments.max_depth, format) {
             (true, ..) => 0,
             (false, Some(depth), _) => depth,
-            (false, None, Format::Text) => TEXT_DEPTH,
+            (false, None, DuFormat::Text) => TEXT_DEPTH,
             (false, None, _) => usize::MAX,
         };
-        let only_totals = depth_max == 0 || (arguments.by_extension && format != Format::Json);
+        let only_totals = depth_max == 0 || (arguments.by_extension && format != DuFormat::Json);
         let detail = match format {
-            Format::Ncdu => Detail::Files,
+            DuFormat::Ncdu => Detail::Files,
             _ if only_totals => Detail::Total,
             _ if arguments.all => Detail::Files,
             _ => Detail::Directories,
@@ -101,7 +104,7 @@ impl View {
         })
     }
 
-    /// The figure that is shown of a size.
+    /// Returns the figure that is shown for a size.
     pub(crate) const fn amount(&self, size: Size) -> u64 {
         match self.measured {
             Measured::Allocated => size.allocated,
@@ -110,57 +113,46 @@ impl View {
         }
     }
 
-    /// Whether the threshold lets an entry of this size be shown.
+    /// Returns `true` if the threshold admits an entry of this size.
     pub(crate) fn admits(&self, size: Size) -> bool {
         self.threshold.is_none_or(|threshold| threshold.admits(self.amount(size)))
     }
 }
 
-/// Whether each option that was given has a meaning in the format.
-fn check_format(arguments: &DuArguments) -> Result<(), String> {
+/// Checks that each given option works with the format.
+fn check_format(arguments: &DuArguments) -> Result<(), DuError> {
     let format = arguments.format;
     let is_negative = matches!(arguments.threshold, Some(Threshold::AtMost(_)));
-    let lines = [Format::Text, Format::Du];
-    let trees = [Format::Text, Format::Du, Format::Json, Format::Csv];
-    let rules: [(bool, &str, &[Format]); 9] = [
-        (arguments.top.is_some(), "--top", &[Format::Text]),
-        (arguments.sort.is_some(), "--sort", &[Format::Text]),
-        (arguments.reverse, "--reverse", &[Format::Text]),
+    let lines = [DuFormat::Text, DuFormat::Du];
+    let trees = [DuFormat::Text, DuFormat::Du, DuFormat::Json, DuFormat::Csv];
+    let rules: [(bool, &'static str, &[DuFormat]); 9] = [
+        (arguments.top.is_some(), "--top", &[DuFormat::Text]),
+        (arguments.sort.is_some(), "--sort", &[DuFormat::Text]),
+        (arguments.reverse, "--reverse", &[DuFormat::Text]),
         (arguments.null, "--null", &lines),
-        (arguments.grand_total, "--total", &[Format::Text, Format::Du, Format::Json]),
-        (arguments.by_extension, "--by-extension", &[Format::Text, Format::Json, Format::Csv]),
+        (arguments.grand_total, "--total", &[DuFormat::Text, DuFormat::Du, DuFormat::Json]),
+        (
+            arguments.by_extension,
+            "--by-extension",
+            &[DuFormat::Text, DuFormat::Json, DuFormat::Csv],
+        ),
         (
             arguments.summarize || arguments.max_depth.is_some(),
             "--summarize or --max-depth",
             &trees,
         ),
         (arguments.threshold.is_some(), "--threshold", &trees),
-        (is_negative, "--threshold with a minus", &[Format::Text, Format::Du, Format::Csv]),
+        (is_negative, "a negative --threshold", &[DuFormat::Text, DuFormat::Du, DuFormat::Csv]),
     ];
     for (is_given, option, formats) in rules {
         if is_given && !formats.contains(&format) {
-            let known: Vec<&str> = formats.iter().map(|format| name_of(*format)).collect();
-            return Err(format!(
-                "{option} has no meaning with --format {}; leave one of them out, or use --format {}",
-                name_of(format),
-                known.join(" or ")
-            ));
+            return Err(DuError::OptionAndFormat { option, format, allowed: formats.to_vec() });
         }
     }
     Ok(())
 }
 
-fn name_of(format: Format) -> &'static str {
-    match format {
-        Format::Text => "text",
-        Format::Du => "du",
-        Format::Json => "json",
-        Format::Ncdu => "ncdu",
-        Format::Csv => "csv",
-    }
-}
-
-/// The unit: what an option says, else what GNU du takes from the environment, else the format's own.
+/// Returns the unit: from an option, else from the variables of GNU du, else the format's default.
 fn unit(
     arguments: &DuArguments,
     measured: Measured,
@@ -173,7 +165,7 @@ fn unit(
     if sizes.si {
         return Unit::HUMAN_SI;
     }
-    // Entries are counted one by one, whatever a block is.
+    // A block size does not apply to a count of entries.
     if measured == Measured::Inodes {
         return Unit::blocks(1);
     }
@@ -189,7 +181,7 @@ fn unit(
     if sizes.bytes {
         return Unit::blocks(1);
     }
-    if arguments.format != Format::Du {
+    if arguments.format != DuFormat::Du {
         return Unit::HUMAN;
     }
     let set = ["DU_BLOCK_SIZE", "BLOCK_SIZE", "BLOCKSIZE"].into_iter().find_map(&variable);
@@ -198,6 +190,6 @@ fn unit(
     } else {
         Unit::blocks(DU_BLOCK_BYTES)
     };
-    // GNU du ignores a variable that it cannot read.
+    // Like GNU du, ignore a variable that is not a valid size.
     set.and_then(|value| Unit::parse(&value).ok()).unwrap_or(default)
 }

@@ -1,8 +1,8 @@
-//! [`Advice`]: the commands that a report ends with, for people to copy.
+//! [`Advice`]: the commands at the end of a report, for the user to copy.
 //!
-//! Invariant: they scan what this run scanned, and look for the same. So they repeat the PATHs and every option that
-//! decides what is found, and none that only decides how it is shown. A configuration file that was not named on the
-//! command line is found again, because the first PATH is the same.
+//! Invariant: the commands have the same findings as this run. So they repeat the PATHs and every
+//! option that affects the findings, and no option that affects only the output. They find the same
+//! configuration file, because the first PATH is the same.
 
 use super::arguments::{DetectionArguments, RunArguments, ScanArguments, SelectionArguments};
 use super::settings::is_stdin;
@@ -11,26 +11,26 @@ use heist_scan::Confidence;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The baseline to make if the run had none.
+/// The baseline that the commands create if the run had none.
 const BASELINE: &str = "heist-baseline.toml";
 
-/// The commands that a report ends with.
+/// The commands at the end of a report.
 #[derive(Debug)]
 pub(crate) struct Advice {
-    /// Adds what was found to a baseline.
+    /// Adds the findings to a baseline.
     pub(crate) baseline: String,
-    /// Scans again, with that baseline.
+    /// Scans again with that baseline.
     pub(crate) scan: String,
-    /// Whether both read stdin, so that they need the input of this run again.
+    /// Whether the commands read stdin, so that they need the same input again.
     pub(crate) read_stdin: bool,
 }
 
 impl Advice {
-    /// The commands for a run with these arguments, and with this baseline if it had one.
+    /// Creates the commands for a run with these arguments and this baseline, if it had one.
     pub(crate) fn new(arguments: &ScanArguments, baseline: Option<&Path>) -> Self {
         let baseline = baseline.map_or(OsStr::new(BASELINE), Path::as_os_str);
         let with = |command: &str, option: &str| {
-            let mut line = Line(format!("heist {command}"));
+            let mut line = CommandLine(format!("heist {command}"));
             line.option(option, baseline);
             repeat(arguments, &mut line);
             line.0
@@ -43,10 +43,10 @@ impl Advice {
     }
 }
 
-/// A command line that grows.
-struct Line(String);
+/// A command line under construction.
+struct CommandLine(String);
 
-impl Line {
+impl CommandLine {
     fn word(&mut self, word: &OsStr) {
         self.0.push(' ');
         self.0.push_str(&quoted(word));
@@ -56,7 +56,7 @@ impl Line {
         let value = value.as_ref();
         self.0.push(' ');
         self.0.push_str(name);
-        // A value that begins with a dash would be taken for an option.
+        // The parser would take a separate value that begins with a dash for an option.
         self.0.push(if value.as_encoded_bytes().starts_with(b"-") { '=' } else { ' ' });
         self.0.push_str(&quoted(value));
     }
@@ -73,12 +73,14 @@ impl Line {
     }
 }
 
-/// Adds the arguments that decide what is found. Every field is named, so that a new option is not forgotten here.
-fn repeat(arguments: &ScanArguments, line: &mut Line) {
+/// Adds the arguments that affect the findings. The pattern names every field, so that the compiler
+/// asks about each new option.
+fn repeat(arguments: &ScanArguments, line: &mut CommandLine) {
     let ScanArguments {
         paths,
         format: _,
         output: _,
+        explain: _,
         baseline: _,
         confidence,
         show_secrets: _,
@@ -113,7 +115,7 @@ fn repeat(arguments: &ScanArguments, line: &mut Line) {
     paths.iter().for_each(|path| line.word(path.as_os_str()));
 }
 
-fn repeat_detection(detection: &DetectionArguments, line: &mut Line) {
+fn repeat_detection(detection: &DetectionArguments, line: &mut CommandLine) {
     let DetectionArguments {
         rules,
         only,
@@ -139,7 +141,7 @@ fn repeat_detection(detection: &DetectionArguments, line: &mut Line) {
     ]);
 }
 
-fn repeat_selection(selection: &SelectionArguments, line: &mut Line) {
+fn repeat_selection(selection: &SelectionArguments, line: &mut CommandLine) {
     let SelectionArguments {
         max_size,
         exclude,

@@ -1,84 +1,101 @@
-//! The options of `heist scan`, and what its help says about them. `heist baseline` shares most of them.
+//! The options of `heist scan` and their help texts. `heist baseline` shares most of them.
 //!
-//! An option that a configuration file can set is optional here, and a flag has an opposite: so that what was given can
-//! be told from what was not, and wins.
+//! Options that a configuration file can set are optional here, and every flag has an opposite. So
+//! heist knows whether the command line sets an option, in which case it overrides the file.
 
 use crate::color::ColorChoice;
 use crate::units::parse_size;
 use clap::{Args, ValueEnum};
 use heist_scan::Confidence;
+use std::ffi::OsString;
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the help ends with.
+/// The text at the end of the help.
 const AFTER_HELP: &str = "\
 Formats:
-  text   for people: each secret once, masked, with every place where it is
-  json   one object: the secrets with their places, and what was not scanned
-  jsonl  an object for each place, in its own line, written as soon as it is found
+  text   a report for people: each secret once, masked, with all its locations
+  json   one object: the secrets with their locations, and what was not scanned
+  jsonl  one object per line and finding, written as soon as it is found
   sarif  SARIF 2.1.0, for code scanning services
 
-What is not reported:
-  - a secret with `heist:allow`, `gitleaks:allow` or `pragma: allowlist secret` in its line, at
-    most 512 bytes from it
-  - a secret of a baseline: see --baseline and `heist baseline`
-  - a place that a `.gitleaksignore` names, in a PATH or the current directory
-  - a finding of less than --confidence; text and json count these
+Findings that are not reported:
+  - the line has a comment `heist:allow`, `gitleaks:allow` or `pragma: allowlist secret`, at most
+    512 bytes from the secret
+  - the baseline contains the secret: see --baseline and `heist baseline`
+  - a `.gitleaksignore` in a PATH or in the current directory lists the location
+  - the confidence is below --confidence; text and json count these
 
 Configuration:
-  A heist.toml in the directory of the first PATH or above it, else in the current directory or
-  above. Its keys are the long options, without the dashes: `confidence = \"high\"`,
-  `exclude = [\"*.lock\"]`, `no-generic = true`. What is on the command line wins; --exclude
-  adds to it. Each flag has an opposite: --binary and --no-binary, --no-generic and --generic.
+  heist reads heist.toml from the directory of the first PATH or the nearest parent that has one,
+  else from the current directory or its parents. Its keys are the long options without the
+  dashes: `confidence = \"high\"`, `exclude = [\"*.lock\"]`, `no-generic = true`. The command
+  line overrides the file; --exclude adds to it. Every flag has an opposite: --binary and
+  --no-binary, --no-generic and --generic.
 
 Exit codes:
-  0    nothing was found, and everything was scanned
-  1    secrets were found, also if not everything was scanned
-  2    wrong usage, or nothing was found but not everything was scanned; stderr says what
-  130  ended by Ctrl-C; what was known by then was printed
+  0    no secrets were found, and everything was scanned
+  1    secrets were found, even if not everything was scanned
+  2    the options cannot be used, or no secrets were found but not everything was scanned
+  130  Ctrl-C ended the scan; the findings so far were printed
 
 Examples:
-  heist scan                              every secret here
-  heist scan --confidence high src        only what is hardly anything else
-  heist baseline --output known.toml      what is there now is known ...
-  heist scan --baseline known.toml        ... and only what is new is reported
-  heist scan --format sarif -o out.sarif  for a code scanning service
-  git diff | heist scan -                 what is about to be committed";
+  heist scan                              scan the current directory
+  heist scan --confidence high src        report only findings that are almost surely secrets
+  heist baseline --output known.toml      record the secrets that exist now ...
+  heist scan --baseline known.toml        ... and report only new ones
+  heist scan --format sarif -o out.sarif  write a report for a code scanning service
+  git diff | heist scan -                 scan the changes of the working tree
+  heist scan --explain src/app.py:12      say why line 12 is reported or not";
 
-/// Find secrets: keys, tokens and passwords in files
+/// Find secrets in files: keys, tokens and passwords
 ///
-/// Reads every file below each PATH on all cores and looks for what should not be there, whatever git ignores. Secrets
-/// are masked in all output; names of files are shown as they are. Nothing is sent anywhere: heist does not use the
-/// network.
+/// heist reads every file below each PATH on all cores, including files that git ignores. It masks
+/// secrets in all output, but prints file names as they are. heist never uses the network.
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP, after_help = AFTER_HELP)]
 pub(crate) struct ScanArguments {
-    /// What to scan: directories, files, or `-` for stdin [default: .]
+    /// The directories or files to scan, or `-` for stdin [default: .]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// What to print [default: text]
+    /// The output format [default: text]
     #[arg(short, long, value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<ScanFormat>,
 
-    /// Write to FILE, which is whole or not there at all, however the scan ends
+    /// Write the report to FILE; an interrupted scan never leaves half a report
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Do not report the secrets of this baseline, wherever they are now. `heist baseline` makes one
+    /// Do not report the secrets in this baseline, even if they have moved; see `heist baseline`
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
 
-    /// Report findings of at least this confidence [default: medium]
+    /// Report findings of at least this confidence: low, medium, high, certain [default: medium]
     #[arg(short, long, value_name = "LEVEL", value_parser = parse_confidence)]
     pub(crate) confidence: Option<Confidence>,
 
-    /// Show secrets as they are. A report with them is a secret itself; a FILE is made for its owner's eyes only
+    /// Explain, step by step, why each candidate on one line of a file is reported or not
+    ///
+    /// heist scans the file as a scan of the PATHs would, with the same rules and options.
+    #[arg(
+        long,
+        value_name = "PATH:LINE",
+        conflicts_with_all = ["format", "output", "show_secrets", "sorted", "trace", "stats"]
+    )]
+    pub(crate) explain: Option<OsString>,
+
+    /// Show secrets without masking; only you may read an --output FILE then
+    ///
+    /// A report with unmasked secrets must be kept as safe as the secrets themselves.
     #[arg(long)]
     pub(crate) show_secrets: bool,
 
-    /// The same output for any number of threads: `jsonl` waits until the end and sorts. (The others always do.)
+    /// Sort `jsonl` output, which then waits for the end of the scan
+    ///
+    /// The other formats are always sorted, so the number of threads does not change them.
     #[arg(long, overrides_with = "no_sorted")]
     pub(crate) sorted: bool,
     #[arg(long, hide = true)]
@@ -94,173 +111,221 @@ pub(crate) struct ScanArguments {
     pub(crate) run: RunArguments,
 }
 
-/// What is looked for.
+/// The options about rules.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "What is looked for")]
+#[command(next_help_heading = "Rules")]
 pub(crate) struct DetectionArguments {
-    /// Use the rules in FILE, written for heist or gitleaks, instead of the built-in ones. May be given several times
+    /// Use the rules in FILE instead of the built-in rules; may be given several times
     ///
-    /// A file with `[extend] useDefault = true` adds to the built-in rules, as in gitleaks.
+    /// FILE is written for heist or gitleaks. With `[extend] useDefault = true` its rules are added
+    /// to the built-in rules, as in gitleaks.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) rules: Vec<PathBuf>,
 
-    /// Use only these rules; `*` stands for any characters. `heist rules list` shows them all
+    /// Use only these rules; `*` matches any characters; `heist rules list` shows all rules
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
-    /// Leave out these rules
+    /// Do not use these rules
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) except: Vec<String>,
 
-    /// Leave out the rules for secrets without a form of their own: passwords, and random text assigned to a telling
-    /// name
+    /// Do not report passwords and other secrets without a known format
+    ///
+    /// This disables the generic rules, which find passwords and random text assigned to names such
+    /// as `api_key`.
     #[arg(long, overrides_with = "generic")]
     pub(crate) no_generic: bool,
     #[arg(long, hide = true)]
     pub(crate) generic: bool,
 
-    /// Take placeholders, examples and test data at their word
+    /// Also report values that look like placeholders, examples or test data
     #[arg(long, overrides_with = "noise_filter")]
     pub(crate) no_noise_filter: bool,
     #[arg(long, hide = true)]
     pub(crate) noise_filter: bool,
 
-    /// Do not look into UTF-16, base64, hexadecimal, URL-escaped and JSON-escaped text
+    /// Do not decode UTF-16, base64, hexadecimal, URL-escaped or JSON-escaped text
     #[arg(long, overrides_with = "decode")]
     pub(crate) no_decode: bool,
     #[arg(long, hide = true)]
     pub(crate) decode: bool,
 }
 
-/// What is scanned, and what is left out.
+/// The options about which files are scanned.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "What is scanned")]
+#[command(next_help_heading = "Files")]
 pub(crate) struct SelectionArguments {
-    /// Leave out files larger than SIZE [default: scan all]
+    /// Skip files larger than SIZE [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_size: Option<u64>,
 
-    /// Leave out what matches GLOB, with everything in it. May be given several times
+    /// Skip files and directories that match GLOB; may be given several times
     ///
-    /// GLOB is written as in a `.gitignore`: `*.o` matches names at any depth, `/build` only at the top, `tmp/` only
-    /// directories, and `!GLOB` is not left out after all. `.git/objects` is left out unless `!**/.git/objects` is
-    /// given.
+    /// GLOB is a line of a `.gitignore`: `*.o` matches at any depth, `/build` only at the top,
+    /// `tmp/` only directories, and `!GLOB` includes again what an earlier GLOB excludes.
+    /// `.git/objects` is skipped unless you give `!**/.git/objects`.
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
 
-    /// Leave out what git ignores, and what `.ignore` files name. Secrets are often just there
+    /// Skip files that git ignores (note: secrets often live in ignored files)
+    ///
+    /// This also skips files that match an `.ignore` file.
     #[arg(long, overrides_with = "no_gitignore")]
     pub(crate) gitignore: bool,
     #[arg(long, hide = true)]
     pub(crate) no_gitignore: bool,
 
-    /// Leave out entries whose names begin with a dot
+    /// Skip hidden files and directories, whose names begin with a dot
     #[arg(long, overrides_with = "hidden")]
     pub(crate) no_hidden: bool,
     #[arg(long, hide = true)]
     pub(crate) hidden: bool,
 
-    /// Scan binary files, too
+    /// Also scan binary files
     #[arg(long, overrides_with = "no_binary")]
     pub(crate) binary: bool,
     #[arg(long, hide = true)]
     pub(crate) no_binary: bool,
 
-    /// Follow symbolic links. (Those that are PATHs always are.)
+    /// Follow symbolic links; a PATH that is a link is always followed
     #[arg(short = 'L', long, overrides_with = "no_follow")]
     pub(crate) follow: bool,
     #[arg(long, hide = true)]
     pub(crate) no_follow: bool,
 
-    /// Stay on the file system of each PATH
+    /// Do not cross file system boundaries
     #[arg(short = 'x', long, overrides_with = "no_one_file_system")]
     pub(crate) one_file_system: bool,
     #[arg(long, hide = true)]
     pub(crate) no_one_file_system: bool,
 }
 
-/// How it is done, and what is told about it.
+/// The options about threads, configuration and messages.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "How it runs")]
+#[command(next_help_heading = "Execution")]
 pub(crate) struct RunArguments {
-    /// Scan with N threads [default: as many as there are cores]
+    /// Use N threads [default: one per core]
     #[arg(short = 'j', long, value_name = "N", value_parser = parse_threads)]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// End after this time, with what is known by then: 90s, 10m, 1h
+    /// Stop after this time and report the findings so far: 90s, 10m, 1h
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Use this configuration file
+    /// Use this configuration file instead of searching for a heist.toml
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Use no configuration file
+    /// Do not use a configuration file
     #[arg(long)]
     pub(crate) no_config: bool,
 
-    /// Use colours [default: auto]. NO_COLOR and CLICOLOR_FORCE are heeded, too
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE also apply [default: auto]
     #[arg(long, value_enum, value_name = "WHEN")]
     pub(crate) color: Option<ColorChoice>,
 
-    /// Show no progress line. (There is none unless stderr is a terminal.)
+    /// Do not show a progress line on the terminal
     #[arg(long, overrides_with = "progress")]
     pub(crate) no_progress: bool,
     #[arg(long, hide = true)]
     pub(crate) progress: bool,
 
-    /// Show no progress line and no notes, and do not name what could not be scanned. The exit code is the same
+    /// Do not show progress, notes or the files that could not be scanned
+    ///
+    /// The exit code is unchanged.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// When done, say on stderr how long it took and what the threads did
+    /// At the end, print timings and counters of the threads to stderr
     #[arg(long, overrides_with = "no_stats")]
     pub(crate) stats: bool,
     #[arg(long, hide = true)]
     pub(crate) no_stats: bool,
 
-    /// Write what each thread did and when to FILE, for a viewer such as Perfetto (ui.perfetto.dev)
+    /// Write a trace of all threads to FILE, for a viewer such as ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 }
 
-/// What is printed.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
+pub(crate) enum ScanFormat {
+    /// A report for people
     #[default]
     Text,
-    /// One object
+    /// One JSON object
     Json,
-    /// An object for each place
+    /// One JSON object per line and finding
     Jsonl,
     /// SARIF 2.1.0
     Sarif,
 }
 
-/// One of the words of [`Confidence`].
+/// Parses a level of confidence.
+///
+/// # Errors
+/// The text is not the name of a level.
 pub(crate) fn parse_confidence(text: &str) -> Result<Confidence, heist_scan::UnknownConfidence> {
     text.parse()
 }
 
-fn parse_threads(text: &str) -> Result<NonZeroUsize, &'static str> {
-    text.parse().map_err(|_| "give a number; it takes at least 1 thread")
+/// A number of threads that is not a positive number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InvalidThreads;
+
+impl fmt::Display for InvalidThreads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a number of threads; give at least 1")
+    }
 }
 
-/// A number and a unit; a number alone is in seconds.
-pub(super) fn parse_duration(text: &str) -> Result<Duration, &'static str> {
-    const FORM: &str = "not a duration; write a number and a unit: 500ms, 90s, 10m, 1h";
+impl std::error::Error for InvalidThreads {}
+
+/// Parses a number of threads.
+///
+/// # Errors
+/// The text is not a positive number.
+pub(crate) fn parse_threads(text: &str) -> Result<NonZeroUsize, InvalidThreads> {
+    text.parse().map_err(|_| InvalidThreads)
+}
+
+/// Why a text is not a valid duration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DurationError {
+    /// It does not have the form of a duration.
+    Invalid,
+    /// It does not fit into a `u64` of milliseconds.
+    TooLong,
+}
+
+impl fmt::Display for DurationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Invalid => "not a duration; write a number and a unit: 500ms, 90s, 10m, 1h",
+            Self::TooLong => "the duration is too long",
+        })
+    }
+}
+
+impl std::error::Error for DurationError {}
+
+/// Parses a number and a unit. A number without a unit is in seconds.
+///
+/// # Errors
+/// The text is not a duration.
+pub(super) fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let digits_end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(digits_end);
-    let number: u64 = digits.parse().map_err(|_| FORM)?;
+    let number: u64 = digits.parse().map_err(|_| DurationError::Invalid)?;
     let unit_ms: u64 = match unit {
         "ms" => 1,
         "" | "s" => 1_000,
         "m" => 60_000,
         "h" => 3_600_000,
-        _ => return Err(FORM),
+        _ => return Err(DurationError::Invalid),
     };
-    number.checked_mul(unit_ms).map(Duration::from_millis).ok_or("longer than anybody waits")
+    number.checked_mul(unit_ms).map(Duration::from_millis).ok_or(DurationError::TooLong)
 }
 
 #[cfg(test)]
@@ -269,7 +334,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn durations_have_units() {
+    fn durations_are_parsed_with_their_units() {
         for (text, ms) in
             [("500ms", 500), ("2", 2_000), ("90s", 90_000), ("10m", 600_000), ("1h", 3_600_000)]
         {

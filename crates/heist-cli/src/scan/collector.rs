@@ -1,20 +1,20 @@
-//! [`Collector`]: takes the findings of a scan, from all workers at once, and keeps or writes those that are reported.
+//! [`Collector`]: receives the findings of all workers, and buffers or writes those to report.
 //!
-//! Invariants: what is less sure than wanted or known already is counted, not kept. Lines that are streamed are taken
-//! whole, so those of several workers do not mix. When the output fails, the scan is ended: nobody would hear of the
-//! rest.
+//! Invariants: findings that are suppressed or below the confidence are only counted. A streamed
+//! line is written as a whole, so the lines of several workers never mix. If the output fails, the
+//! collector cancels the scan, because further findings could not be reported.
 //!
-//! What is kept grows with the findings that are reported, up to a limit, and not with the tree. Secrets are not kept,
-//! but for `--show-secrets`.
+//! Memory grows with the reported findings, up to a limit, and not with the tree. Secrets
+//! themselves stay in memory only with `--show-secrets`.
 
 use super::format::jsonl;
-use super::kept::Kept;
 use super::masker::Masker;
-use super::output::Output;
-use super::place::Place;
+use super::output::ReportOutput;
+use super::report_buffer::ReportBuffer;
+use super::reported_finding::ReportedFinding;
 use super::stream::Stream;
 use super::summary::Unreported;
-use super::suppression::{Known, Suppression};
+use super::suppression::{Suppression, SuppressionReason};
 use heist::CancelToken;
 use heist_scan::{Confidence, Finding, Sink};
 use std::cell::RefCell;
@@ -22,146 +22,155 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is done with findings.
+/// What a [`Collector`] reports, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CollectorOptions {
+    /// The lowest confidence to report.
+    pub(crate) confidence: Confidence,
+    /// Whether secrets are shown without masking.
+    pub(crate) show_secrets: bool,
+    /// Whether an excerpt may contain secrets that the chosen rules do not search for, so that they
+    /// must be masked as well.
+    pub(crate) masks_excerpts: bool,
+    /// Whether a leading `./` is removed from paths, because the user gave no PATH.
+    pub(crate) strips_dot: bool,
+}
+
+/// The sink of `heist scan`.
 #[derive(Debug)]
 pub(crate) struct Collector {
+    options: CollectorOptions,
     suppression: Suppression,
-    confidence: Confidence,
-    show_secrets: bool,
-    /// Hides in excerpts what was not looked for.
     masker: Option<Masker>,
-    /// Whether a `./` before paths is left out: nobody asked for it.
-    strips_dot: bool,
-    /// Whether findings are written as they come.
+    /// Whether each finding is written as soon as it arrives.
     streams: bool,
-    /// Ends the scan.
+    /// Cancels the scan.
     cancel: CancelToken,
-    state: Mutex<State>,
+    state: Mutex<CollectorState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct CollectorState {
     target: Target,
     unreported: Unreported,
-    /// How many places are reported.
+    /// The number of reported findings.
     reported: u64,
 }
 
 #[derive(Debug)]
 enum Target {
-    Kept(Kept),
+    Buffered(ReportBuffer),
     Streamed(Stream),
-    /// Nothing more can be written.
+    /// The output can no longer be written to.
     Failed(io::Error),
 }
 
-/// What came of a scan.
+/// What the collector has received when the scan is over.
 #[derive(Debug)]
 pub(crate) struct Collected {
     pub(crate) unreported: Unreported,
     pub(crate) reported: u64,
-    /// In order. Empty if they were streamed.
-    pub(crate) places: Vec<Place>,
-    /// What they were streamed to, or why it failed.
-    pub(crate) streamed: Option<io::Result<Output>>,
+    /// The findings to report, sorted. Empty if they were streamed.
+    pub(crate) findings: Vec<ReportedFinding>,
+    /// The output that findings were streamed to, or why it failed.
+    pub(crate) streamed: Option<io::Result<ReportOutput>>,
 }
 
 impl Collector {
-    /// Keeps findings, or writes each to `stream` as soon as it is there. `looks_for_less`: there may be secrets beside
-    /// them that were not looked for.
+    /// Creates a collector that buffers findings or, with a `stream`, writes each one immediately.
     pub(crate) fn new(
+        options: CollectorOptions,
         suppression: Suppression,
-        confidence: Confidence,
-        show_secrets: bool,
-        looks_for_less: bool,
-        strips_dot: bool,
         stream: Option<Stream>,
         cancel: CancelToken,
     ) -> Self {
         let streams = stream.is_some();
         let target = match stream {
-            None => Target::Kept(Kept::default()),
+            None => Target::Buffered(ReportBuffer::default()),
             Some(stream) => Target::Streamed(stream),
         };
-        let state = State { target, unreported: Unreported::default(), reported: 0 };
+        let state = CollectorState { target, unreported: Unreported::default(), reported: 0 };
         let state = Mutex::new(state);
-        let masker = (looks_for_less && !show_secrets).then(Masker::default);
-        Self { suppression, confidence, show_secrets, masker, strips_dot, streams, cancel, state }
+        let masks = options.masks_excerpts && !options.show_secrets;
+        let masker = masks.then(Masker::default);
+        Self { options, suppression, masker, streams, cancel, state }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // What is behind the lock is right after each step, whoever panicked.
+    fn state(&self) -> MutexGuard<'_, CollectorState> {
+        // No step leaves the state half-changed, so it is valid even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, place: &Place, line: &mut Vec<u8>) {
+    fn write(&self, finding: &ReportedFinding, line: &mut Vec<u8>) {
         line.clear();
-        let made = jsonl::write(place, line);
+        let made = jsonl::write(finding, line);
         let mut state = self.state();
         if let Target::Streamed(stream) = &mut state.target {
             let written = made.and_then(|()| stream.push(line));
             state.reported += 1;
-            self.end_if_failed(&mut state, written);
+            self.cancel_if_failed(&mut state, written);
         }
     }
 
-    /// Writes what waits to be written.
+    /// Writes the lines that are waiting.
     pub(super) fn flush(&self) {
         let mut state = self.state();
         if let Target::Streamed(stream) = &mut state.target {
             let written = stream.flush();
-            self.end_if_failed(&mut state, written);
+            self.cancel_if_failed(&mut state, written);
         }
     }
 
-    /// From now on nothing waits to be written.
+    /// From now on, writes each line immediately.
     pub(super) fn write_through(&self) {
         if let Target::Streamed(stream) = &mut self.state().target {
             stream.write_through();
         }
     }
 
-    fn end_if_failed(&self, state: &mut State, written: io::Result<()>) {
+    fn cancel_if_failed(&self, state: &mut CollectorState, written: io::Result<()>) {
         if let Err(error) = written {
             state.target = Target::Failed(error);
             self.cancel.cancel();
         }
     }
 
-    /// What came of it; for when the scan is over.
+    /// Returns everything received. Call this when the scan is over.
     pub(crate) fn take(&self) -> Collected {
         let mut state = self.state();
-        let target = std::mem::replace(&mut state.target, Target::Kept(Kept::default()));
-        let (places, streamed) = match target {
-            Target::Kept(kept) => {
-                let (places, left_out) = kept.into_sorted();
-                state.unreported.too_many = left_out;
-                (places, None)
+        let target =
+            std::mem::replace(&mut state.target, Target::Buffered(ReportBuffer::default()));
+        let (findings, streamed) = match target {
+            Target::Buffered(buffer) => {
+                let (findings, left_out) = buffer.into_sorted();
+                state.unreported.over_limit = left_out;
+                (findings, None)
             }
             Target::Streamed(stream) => (Vec::new(), Some(stream.finish())),
             Target::Failed(error) => (Vec::new(), Some(Err(error))),
         };
-        Collected { unreported: state.unreported, reported: state.reported, places, streamed }
+        Collected { unreported: state.unreported, reported: state.reported, findings, streamed }
     }
 }
 
 impl Sink for Collector {
     fn finding(&self, mut finding: Finding) {
-        // Known ones first: what is allowed is not a thing to be looked at with `--confidence low`.
-        let known = self.suppression.check(&finding);
-        if known.is_some() || finding.confidence < self.confidence {
+        // Suppression comes first: `--confidence low` would not show a suppressed finding, so it
+        // must not be counted as below the confidence.
+        let suppressed = self.suppression.check(&finding);
+        if suppressed.is_some() || finding.confidence < self.options.confidence {
             let unreported = &mut self.state().unreported;
-            match known {
-                None => unreported.unsure += 1,
-                Some(Known::Allowed) => unreported.allowed += 1,
-                Some(Known::InBaseline) => unreported.in_baseline += 1,
-                Some(Known::Ignored) => unreported.ignored += 1,
-                Some(Known::Own) => unreported.own += 1,
+            match suppressed {
+                None => unreported.below_confidence += 1,
+                Some(SuppressionReason::AllowedByComment) => unreported.allowed += 1,
+                Some(SuppressionReason::InBaseline) => unreported.in_baseline += 1,
+                Some(SuppressionReason::InGitleaksIgnore) => unreported.in_gitleaksignore += 1,
+                Some(SuppressionReason::InOwnFile) => unreported.in_own_files += 1,
             }
             return;
         }
         let path = match finding.path.strip_prefix(".") {
-            Ok(below) if self.strips_dot && !below.as_os_str().is_empty() => {
+            Ok(below) if self.options.strips_dot && !below.as_os_str().is_empty() => {
                 Arc::<Path>::from(below)
             }
             _ => Arc::clone(&finding.path),
@@ -169,20 +178,20 @@ impl Sink for Collector {
         if let Some(masker) = &self.masker {
             finding.excerpt = masker.mask(&finding);
         }
-        let place = Place::new(finding, path, self.show_secrets);
+        let reported = ReportedFinding::new(finding, path, self.options.show_secrets);
         if self.streams {
-            LINE.with_borrow_mut(|line| self.write(&place, line));
+            LINE.with_borrow_mut(|line| self.write(&reported, line));
             return;
         }
         let mut state = self.state();
-        if let Target::Kept(kept) = &mut state.target {
-            kept.push(place);
+        if let Target::Buffered(buffer) = &mut state.target {
+            buffer.push(reported);
             state.reported += 1;
         }
     }
 }
 
 thread_local! {
-    /// Each worker makes its lines in its own time, before it asks for the lock.
+    /// Each worker formats its lines here before it takes the lock.
     static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }

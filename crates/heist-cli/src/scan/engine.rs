@@ -1,88 +1,87 @@
-//! The scan itself: settings and a detector become a run of the library, and its report what is told of it.
+//! Runs a scan with the library, and turns the library's report into a [`Summary`].
 
 use super::settings::{Settings, is_stdin};
 use super::stdin::Stdin;
-use super::summary::{Ended, Gap, Skipped, Summary, Unreported};
+use super::summary::{EndedEarly, Gap, Skipped, Summary, Unreported};
+use crate::error::{CliError, reason};
 use crate::escape;
 use crate::interrupt::Interrupt;
-use crate::messages::{Messages, ProgressLine, reason};
+use crate::messages::{Messages, ProgressLine};
 use crate::trace_file::TraceFile;
 use crate::units::{Unit, grouped};
-use heist_scan::suppress::BaselineError;
 use heist_scan::{
-    Incomplete, ReaderSource, ScanConfig, ScanError, ScanProgress, ScanReport, SecretDetector,
-    Sink, Stopped, parallel_scan_dir, parallel_scan_dir_traced, scan_local_with_progress,
+    Incomplete, ReaderSource, Scan, ScanProgress, ScanReport, SecretDetector, Sink, Stopped,
 };
+use heist_walk::Walk;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// What stdin is called in reports.
+/// The name of stdin in reports.
 pub(crate) const STDIN_NAME: &str = "stdin";
 
-/// How many findings of a kind are taken from a file: of a level of confidence, or allowed. So many are no secrets, or
-/// none that anybody looks through.
+/// The maximum number of findings of one kind per file. A kind is a level of confidence, or
+/// findings that a comment allows. A file with more has false alarms, or more than a person can
+/// review.
 const FINDINGS_OF_FILE_MAX: u64 = 100_000;
 
-/// What a scan came to.
+/// The result of a scan.
 #[derive(Debug)]
 pub(crate) struct Scanned {
-    /// Of the paths, and of stdin.
+    /// The reports of the paths and of stdin.
     pub(crate) reports: Vec<ScanReport>,
-    /// Rules that were needed and could not be used.
+    /// Rules that are too large to be used.
     pub(crate) failed_rules: Vec<String>,
-    /// Why stdin was not read to its end, if the scan was over before.
-    stdin_ended: Option<Ended>,
+    /// Why the scan ended before stdin did, if it did.
+    stdin_ended: Option<EndedEarly>,
     pub(crate) elapsed: Duration,
 }
 
-/// Scans.
+/// Scans the paths of the settings and passes the findings to `sink`.
 ///
 /// # Errors
-/// The scan could not be started, or its trace not be made; the text says why.
+/// The scan cannot be started, or the trace file cannot be created.
 pub(crate) fn scan(
     settings: &Settings,
     detector: SecretDetector,
     sink: &Arc<dyn Sink>,
     interrupt: &Interrupt,
     messages: &Arc<Messages>,
-) -> Result<Scanned, String> {
+) -> Result<Scanned, CliError> {
     let trace = settings.trace.as_deref().map(TraceFile::create).transpose()?;
     let started = Instant::now();
-    // A time that is too far away never comes.
+    // A deadline too far in the future to represent is the same as none.
     let deadline = settings.timeout.and_then(|timeout| started.checked_add(timeout));
-    let config = ScanConfig::new()
+    let progress = ScanProgress::new();
+    let detector = Arc::new(detector);
+    let scan = Scan::new(Arc::clone(&detector))
         .workers(settings.threads.map(NonZeroUsize::get))
         .max_file_size(settings.max_size)
         .max_findings_per_object(Some(FINDINGS_OF_FILE_MAX))
         .binary(settings.binary)
-        .filter(settings.filter.clone())
-        .symlinks(settings.symlinks)
-        .same_file_system(settings.one_file_system)
         .cancel(interrupt.token())
-        .deadline(deadline);
-    let progress = ScanProgress::new();
+        .deadline(deadline)
+        .progress(&progress);
     let shown = progress.clone();
     let line = settings
         .progress
         .then(|| ProgressLine::start_with(messages, move |elapsed| progress_line(&shown, elapsed)))
         .flatten();
-    let detector = Arc::new(detector);
     let stdin = Stdin::new(interrupt.token(), deadline);
     let is_cut = stdin.is_cut();
-    let reports = scan_all(settings, &detector, sink, &config, &progress, trace.as_ref(), stdin);
+    let reports = scan_all(settings, scan, sink, trace.as_ref(), stdin);
     drop(line);
-    if let Some(Err(text)) = trace.map(TraceFile::finish) {
-        // The scan is what was asked for; its trace is not worth another exit code.
-        messages.say(&text);
+    if let Some(Err(error)) = trace.map(TraceFile::finish) {
+        // The scan itself succeeded, so the trace does not change the exit code.
+        messages.say_error(&error);
     }
     let failed_rules = detector.failed_rules().map(|rule| rule.id.clone()).collect();
     let cut = is_cut.load(Ordering::Acquire);
     let stdin_ended = cut.then(|| match interrupt.token().is_cancelled() {
-        true => Ended::Interrupted,
-        false => Ended::TimedOut,
+        true => EndedEarly::Interrupted,
+        false => EndedEarly::TimedOut,
     });
     Ok(Scanned { reports: reports?, failed_rules, stdin_ended, elapsed: started.elapsed() })
 }
@@ -104,38 +103,36 @@ fn progress_line(progress: &ScanProgress, elapsed: Duration) -> String {
 
 fn scan_all(
     settings: &Settings,
-    detector: &Arc<SecretDetector>,
+    scan: Scan<Arc<SecretDetector>>,
     sink: &Arc<dyn Sink>,
-    config: &ScanConfig,
-    progress: &ScanProgress,
     trace: Option<&TraceFile>,
     stdin: Stdin,
-) -> Result<Vec<ScanReport>, String> {
-    let cannot = |error: ScanError| format!("{error}; try fewer threads, with -j");
+) -> Result<Vec<ScanReport>, CliError> {
     let roots: Vec<PathBuf> =
         settings.paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
-    let shared = || (Arc::clone(detector), Arc::clone(sink));
     let mut reports = Vec::new();
     if !roots.is_empty() {
-        let (detector, sink) = shared();
+        let walk = Walk::over(roots)
+            .filter(settings.filter.clone())
+            .symlinks(settings.symlinks)
+            .same_file_system(settings.one_file_system);
+        let (scan, sink) = (scan.clone().walk(walk), Arc::clone(sink));
         let report = match trace {
-            None => parallel_scan_dir(&roots, detector, sink, config, progress),
-            Some(trace) => {
-                parallel_scan_dir_traced(&roots, detector, sink, config, progress, trace.tracer())
-            }
+            None => scan.run(sink),
+            Some(trace) => scan.trace(trace.tracer()).run(sink),
         };
-        reports.push(report.map_err(cannot)?);
+        reports.push(report.map_err(CliError::StartScan)?);
     }
     if settings.paths.iter().any(|path| is_stdin(path)) {
-        let (detector, sink) = shared();
         let source = ReaderSource::new(STDIN_NAME, stdin);
-        let report = scan_local_with_progress(detector, source, sink, config, progress);
-        reports.push(report.map_err(cannot)?);
+        let report = scan.source(source).run(Arc::clone(sink));
+        reports.push(report.map_err(CliError::StartScan)?);
     }
     Ok(reports)
 }
 
-/// What is told of a scan. `output_failed`: it was ended because nobody could hear of the rest.
+/// Summarizes a scan. `output_failed` says that the scan was cancelled because its output could not
+/// be written, and not by the user.
 pub(crate) fn summary(
     scanned: &Scanned,
     settings: &Settings,
@@ -170,10 +167,10 @@ pub(crate) fn summary(
         summary.gaps.extend(report.incomplete.iter().map(|(path, why)| gap(path, why)));
         match report.stopped {
             Some(Stopped::Cancelled) if !output_failed => {
-                summary.ended = Some(Ended::Interrupted);
+                summary.ended = Some(EndedEarly::Interrupted);
             }
             Some(Stopped::Deadline) if summary.ended.is_none() => {
-                summary.ended = Some(Ended::TimedOut);
+                summary.ended = Some(EndedEarly::TimedOut);
             }
             _ => {}
         }
@@ -185,13 +182,13 @@ pub(crate) fn summary(
     summary
 }
 
-/// What was not scanned or not listed, and why; without what is said of its path.
+/// Describes a path that was not scanned completely, or whose findings are not all listed.
 fn gap(path: &Path, why: &Incomplete) -> Gap {
     let reason = match why {
         Incomplete::Unreadable(error) => reason(error),
         Incomplete::Walk(error) => reason(&error.source),
         Incomplete::FindingsCut { left_out } => format!(
-            "it has more than {} findings of a kind, and {} were left out",
+            "it has more than {} findings of one kind, and {} of them are not listed",
             grouped(FINDINGS_OF_FILE_MAX),
             grouped(*left_out)
         ),
@@ -201,24 +198,22 @@ fn gap(path: &Path, why: &Incomplete) -> Gap {
     Gap { path: path.to_owned(), reason, is_cut }
 }
 
-/// Names on stderr what was not scanned.
+/// Prints to stderr what was not scanned.
 pub(crate) fn say_gaps(summary: &Summary, messages: &Messages) {
     if let Some(ended) = summary.ended {
         messages.say(ended.text());
     }
     for rule in &summary.failed_rules {
         let rule = escape::visible(rule);
-        messages.say(&format!(
-            "the rule `{rule}` is too large to be used; nothing was looked for with it"
-        ));
+        messages.say(&format!("the rule `{rule}` was not used: its expression is too large"));
     }
     if summary.no_path_is_left && summary.gaps_are_named {
-        messages.say("note: nothing was scanned: every PATH is excluded");
+        messages.say("note: nothing was scanned, because every PATH is excluded");
     }
-    if summary.unreported.too_many > 0 {
+    if summary.unreported.over_limit > 0 {
         messages.say(&format!(
-            "there is no room to list {} places; `--format jsonl` without --sorted lists any number",
-            grouped(summary.unreported.too_many)
+            "{} findings do not fit into memory and are not listed\n  help: use --format jsonl without --sorted",
+            grouped(summary.unreported.over_limit)
         ));
     }
     if !summary.gaps_are_named {
@@ -232,27 +227,6 @@ pub(crate) fn say_gaps(summary: &Summary, messages: &Messages) {
         });
     }
     if summary.gaps_more > 0 {
-        messages.say(&format!("... and {} more", grouped(summary.gaps_more)));
-    }
-}
-
-/// What is wrong with a baseline.
-pub(crate) fn baseline_error(error: &BaselineError) -> String {
-    let shown = |path: &Path| escape::for_terminal(path.as_os_str()).into_owned();
-    match error {
-        BaselineError::Read { path, source } => format!(
-            "cannot read the baseline '{}': {}; `heist baseline --output FILE` makes one",
-            shown(path),
-            reason(source)
-        ),
-        BaselineError::Write { path, source } => {
-            format!("cannot write the baseline '{}': {}", shown(path), reason(source))
-        }
-        BaselineError::Invalid { path, reason } => format!(
-            "'{}' is not a heist baseline: {}; give another FILE, or make a new one with `heist baseline`",
-            shown(path),
-            escape::visible(&reason.replace('\n', " "))
-        ),
-        other => escape::visible(&other.to_string()).into_owned(),
+        messages.say(&format!("{} more paths could not be scanned", grouped(summary.gaps_more)));
     }
 }

@@ -1,42 +1,43 @@
-//! [`Masker`]: hides in excerpts what the chosen rules did not look for. Whoever asks for some secrets gets lines in
-//! which there may be others; these are masked, too.
+//! [`Masker`]: masks secrets in excerpts that the chosen rules did not search for.
 //!
-//! Invariant: what is masked stays masked as it is; nothing is shown that was not shown before. Not guaranteed: that a
-//! secret is hidden which the built-in rules do not find.
+//! A user who searches for one kind of secret gets excerpts that may contain others. The masker
+//! finds them with the built-in rules. Invariant: existing masks stay as they are, and no text is
+//! revealed. Not guaranteed: that a secret is masked which the built-in rules do not find.
 
 use heist_scan::{Chunk, Detector, DetectorOptions, Encoding, Finding, RuleSet, SecretDetector};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What stands for a hidden secret, in every excerpt.
+/// The mask of a secret, the same in all excerpts.
 const HIDDEN: &str = "******";
 
-/// Shorter ones are in every text.
+/// Shorter secrets are masked only where they were found: their text occurs everywhere.
 const SECRET_BYTES_MIN: usize = 4;
 
-/// An excerpt that shows so much before a secret or after it may be cut there: at 80 bytes, between two characters.
+/// An excerpt with this many bytes before or after the secret may have been cut there: the library
+/// cuts after 80 bytes, between two characters.
 const CUT_BYTES_MIN: usize = 77;
 
 type Scratch = <SecretDetector as Detector>::Scratch;
 
-/// Hides what the built-in rules find.
+/// Masks what the built-in rules find.
 #[derive(Debug, Default)]
 pub(super) struct Masker {
-    /// Made when it is first needed: most scans find nothing.
+    /// Built on first use: most scans find nothing.
     detector: OnceLock<SecretDetector>,
-    /// Those that nobody uses now.
+    /// The scratch values that no worker uses at the moment.
     scratches: Mutex<Vec<Scratch>>,
 }
 
 impl Masker {
-    /// The excerpt of a finding, with every secret in it masked.
+    /// Returns the excerpt of a finding with every secret in it masked.
     pub(super) fn mask(&self, finding: &Finding) -> String {
         let masked = &finding.excerpt;
         if masked.is_empty() {
             return String::new();
         }
-        // In the text as it is: what is masked cannot tell what stands beside it any more.
+        // Search the unmasked text: rules need the text around a secret to find it.
         let revealed = String::from_utf8_lossy(finding.excerpt_revealed.reveal());
         let secrets = self.secrets(&revealed);
         let is_wide = matches!(finding.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
@@ -44,7 +45,7 @@ impl Masker {
         hide(masked, &revealed, &finding.secret.masked(), &secrets, cut_min)
     }
 
-    /// Where the secrets of a text are.
+    /// Returns the ranges of the secrets in a text.
     fn secrets(&self, text: &str) -> Vec<Range<usize>> {
         let detector = self
             .detector
@@ -52,29 +53,23 @@ impl Masker {
         let unused = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
         let known = unused().pop();
         let mut scratch = known.unwrap_or_else(|| detector.scratch());
-        let chunk = Chunk {
-            bytes: text.as_bytes(),
-            owned: 0..text.len(),
-            offset: 0,
-            is_end: true,
-            encoding: Encoding::Plain,
-            // Of no kind that is looked at otherwise, as tests are.
-            path: Path::new("src/settings"),
-        };
+        // A path without a special meaning to the detector, unlike that of a test.
+        let chunk = Chunk::whole(text.as_bytes(), Path::new("src/settings"));
         let mut matches = Vec::new();
         detector.scan(&chunk, &mut scratch, &mut matches);
         unused().push(scratch);
-        // (A text in memory has no more bytes than memory.)
-        let place = |secret: Range<u64>| {
+        // Offsets in a text in memory fit into usize.
+        let range = |secret: Range<u64>| {
             let from = text.floor_char_boundary(secret.start as usize);
             from..text.ceil_char_boundary(secret.end as usize).max(from)
         };
-        matches.into_iter().map(|found| place(found.secret)).collect()
+        matches.into_iter().map(|found| range(found.secret)).collect()
     }
 }
 
-/// `masked` with these secrets of `revealed` hidden, and words that may be the rest of one. `own` is how the finding's
-/// own secret is masked; beside it `cut_min` bytes or more may have been cut.
+/// Returns `masked` with these `secrets` of `revealed` masked, and also words at its ends that may
+/// be a part of a secret. `own` is the mask of the finding's own secret. If `cut_min` bytes or more
+/// are before or after it, the excerpt may have been cut there.
 fn hide(
     masked: &str,
     revealed: &str,
@@ -82,7 +77,7 @@ fn hide(
     secrets: &[Range<usize>],
     cut_min: usize,
 ) -> String {
-    // Up to the first mask both texts are the same, and from the last one on.
+    // Both texts are equal before the first mask and after the last one.
     let same = |pair: &(char, char)| pair.0 == pair.1;
     let length = |pair: (char, char)| pair.0.len_utf8();
     let ahead: usize = masked.chars().zip(revealed.chars()).take_while(same).map(length).sum();
@@ -104,7 +99,8 @@ fn hide(
     replace(masked, &hidden, &masks(masked, own))
 }
 
-/// The words at the ends of an excerpt that may have been cut: nobody can tell what they are the rest of.
+/// Returns the words at the ends of an excerpt that may have been cut: they may be parts of
+/// secrets.
 fn cut_words(masked: &str, own: &str, cut_min: usize) -> [Range<usize>; 2] {
     let is_other = |character: char| {
         !(character.is_alphanumeric() || matches!(character, '_' | '-' | '+' | '/' | '=' | '.'))
@@ -123,7 +119,7 @@ fn cut_words(masked: &str, own: &str, cut_min: usize) -> [Range<usize>; 2] {
     ]
 }
 
-/// Where masks are: the own one, and those of others. In order.
+/// Returns the ranges of all masks, sorted.
 fn masks(masked: &str, own: &str) -> Vec<Range<usize>> {
     let found = |text| masked.match_indices(text).map(|(at, found)| at..at + found.len());
     let mut masks: Vec<Range<usize>> = found(own).chain(found(HIDDEN)).collect();
@@ -131,7 +127,8 @@ fn masks(masked: &str, own: &str) -> Vec<Range<usize>> {
     masks
 }
 
-/// `text` with `hidden` parts replaced by masks, but for those that are `kept`. Both are sorted.
+/// Returns `text` with the `hidden` ranges replaced by masks, except where they overlap `kept`
+/// ranges. Both are sorted.
 fn replace(text: &str, hidden: &[Range<usize>], kept: &[Range<usize>]) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut kept = kept.iter().peekable();
@@ -162,18 +159,18 @@ fn replace(text: &str, hidden: &[Range<usize>], kept: &[Range<usize>]) -> String
 mod tests {
     use super::{CUT_BYTES_MIN, hide};
 
-    /// `secrets` are those that are found in `revealed`.
+    /// Masks `secrets`, which are parts of `revealed`.
     fn hidden(masked: &str, revealed: &str, own: &str, secrets: &[&str]) -> String {
-        let place = |secret: &&str| {
+        let range = |secret: &&str| {
             let at = revealed.find(secret).expect("it is there");
             at..at + secret.len()
         };
-        let secrets: Vec<_> = secrets.iter().map(place).collect();
+        let secrets: Vec<_> = secrets.iter().map(range).collect();
         hide(masked, revealed, own, &secrets, CUT_BYTES_MIN)
     }
 
     #[test]
-    fn what_is_masked_stays_and_others_are_hidden() {
+    fn existing_masks_stay_and_other_secrets_are_masked() {
         for (masked, revealed, secrets, expected) in [
             ("a tok_******yz", "a tok_secret-xyz", vec!["tok_secret-xyz"], "a tok_******yz"),
             ("tok_******yz, word", "tok_secret-xyz, word", vec!["word"], "tok_******yz, ******"),
@@ -183,7 +180,7 @@ mod tests {
                 vec!["12"],
                 "pin: ****** tok_******yz",
             ),
-            // A secret around the own one, and one that is there twice.
+            // A secret that contains the finding's own, and one that occurs twice.
             (
                 "é:tok_******yz@h",
                 "é:tok_secret-xyz@h",
@@ -197,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_may_be_cut_is_hidden() {
+    fn a_word_that_may_be_cut_is_masked() {
         let filler = "x ".repeat(40);
         let (masked, revealed) = (
             format!("rest {filler}tok_******yz {filler}begin"),

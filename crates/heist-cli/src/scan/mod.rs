@@ -1,38 +1,40 @@
-//! `heist scan`: every secret in a tree.
+//! `heist scan`: finds secrets in files.
 //!
-//! | file | idea |
+//! | file | purpose |
 //! |---|---|
-//! | `arguments` | the options, and their help |
+//! | `arguments` | the options and their help texts |
 //! | `configuration` | `heist.toml` |
-//! | `settings` | what both come to |
-//! | `rules` | the detector that they ask for |
-//! | `rule_files` | several files of rules as one set |
-//! | `suppression` | what is known already |
-//! | `collector` | takes findings, keeps or writes them |
-//! | `place` | what is kept of a finding, masked |
-//! | `masker` | hides in excerpts what was not looked for |
-//! | `kept` | the places that wait to be shown |
-//! | `engine` | the scan itself, and what it came to; `heist baseline` uses it, too |
+//! | `settings` | the options and the configuration, combined |
+//! | `rules` | the detector that the settings ask for |
+//! | `rule_files` | merges several rule files |
+//! | `suppression` | which findings are not reported, and why |
+//! | `collector` | receives findings, then buffers or writes them |
+//! | `reported_finding` | a finding as the report shows it, masked |
+//! | `masker` | masks secrets in excerpts that the chosen rules did not search for |
+//! | `report_buffer` | the findings that wait for the report, within a memory limit |
+//! | `engine` | runs the scan; `heist baseline` uses it as well |
+//! | `explain` | why a line is reported or not |
 //! | `run` | one run of the command, and its exit code |
-//! | `advice` | the commands that a report ends with |
-//! | `format`, `summary` | what can be printed |
-//! | `output` | stdout, or a file that is whole or not there |
-//! | `own_output` | what may be written over |
-//! | `stdin` | stdin, which may keep one waiting |
-//! | `stream` | lines on their way to the output |
-//! | `stats` | how it went |
+//! | `advice` | the commands at the end of a report |
+//! | `format`, `summary` | the output formats and the counts that they print |
+//! | `output` | stdout, or a file that is replaced as a whole |
+//! | `overwrite` | refuses output files that would destroy input |
+//! | `stdin` | reads stdin until it ends or the scan does |
+//! | `stream` | batches the lines of `jsonl` |
+//! | `stats` | the output of `--stats` |
 
 mod advice;
 pub(crate) mod arguments;
 mod collector;
 pub(crate) mod configuration;
 pub(crate) mod engine;
+pub(crate) mod explain;
 mod format;
-mod kept;
 mod masker;
 mod output;
-mod own_output;
-mod place;
+mod overwrite;
+mod report_buffer;
+mod reported_finding;
 mod rule_files;
 pub(crate) mod rules;
 mod run;

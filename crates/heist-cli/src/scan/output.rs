@@ -1,49 +1,47 @@
-//! [`Output`]: where a report goes: stdout, or a file that is whole or not there.
+//! [`ReportOutput`]: where a report goes: stdout, or a file that is replaced as a whole.
 
-use crate::escape;
-use crate::messages::reason;
-use heist_scan::WholeFile;
+use crate::error::CliError;
+use heist_scan::AtomicFile;
 use std::io::{self, Stdout, Write};
 use std::path::Path;
 
-/// Where a report goes.
+/// The destination of a report.
 #[derive(Debug)]
-pub(crate) enum Output {
+pub(crate) enum ReportOutput {
     Stdout(Stdout),
-    File(WholeFile),
+    File(AtomicFile),
 }
 
-impl Output {
-    /// Opens it. A file with secrets in it is `private`.
+impl ReportOutput {
+    /// Opens the destination. Only the owner may read a `private` file.
     ///
     /// # Errors
-    /// The file cannot be made; the text says why.
-    pub(crate) fn open(path: Option<&Path>, private: bool) -> Result<Self, String> {
+    /// The file cannot be created.
+    pub(crate) fn open(path: Option<&Path>, private: bool) -> Result<Self, CliError> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
             return Ok(Self::Stdout(io::stdout()));
         };
-        let file = if private { WholeFile::create_private(path) } else { WholeFile::create(path) };
-        file.map(Self::File).map_err(|error| {
-            format!(
-                "cannot create the output '{}': {}",
-                escape::for_terminal(path.as_os_str()),
-                reason(&error)
-            )
+        let file =
+            if private { AtomicFile::create_private(path) } else { AtomicFile::create(path) };
+        file.map(Self::File).map_err(|source| CliError::CreateFile {
+            what: "the output",
+            path: path.to_owned(),
+            source,
         })
     }
 
-    /// Where the file is until it is whole.
+    /// Returns the temporary path that the file has until it is complete.
     pub(crate) fn unfinished(&self) -> Option<&Path> {
         match self {
             Self::Stdout(_) => None,
-            Self::File(file) => file.unfinished(),
+            Self::File(file) => file.temporary_path(),
         }
     }
 
-    /// All was written: a file gets its name.
+    /// Completes the output; a file gets its final name.
     ///
     /// # Errors
-    /// Not all of it reached where it should be.
+    /// The output cannot be written completely.
     pub(crate) fn commit(self) -> io::Result<()> {
         match self {
             Self::Stdout(mut stdout) => stdout.flush(),
@@ -52,7 +50,7 @@ impl Output {
     }
 }
 
-impl Write for Output {
+impl Write for ReportOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout(stdout) => stdout.write(bytes),

@@ -1,24 +1,24 @@
-//! Several files of rules become one set.
+//! Merges several rule files into one rule set.
 //!
-//! Invariant: a later file takes nothing back that it does not speak of. Files that build upon the built-in rules bring
-//! all of these along; of them only what such a file changes or switches off counts.
+//! Invariant: a later file changes only the rules that it names. A file that extends the built-in
+//! rules contains all of them after loading; only those that the file changes or disables count.
 
 use heist_scan::rules::{Loaded, Rule, RuleSet};
 use std::collections::{HashMap, HashSet};
 
-/// The rules of files, in the order in which they were given.
-pub(super) struct Merged {
+/// The rules of the files read so far.
+pub(super) struct MergedRules {
     rules: RuleSet,
     on_built_in: bool,
 }
 
-impl Merged {
-    /// Those of the first file.
+impl MergedRules {
+    /// Starts with the rules of the first file.
     pub(super) fn new(Loaded { rules, on_built_in, .. }: Loaded) -> Self {
         Self { rules, on_built_in }
     }
 
-    /// Those of one more file.
+    /// Adds the rules of another file.
     pub(super) fn add(&mut self, Loaded { rules: more, on_built_in, .. }: Loaded) {
         let built_in = if on_built_in { RuleSet::builtin().rules } else { Vec::new() };
         let named: HashSet<&str> = more.rules.iter().map(|rule| &*rule.id).collect();
@@ -31,9 +31,9 @@ impl Merged {
             let is_unchanged = built_in.get(&*rule.id) == Some(&&rule);
             match self.rules.rules.iter_mut().find(|known| known.id == rule.id) {
                 Some(_) if is_unchanged => {}
-                // A later file may say it better.
+                // The later file redefines the rule.
                 Some(known) => *known = rule,
-                // An earlier file has switched it off.
+                // An earlier file has disabled the rule.
                 None if is_unchanged && self.on_built_in => {}
                 None => self.rules.rules.push(rule),
             }
@@ -42,7 +42,7 @@ impl Merged {
         self.on_built_in |= on_built_in;
     }
 
-    /// All of them.
+    /// Returns the merged rule set.
     pub(super) fn finish(self) -> RuleSet {
         self.rules
     }

@@ -1,46 +1,69 @@
-//! [`Settings`]: what the command line and the configuration file come to. The command line wins.
+//! [`Settings`]: the command line and the configuration file, combined. The command line wins.
 
 use super::advice::Advice;
 use super::arguments::{
-    DetectionArguments, Format, RunArguments, ScanArguments, SelectionArguments,
+    DetectionArguments, RunArguments, ScanArguments, ScanFormat, SelectionArguments,
 };
 use super::configuration::Configuration;
 use crate::color::ColorChoice;
+use crate::error::CliError;
 use crate::escape;
 use crate::messages::Messages;
 use heist_scan::Confidence;
 use heist_walk::{Filter, Symlinks};
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Git's own copies of everything, compressed: no file in there is text.
+/// Git's object store. Its files are compressed, so there is no text to scan.
 const GIT_OBJECTS: &str = "**/.git/objects";
 
-/// Names of rules, and who gave them.
-#[derive(Debug, Default)]
-pub(crate) struct Names {
-    pub(crate) ids: Vec<String>,
-    /// For messages: an option, or a configuration file and a key in it.
-    pub(crate) given_by: String,
+/// Where a setting comes from, for error messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SettingOrigin {
+    /// An option of the command line.
+    Option(&'static str),
+    /// A key of a configuration file.
+    Configuration { path: Option<PathBuf>, key: &'static str },
 }
 
-/// What is to be done, for `heist scan` and `heist baseline`.
+impl fmt::Display for SettingOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Option(option) => f.write_str(option),
+            Self::Configuration { path: Some(path), key } => {
+                let path = escape::for_terminal(path.as_os_str());
+                write!(f, "the configuration '{path}': `{key}`")
+            }
+            Self::Configuration { path: None, key } => write!(f, "`{key}`"),
+        }
+    }
+}
+
+/// The value of `--only` or `--except`: rule ids, which may contain `*`.
+#[derive(Debug)]
+pub(crate) struct RuleSelector {
+    pub(crate) ids: Vec<String>,
+    pub(crate) origin: SettingOrigin,
+}
+
+/// What to scan and how, for `heist scan` and `heist baseline`.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// What is scanned; `-` is stdin.
+    /// The paths to scan; `-` is stdin.
     pub(crate) paths: Vec<PathBuf>,
-    /// How many PATHs are left out.
+    /// The number of PATHs that the filter excludes.
     pub(crate) paths_excluded: u64,
-    /// Whether `paths` is what was asked for, or what is scanned if nothing was.
+    /// Whether the user gave any PATH; otherwise `paths` is the current directory.
     pub(crate) paths_were_given: bool,
-    /// The configuration file that was used.
+    /// The configuration file in use.
     pub(crate) configuration: Option<PathBuf>,
     pub(crate) baseline: Option<PathBuf>,
     pub(crate) confidence: Confidence,
     pub(crate) rules: Vec<PathBuf>,
-    pub(crate) only: Names,
-    pub(crate) except: Names,
+    pub(crate) only: RuleSelector,
+    pub(crate) except: RuleSelector,
     pub(crate) generic: bool,
     pub(crate) noise_filter: bool,
     pub(crate) decode: bool,
@@ -57,10 +80,10 @@ pub(crate) struct Settings {
     pub(crate) trace: Option<PathBuf>,
 }
 
-/// How findings are shown, for `heist scan`.
+/// How `heist scan` shows findings.
 #[derive(Debug)]
 pub(crate) struct Presentation {
-    pub(crate) format: Format,
+    pub(crate) format: ScanFormat,
     pub(crate) output: Option<PathBuf>,
     pub(crate) show_secrets: bool,
     pub(crate) sorted: bool,
@@ -68,14 +91,14 @@ pub(crate) struct Presentation {
     pub(crate) advice: Advice,
 }
 
-/// What the command line of `heist scan` and the configuration file come to.
+/// Combines the command line of `heist scan` with the configuration file.
 ///
 /// # Errors
-/// They make no sense; the text says why.
+/// A setting cannot be used, or the configuration file is not valid.
 pub(crate) fn of_scan(
     arguments: &ScanArguments,
     messages: &Messages,
-) -> Result<(Settings, Presentation), String> {
+) -> Result<(Settings, Presentation), CliError> {
     let configuration = configuration(&arguments.run, &arguments.paths, messages)?;
     let settings = Settings::new(
         &arguments.paths,
@@ -95,15 +118,15 @@ pub(crate) fn of_scan(
     Ok((settings, presentation))
 }
 
-/// Loads the configuration file in effect, and prints notes about it.
+/// Loads the configuration file in effect and prints notes about it.
 ///
 /// # Errors
-/// There is one, and it cannot be read or is not valid.
+/// The file cannot be read or is not valid.
 pub(crate) fn configuration(
     run: &RunArguments,
     paths: &[PathBuf],
     messages: &Messages,
-) -> Result<Configuration, String> {
+) -> Result<Configuration, CliError> {
     let configuration = match &run.config {
         _ if run.no_config => Configuration::default(),
         Some(file) => Configuration::load(file)?,
@@ -116,34 +139,35 @@ pub(crate) fn configuration(
 }
 
 impl Settings {
-    /// What the options and the configuration file come to.
+    /// Combines the options with the configuration file.
     ///
     /// # Errors
-    /// A glob is not valid, or stdin is asked for twice.
+    /// A glob is not valid, or `-` is given twice.
     pub(crate) fn new(
         paths: &[PathBuf],
         confidence: Option<Confidence>,
         baseline: Option<&Path>,
         (detection, selection, run): (&DetectionArguments, &SelectionArguments, &RunArguments),
         configuration: &Configuration,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, CliError> {
         if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
-            return Err("`-` is given twice; stdin can be read once".into());
+            return Err(CliError::StdinTwice);
         }
-        let names = |key: &str, given: &[String], configured: &[String]| {
+        let selector = |option, key, given: &[String], configured: &[String]| {
             if given.is_empty() {
-                Names { ids: configured.to_vec(), given_by: configured_by(configuration, key) }
+                RuleSelector { ids: configured.to_vec(), origin: configured_by(configuration, key) }
             } else {
-                Names { ids: given.to_vec(), given_by: format!("--{key}") }
+                RuleSelector { ids: given.to_vec(), origin: SettingOrigin::Option(option) }
             }
         };
         let filter = filter(selection, configuration)?;
         let mut roots = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
-        // As in a directory: of `*`, say, what is excluded is left out.
+        // The shell may have expanded a pattern such as `*` to the PATHs, so excludes apply to
+        // them.
         let mut paths_excluded = 0;
         for at in (0..roots.len()).rev() {
             let excluded = filter.excludes_root(&roots[at]);
-            if excluded.map_err(|error| format!("--exclude: {error}"))? && !is_stdin(&roots[at]) {
+            if excluded.map_err(CliError::TooManyGlobs)? && !is_stdin(&roots[at]) {
                 roots.remove(at);
                 paths_excluded += 1;
             }
@@ -161,8 +185,8 @@ impl Settings {
             } else {
                 detection.rules.clone()
             },
-            only: names("only", &detection.only, &configuration.only),
-            except: names("except", &detection.except, &configuration.except),
+            only: selector("--only", "only", &detection.only, &configuration.only),
+            except: selector("--except", "except", &detection.except, &configuration.except),
             generic: !flag(detection.no_generic, detection.generic, configuration.no_generic),
             noise_filter: !flag(
                 detection.no_noise_filter,
@@ -188,25 +212,30 @@ impl Settings {
         })
     }
 
-    /// Whether less may be looked for than is by default. (Files of rules need not build upon the built-in ones.)
-    pub(crate) fn looks_for_less(&self) -> bool {
+    /// Returns `true` if the settings may search for fewer secrets than the defaults do. Rule files
+    /// count, because they need not extend the built-in rules.
+    pub(crate) fn restricts_rules(&self) -> bool {
         let takes_all =
             self.rules.is_empty() && self.only.ids.is_empty() && self.except.ids.is_empty();
         !(takes_all && self.generic && self.decode)
     }
 }
 
-/// Whether a PATH stands for stdin.
+/// Returns `true` if a PATH stands for stdin.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// A flag, its opposite (of the two the parser keeps the last), and what the configuration says if neither was given.
+/// Returns the value of a flag: from the command line if it has the flag or its opposite (the
+/// parser keeps the later of the two), else from the configuration.
 fn flag(given: bool, opposite: bool, configured: Option<bool>) -> bool {
     given || (!opposite && configured.unwrap_or_default())
 }
 
-fn filter(selection: &SelectionArguments, configuration: &Configuration) -> Result<Filter, String> {
+fn filter(
+    selection: &SelectionArguments,
+    configuration: &Configuration,
+) -> Result<Filter, CliError> {
     let gitignore = flag(selection.gitignore, selection.no_gitignore, configuration.gitignore);
     let mut filter = Filter::new()
         .skip_hidden(flag(selection.no_hidden, selection.hidden, configuration.no_hidden))
@@ -214,25 +243,23 @@ fn filter(selection: &SelectionArguments, configuration: &Configuration) -> Resu
         .git_ignore(gitignore)
         .git_exclude(gitignore)
         .git_global(gitignore);
-    // The built-in one first: later ones may turn it around.
+    // The built-in glob comes first, so that later globs can override it.
     let built_in = [GIT_OBJECTS.to_owned()];
     for glob in built_in.iter().chain(&configuration.exclude) {
-        filter = filter
-            .exclude(glob)
-            .map_err(|error| format!("{}: {error}", configured_by(configuration, "exclude")))?;
+        filter = filter.exclude(glob).map_err(|source| CliError::Glob {
+            origin: configured_by(configuration, "exclude"),
+            source,
+        })?;
     }
     for glob in &selection.exclude {
-        filter = filter.exclude(glob).map_err(|error| format!("--exclude: {error}"))?;
+        filter = filter.exclude(glob).map_err(|source| CliError::Glob {
+            origin: SettingOrigin::Option("--exclude"),
+            source,
+        })?;
     }
     Ok(filter)
 }
 
-/// A key of the configuration, for messages.
-fn configured_by(configuration: &Configuration, key: &str) -> String {
-    match &configuration.path {
-        Some(path) => {
-            format!("the configuration '{}': `{key}`", escape::for_terminal(path.as_os_str()))
-        }
-        None => format!("`{key}`"),
-    }
+fn configured_by(configuration: &Configuration, key: &'static str) -> SettingOrigin {
+    SettingOrigin::Configuration { path: configuration.path.clone(), key }
 }

@@ -1,10 +1,10 @@
-//! `--stats`: how it went, for people.
+//! The output of `--stats`.
 
 use super::engine::Scanned;
 use super::summary::Summary;
 use crate::units::{Unit, grouped};
 
-/// The lines of `--stats`.
+/// Formats the lines of `--stats`.
 pub(super) fn stats(scanned: &Scanned, summary: &Summary, reported: u64) -> String {
     let seconds = scanned.elapsed.as_secs_f64();
     let rate = (summary.bytes as f64 / seconds.max(1e-9)) as u64;
@@ -27,14 +27,15 @@ pub(super) fn stats(scanned: &Scanned, summary: &Summary, reported: u64) -> Stri
         (
             "findings",
             format!(
-                "{} reported, {} less sure, {} allowed, {} in the baseline, {} ignored, {} in own files, {} too many",
+                "{} reported, {} below the confidence, {} allowed, {} in the baseline, {} ignored, \
+                 {} in own files, {} over the limit",
                 count(reported),
-                count(unreported.unsure),
+                count(unreported.below_confidence),
                 count(unreported.allowed),
                 count(unreported.in_baseline),
-                count(unreported.ignored),
-                count(unreported.own),
-                count(unreported.too_many)
+                count(unreported.in_gitleaksignore),
+                count(unreported.in_own_files),
+                count(unreported.over_limit)
             ),
         ),
         ("scan", format!("{seconds:.3} s, {}/s", Unit::HUMAN.show(rate))),

@@ -1,6 +1,8 @@
-//! [`Stdin`]: stdin as something to be scanned. Whoever types there, or has not begun to, can be waited for no longer
-//! than the scan may take. What was cut is no end: it is an error, or a scan that was ended would look like one that is
-//! complete.
+//! [`Stdin`]: stdin as an input of the scan.
+//!
+//! A pipe or a terminal may stay silent, so reads stop when the scan is cancelled or its deadline
+//! passes. They return an error then, and not the end of the input: otherwise a scan that was cut
+//! short would look complete.
 
 use heist::CancelToken;
 use std::io::{self, Read};
@@ -8,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether the scan is to end.
+/// How often a waiting read checks whether the scan has ended.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Stdin, until it ends or the scan does.
+/// Reads stdin until it ends or the scan does.
 #[derive(Debug)]
 pub(super) struct Stdin {
     stdin: io::Stdin,
@@ -25,7 +27,7 @@ impl Stdin {
         Self { stdin: io::stdin(), cancel, deadline, is_cut: Arc::default() }
     }
 
-    /// Will be true if the scan was over before stdin was.
+    /// Returns a flag that becomes `true` if the scan ends before stdin does.
     pub(super) fn is_cut(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_cut)
     }
@@ -43,31 +45,31 @@ impl Read for Stdin {
                 self.is_cut.store(true, Ordering::Release);
                 return Err(io::Error::new(
                     io::ErrorKind::TimedOut,
-                    "the scan was over before its end",
+                    "the scan ended before the input did",
                 ));
             }
             if is_ready(&self.stdin, LOOK)? {
-                return self.stdin.read(buffer).map_err(named);
+                return self.stdin.read(buffer).map_err(explained);
             }
         }
     }
 }
 
-/// In a tree a directory is no file that is missing; as stdin it is.
-fn named(error: io::Error) -> io::Error {
+/// Explains what to do if stdin is a directory.
+fn explained(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::IsADirectory => io::Error::other("it is a directory; give it as a PATH"),
         _ => error,
     }
 }
 
-/// Whether a read would not wait; looked at for some time.
+/// Waits up to `patience` until a read would not block; returns whether it is so.
 #[cfg(unix)]
 fn is_ready(stdin: &io::Stdin, patience: Duration) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(patience.subsec_nanos()) };
     match poll(&mut [PollFd::new(stdin, PollFlags::IN)], Some(&patience)) {
-        // (What is wrong with it, if anything is, the read says.)
+        // A read reports any error of the descriptor.
         Ok(ready) => Ok(ready > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),

@@ -1,13 +1,14 @@
-//! [`Stream`]: lines on their way to the output, several in one write; and [`Flusher`], which sees to it that none
-//! waits for long.
+//! [`Stream`]: batches lines on their way to the output; and [`Flusher`], which bounds how long a
+//! line waits.
 //!
-//! Invariant: a write has whole lines only. On stdout it has at most [`PIPE_BYTES`] of them (or one line that is
-//! longer): so much a pipe takes in one piece or not at all, so whoever reads a pipe whose writer was killed has read
-//! whole lines. A file under `--output` gets its name when it is whole, and takes more at once. Not guaranteed: that a
-//! file which stdout was redirected to ends with a whole line after a kill; the system may cut any write.
+//! Invariant: each write consists of whole lines. On stdout it has at most [`PIPE_BYTES`] bytes (or
+//! one longer line): a pipe accepts that many bytes as a whole or not at all, so even if heist is
+//! killed, the reader of the pipe gets only whole lines. A file of `--output` gets its name when it
+//! is complete, so its writes may be larger. Not guaranteed: that a file to which stdout was
+//! redirected ends with a whole line after a kill; the system may split any write.
 
 use super::collector::Collector;
-use super::output::Output;
+use super::output::ReportOutput;
 use crate::messages::Messages;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -15,45 +16,45 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What every Linux takes in one piece (`PIPE_BUF`).
+/// The size of a write to a pipe that Linux never splits (`PIPE_BUF`).
 const PIPE_BYTES: usize = 4096;
 
-/// Enough that writing costs few system calls.
+/// Large enough to keep the number of system calls low.
 const FILE_BYTES: usize = 64 * 1024;
 
-/// How long a line may wait for others.
+/// How long a line may wait to be written.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Lines on their way to the output.
+/// Collects lines and writes several of them at once.
 #[derive(Debug)]
 pub(super) struct Stream {
-    output: Output,
-    /// Whether the output is a terminal, which the progress line may be on.
+    output: ReportOutput,
+    /// Whether the output is a terminal, which may show the progress line.
     is_terminal: bool,
     messages: Arc<Messages>,
     lines: Vec<u8>,
-    /// How many bytes may wait; 0 if each line is written at once.
+    /// The number of bytes that may wait; 0 writes each line immediately.
     bytes_max: usize,
 }
 
 impl Stream {
-    /// A stream to `output`. `messages` has the progress line.
-    pub(super) fn new(output: Output, messages: &Arc<Messages>) -> Self {
-        let is_terminal = matches!(&output, Output::Stdout(stdout) if stdout.is_terminal());
+    /// Creates a stream to `output`. `messages` owns the progress line.
+    pub(super) fn new(output: ReportOutput, messages: &Arc<Messages>) -> Self {
+        let is_terminal = matches!(&output, ReportOutput::Stdout(stdout) if stdout.is_terminal());
         let bytes_max = match &output {
-            // People want to see it now.
-            Output::Stdout(_) if is_terminal => 0,
-            Output::Stdout(_) => PIPE_BYTES,
-            Output::File(_) => FILE_BYTES,
+            // A person is watching.
+            ReportOutput::Stdout(_) if is_terminal => 0,
+            ReportOutput::Stdout(_) => PIPE_BYTES,
+            ReportOutput::File(_) => FILE_BYTES,
         };
         let messages = Arc::clone(messages);
         Self { output, is_terminal, messages, lines: Vec::new(), bytes_max }
     }
 
-    /// Takes a line.
+    /// Adds a line.
     ///
     /// # Errors
-    /// Those of writing it, or lines before it.
+    /// This line, or one before it, cannot be written.
     pub(super) fn push(&mut self, line: &[u8]) -> io::Result<()> {
         if self.lines.len() + line.len() > self.bytes_max {
             self.flush()?;
@@ -62,10 +63,10 @@ impl Stream {
         if self.lines.len() >= self.bytes_max { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what waits.
+    /// Writes the waiting lines.
     ///
     /// # Errors
-    /// Those of writing.
+    /// The output cannot be written to.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if self.lines.is_empty() {
             return Ok(());
@@ -80,21 +81,21 @@ impl Stream {
         written
     }
 
-    /// From now on each line is written at once.
+    /// From now on, writes each line immediately.
     pub(super) fn write_through(&mut self) {
         self.bytes_max = 0;
     }
 
-    /// Writes what waits, and gives the output back.
+    /// Writes the waiting lines and returns the output.
     ///
     /// # Errors
-    /// Those of writing.
-    pub(super) fn finish(mut self) -> io::Result<Output> {
+    /// The output cannot be written to.
+    pub(super) fn finish(mut self) -> io::Result<ReportOutput> {
         self.flush().map(|()| self.output)
     }
 }
 
-/// Writes what waits, again and again, until it is dropped.
+/// Flushes a stream at regular intervals until it is dropped.
 #[derive(Debug)]
 pub(super) struct Flusher {
     /// Dropped to end the thread.
@@ -103,7 +104,8 @@ pub(super) struct Flusher {
 }
 
 impl Flusher {
-    /// For the lines of this collector. Where there can be no thread, no line waits.
+    /// Starts a thread that flushes the stream of this collector. If the thread cannot be started,
+    /// the collector writes each line immediately.
     pub(super) fn start(collector: &Arc<Collector>) -> Self {
         let (stop, stopped) = channel();
         let flushed = Arc::clone(collector);
@@ -124,7 +126,7 @@ impl Drop for Flusher {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // (It does not panic.)
+            // The thread does not panic.
             let _ = thread.join();
         }
     }

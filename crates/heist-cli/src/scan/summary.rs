@@ -1,55 +1,55 @@
-//! [`Summary`]: what a scan came to, besides its findings.
+//! [`Summary`]: the result of a scan besides its findings.
 
 use heist_scan::Confidence;
 use std::path::PathBuf;
 
-/// Something that should have been scanned and was not, or not completely; or of which not all findings are listed.
+/// A path that was not scanned completely, or whose findings are not all listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) path: PathBuf,
-    /// What is the matter, fit to be shown.
+    /// The reason, safe to print.
     pub(crate) reason: String,
-    /// It was scanned, but has too many findings.
+    /// Whether the path was scanned but has too many findings to list.
     pub(crate) is_cut: bool,
 }
 
-/// Why a scan ended before its end.
+/// Why a scan ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// By Ctrl-C.
+pub(crate) enum EndedEarly {
+    /// The user pressed Ctrl-C.
     Interrupted,
-    /// `--timeout` was over.
+    /// The time of `--timeout` was up.
     TimedOut,
 }
 
-impl Ended {
-    /// For people.
+impl EndedEarly {
+    /// Returns the message for the user.
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Self::Interrupted => "interrupted; this is only what was found by then",
-            Self::TimedOut => "the time is over (--timeout); this is only what was found by then",
+            Self::Interrupted => "interrupted; the report has only the findings so far",
+            Self::TimedOut => "stopped after --timeout; the report has only the findings so far",
         }
     }
 }
 
-/// Findings that are not reported, by why they are not.
+/// The numbers of findings that are not reported, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unreported {
-    /// Less sure than `--confidence` wants.
-    pub(crate) unsure: u64,
-    /// Allowed by a comment.
+    /// The confidence is below `--confidence`.
+    pub(crate) below_confidence: u64,
+    /// A comment allows them.
     pub(crate) allowed: u64,
-    /// In the baseline.
+    /// The baseline contains them.
     pub(crate) in_baseline: u64,
-    /// Named by a `.gitleaksignore`.
-    pub(crate) ignored: u64,
-    /// In a file that this run reads or writes itself.
-    pub(crate) own: u64,
-    /// There was no room to keep them.
-    pub(crate) too_many: u64,
+    /// A `.gitleaksignore` lists them.
+    pub(crate) in_gitleaksignore: u64,
+    /// They are in the output, the trace or the baseline of this run.
+    pub(crate) in_own_files: u64,
+    /// They did not fit into the memory limit of the report.
+    pub(crate) over_limit: u64,
 }
 
-/// What was left out on purpose.
+/// The numbers of files that were skipped on purpose, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Skipped {
     /// Binary files.
@@ -60,45 +60,45 @@ pub(crate) struct Skipped {
     pub(crate) special: u64,
     /// Symbolic links that were not followed.
     pub(crate) symlinks: u64,
-    /// Left out by `--exclude`, `--gitignore` and the like; a directory counts once.
+    /// Excluded by `--exclude`, `--gitignore` and similar options; a directory counts once.
     pub(crate) excluded: u64,
 }
 
-/// What a scan came to, besides its findings.
+/// The result of a scan besides its findings.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
-    /// Files that were scanned, and their bytes.
+    /// The number of scanned files, and of the bytes in them.
     pub(crate) files: u64,
     pub(crate) bytes: u64,
-    /// What `--confidence` wants.
+    /// The value of `--confidence`.
     pub(crate) confidence: Confidence,
     pub(crate) unreported: Unreported,
     pub(crate) skipped: Skipped,
-    /// In the order of their paths.
+    /// Sorted by path.
     pub(crate) gaps: Vec<Gap>,
-    /// How many more there are.
+    /// The number of gaps that are not in `gaps`.
     pub(crate) gaps_more: u64,
     /// Whether every PATH was excluded.
     pub(crate) no_path_is_left: bool,
-    /// Whether stderr names them.
+    /// Whether stderr names the gaps.
     pub(crate) gaps_are_named: bool,
-    pub(crate) ended: Option<Ended>,
-    /// Rules that were needed and could not be used.
+    pub(crate) ended: Option<EndedEarly>,
+    /// Rules that are too large to be used.
     pub(crate) failed_rules: Vec<String>,
-    /// The configuration file that was used.
+    /// The configuration file in use.
     pub(crate) configuration: Option<PathBuf>,
 }
 
 impl Summary {
-    /// Whether everything was scanned that should have been, and everything can be shown.
+    /// Returns `true` if everything was scanned and every finding can be shown.
     pub(crate) fn is_complete(&self) -> bool {
         self.gap_count() == 0
             && self.ended.is_none()
             && self.failed_rules.is_empty()
-            && self.unreported.too_many == 0
+            && self.unreported.over_limit == 0
     }
 
-    /// How many gaps there are.
+    /// Returns the number of gaps.
     pub(crate) fn gap_count(&self) -> u64 {
         self.gaps.len() as u64 + self.gaps_more
     }

@@ -1,44 +1,47 @@
-//! [`Suppression`]: which findings are known already, and why.
+//! [`Suppression`]: which findings are not reported, and why.
 
+use crate::error::reason;
 use crate::escape;
-use crate::messages::{Messages, reason};
+use crate::messages::Messages;
 use crate::units::grouped;
 use heist_scan::suppress::{Baseline, GitleaksIgnore, IgnoreNote};
-use heist_scan::{Finding, read_regular};
+use heist_scan::{Finding, read_small_file};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// The name of a file of places.
+/// The name of a file that lists locations to ignore.
 const IGNORE_FILE: &str = ".gitleaksignore";
 
-/// The largest one that is read: a hundred bytes for each of more than a hundred thousand places.
+/// The largest such file that heist reads: enough for more than 100,000 locations of 100 bytes
+/// each.
 const IGNORE_BYTES_MAX: u64 = 16 << 20;
 
 /// Why a finding is not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
-    /// A comment in its line allows it.
-    Allowed,
-    /// Its secret is in the baseline.
+pub(crate) enum SuppressionReason {
+    /// A comment on its line allows it.
+    AllowedByComment,
+    /// The baseline contains its secret.
     InBaseline,
-    /// A `.gitleaksignore` names its place.
-    Ignored,
-    /// It is in a file of ours: the output, or the baseline itself.
-    Own,
+    /// A `.gitleaksignore` lists its location.
+    InGitleaksIgnore,
+    /// It is in the output, the trace or the baseline of this run.
+    InOwnFile,
 }
 
-/// What is known.
+/// Everything that suppresses findings.
 #[derive(Debug, Default)]
 pub(crate) struct Suppression {
     baseline: Option<Baseline>,
-    /// Files of places, with the directory that these are relative to.
+    /// The `.gitleaksignore` files, each with the directory that its paths are relative to.
     ignored: Vec<(PathBuf, GitleaksIgnore)>,
-    /// Files that this tool writes or reads itself, as the system calls them.
+    /// The canonical paths of the files that this run itself reads or writes.
     own: HashSet<PathBuf>,
 }
 
 impl Suppression {
-    /// Reads the `.gitleaksignore` files of the paths and of the current directory. What cannot be used is said.
+    /// Reads the `.gitleaksignore` files of the paths and of the current directory, and prints
+    /// notes about lines that heist does not use.
     pub(crate) fn read(paths: &[PathBuf], messages: &Messages, quiet: bool) -> Self {
         let mut suppression = Self::default();
         let mut seen = HashSet::new();
@@ -49,11 +52,11 @@ impl Suppression {
                 continue;
             }
             let identity = file.canonicalize().unwrap_or_else(|_| file.clone());
-            // Relative to what the findings' paths begin with, so the same file may be read for several names of its
-            // directory; what is wrong with it is said once.
+            // Its paths are relative to the directory as the user gave it, so the same file may be
+            // read for several names of its directory. Print the notes about it only once.
             let is_new = seen.insert(identity);
             let shown = escape::for_terminal(file.as_os_str()).into_owned();
-            match read_regular(&file, IGNORE_BYTES_MAX) {
+            match read_small_file(&file, IGNORE_BYTES_MAX) {
                 Ok(content) => {
                     let (ignored, notes) = GitleaksIgnore::parse(&content);
                     if is_new && !quiet {
@@ -70,40 +73,40 @@ impl Suppression {
         suppression
     }
 
-    /// Secrets of this baseline, too.
+    /// Adds the secrets of a baseline.
     pub(crate) fn with_baseline(mut self, baseline: Option<Baseline>) -> Self {
         self.baseline = baseline;
         self
     }
 
-    /// Whatever is in this file, too.
+    /// Adds a file that this run itself reads or writes.
     pub(crate) fn add_own(&mut self, path: &Path) {
         self.own.extend(path.canonicalize());
     }
 
     fn is_own(&self, path: &Path) -> bool {
-        // The system is asked only about what has the right name: there may be many findings.
+        // Compare names first: resolving a path is a system call, and there may be many findings.
         let has_name = self.own.iter().any(|own| own.file_name() == path.file_name());
         has_name && path.canonicalize().is_ok_and(|path| self.own.contains(&path))
     }
 
-    /// Why a finding is not reported; `None` if it is.
-    pub(crate) fn check(&self, finding: &Finding) -> Option<Known> {
+    /// Returns why a finding is not reported, or `None` if it is.
+    pub(crate) fn check(&self, finding: &Finding) -> Option<SuppressionReason> {
         if finding.allowed {
-            return Some(Known::Allowed);
+            return Some(SuppressionReason::AllowedByComment);
         }
         if self.baseline.as_ref().is_some_and(|baseline| baseline.contains(&finding.secret)) {
-            return Some(Known::InBaseline);
+            return Some(SuppressionReason::InBaseline);
         }
         if self.ignored.iter().any(|(directory, ignored)| is_ignored(directory, ignored, finding)) {
-            return Some(Known::Ignored);
+            return Some(SuppressionReason::InGitleaksIgnore);
         }
-        self.is_own(&finding.path).then_some(Known::Own)
+        self.is_own(&finding.path).then_some(SuppressionReason::InOwnFile)
     }
 }
 
-/// Prints which lines of a `.gitleaksignore` are not used: one note for each reason, because a file written for
-/// a git history may have thousands of such lines.
+/// Prints which lines of a `.gitleaksignore` heist does not use. There is one note per reason,
+/// because a file written for a git history may have thousands of such lines.
 fn say_unused(notes: &[IgnoreNote], file: &str, messages: &Messages) {
     let mut by_reason: Vec<(&IgnoreNote, u64)> = Vec::new();
     for note in notes {

@@ -1,4 +1,4 @@
-//! The target `decoders` as a program of libFuzzer.
+//! The fuzz target `decoders` as a libFuzzer program.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| heist_fuzz::run("decoders", data));

@@ -1,4 +1,4 @@
-//! The target `detector` as a program of libFuzzer.
+//! The fuzz target `detector` as a libFuzzer program.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| heist_fuzz::run("detector", data));

@@ -1,9 +1,9 @@
-//! The seeds of the fuzz targets: making them, and giving them to libFuzzer as what they say.
+//! Manages the seeds of the fuzz targets: generates them, and converts them for libFuzzer.
 //!
 //! ```text
-//! fuzz-corpus make                    writes the seeds that a program makes; others stay
-//! fuzz-corpus unpack TARGET FOLDER    writes a target's seeds to a folder, as plain bytes
-//! fuzz-corpus add TARGET FILE         stores what was found as a seed
+//! fuzz-corpus make                    generates seeds (files named `made-*`); others stay
+//! fuzz-corpus unpack TARGET FOLDER    writes a target's seeds to a folder as plain bytes
+//! fuzz-corpus add TARGET FILE         stores a fuzzer's finding as a seed
 //! ```
 
 use heist_fuzz::{TARGETS, corpus, seeds};
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         ["unpack", target, folder] => unpack(target, Path::new(folder)),
         ["add", target, file] => add(target, Path::new(file)),
         _ => {
-            eprintln!("fuzz-corpus make | unpack TARGET FOLDER | add TARGET FILE");
+            eprintln!("usage: fuzz-corpus make | unpack TARGET FOLDER | add TARGET FILE");
             return ExitCode::from(2);
         }
     };

@@ -1,4 +1,4 @@
-//! The target `hand_url_credentials` as a program of libFuzzer.
+//! The fuzz target `hand_url_credentials` as a libFuzzer program.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| heist_fuzz::run("hand_url_credentials", data));

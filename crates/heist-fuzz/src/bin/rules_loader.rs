@@ -1,4 +1,4 @@
-//! The target `rules_loader` as a program of libFuzzer.
+//! The fuzz target `rules_loader` as a libFuzzer program.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| heist_fuzz::run("rules_loader", data));

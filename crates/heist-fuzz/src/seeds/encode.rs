@@ -1,8 +1,8 @@
-//! Encoding in the simplest way: what the decoders are to look through.
+//! Simple encoders, the counterparts of the decoders under test.
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Without padding.
+/// Encodes in Base64 without padding.
 pub(super) fn base64(text: &[u8]) -> String {
     let group = |bytes: &[u8]| -> String {
         let bits = (0..3).fold(0_u32, |bits, at| {
@@ -14,7 +14,7 @@ pub(super) fn base64(text: &[u8]) -> String {
     text.chunks(3).map(group).collect()
 }
 
-/// In lines of 64 digits.
+/// Wraps digits into lines of 64.
 pub(super) fn wrapped(digits: &str, line_break: &str) -> String {
     let lines = digits.as_bytes().chunks(64);
     lines.map(|line| String::from_utf8_lossy(line).into_owned() + line_break).collect()
@@ -24,12 +24,12 @@ pub(super) fn hex(text: &[u8]) -> String {
     text.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// All but most letters and digits.
+/// Escapes everything except most letters and digits.
 pub(super) fn url_escaped(text: &[u8]) -> String {
     escaped(text, |byte| format!("%{byte:02X}"))
 }
 
-/// All but most letters and digits.
+/// Escapes everything except most letters and digits.
 pub(super) fn json_escaped(text: &[u8]) -> String {
     escaped(text, |byte| format!("\\u{byte:04x}"))
 }
@@ -41,7 +41,7 @@ fn escaped(text: &[u8], escape: fn(u8) -> String) -> String {
     text.iter().map(write).collect()
 }
 
-/// With its byte order mark.
+/// Encodes in UTF-16 with a byte order mark.
 pub(super) fn utf16(text: &[u8], high_first: bool) -> Vec<u8> {
     let units = std::iter::once(0xFEFF).chain(text.iter().map(|&byte| u16::from(byte)));
     units
@@ -55,7 +55,7 @@ mod tests {
     use heist_scan::decode::{Decoded, base64 as decode};
 
     #[test]
-    fn what_is_encoded_is_decoded_again() {
+    fn encoded_text_is_decoded_again() {
         let text = b"a text of some length, in which three fit";
         for length in text.len() - 3..=text.len() {
             let mut decoded = Decoded::new();

@@ -1,7 +1,7 @@
-//! The program that makes the seeds: texts in which the code under test has something to do. Secrets in them are
-//! random, made from the rules; none stands in a source file.
+//! Generates seeds: inputs that give the code under test something to do. Their secrets are random
+//! and generated from the rules, so that no source file contains one.
 //!
-//! Invariant: the same rules make the same seeds.
+//! Invariant: the same rules give the same seeds.
 
 mod encode;
 mod rule_files;
@@ -9,33 +9,33 @@ mod rule_files;
 use encode::{base64, hex, json_escaped, url_escaped, utf16, wrapped};
 use heist::rng::XorShift64;
 use heist_scan::rules::Sampler;
-use heist_scan::{HandKind, Pattern, Rule, RuleSet};
+use heist_scan::{ParserKind, Pattern, Rule, RuleSet};
 
-/// How many of the built-in rules have an example among the seeds of the whole detector.
+/// The number of built-in rules with an example among the seeds for the whole detector.
 const RULES_SAMPLED: usize = 28;
 
-/// The seeds of a target; none for what is no target.
+/// Generates the seeds of a target. Returns none if there is no such target.
 #[must_use]
 pub fn make(target: &str) -> Vec<Vec<u8>> {
     let mut rng = XorShift64::new(0x5EED);
     match target {
         "rules_loader" => rule_files::make(),
-        "hand_generic_secret" => by_hand(HandKind::GenericSecret, &GENERIC, &mut rng),
-        "hand_password" => by_hand(HandKind::Password, &PASSWORD, &mut rng),
-        "hand_url_credentials" => by_hand(HandKind::UrlCredentials, &URL, &mut rng),
-        "hand_jwt" => by_hand(HandKind::Jwt, &JWT, &mut rng),
-        "hand_private_key" => by_hand(HandKind::PrivateKey, &PRIVATE_KEY, &mut rng),
-        "hand_connection_string" => by_hand(HandKind::ConnectionString, &CONNECTION, &mut rng),
+        "hand_generic_secret" => by_hand(ParserKind::GenericSecret, &GENERIC, &mut rng),
+        "hand_password" => by_hand(ParserKind::Password, &PASSWORD, &mut rng),
+        "hand_url_credentials" => by_hand(ParserKind::UrlCredentials, &URL, &mut rng),
+        "hand_jwt" => by_hand(ParserKind::Jwt, &JWT, &mut rng),
+        "hand_private_key" => by_hand(ParserKind::PrivateKey, &PRIVATE_KEY, &mut rng),
+        "hand_connection_string" => by_hand(ParserKind::ConnectionString, &CONNECTION, &mut rng),
         "decoders" => decoders(&mut rng),
         "detector" => detector(&mut rng),
         _ => Vec::new(),
     }
 }
 
-/// Nothing before or after, and nothing else chosen.
+/// No padding, no cuts, and no switches.
 const PLAIN: [u8; 8] = [0; 8];
 
-/// Something before and after, cuts, and every switch the other way.
+/// Padding before and after, cuts, and switches.
 const CHOSEN: [[u8; 8]; 4] = [
     [12, 138, 138, 3, 40, 90, 170, 9],
     [2, 130, 132, 1, 9, 0, 200, 1],
@@ -43,7 +43,7 @@ const CHOSEN: [[u8; 8]; 4] = [
     [13, 193, 228, 2, 128, 0, 16, 16],
 ];
 
-/// The fillers that are encoded text, by their numbers.
+/// The indexes of the fillers that consist of encoded text.
 const LONG_HEX: u8 = 4;
 const LONG_URL: u8 = 6;
 const LONG_JSON: u8 = 8;
@@ -54,7 +54,8 @@ fn seed(choices: [u8; 8], text: &[u8]) -> Vec<u8> {
     [&choices, text].concat()
 }
 
-// In the templates, `{dashes}` and `{}`, which stands for nothing, keep scanners from finding something in this file.
+// The placeholders `{dashes}` and `{}` (which stands for nothing) keep scanners from finding
+// secrets in this file.
 
 const GENERIC: [&str; 14] = [
     "api_key = \"{secret}\"",
@@ -145,13 +146,13 @@ const CONNECTION: [&str; 10] = [
     "Server=(local);Password=%PASSWORD%;pwd=;PWD=<password>",
 ];
 
-/// Each template with random secrets, as it is; some of them inside of more.
-fn by_hand(kind: HandKind, templates: &[&str], rng: &mut XorShift64) -> Vec<Vec<u8>> {
-    let sampler = Sampler::new(&Rule::new("seeds", Pattern::Hand(kind)));
-    let sampler = sampler.expect("there is one for each detector");
+/// Fills each template with a random secret; every second one also appears with padding and cuts.
+fn by_hand(kind: ParserKind, templates: &[&str], rng: &mut XorShift64) -> Vec<Vec<u8>> {
+    let sampler = Sampler::new(&Rule::new("seeds", Pattern::Parser(kind)));
+    let sampler = sampler.expect("every detector has a sampler");
     let mut seeds = Vec::new();
     for (number, template) in templates.iter().enumerate() {
-        let secret = sampler.secret(rng).expect("a detector's secret can be made");
+        let secret = sampler.secret(rng).expect("every detector has samples");
         let text = template
             .replace("{}", "")
             .replace("{dashes}", "-----")
@@ -197,7 +198,7 @@ fn decoders(rng: &mut XorShift64) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Examples of some rules, evenly chosen; as they are, encoded and inside of more.
+/// Returns examples of evenly selected rules: plain, encoded, and with padding.
 fn detector(rng: &mut XorShift64) -> Vec<Vec<u8>> {
     let rules = RuleSet::builtin().rules;
     let mut seeds = Vec::new();
@@ -206,8 +207,9 @@ fn detector(rng: &mut XorShift64) -> Vec<Vec<u8>> {
         let example = rule.examples.first().map_or("", String::as_str);
         let expanded = Sampler::new(rule).and_then(|sampler| sampler.expand(example, rng));
         let Some(text) = expanded.map(|expanded| expanded.text.into_bytes()) else { continue };
-        // What goes on and on in the same encoding is decoded in pieces, so it is there as well: 13 KiB of it, with the
-        // first cut soon after a piece begins and long before the secret in it.
+        // The scanner decodes long encoded text in pieces. To cover that, some examples follow 13
+        // KiB of text in the same encoding, with the first cut soon after the beginning of a piece
+        // and long before the secret.
         let (filler, written) = match number % 10 {
             5 => (Some(LONG_BASE64), base64(&text).into_bytes()),
             6 => (Some(LONG_HEX), hex(&text).into_bytes()),

@@ -1,6 +1,6 @@
-//! Rule files and single expressions: every field, both formats, and what is wrong in many ways.
+//! Rule files and single expressions: every field, both formats, and many kinds of mistakes.
 
-/// All of them.
+/// Returns all of them as seeds.
 pub(super) fn make() -> Vec<Vec<u8>> {
     let files = FILES.iter().map(|file| file.as_bytes().to_vec());
     let expressions = EXPRESSIONS.iter().map(|pattern| format!("/{pattern}").into_bytes());

@@ -1,13 +1,14 @@
-//! Base58Check as Bitcoin uses it: base 58 of a version, a payload, and the first four bytes of a double SHA-256.
+//! Base58Check as Bitcoin uses it: a version, a payload, and the first four bytes of a double
+//! SHA-256, all in base 58.
 //!
-//! Two kinds of secrets are known: extended private keys (BIP 32; 78 bytes) and single keys in wallet import format
-//! (33 bytes, or 34 if the public key is compressed).
+//! Supports two kinds of secrets: extended private keys (BIP 32; 78 bytes) and single keys in
+//! wallet import format (33 bytes, or 34 if the public key is compressed).
 
 use super::sha256::sha256;
 
-/// The 58 digits: no zero, no upper-case O and I, no lower-case l.
+/// The 58 digits: letters and digits without `0`, `O`, `I` and `l`.
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-/// Longer text is no key; and decoding takes time that grows with the square of the length.
+/// The longest text that is decoded. Keys are shorter, and decoding takes quadratic time.
 const DIGITS_MAX: usize = 120;
 /// The version bytes of extended private keys: xprv, yprv, zprv, and tprv of the test network.
 const EXTENDED: [[u8; 4]; 4] = [
@@ -16,14 +17,14 @@ const EXTENDED: [[u8; 4]; 4] = [
     [0x04, 0xb2, 0x43, 0x0c],
     [0x04, 0x35, 0x83, 0x94],
 ];
-/// Bytes of an extended key before the checksum.
+/// The length of an extended key without its checksum.
 const EXTENDED_BYTES: usize = 78;
-/// Where its private key begins, after a zero byte.
+/// The position of the zero byte before the private key in an extended key.
 const EXTENDED_KEY_PAD: usize = 45;
 /// The version byte of a single key on the main network.
 const SINGLE: u8 = 0x80;
 
-/// Whether the bytes before the checksum are a private key.
+/// Returns `true` if the bytes before the checksum are a private key.
 fn is_key(payload: &[u8]) -> bool {
     match payload.len() {
         EXTENDED_BYTES => {
@@ -48,7 +49,7 @@ pub(super) fn complete(secret: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = decode(secret)?;
     let payload = bytes.len().checked_sub(4)?;
     bytes.truncate(payload);
-    // Random digits say little about the fixed bytes; these are put right with the rest.
+    // Random digits rarely yield the right fixed bytes, so these are corrected as well.
     match payload {
         EXTENDED_BYTES => bytes[EXTENDED_KEY_PAD] = 0,
         34 => bytes[33] = 1,
@@ -69,7 +70,7 @@ fn decode(text: &[u8]) -> Option<Vec<u8>> {
     if text.len() > DIGITS_MAX {
         return None;
     }
-    // Lowest byte first while it grows.
+    // The number is built with its lowest byte first.
     let mut bytes: Vec<u8> = Vec::with_capacity(text.len());
     for digit in text {
         let mut carry = u32::try_from(ALPHABET.iter().position(|known| known == digit)?).ok()?;

@@ -1,31 +1,33 @@
-//! Bech32 as BIP 173 defines it, for two kinds of secret keys of 32 bytes.
+//! Bech32 (BIP 173) for two kinds of 32-byte secret keys.
 //!
-//! Invariant: text in mixed case does not hold; the standard forbids it.
+//! Invariant: the checksum of text in mixed case never holds, because the standard forbids mixed
+//! case.
 
-/// The 32 digits in their order.
+/// The 32 digits by value.
 const ALPHABET: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
-/// Digits of the checksum.
+/// The number of checksum digits.
 const CHECKSUM_DIGITS: usize = 6;
-/// 32 bytes are 256 bits, and 52 digits of five bits hold them.
+/// The number of data digits: 52 digits of five bits hold 32 bytes.
 const DATA_DIGITS: usize = 52;
 
-/// The human-readable part of a kind of key, in lower case, and whether the key is written in upper case.
+/// A kind of key: its human-readable prefix in lower case, and whether the key is written in upper
+/// case.
 #[derive(Clone, Copy)]
-pub(super) struct Kind {
+pub(super) struct Bech32Key {
     readable: &'static [u8],
     upper_case: bool,
 }
 
-/// age's: `AGE-SECRET-KEY-1...`
-pub(super) const AGE: Kind = Kind { readable: b"age-secret-key-", upper_case: true };
-/// Nostr's (NIP-19): `nsec1...`
-pub(super) const NOSTR: Kind = Kind { readable: b"nsec", upper_case: false };
+/// age's keys: `AGE-SECRET-KEY-1...`
+pub(super) const AGE: Bech32Key = Bech32Key { readable: b"age-secret-key-", upper_case: true };
+/// Nostr's keys (NIP-19): `nsec1...`
+pub(super) const NOSTR: Bech32Key = Bech32Key { readable: b"nsec", upper_case: false };
 
-pub(super) fn holds(secret: &[u8], kind: Kind) -> bool {
+pub(super) fn holds(secret: &[u8], kind: Bech32Key) -> bool {
     complete(secret, kind).is_some_and(|right| right == secret)
 }
 
-pub(super) fn complete(secret: &[u8], kind: Kind) -> Option<Vec<u8>> {
+pub(super) fn complete(secret: &[u8], kind: Bech32Key) -> Option<Vec<u8>> {
     let lower = secret.to_ascii_lowercase();
     let digits = lower.strip_prefix(kind.readable)?.strip_prefix(b"1")?;
     if digits.len() != DATA_DIGITS + CHECKSUM_DIGITS {
@@ -36,7 +38,7 @@ pub(super) fn complete(secret: &[u8], kind: Kind) -> Option<Vec<u8>> {
         let value = ALPHABET.iter().position(|known| known == digit)?;
         values.push(u32::try_from(value).ok()?);
     }
-    // 52 digits have four bits more than 32 bytes; they are zero in every key that was made by encoding one.
+    // 52 digits hold four bits more than 32 bytes. Encoders set these bits to zero.
     *values.last_mut()? &= 0b10000;
     let checksum = checksum(kind.readable, &values);
     let mut right = lower[..lower.len() - digits.len()].to_vec();
@@ -47,7 +49,7 @@ pub(super) fn complete(secret: &[u8], kind: Kind) -> Option<Vec<u8>> {
     Some(right)
 }
 
-/// The six digits that make the whole a code word.
+/// Computes the six digits that turn the whole text into a valid code word.
 fn checksum(readable: &[u8], values: &[u32]) -> [u32; CHECKSUM_DIGITS] {
     let high = readable.iter().map(|byte| u32::from(byte >> 5));
     let low = readable.iter().map(|byte| u32::from(byte & 31));
@@ -57,7 +59,8 @@ fn checksum(readable: &[u8], values: &[u32]) -> [u32; CHECKSUM_DIGITS] {
     std::array::from_fn(|place| (remainder >> (5 * (CHECKSUM_DIGITS - 1 - place))) & 31)
 }
 
-/// One digit more, modulo the generator polynomial over the field of 32 elements.
+/// Feeds one digit into the checksum: a step of the division by the generator polynomial over the
+/// field of 32 elements.
 fn step(state: u32, value: u32) -> u32 {
     const GENERATOR: [u32; 5] = [0x3b6a_57b2, 0x2650_8e6d, 0x1ea1_19fa, 0x3d42_33dd, 0x2a14_62b3];
     let top = state >> 25;

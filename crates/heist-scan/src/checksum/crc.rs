@@ -1,18 +1,19 @@
-//! Schemes that end in a CRC-32 (the one of zlib and Ethernet), each as its vendor published it.
+//! Schemes that end in a CRC-32 (the variant of zlib and Ethernet), as their vendors published
+//! them.
 //!
-//! Invariant: the checksum is compared as text, so that every one of its characters counts.
+//! Invariant: checksums are compared as text, so that every character counts.
 
 use super::digits::{BASE32_LOWER, BASE36, BASE62};
 use super::digits::{base32_decode, base32_encode, fixed_width, number};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// Six base 62 digits hold 32 bits; GitHub and npm pad with zeros.
+/// The width of the checksum: six base 62 digits hold 32 bits. GitHub and npm pad with zeros.
 const BASE62_DIGITS: usize = 6;
 
-/// The prefixes of GitHub's tokens that have a checksum of this kind.
+/// The prefixes of the GitHub tokens with this checksum.
 pub(super) const GITHUB: &[&[u8]] = &[b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_"];
-/// The prefix of npm's.
+/// The prefix of npm's tokens.
 pub(super) const NPM: &[&[u8]] = &[b"npm_"];
 
 pub(super) fn base62_holds(secret: &[u8], prefixes: &[&[u8]]) -> bool {
@@ -26,14 +27,16 @@ pub(super) fn base62_complete(secret: &[u8], prefixes: &[&[u8]]) -> Option<Vec<u
     (!body.is_empty()).then(|| with_end(secret, begin, &checksum))
 }
 
-/// Seven base 36 digits hold 32 bits.
+/// The width of the checksum: seven base 36 digits hold 32 bits.
 const GITLAB_CRC_DIGITS: usize = 7;
-/// And two hold the length of the payload.
+/// The width of the payload's length, in base 36 digits.
 const GITLAB_LENGTH_DIGITS: usize = 2;
-/// 16 random bytes, the shortest routing payload (`o:1`) and its length are 20 bytes.
+/// The length of the smallest payload: 16 random bytes, the shortest routing information (`o:1`)
+/// and its length are 20 bytes, which take 27 base 64 digits.
 const GITLAB_PAYLOAD_MIN: u64 = 27;
 
-/// What precedes the last dot of a routable token, without the version (`.01`) that newer ones have there.
+/// Returns the text before the last dot of a routable token, without the version (`.01`) that newer
+/// tokens have there.
 fn gitlab_front(secret: &[u8]) -> Option<&[u8]> {
     let dot = secret.len().checked_sub(1 + GITLAB_LENGTH_DIGITS + GITLAB_CRC_DIGITS)?;
     let front = (secret[dot] == b'.').then_some(&secret[..dot])?;
@@ -49,7 +52,8 @@ pub(super) fn gitlab_holds(secret: &[u8]) -> bool {
     let length = number(&secret[crc - GITLAB_LENGTH_DIGITS..crc], BASE36);
     let expected: [u8; GITLAB_CRC_DIGITS] =
         fixed_width(crc32fast::hash(&secret[..crc]).into(), BASE36);
-    // The prefix, which an instance may choose, comes before the payload; so the payload is not all of the front.
+    // The payload must be shorter than the front, because a prefix, which each instance may choose,
+    // comes before it.
     length.is_some_and(|length| length >= GITLAB_PAYLOAD_MIN && length < front.len() as u64)
         && secret[crc..] == expected
 }
@@ -57,7 +61,7 @@ pub(super) fn gitlab_holds(secret: &[u8]) -> bool {
 pub(super) fn gitlab_complete(secret: &[u8]) -> Option<Vec<u8>> {
     let front = gitlab_front(secret)?;
     let mut prefix = front.iter().position(|byte| *byte == b'-')? + 1;
-    // Runners' tokens say what kind of runner they are for: `t1_`, `t2_`, `t3_`.
+    // Runners' tokens contain the kind of runner: `t1_`, `t2_` or `t3_`.
     if let Some([b't', b'1'..=b'3', b'_']) = front.get(prefix..prefix + 3) {
         prefix += 3;
     }
@@ -72,7 +76,7 @@ pub(super) fn gitlab_complete(secret: &[u8]) -> Option<Vec<u8>> {
     gitlab_holds(&right).then_some(right)
 }
 
-/// Eight hexadecimal digits.
+/// The width of the checksum: eight hexadecimal digits.
 const GRAFANA_DIGITS: usize = 8;
 
 pub(super) fn grafana_holds(secret: &[u8]) -> bool {
@@ -85,13 +89,13 @@ pub(super) fn grafana_complete(secret: &[u8]) -> Option<Vec<u8>> {
     if !key.starts_with(b"gl") {
         return None;
     }
-    // The bytes are written low byte first, so the number is turned around before it is printed.
+    // The checksum is written with its low byte first, so its bytes are swapped before printing.
     let checksum: [u8; GRAFANA_DIGITS] =
         fixed_width(crc32fast::hash(key).swap_bytes().into(), &BASE36[..16]);
     Some(with_end(secret, begin, &checksum))
 }
 
-/// Four bytes are six base 64 digits.
+/// The width of the checksum: four bytes are six base 64 digits.
 const CONFLUENT_DIGITS: usize = 6;
 
 pub(super) fn confluent_holds(secret: &[u8]) -> bool {
@@ -105,13 +109,13 @@ pub(super) fn confluent_complete(secret: &[u8]) -> Option<Vec<u8>> {
     Some(with_end(secret, begin, checksum.as_bytes()))
 }
 
-/// What the CRC-32 of a user's Azure DevOps token is combined with by exclusive or.
+/// The value that the CRC-32 of a user's Azure DevOps token is XORed with.
 const AZURE_DEVOPS_USER: u32 = 0xE0B9_692D;
-/// The same for the tokens of applications.
+/// The value for the tokens of applications.
 const AZURE_DEVOPS_APPLICATION: u32 = 0x1019_F92E;
-/// Characters of such a token, which are 32 bytes and four bits that nobody reads.
+/// The length of such a token. Its characters hold 32 bytes and four unused bits.
 const AZURE_DEVOPS_LENGTH: usize = 52;
-/// Where the checksum's bytes are among the 32, highest first.
+/// The positions of the checksum's bytes among the 32, highest byte first.
 const AZURE_DEVOPS_PLACES: [usize; 4] = [2, 7, 8, 22];
 
 fn azure_devops_parts(secret: &[u8]) -> Option<(Vec<u8>, u32)> {
@@ -141,7 +145,7 @@ pub(super) fn azure_devops_complete(secret: &[u8]) -> Option<Vec<u8>> {
     Some(base32_encode(&bytes, BASE32_LOWER))
 }
 
-/// `secret` with `end` from `begin` on.
+/// Returns `secret` with everything from `begin` on replaced by `end`.
 fn with_end(secret: &[u8], begin: usize, end: &[u8]) -> Vec<u8> {
     let mut right = secret[..begin].to_vec();
     right.extend_from_slice(end);

@@ -1,22 +1,22 @@
-//! Numbers as digits of a fixed width, most significant first, and base 32 as bytes.
+//! Fixed-width numbers, most significant digit first, and base 32.
 //!
-//! Invariant: what is encoded has exactly the width that was asked for. Not guaranteed: that the number fits; the
-//! callers encode 32-bit numbers into widths that hold 32 bits.
+//! Invariant: encoded numbers have exactly the requested width. Not guaranteed: that the number
+//! fits. The callers encode 32-bit numbers into widths that hold 32 bits.
 
-/// Digits, then upper-case, then lower-case letters: the order that GitHub and npm use.
+/// Digits, upper-case letters, lower-case letters: the order that GitHub and npm use.
 pub(super) const BASE62: &[u8; 62] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Digits, then lower-case letters.
 pub(super) const BASE36: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// RFC 4648, upper case.
+/// The upper-case alphabet of RFC 4648.
 pub(super) const BASE32_UPPER: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// RFC 4648, lower case.
+/// The alphabet of RFC 4648 in lower case.
 pub(super) const BASE32_LOWER: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// `number` in the base of `alphabet`, padded with its zero to `WIDTH`.
+/// Encodes `number` in the base of `alphabet`, padded with its zero digit to `WIDTH`.
 pub(super) fn fixed_width<const WIDTH: usize>(mut number: u64, alphabet: &[u8]) -> [u8; WIDTH] {
     let base = alphabet.len() as u64;
     let mut digits = [alphabet[0]; WIDTH];
@@ -27,7 +27,8 @@ pub(super) fn fixed_width<const WIDTH: usize>(mut number: u64, alphabet: &[u8]) 
     digits
 }
 
-/// The number that `digits` stand for; `None` if one is no digit of `alphabet`, or there are too many.
+/// Decodes a number. Returns `None` if a digit is not in `alphabet` or the number does not fit into
+/// 64 bits.
 pub(super) fn number(digits: &[u8], alphabet: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0_u64, |number, digit| {
         let value = alphabet.iter().position(|known| known == digit)?;
@@ -35,8 +36,8 @@ pub(super) fn number(digits: &[u8], alphabet: &[u8]) -> Option<u64> {
     })
 }
 
-/// The bytes that base 32 text stands for. Bits that are left over at the end are ignored, as decoders do that read
-/// tokens of a fixed length.
+/// Decodes base 32. Ignores leftover bits at the end, like the vendors' decoders for tokens of a
+/// fixed length. Returns `None` if a digit is not in `alphabet`.
 pub(super) fn base32_decode(text: &[u8], alphabet: &[u8; 32]) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() * 5 / 8);
     let mut bits = 0_u32;
@@ -54,7 +55,7 @@ pub(super) fn base32_decode(text: &[u8], alphabet: &[u8; 32]) -> Option<Vec<u8>>
     Some(bytes)
 }
 
-/// Base 32 text for `bytes`, without padding.
+/// Encodes `bytes` in base 32 without padding.
 pub(super) fn base32_encode(bytes: &[u8], alphabet: &[u8; 32]) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len().div_ceil(5) * 8);
     let mut bits = 0_u32;

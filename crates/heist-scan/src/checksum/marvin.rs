@@ -1,15 +1,17 @@
-//! Microsoft's identifiable keys: base 64 text whose last ten significant characters are a signature of four and a
-//! checksum of six, which is Marvin32 over all bytes but the last four.
+//! Microsoft's identifiable keys: base 64 text that ends with a signature of four characters and a
+//! checksum of six, which is Marvin32 over all bytes except the last four.
 //!
-//! Each kind of key has seeds of its own, which are eight readable characters; the signature says which ones to try.
+//! Each kind of key has its own seeds of eight readable characters. The signature determines which
+//! seeds to try.
 //!
-//! Not covered: the keys of Azure Cache for Redis, which have characters replaced after the checksum was made.
+//! Not supported: the keys of Azure Cache for Redis, in which characters are replaced after the
+//! checksum is computed.
 
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// The kinds of key by signature, with the seeds in use for them.
+/// The kinds of keys by signature, with their seeds.
 const KINDS: &[(&[u8; 4], &[&[u8; 8]])] = &[
     (b"+ASt", &[b"Default0"]),
     (b"+ASb", MESSAGING),
@@ -36,29 +38,29 @@ const KINDS: &[(&[u8; 4], &[&[u8; 8]])] = &[
     (b"APIM", &[b"Tenant00", b"IoTHub00", b"Gatewy00", b"GitKey00"]),
 ];
 
-/// Service Bus, Event Hubs and Relay share theirs.
+/// The seeds that Service Bus, Event Hubs and Relay share.
 const MESSAGING: &[&[u8; 8]] = &[b"Send0000", b"Listen00", b"Manage00", b"System00", b"Unknown0"];
 
-/// Bytes of the checksum.
+/// The length of the checksum in bytes.
 const CHECKSUM_BYTES: usize = 4;
-/// Characters of the checksum.
+/// The length of the checksum in characters.
 const CHECKSUM_DIGITS: usize = 6;
-/// Shorter keys are not made.
+/// The length of the shortest key.
 const KEY_BYTES_MIN: usize = 24;
 
-/// Strict: bits that are left over must be zero, so that every character counts.
+/// Strict: leftover bits must be zero, so that every character counts.
 const STRICT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-/// Lenient: for the text of a sample, whose last character is made right only afterwards.
+/// Lenient: for sample texts, whose last character is corrected later.
 const LENIENT: GeneralPurposeConfig = STRICT.with_decode_allow_trailing_bits(true);
 
-/// Keys that travel in URLs have the other alphabet.
+/// Returns the alphabet of the key. Keys that appear in URLs use the URL-safe one.
 fn alphabet_of(secret: &[u8]) -> alphabet::Alphabet {
     let of_urls = secret.iter().any(|byte| matches!(byte, b'-' | b'_'));
     if of_urls { alphabet::URL_SAFE } else { alphabet::STANDARD }
 }
 
-/// The key without its padding, and the seeds of its kind.
+/// Returns the key without its padding, and the seeds of its kind.
 fn kind(secret: &[u8]) -> Option<(&[u8], &'static [&'static [u8; 8]])> {
     let end = secret.iter().rposition(|byte| *byte != b'=')? + 1;
     let text = &secret[..end];
@@ -81,7 +83,8 @@ pub(super) fn holds(secret: &[u8]) -> bool {
 pub(super) fn complete(secret: &[u8]) -> Option<Vec<u8>> {
     let (text, seeds) = kind(secret)?;
     let engine = GeneralPurpose::new(&alphabet_of(secret), LENIENT);
-    // Some kinds have letters and digits only: other first characters are tried until the checksum has none else.
+    // Some kinds consist of letters and digits only, so this tries different first characters until
+    // the checksum does as well.
     let plain = |text: &[u8]| text.iter().all(u8::is_ascii_alphanumeric);
     let body_is_plain = plain(&text[..text.len() - CHECKSUM_DIGITS]);
     let mut text = text.to_vec();
@@ -99,7 +102,7 @@ pub(super) fn complete(secret: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-/// Marvin32: the two halves of the state, folded, low byte first.
+/// Computes Marvin32: the two halves of the state combined, low byte first.
 fn marvin32(data: &[u8], seed: u64) -> [u8; 4] {
     let state = marvin(data, seed);
     let folded = (state >> 32) ^ (state & u64::from(u32::MAX));
@@ -107,7 +110,7 @@ fn marvin32(data: &[u8], seed: u64) -> [u8; 4] {
     low
 }
 
-/// Marvin's whole state after `data`.
+/// Computes the full Marvin state after `data`.
 pub(super) fn marvin(data: &[u8], seed: u64) -> u64 {
     let [low @ .., a, b, c, d] = seed.to_le_bytes();
     let mut halves = (u32::from_le_bytes(low), u32::from_le_bytes([a, b, c, d]));
@@ -115,7 +118,7 @@ pub(super) fn marvin(data: &[u8], seed: u64) -> u64 {
     for word in words {
         mix(&mut halves, u32::from_le_bytes(*word));
     }
-    // The rest is padded with one 0x80 and zeros, and one more round ends it.
+    // The rest is padded with 0x80 and zeros, followed by one more round.
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);
     last[rest.len()] = 0x80;

@@ -1,23 +1,23 @@
-//! [`Checksum`]: what a secret says about itself, so that a look-alike can be told from the real thing without asking
-//! anybody.
+//! [`Checksum`]: checks a secret against itself. It distinguishes real secrets from look-alikes
+//! offline, without asking the vendor.
 //!
-//! | file | idea |
+//! | module | purpose |
 //! |---|---|
-//! | `digits` | numbers of a fixed width in base 62, base 36 and base 32 |
-//! | `crc` | the schemes that end in a CRC-32: GitHub, npm, GitLab, Grafana, Confluent, Azure DevOps |
+//! | `digits` | fixed-width numbers in base 62, base 36 and base 32 |
+//! | `crc` | schemes that end in a CRC-32: GitHub, npm, GitLab, Grafana, Confluent, Azure DevOps |
 //! | `marvin` | Microsoft's identifiable keys: a signature, then a seeded 32-bit hash |
 //! | `bech32` | age and Nostr |
-//! | `stellar` | Stellar's seeds: base 32 and a CRC-16 |
+//! | `stellar` | Stellar's secret seeds: base 32 and a CRC-16 |
 //! | `base58` | Bitcoin's extended private keys and wallet import format |
 //! | `sha256` | the hash that `base58` needs |
-//! | `structure` | secrets without a checksum that are parsed to the last byte instead: PyPI, Sentry, Discord |
+//! | `structure` | secrets without a checksum that are parsed completely instead: PyPI, Sentry, Discord |
 //!
 //! Invariants:
-//! - `holds` reads nothing but its argument, takes any bytes, and never panics;
-//! - where `complete` returns something, `holds` is true of it, and it has the length and the alphabet of its input
-//!   (`structure` writes its own payload, of a length of its own).
+//! - `holds` depends only on its argument, accepts any bytes, and never panics;
+//! - if `complete` returns a secret, `holds` is true for it, and it has the length and the alphabet
+//!   of the input (except in `structure`, which writes a payload with its own length).
 //!
-//! Not guaranteed: that a secret whose checksum holds is in use, or ever was.
+//! Not guaranteed: that a secret whose checksum holds is valid, or ever was.
 
 mod base58;
 mod bech32;
@@ -34,7 +34,7 @@ mod tests;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a kind of secret can be checked by itself.
+/// A way to check one kind of secret against itself.
 ///
 /// ```
 /// use heist_scan::Checksum;
@@ -48,19 +48,25 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Checksum {
-    /// GitHub's tokens: six base 62 digits, the CRC-32 of what is between the prefix and them.
+    /// GitHub's tokens: six base 62 digits that are the CRC-32 of the text between the prefix and
+    /// them.
     GithubCrc32,
-    /// npm's tokens: as GitHub's.
+    /// npm's tokens: the same scheme as GitHub's.
     NpmCrc32,
-    /// GitLab's routable tokens: two base 36 digits for the length of the payload, seven for the CRC-32 of all before.
+    /// GitLab's routable tokens: two base 36 digits for the length of the payload, then seven for
+    /// the CRC-32 of everything before them.
     GitlabCrc32,
-    /// Grafana's service account tokens: eight hexadecimal digits, the CRC-32 of all before, low byte first.
+    /// Grafana's service account tokens: eight hexadecimal digits that are the CRC-32 of everything
+    /// before them, low byte first.
     GrafanaCrc32,
-    /// Confluent Cloud's secrets: six base 64 digits, the CRC-32 of what follows the prefix, low byte first.
+    /// Confluent Cloud's secrets: six base 64 digits that are the CRC-32 of the text between the
+    /// prefix and them, low byte first.
     ConfluentCrc32,
-    /// Azure DevOps' personal access tokens of 52 characters: a CRC-32 that is spread over the decoded bytes.
+    /// Azure DevOps personal access tokens of 52 characters: a CRC-32 whose bytes are spread over
+    /// the decoded token.
     AzureDevopsCrc32,
-    /// Azure's identifiable keys: a signature of four characters, then Marvin32 with a seed per kind of key.
+    /// Azure's identifiable keys: a signature of four characters, then a Marvin32 hash with a seed
+    /// for each kind of key.
     AzureMarvin32,
     /// age's secret keys: Bech32.
     AgeBech32,
@@ -70,16 +76,16 @@ pub enum Checksum {
     StellarCrc16,
     /// Bitcoin's private keys, extended or in wallet import format: a double SHA-256.
     BitcoinBase58,
-    /// PyPI's tokens: a macaroon, parsed down to its signature.
+    /// PyPI's tokens: a macaroon that is parsed down to its signature.
     PypiMacaroon,
-    /// Sentry's organization tokens: a JSON payload, parsed.
+    /// Sentry's organization tokens: a JSON payload.
     SentryPayload,
-    /// Discord's bot tokens: the first part is the bot's number in base 64.
+    /// Discord's bot tokens: the first part is the bot's numeric id in base 64.
     DiscordSnowflake,
 }
 
 impl Checksum {
-    /// All of them, in the order of their declaration.
+    /// Every checksum, in the order of declaration.
     pub const ALL: [Self; 14] = [
         Self::GithubCrc32,
         Self::NpmCrc32,
@@ -97,7 +103,7 @@ impl Checksum {
         Self::DiscordSnowflake,
     ];
 
-    /// As it is written in rules.
+    /// Returns the name that rule files use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -118,7 +124,8 @@ impl Checksum {
         }
     }
 
-    /// Whether `secret` passes its own check. False for whatever has not the form at all.
+    /// Returns `true` if the secret's checksum is right, and `false` if it is wrong or the text
+    /// does not have the form of such a secret.
     #[must_use]
     pub fn holds(self, secret: &[u8]) -> bool {
         match self {
@@ -139,8 +146,8 @@ impl Checksum {
         }
     }
 
-    /// The same secret with its checksum put right, to make samples from. `None` if it has not the form of such a
-    /// secret.
+    /// Returns the secret with a corrected checksum, for generating samples. Returns `None` if the
+    /// text does not have the form of such a secret.
     #[must_use]
     pub fn complete(self, secret: &[u8]) -> Option<Vec<u8>> {
         match self {
@@ -168,13 +175,13 @@ impl fmt::Display for Checksum {
     }
 }
 
-/// A word that is no checksum's name.
+/// The error for a `checksum` name that heist does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownChecksum(pub String);
 
 impl fmt::Display for UnknownChecksum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no checksum; known are", self.0)?;
+        write!(f, "{:?} is not a checksum; use one of:", self.0)?;
         for (index, checksum) in Checksum::ALL.iter().enumerate() {
             write!(f, "{} {checksum}", if index == 0 { "" } else { "," })?;
         }

@@ -1,4 +1,5 @@
-//! SHA-256 (FIPS 180-4), for checksums only: it is neither fast nor meant for anything secret.
+//! SHA-256 (FIPS 180-4). Only meant for checksums: it is not fast, and not hardened for secret
+//! data.
 
 /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
 const ROUND: [u32; 64] = [
@@ -17,7 +18,7 @@ const INITIAL: [u32; 8] = [
     0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 ];
 
-/// The digest of `data`.
+/// Returns the digest of `data`.
 pub(super) fn sha256(data: &[u8]) -> [u8; 32] {
     let mut padded = data.to_vec();
     padded.push(0x80);
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_the_standard() {
+    fn the_standards_examples_match() {
         for (text, expected) in [
             ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
             ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),

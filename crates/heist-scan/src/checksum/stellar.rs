@@ -1,11 +1,11 @@
-//! Stellar's secret seeds (SEP-23): base 32 of a version byte, 32 bytes of key, and a CRC-16 (XModem) of both, low
-//! byte first.
+//! Stellar's secret seeds (SEP-23): a version byte, a 32-byte key, and a CRC-16 (XModem) of both,
+//! low byte first, all in base 32.
 
 use super::digits::{BASE32_UPPER, base32_decode, base32_encode};
 
-/// 35 bytes are exactly 56 digits.
+/// 35 bytes are exactly 56 base 32 digits.
 const DIGITS: usize = 56;
-/// The version of a secret seed, which makes it begin with `S`.
+/// The version byte of secret seeds, which makes the text begin with `S`.
 const VERSION: u8 = 18 << 3;
 
 pub(super) fn holds(secret: &[u8]) -> bool {
@@ -23,7 +23,7 @@ pub(super) fn complete(secret: &[u8]) -> Option<Vec<u8>> {
     Some(base32_encode(&bytes, BASE32_UPPER))
 }
 
-/// Polynomial 0x1021, begun with zero, highest bit first.
+/// CRC-16/XModem: polynomial 0x1021, initial value zero, highest bit first.
 fn crc16_xmodem(data: &[u8]) -> u16 {
     data.iter().fold(0, |crc, byte| {
         (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _| {

@@ -1,33 +1,35 @@
-//! Secrets that have no checksum but a structure, which is parsed to the last byte: PyPI's macaroons, Sentry's JSON,
-//! Discord's numbers.
+//! Secrets that have a structure instead of a checksum, which is parsed completely: PyPI's
+//! macaroons, Sentry's JSON, Discord's numeric ids.
 //!
-//! `complete` cannot mend such a secret in place. It writes a payload of its own, in which the characters of its input
-//! appear where a real secret has random ones.
+//! `complete` cannot correct such a secret in place. It writes a new payload and takes the random
+//! parts of it from the characters of its input.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// The prefix of PyPI's tokens, before the macaroon.
+/// The prefix of PyPI's tokens, in front of the macaroon.
 const PYPI: &[u8] = b"pypi-";
-/// Whose macaroons they are: the package index and its test instance.
+/// The locations in PyPI's macaroons: the package index and its test instance.
 const PYPI_LOCATIONS: [&[u8]; 2] = [b"pypi.org", b"test.pypi.org"];
 
-/// The fields of a macaroon in its second binary format; a zero byte ends a section.
+/// The field types of a macaroon in the second binary format. A zero byte ends a section.
 const END: u8 = 0;
 const LOCATION: u8 = 1;
 const IDENTIFIER: u8 = 2;
 const VERIFICATION: u8 = 4;
 const SIGNATURE: u8 = 6;
-/// The first byte of that format.
+/// The first byte of this format.
 const MACAROON_VERSION: u8 = 2;
-/// A signature is an HMAC with SHA-256.
+/// The length of a signature, which is an HMAC-SHA-256.
 const SIGNATURE_BYTES: usize = 32;
 
-/// Takes a field of type `expected` from the front of `bytes`, which it leaves alone if there is another one.
+/// Removes a field of type `expected` from the front of `bytes`. Leaves `bytes` unchanged if the
+/// next field has another type.
 fn field<'a>(bytes: &mut &'a [u8], expected: u8) -> Option<&'a [u8]> {
     let (kind, rest) = bytes.split_first()?;
     let mut rest = (*kind == expected).then_some(rest)?;
-    // The length is a variable-length integer of seven bits per byte; three bytes of it are more than any token has.
+    // The length is encoded with seven bits per byte. Three bytes of it exceed the length of any
+    // token.
     let mut length = 0;
     for place in 0..3 {
         let (byte, after) = rest.split_first()?;
@@ -42,13 +44,13 @@ fn field<'a>(bytes: &mut &'a [u8], expected: u8) -> Option<&'a [u8]> {
     None
 }
 
-/// Takes the zero byte that ends a section.
+/// Removes the zero byte that ends a section.
 fn end(bytes: &mut &[u8]) -> Option<()> {
     *bytes = bytes.strip_prefix(&[END])?;
     Some(())
 }
 
-/// Reads a whole macaroon; `None` unless all of it was read.
+/// Parses a macaroon. Returns `None` unless it is valid up to the last byte.
 fn macaroon(bytes: &[u8]) -> Option<()> {
     let mut rest = bytes.strip_prefix(&[MACAROON_VERSION])?;
     let location = field(&mut rest, LOCATION)?;
@@ -57,7 +59,7 @@ fn macaroon(bytes: &[u8]) -> Option<()> {
     }
     field(&mut rest, IDENTIFIER)?;
     end(&mut rest)?;
-    // Caveats, up to an empty section.
+    // The caveats, up to an empty section.
     while end(&mut rest).is_none() {
         let _location = field(&mut rest, LOCATION);
         field(&mut rest, IDENTIFIER)?;
@@ -77,12 +79,12 @@ pub(super) fn pypi_holds(secret: &[u8]) -> bool {
 
 pub(super) fn pypi_complete(secret: &[u8]) -> Option<Vec<u8>> {
     let text = secret.strip_prefix(PYPI).filter(|text| !text.is_empty())?;
-    // The last characters are the random ones, whatever the rule's own text begins with.
+    // Takes the last characters first, because a rule's text may begin with fixed ones.
     let mut random = text.iter().rev().copied().cycle();
     let test = URL_SAFE_NO_PAD.encode(b"\x02\x01\x0dtest.pypi.or");
     let location = PYPI_LOCATIONS[usize::from(text.starts_with(test.as_bytes()))];
     let mut bytes = vec![MACAROON_VERSION];
-    // The identifier is a UUID in text, the caveat a JSON text that allows everything.
+    // The identifier is a UUID as text; the caveat is a JSON text that allows everything.
     let mut identifier: Vec<u8> =
         random.by_ref().take(36).map(|byte| b"0123456789abcdef"[usize::from(byte & 15)]).collect();
     for hyphen in [8, 13, 18, 23] {
@@ -93,7 +95,7 @@ pub(super) fn pypi_complete(secret: &[u8]) -> Option<Vec<u8>> {
     bytes.push(END);
     push_field(&mut bytes, IDENTIFIER, br#"[3,"00000000-0000-0000-0000-000000000000"]"#);
     bytes.extend([END, END]);
-    // Characters have few bits each, so two are mixed for each byte of the signature.
+    // A character has few random bits, so each byte of the signature mixes two of them.
     let signature: Vec<u8> = (0..SIGNATURE_BYTES)
         .filter_map(|_| Some(random.next()?.wrapping_mul(167) ^ random.next()?.rotate_left(3)))
         .collect();
@@ -103,16 +105,17 @@ pub(super) fn pypi_complete(secret: &[u8]) -> Option<Vec<u8>> {
     pypi_holds(&right).then_some(right)
 }
 
-/// Appends a field whose content is shorter than 128 bytes.
+/// Appends a field with less than 128 bytes of content.
 fn push_field(bytes: &mut Vec<u8>, kind: u8, content: &[u8]) {
     debug_assert!(content.len() < 128, "the length takes one byte");
     bytes.extend([kind, content.len().to_le_bytes()[0]]);
     bytes.extend_from_slice(content);
 }
 
-/// The prefix of Sentry's organization tokens: then base 64 of a JSON object, `_`, and 32 random bytes in base 64.
+/// The prefix of Sentry's organization tokens. It is followed by a JSON object in base 64, `_`, and
+/// 32 random bytes in base 64.
 const SENTRY: &[u8] = b"sntrys_";
-/// Characters of the random part, without padding.
+/// The number of characters in the random part, without padding.
 const SENTRY_RANDOM: usize = 43;
 
 pub(super) fn sentry_holds(secret: &[u8]) -> bool {
@@ -133,7 +136,8 @@ pub(super) fn sentry_complete(secret: &[u8]) -> Option<Vec<u8>> {
     let text = secret.strip_prefix(SENTRY)?;
     let mut random: Vec<u8> = text.iter().rev().copied().take(SENTRY_RANDOM).collect();
     random.reverse();
-    // 43 characters are 258 bits, two more than 32 bytes have: the last character must leave them zero.
+    // 43 characters hold 258 bits, two more than 32 bytes, so the last character must leave two
+    // bits zero.
     *random.last_mut()? = b'A';
     let json = r#"{"iat":1700000000.5,"url":"https://sentry.io","region_url":"https://us.sentry.io","org":"acme"}"#;
     let mut right = SENTRY.to_vec();
@@ -143,11 +147,12 @@ pub(super) fn sentry_complete(secret: &[u8]) -> Option<Vec<u8>> {
     sentry_holds(&right).then_some(right)
 }
 
-/// A Discord number has counted milliseconds since 2015 in its upper bits: 17 to 20 digits.
+/// The number of digits of a Discord id, which counts milliseconds since 2015 in its upper bits.
 const SNOWFLAKE_DIGITS: std::ops::RangeInclusive<usize> = 17..=20;
-/// Characters of the time at which a bot token was made, its second part.
+/// The length of the second part of a bot token: the time of its creation.
 const DISCORD_TIME: usize = 6;
-/// The third part is an HMAC: with SHA-1 at first, 27 characters; longer since.
+/// The minimum length of the third part, an HMAC: 27 characters with the original SHA-1, more in
+/// newer tokens.
 const DISCORD_SIGNATURE_MIN: usize = 27;
 
 pub(super) fn discord_holds(secret: &[u8]) -> bool {
@@ -168,7 +173,7 @@ pub(super) fn discord_holds(secret: &[u8]) -> bool {
 
 pub(super) fn discord_complete(secret: &[u8]) -> Option<Vec<u8>> {
     let dot = secret.iter().position(|byte| *byte == b'.')?;
-    // As many digits as the first part has room for, made from its characters.
+    // Uses as many digits as fit into the first part, derived from its characters.
     let digits = (dot * 3 / 4).clamp(*SNOWFLAKE_DIGITS.start(), *SNOWFLAKE_DIGITS.end());
     let mut number = vec![b'1'];
     let random = secret[..dot].iter().cycle().skip(1).take(digits - 1);

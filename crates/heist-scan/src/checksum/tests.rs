@@ -1,11 +1,11 @@
-//! Published examples, round trips, and that every character counts.
+//! Tests of the checksums: published examples, round trips, and that every character counts.
 //!
-//! Whole secrets are put together from parts, so that no scanner takes this file for a leak.
+//! Secrets are assembled from parts so that no scanner reports this file.
 
 use super::{Checksum, marvin};
 use heist::rng::XorShift64;
 
-/// Text of the form of a kind of secret: literals and random characters of an alphabet.
+/// A part of a secret's form: literal text, or random characters of an alphabet.
 enum Part {
     Fixed(&'static str),
     Random(&'static [u8], usize),
@@ -22,7 +22,7 @@ const BECH32: &[u8] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 const BECH32_UPPER: &[u8] = b"QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L";
 const BASE58: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/// Every form that rules use, with its checksum.
+/// Returns every form that rules use, with its checksum.
 fn forms() -> Vec<(Checksum, Vec<Part>)> {
     vec![
         (Checksum::GithubCrc32, vec![Fixed("ghp_"), Random(ALPHANUMERIC, 36)]),
@@ -111,20 +111,20 @@ fn names_are_read_back() {
 }
 
 #[test]
-fn every_scheme_has_a_form_here() {
+fn every_scheme_has_a_form_in_these_tests() {
     for checksum in Checksum::ALL {
         assert!(forms().iter().any(|(of, _)| *of == checksum), "{checksum}");
     }
 }
 
 #[test]
-fn what_is_completed_holds_and_what_is_random_does_not() {
+fn completed_secrets_hold_and_random_ones_do_not() {
     let mut rng = XorShift64::new(7);
     for (checksum, parts) in forms() {
         let mut completed = 0;
         for _ in 0..200 {
             let random = random_text(&parts, &mut rng);
-            // Discord's number is parsed, and so is Sentry's JSON: chance does not make either.
+            // Discord's id and Sentry's JSON are parsed, and random text never has their structure.
             assert!(!checksum.holds(&random), "{checksum}: {}", shown(&random));
             if let Some(right) = checksum.complete(&random) {
                 completed += 1;
@@ -135,14 +135,14 @@ fn what_is_completed_holds_and_what_is_random_does_not() {
                 );
             }
         }
-        // Digits in base 58 do not all stand for a number of the right length.
+        // Not all texts of base 58 digits decode to the right number of bytes.
         let least = if checksum == Checksum::BitcoinBase58 { 20 } else { 200 };
         assert!(completed >= least, "{checksum}: {completed} of 200");
     }
 }
 
 #[test]
-fn another_character_anywhere_breaks_a_checksum() {
+fn changing_any_character_breaks_a_checksum() {
     let parsed_only = [Checksum::PypiMacaroon, Checksum::SentryPayload, Checksum::DiscordSnowflake];
     let mut rng = XorShift64::new(11);
     for (checksum, parts) in forms() {
@@ -152,7 +152,7 @@ fn another_character_anywhere_breaks_a_checksum() {
         let right = (0..200)
             .find_map(|_| checksum.complete(&random_text(&parts, &mut rng)))
             .expect("one of many can be completed");
-        // Four of the last character's bits are not read by the vendor either.
+        // The vendor ignores four bits of the last character as well.
         let read = right.len() - usize::from(checksum == Checksum::AzureDevopsCrc32);
         for place in 0..read {
             for other in [b'a', b'Q', b'7', b'!'] {
@@ -191,7 +191,7 @@ fn a_broken_structure_does_not_hold() {
 }
 
 #[test]
-fn any_bytes_are_taken_without_a_panic() {
+fn arbitrary_bytes_do_not_panic() {
     let mut rng = XorShift64::new(17);
     let starts: [&[u8]; 9] = [
         b"",
@@ -219,11 +219,13 @@ fn any_bytes_are_taken_without_a_panic() {
     }
 }
 
-/// Tokens that were published to be looked at: expired ones, vendors' examples, and test vectors of standards.
+/// Tokens that were published as examples: expired ones, vendors' examples, and test vectors of
+/// standards.
 #[test]
 fn published_examples_hold() {
     let examples = [
-        // Personal tokens made and expired for an analysis of the format, and test data of another scanner.
+        // Personal tokens that were created and expired for an analysis of the format, and another
+        // scanner's test data.
         (Checksum::GithubCrc32, ["ghp_", "zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ", "0mLq17"].concat()),
         (Checksum::GithubCrc32, ["ghp_", "M7H4jxUDDWHP4kZ6A4dxlQYsQIWJuq", "11T4V4"].concat()),
         // The example in Confluent's documentation of the format.
@@ -231,7 +233,7 @@ fn published_examples_hold() {
             Checksum::ConfluentCrc32,
             ["cflt", "T8d8RzkNseTMEDKcjNM1BZTFPHqRn/dQm9q7w6SjzZ12wZfwjaJdip", "HZtDjw"].concat(),
         ),
-        // GitHub's test data for tokens of Azure DevOps.
+        // GitHub's test data for Azure DevOps tokens.
         (
             Checksum::AzureDevopsCrc32,
             ["cfdgksmyyogbj6b6k7tvu6wfgo", "tk453xxadybrrs22g6qekcaw3y"].concat(),
@@ -250,7 +252,7 @@ fn published_examples_hold() {
             Checksum::StellarCrc16,
             ["SBU2RRGLXH3E5CQHTD3ODLDF", "2BWDCYUSSBLLZ5GNW7JXHDIYKXZWHOKR"].concat(),
         ),
-        // BIP 32, first test vector, chain m.
+        // The first test vector of BIP 32, chain m.
         (
             Checksum::BitcoinBase58,
             [

@@ -1,29 +1,31 @@
-//! Base64 of either alphabet, with or without padding, on one line or wrapped.
+//! Base64 in either alphabet, with or without padding, on one line or wrapped.
 //!
-//! A *stretch* is made of the 66 digits of both alphabets; padding ends it and is not part of it. A stretch goes on
-//! after a line break, and spaces or tabs after that, if the line before has [`WRAPPED_LINE_MIN`] digits up to the
-//! break.
+//! A *stretch* consists of the 66 digits of both alphabets. Padding ends a stretch and is not part
+//! of it. A stretch continues after a line break (and spaces or tabs after that) if the line before
+//! the break ends with at least [`WRAPPED_LINE_MIN`] digits.
 //!
-//! Which digit of a group of four a position holds is not known, not even at the beginning of a stretch: `/` and `-`
-//! are digits, and often the end of something else. So there are four *phases*, and each that makes text is decoded.
+//! A decoder cannot know at which digit the groups of four begin, not even at the beginning of a
+//! stretch: `/` and `-` are digits, and often belong to something else in front of the encoded
+//! text. So there are four *phases*, and every phase that yields text is decoded.
 
 use super::INDENTATION_MAX;
 use super::decoded::Decoded;
 use super::text::has_text;
 use std::ops::Range;
 
-/// Shorter stretches are not decoded: they have no room for a secret and a reason to encode it.
+/// The shortest stretch that is decoded. A shorter one has no room for a secret.
 pub(crate) const BASE64_STRETCH_MIN: usize = 24;
 
-/// Encoders wrap at 64 or 76; a line of fewer digits is the last one.
+/// The shortest line that can continue on the next one. Encoders wrap at 64 or 76 digits, so a
+/// shorter line is the last.
 pub(super) const WRAPPED_LINE_MIN: usize = 60;
 
-/// Which digits of a stretch can be the first of a group.
+/// The number of digits at which the first group of a stretch can begin.
 pub const BASE64_PHASES: usize = 4;
 
 const NO_DIGIT: u8 = 0xFF;
 
-/// The values of the digits of both alphabets.
+/// The value of each digit in both alphabets.
 const VALUES: [u8; 256] = {
     let mut values = [NO_DIGIT; 256];
     let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -41,24 +43,24 @@ fn is_digit(byte: u8) -> bool {
     VALUES[usize::from(byte)] != NO_DIGIT
 }
 
-/// How many digits there are at the beginning.
+/// Returns the number of digits at the beginning of `text`.
 fn digits_ahead(text: &[u8]) -> usize {
     text.iter().position(|&byte| !is_digit(byte)).unwrap_or(text.len())
 }
 
-/// How many digits there are before `at`, counted up to `most`.
+/// Returns the number of digits directly before `at`, counting up to `most`.
 fn digits_behind(text: &[u8], at: usize, most: usize) -> usize {
     let near = &text[at - most.min(at)..at];
     near.len() - near.iter().rposition(|&byte| !is_digit(byte)).map_or(0, |other| other + 1)
 }
 
-/// Returns `true` if a digit stands at `at`.
+/// Returns `true` if there is a digit at `at`.
 pub(crate) fn is_base64(text: &[u8], at: usize) -> bool {
     text.get(at).is_some_and(|&byte| is_digit(byte))
 }
 
-/// Where the stretch begins that the digit at `at` belongs to, on this line or on one before. It is looked for down to
-/// `limit`; the answer is `limit` or less if the stretch begins before it.
+/// Returns the start of the stretch that contains the digit at `at`, on this line or an earlier
+/// one, searching back to `limit`. Returns `limit` or less if the stretch begins before `limit`.
 pub(crate) fn base64_begin(text: &[u8], at: usize, limit: usize) -> usize {
     let mut begin = at;
     loop {
@@ -73,12 +75,12 @@ pub(crate) fn base64_begin(text: &[u8], at: usize, limit: usize) -> usize {
     }
 }
 
-/// Returns `true` if a stretch begins at `at`, and not before it.
+/// Returns `true` if a stretch begins exactly at `at`.
 pub(crate) fn begins_base64(text: &[u8], at: usize) -> bool {
     digits_behind(text, at, 1) == 0 && line_before(text, at).is_none()
 }
 
-/// Where the stretch ends that the digit at `at` belongs to; it is looked for up to `limit`.
+/// Returns the end of the stretch that contains the digit at `at`, searching up to `limit`.
 pub(crate) fn base64_end(text: &[u8], at: usize, limit: usize) -> usize {
     let mut end = at;
     loop {
@@ -90,7 +92,7 @@ pub(crate) fn base64_end(text: &[u8], at: usize, limit: usize) -> usize {
     }
 }
 
-/// Where the line before ends, if it is one of wrapped text that goes on at `at`.
+/// Returns the end of the previous line if it is a line of wrapped text that continues at `at`.
 fn line_before(text: &[u8], at: usize) -> Option<usize> {
     let near = &text[at.saturating_sub(INDENTATION_MAX)..at];
     let other = near.iter().rposition(|&byte| !matches!(byte, b' ' | b'\t'));
@@ -100,7 +102,7 @@ fn line_before(text: &[u8], at: usize) -> Option<usize> {
     is_wrapped(line, line.len()).then_some(line.len())
 }
 
-/// Where the next line's digits begin, if the line that ends at `at` is one of wrapped text.
+/// Returns the start of the next line's digits if the line that ends at `at` is wrapped text.
 fn line_after(text: &[u8], at: usize) -> Option<usize> {
     let line_break = match *text.get(at..)? {
         [b'\n', ..] => 1,
@@ -117,18 +119,18 @@ fn line_after(text: &[u8], at: usize) -> Option<usize> {
     (indentation <= INDENTATION_MAX && is_base64(text, next)).then_some(next)
 }
 
-/// Returns `true` if the line that ends at `end` is long enough to go on.
+/// Returns `true` if the line that ends at `end` is long enough to continue on the next one.
 fn is_wrapped(text: &[u8], end: usize) -> bool {
-    // Most lines are not, and one look is enough.
+    // Most lines are too short, and this single look at one byte shows it.
     end >= WRAPPED_LINE_MIN
         && is_digit(text[end - WRAPPED_LINE_MIN])
         && digits_behind(text, end, WRAPPED_LINE_MIN) == WRAPPED_LINE_MIN
 }
 
-/// Decodes the digits in `window`, which begins with one, from the one on that `phase` says. Other bytes than those of
-/// a line break end it.
+/// Decodes the digits in `window`, starting at the digit number `phase`. The window must begin with
+/// a digit. Any byte that is neither a digit nor part of a line break ends the decoding.
 ///
-/// `false` unless there is text in it.
+/// Returns `false` if the decoded bytes contain no text.
 pub fn base64(text: &[u8], window: Range<usize>, phase: usize, into: &mut Decoded) -> bool {
     gather_base64(text, window, into);
     base64_phase(phase, into)
@@ -148,7 +150,8 @@ pub(crate) fn gather_base64(text: &[u8], window: Range<usize>, into: &mut Decode
     }
 }
 
-/// Decodes the digits that were gathered, from the one on that `phase` says. `false` unless there is text.
+/// Decodes the collected digits, starting at the digit number `phase`. Returns `false` if the
+/// decoded bytes contain no text.
 pub(crate) fn base64_phase(phase: usize, into: &mut Decoded) -> bool {
     into.bytes.clear();
     let Some(digits) = into.digits.get(phase..) else { return false };
@@ -166,8 +169,8 @@ pub(crate) fn base64_phase(phase: usize, into: &mut Decoded) -> bool {
     true
 }
 
-/// Returns `true` if the digits of `line`, which has nothing else, are text in any phase. If they are not, there is no
-/// need to gather them.
+/// Returns `true` if `line`, which consists of digits only, decodes to text in any phase. If it
+/// does not, the caller need not collect its digits.
 pub(crate) fn may_be_base64(line: &[u8]) -> bool {
     (0..BASE64_PHASES).any(|phase| {
         let digits = line.get(phase..).unwrap_or_default();
@@ -176,12 +179,13 @@ pub(crate) fn may_be_base64(line: &[u8]) -> bool {
     })
 }
 
-/// How many bytes so many digits stand for: two or three at the end hold one or two.
+/// Returns the number of bytes that `digits` digits stand for. Two or three digits at the end hold
+/// one or two bytes.
 fn decoded_len(digits: usize) -> usize {
     digits / 4 * 3 + (digits % 4).saturating_sub(1)
 }
 
-/// The byte at `at` of what digits stand for, by the digits' values: it has bits of two of them.
+/// Computes the decoded byte at `at` from the values of the two digits that hold its bits.
 fn byte_of(value: impl Fn(usize) -> u8, at: usize) -> u8 {
     let first = at / 3 * 4 + at % 3;
     let bits = u16::from(value(first)) << 6 | u16::from(value(first + 1));

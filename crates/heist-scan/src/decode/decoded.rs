@@ -1,10 +1,12 @@
-//! [`Decoded`]: decoded bytes, and where they came from.
+//! [`Decoded`]: decoded bytes, and where each of them came from.
 //!
-//! Invariant: whoever fills it calls one of the `begin_*` first, which forgets what was there and keeps the memory.
+//! Invariant: a decoder calls one of the `begin_*` methods first, which clears the contents and
+//! keeps the memory.
 
 use std::ops::Range;
 
-/// Decoded bytes, and where in the source each of them came from. Made to be used again and again.
+/// Decoded bytes, and the position in the encoded text that each of them came from. Meant to be
+/// reused.
 ///
 /// ```
 /// use heist_scan::decode::{Decoded, EscapeKind, escaped};
@@ -17,59 +19,61 @@ use std::ops::Range;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Decoded {
-    /// The bytes. A caller that changes them keeps a map that does not fit.
+    /// The decoded bytes. If a caller changes them, the positions no longer match.
     pub bytes: Vec<u8>,
-    map: Map,
-    /// The source position of the first unit.
+    map: PositionMap,
+    /// The position of the first unit in the encoded text.
     origin: usize,
-    /// Base64: where each line's digits begin.
-    lines: Vec<Line>,
-    /// Base64: the values of all digits, and which of them is the first of a group.
+    /// Base64: where the digits of each line begin.
+    lines: Vec<DigitLine>,
+    /// Base64: the values of all digits.
     pub(super) digits: Vec<u8>,
+    /// Base64: the index of the digit that begins the first group of four.
     pub(super) phase: usize,
-    /// Escapes: where each of them stands. Between them, a byte is a byte.
+    /// Escapes: the position of each escape. Between escapes, each byte stands for itself.
     escapes: Vec<Escape>,
 }
 
-/// How positions are computed.
+/// How positions are mapped back to the encoded text.
 #[derive(Clone, Copy, Debug, Default)]
-enum Map {
-    /// Two source bytes for each decoded one: hex, UTF-16.
+enum PositionMap {
+    /// Two encoded bytes for each decoded byte: hexadecimal and UTF-16.
     #[default]
     Pairs,
-    /// Four digits for three bytes, on lines.
+    /// Four digits for three bytes, on one or more lines.
     Base64,
     /// Byte for byte, except for the escapes.
     Escapes,
 }
 
-/// A line of Base64 digits: how many digits were before it, and where its first one stands.
+/// A line of Base64 digits: the number of digits before it, and the position of its first digit.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct DigitLine {
     digits_before: usize,
     source: usize,
 }
 
-/// An escape: where its bytes are, and where it stands in the source.
+/// An escape: the position of its decoded bytes, and its position in the encoded text.
 #[derive(Clone, Copy, Debug)]
 struct Escape {
     decoded: usize,
     source: usize,
-    /// How many bytes it stands for: up to 4.
+    /// The number of bytes it stands for, at most 4.
     decoded_len: u8,
-    /// How long it is: up to 12.
+    /// Its length in the encoded text, at most 12.
     source_len: u8,
 }
 
 impl Decoded {
-    /// Empty.
+    /// Creates an empty buffer.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From positions in `bytes` to positions in the source: the smallest range from which these bytes came. An empty
-    /// range gives an empty one; what lies beyond the end is cut off.
+    /// Maps a range of `bytes` back to the encoded text: returns the smallest range that these
+    /// bytes came from. An empty range is mapped to an empty range, and a range beyond the end is
+    /// cut off.
     #[must_use]
     pub fn source_of(&self, range: Range<usize>) -> Range<usize> {
         let end = range.end.min(self.bytes.len());
@@ -83,10 +87,11 @@ impl Decoded {
         self.byte_source(range.start).start..self.byte_source(end - 1).end
     }
 
-    /// Whether these bytes stand in the source just as they are, so that a look at the source finds them, too.
+    /// Returns `true` if these bytes also appear unchanged in the encoded text, where a scan of
+    /// that text finds them anyway.
     #[must_use]
     pub fn is_verbatim(&self, range: Range<usize>) -> bool {
-        matches!(self.map, Map::Escapes) && {
+        matches!(self.map, PositionMap::Escapes) && {
             let following = self.escapes.partition_point(|escape| escape.decoded < range.end);
             following == 0 || {
                 let last = self.escapes[following - 1];
@@ -95,12 +100,14 @@ impl Decoded {
         }
     }
 
-    /// The first decoded byte that came from `source` or from further on; the end if there is none.
+    /// Returns the first decoded byte that came from `source` or a later position, or the end if
+    /// there is none.
     pub(crate) fn first_from(&self, source: usize) -> usize {
         self.first_where(|came_from| came_from.start >= source)
     }
 
-    /// The first decoded byte that came, also in part, from beyond `source`; the end if there is none.
+    /// Returns the first decoded byte that came at least partly from beyond `source`, or the end if
+    /// there is none.
     pub(crate) fn first_beyond(&self, source: usize) -> usize {
         self.first_where(|came_from| came_from.end > source)
     }
@@ -118,16 +125,17 @@ impl Decoded {
         low
     }
 
-    /// Where one byte came from.
+    /// Returns the range that one decoded byte came from.
     fn byte_source(&self, at: usize) -> Range<usize> {
         match self.map {
-            Map::Pairs => self.origin + 2 * at..self.origin + 2 * at + 2,
-            Map::Base64 => {
-                // A byte has bits of two digits: of the first and second, second and third, or third and fourth.
+            PositionMap::Pairs => self.origin + 2 * at..self.origin + 2 * at + 2,
+            PositionMap::Base64 => {
+                // A byte takes its bits from two digits: the first and second, the second and
+                // third, or the third and fourth of a group.
                 let digit = self.phase + at / 3 * 4 + at % 3;
                 self.digit_source(digit)..self.digit_source(digit + 1) + 1
             }
-            Map::Escapes => {
+            PositionMap::Escapes => {
                 let following = self.escapes.partition_point(|escape| escape.decoded <= at);
                 let Some(escape) = following.checked_sub(1).map(|last| self.escapes[last]) else {
                     return self.origin + at..self.origin + at + 1;
@@ -151,18 +159,18 @@ impl Decoded {
     }
 
     pub(super) fn begin_pairs(&mut self, origin: usize) {
-        self.begin(Map::Pairs, origin);
+        self.begin(PositionMap::Pairs, origin);
     }
 
     pub(super) fn begin_base64(&mut self, origin: usize) {
-        self.begin(Map::Base64, origin);
+        self.begin(PositionMap::Base64, origin);
     }
 
     pub(super) fn begin_escapes(&mut self, origin: usize) {
-        self.begin(Map::Escapes, origin);
+        self.begin(PositionMap::Escapes, origin);
     }
 
-    fn begin(&mut self, map: Map, origin: usize) {
+    fn begin(&mut self, map: PositionMap, origin: usize) {
         self.bytes.clear();
         self.lines.clear();
         self.digits.clear();
@@ -172,18 +180,18 @@ impl Decoded {
         self.origin = origin;
     }
 
-    /// A line of Base64 digits, which stand from `source` on.
+    /// Appends a line of Base64 digits that begins at `source`.
     pub(super) fn push_line(&mut self, source: usize, values: impl Iterator<Item = u8>) {
-        self.lines.push(Line { digits_before: self.digits.len(), source });
+        self.lines.push(DigitLine { digits_before: self.digits.len(), source });
         self.digits.extend(values);
     }
 
-    /// Bytes that stand for themselves.
+    /// Appends bytes that stand for themselves.
     pub(super) fn push_verbatim(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// An escape of `source_len` bytes at `source`, for `bytes`.
+    /// Appends an escape of `source_len` bytes at `source` that stands for `bytes`.
     pub(super) fn push_escape(&mut self, source: usize, source_len: usize, bytes: &[u8]) {
         debug_assert!(bytes.len() <= 4 && source_len <= 12, "no escape is longer");
         self.escapes.push(Escape {

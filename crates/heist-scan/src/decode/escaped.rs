@@ -1,26 +1,28 @@
-//! What both kinds of escaped text have in common.
+//! What URL escapes and JSON escapes have in common.
 //!
-//! A *stretch* is what one decode may cover: a line of JSON or source code, a token (no spaces, no quotes) of URLs.
-//! What stands in it from [`NEAR_BEFORE`] bytes before an escape to [`NEAR_AFTER`] bytes after it is looked at decoded,
-//! so that a key or prefix that is not escaped itself is seen with what follows.
+//! A *stretch* is the text that one decoding may cover: a line of JSON or source code, or a token
+//! of a URL (without spaces and quotes). The scanner decodes it from [`NEAR_BEFORE`] bytes before
+//! an escape to [`NEAR_AFTER`] bytes after it, so that it sees a key or prefix without escapes
+//! together with what follows.
 
 use super::decoded::Decoded;
 use super::{json, url};
 use std::ops::Range;
 
-/// What is looked at before an escape.
+/// How many bytes before an escape are decoded with it.
 pub(crate) const NEAR_BEFORE: usize = 512;
 
-/// What is looked at after an escape.
+/// How many bytes after an escape are decoded with it.
 pub(crate) const NEAR_AFTER: usize = 960;
 
-/// No escape is longer.
+/// The length of the longest escape.
 const ESCAPE_MAX: usize = 12;
 
-/// How far before a position it is decided whether that is inside of an escape.
+/// How many bytes before a position a decoder needs to decide whether the position is inside an
+/// escape.
 pub(crate) const ESCAPE_BEFORE: usize = ESCAPE_MAX + json::BACKSLASHES_MAX;
 
-/// Which escapes.
+/// A kind of escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EscapeKind {
     /// `%41`
@@ -37,7 +39,7 @@ impl EscapeKind {
         }
     }
 
-    /// What ends a stretch.
+    /// Returns `true` if the byte ends a stretch.
     fn is_break(self, byte: u8) -> bool {
         match self {
             Self::Url => byte <= b' ' || matches!(byte, b'"' | b'\'' | b'<' | b'>' | b'`'),
@@ -45,7 +47,8 @@ impl EscapeKind {
         }
     }
 
-    /// The escape at the beginning: its length, and what it stands for.
+    /// Parses the escape at the beginning of `text`. Returns its length and the bytes it stands
+    /// for.
     fn parse<'a>(self, text: &[u8], bytes: &'a mut [u8; 4]) -> Option<(usize, &'a [u8])> {
         match self {
             Self::Url => url::parse(text, bytes),
@@ -53,8 +56,9 @@ impl EscapeKind {
         }
     }
 
-    /// Those at which a scan decodes: of characters that secrets have in them, and that stand for themselves unless
-    /// they are escaped on purpose. In whatever case.
+    /// Returns the escapes that make a scan decode the text around them, in lower case (a scan
+    /// ignores case). They stand for characters that occur in secrets and are only escaped on
+    /// purpose.
     #[must_use]
     pub fn triggers(self) -> &'static [&'static str] {
         match self {
@@ -65,7 +69,7 @@ impl EscapeKind {
         }
     }
 
-    /// The escape that begins at `at`, if one does: its length, and what it stands for.
+    /// Parses the escape at `at`, if there is one. Returns its length and the bytes it stands for.
     fn parse_at<'a>(
         self,
         text: &[u8],
@@ -83,26 +87,26 @@ impl EscapeKind {
         self.parse_at(text, at, &mut [0; 4]).is_some()
     }
 
-    /// Where the stretch around `at` begins; it is looked for down to `limit`.
+    /// Returns the start of the stretch around `at`, searching back to `limit`.
     pub(crate) fn begin(self, text: &[u8], at: usize, limit: usize) -> usize {
         let behind = text[limit.min(at)..at].iter().rev();
         at - behind.take_while(|&&byte| !self.is_break(byte)).count()
     }
 
-    /// Returns `true` if a stretch begins at `at`, and not before it.
+    /// Returns `true` if a stretch begins exactly at `at`.
     pub(crate) fn begins(self, text: &[u8], at: usize) -> bool {
         text[..at].last().is_none_or(|&byte| self.is_break(byte))
     }
 
-    /// Where the stretch around `at` ends; it is looked for up to `limit`.
+    /// Returns the end of the stretch around `at`, searching up to `limit`.
     pub(crate) fn end(self, text: &[u8], at: usize, limit: usize) -> usize {
         let ahead = text[at..limit].iter().position(|&byte| self.is_break(byte));
         ahead.map_or(limit, |ahead| at + ahead)
     }
 }
 
-/// Decodes `window`, which is inside of one stretch. An escape that it cuts through is left out, if it is at the
-/// beginning, and not decoded, if it is at the end.
+/// Decodes `window`, which lies within one stretch. If the window cuts through an escape, that
+/// escape is skipped at the beginning of the window and left undecoded at its end.
 pub fn escaped(kind: EscapeKind, text: &[u8], window: Range<usize>, into: &mut Decoded) {
     let inside_of = (window.start.saturating_sub(ESCAPE_MAX)..window.start)
         .filter_map(|at| Some(at + kind.parse_at(text, at, &mut [0; 4])?.0))

@@ -1,14 +1,14 @@
-//! Two hexadecimal digits for each byte, of either case. In a stretch of digits either of the first two may begin a
-//! byte: they are its two *phases*.
+//! Hexadecimal: two digits of either case for each byte. Either of the first two digits of a
+//! stretch may begin a byte; these are its two *phases*.
 
 use super::decoded::Decoded;
 use super::text::has_text;
 use std::ops::Range;
 
-/// Shorter stretches are not decoded.
+/// The shortest stretch of digits that is decoded.
 pub(crate) const HEX_STRETCH_MIN: usize = 32;
 
-/// Which digits of a stretch can be the first of a byte.
+/// The number of digits at which the first byte of a stretch can begin.
 pub const HEX_PHASES: usize = 2;
 
 const NO_DIGIT: u8 = 0xFF;
@@ -28,8 +28,8 @@ fn is_digit(byte: &u8) -> bool {
     VALUES[usize::from(*byte)] != NO_DIGIT
 }
 
-/// The first stretch that has a digit in `places`, cut off at the ends of the window. A look at every 32nd byte is
-/// enough to find those that are long enough.
+/// Returns the first stretch that has a digit in `places`, clipped to the window. Looking at every
+/// 32nd byte is enough to find all stretches of the minimum length.
 pub(crate) fn hex_stretch(
     text: &[u8],
     window: Range<usize>,
@@ -54,14 +54,15 @@ pub(crate) fn hex_stretch(
     None
 }
 
-/// Returns `true` if a stretch begins at `at`, and not before it.
+/// Returns `true` if a stretch begins exactly at `at`.
 pub(crate) fn begins_hex(text: &[u8], at: usize) -> bool {
     !text[..at].last().is_some_and(is_digit)
 }
 
-/// Decodes the digits in `window` from the one on that `phase` says. Any other byte ends it.
+/// Decodes the digits in `window`, starting at the digit number `phase`. Any byte that is not a
+/// digit ends the decoding.
 ///
-/// `false` unless there is text in it.
+/// Returns `false` if the decoded bytes contain no text.
 pub fn hex(text: &[u8], window: Range<usize>, phase: usize, into: &mut Decoded) -> bool {
     into.begin_pairs(window.start + phase);
     let Some(digits) = text[window].get(phase..) else { return false };
@@ -74,7 +75,7 @@ pub fn hex(text: &[u8], window: Range<usize>, phase: usize, into: &mut Decoded) 
     !into.bytes.is_empty()
 }
 
-/// Not a printable character, if one of the two is not a digit.
+/// Combines two digits. If one of them is not a digit, the result is not a printable character.
 fn byte_of([high, low]: [u8; 2]) -> u8 {
     VALUES[usize::from(high)] << 4 | VALUES[usize::from(low)]
 }

@@ -1,10 +1,11 @@
-//! `\u0041`, `\x41`, `\n`, `\/`: characters as they are escaped in JSON and in most languages' strings.
+//! Escapes of JSON and of string literals in most languages: `\u0041`, `\x41`, `\n`, `\/`.
 //!
-//! Half of a surrogate pair alone stands for nothing, and is decoded to `?`.
+//! Half a surrogate pair stands for no character; it is decoded to `?`.
 
 use super::url::hex_value;
 
-/// Of more backslashes in a row the rest stands for itself: which of them escapes which could not be told nearby.
+/// The longest run of backslashes that is interpreted. In longer runs, a decoder could not tell
+/// from nearby bytes which backslash escapes which, so the rest of the run stays as it is.
 pub(super) const BACKSLASHES_MAX: usize = 64;
 
 /// Returns `true` if the backslash at `at` is not escaped by another one.
@@ -31,7 +32,7 @@ pub(super) fn parse<'a>(text: &[u8], bytes: &'a mut [u8; 4]) -> Option<(usize, &
     Some((if kind == b'x' { 4 } else { 2 }, &bytes[..1]))
 }
 
-/// `\uXXXX`, two of them for a surrogate pair, or `\u{X...}`.
+/// Parses `\uXXXX`, two of them for a surrogate pair, or `\u{X...}`.
 fn parse_unicode<'a>(text: &[u8], bytes: &'a mut [u8; 4]) -> Option<(usize, &'a [u8])> {
     let (len, code) = if text.get(2) == Some(&b'{') {
         let digits = text[3..].iter().take(7).position(|&byte| byte == b'}')?;
@@ -49,13 +50,13 @@ fn parse_unicode<'a>(text: &[u8], bytes: &'a mut [u8; 4]) -> Option<(usize, &'a 
     Some((len, character.encode_utf8(bytes).as_bytes()))
 }
 
-/// The second half of a surrogate pair, if it stands there.
+/// Returns the second half of a surrogate pair if `escape` is one.
 fn low_surrogate(escape: &[u8]) -> Option<u32> {
     let unit = hex_number(escape.strip_prefix(b"\\u")?)?;
     (0xDC00..0xE000).contains(&unit).then_some(unit)
 }
 
-/// Up to six digits, at least one.
+/// Parses one to six hexadecimal digits.
 fn hex_number(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() {
         return None;

@@ -1,25 +1,28 @@
-//! Decoders: what encoded text says, one layer deep, and where each decoded byte came from.
+//! Decoders: turn encoded text into plain bytes, one layer deep, and record where each decoded byte
+//! came from.
 //!
-//! | file | idea |
+//! | module | purpose |
 //! |---|---|
-//! | `decoded` | the decoded bytes, and the map from their positions to the source's |
-//! | `text` | whether decoded bytes are text |
+//! | `decoded` | the decoded bytes, and the map from their positions back to the encoded text |
+//! | `text` | decides whether decoded bytes are text |
 //! | `base64`, `hex` | stretches of digits |
-//! | `escaped` | what both escapes have in common: how far a stretch goes |
+//! | `escaped` | what both kinds of escapes share: how far escaped text extends |
 //! | `url`, `json` | the escapes themselves |
 //! | `utf16` | two-byte units |
 //!
-//! Each decoder decodes a window that the caller chooses. Long encoded text is decoded in windows that overlap, and
-//! **it makes no difference where they begin**: a decoded byte depends on the few source bytes that it came from and,
-//! for wrapped lines and backslashes, on [`DECODE_MARGIN`] bytes around them. A caller that shows each rule the same
-//! bytes around a position, as the detector of rules does, finds the same wherever an object is cut, and
-//! wherever in an object the encoded text stands.
+//! Each decoder decodes a window that the caller chooses. Callers decode long text in overlapping
+//! windows, and **where a window begins does not change the result**: a decoded byte only depends
+//! on the few encoded bytes it came from and, for wrapped lines and backslashes, on
+//! [`DECODE_MARGIN`] bytes around them. A caller that shows each rule the same bytes around a
+//! position, as the rule detector does, therefore finds the same secrets wherever an object is cut
+//! into chunks, and wherever in an object the encoded text is.
 //!
 //! Invariants:
-//! - [`Decoded::source_of`] is exact: the smallest range of the source from which the decoded bytes came;
-//! - nothing is allocated once a [`Decoded`] has grown.
+//! - [`Decoded::source_of`] is exact: it returns the smallest range of the encoded text that the
+//!   decoded bytes came from;
+//! - decoding does not allocate once the buffers of a [`Decoded`] have grown.
 //!
-//! Not guaranteed: that what is decoded was meant to be encoded. `a%20b` may be a format string.
+//! Not guaranteed: that the decoded text was meant to be encoded. `a%20b` may be a format string.
 
 mod base64;
 mod decoded;
@@ -47,11 +50,11 @@ pub(crate) use text::is_in_text;
 pub(crate) use utf16::{UTF16_SPAN_MIN, utf16_span};
 pub use utf16::{utf16, utf16_guess};
 
-/// How deep a line of wrapped Base64 may be indented.
+/// The deepest indentation of a line of wrapped Base64.
 const INDENTATION_MAX: usize = 64;
 
-/// How far around a byte a decoder looks to know what the byte belongs to: a line of Base64 and its line break, or an
-/// escape and the backslashes before it.
+/// How many bytes around a byte a decoder looks at to decide what the byte belongs to: a line of
+/// Base64 with its line break, or an escape and the backslashes before it.
 pub const DECODE_MARGIN: usize = 256;
 
 const _: () = assert!(base64::WRAPPED_LINE_MIN + INDENTATION_MAX + 2 <= DECODE_MARGIN);

@@ -1,4 +1,4 @@
-//! Tests of the decoders: round trips, maps, windows, and arbitrary bytes.
+//! Tests of the decoders: round trips, position maps, windows, and arbitrary bytes.
 
 use super::*;
 use crate::encoding::Encoding;
@@ -36,7 +36,7 @@ fn to_hex(text: &str) -> String {
 }
 
 #[test]
-fn base64_in_every_dress() {
+fn base64_is_decoded_in_every_variant() {
     for encoded in [STANDARD.encode(TEXT), STANDARD_NO_PAD.encode(TEXT), URL_SAFE.encode(TEXT)] {
         let text = format!("data: {encoded}\"");
         let found = decoded(BASE64, text.as_bytes(), 6).expect("it is text");
@@ -47,7 +47,7 @@ fn base64_in_every_dress() {
 }
 
 #[test]
-fn base64_in_every_phase() {
+fn base64_is_decoded_in_every_phase() {
     let encoded = STANDARD.encode(TEXT);
     for before in 0..BASE64_PHASES {
         let text = format!("{}{encoded}", "/".repeat(before));
@@ -62,7 +62,7 @@ fn base64_in_every_phase() {
 }
 
 #[test]
-fn base64_on_wrapped_lines() {
+fn base64_is_decoded_across_wrapped_lines() {
     let encoded = STANDARD.encode(TEXT.repeat(4));
     for (width, line_break) in
         [(60, "\n"), (64, "\r\n"), (76, "\n    "), (61, "\n\t"), (75, "\r\n ")]
@@ -76,7 +76,7 @@ fn base64_on_wrapped_lines() {
         let bytes = text.as_bytes();
         let found = decoded(BASE64, bytes, 0).expect("it is text");
         assert_eq!(found.bytes, TEXT.repeat(4).as_bytes(), "{width}");
-        // The byte whose digits are around the first line break.
+        // The byte whose digits surround the first line break.
         let (first, after) = (width * 3 / 4, width + line_break.len());
         let source = found.source_of(first - 1..first + 2);
         assert!(source.start < width && source.end > after, "{width}: {source:?}");
@@ -88,7 +88,7 @@ fn base64_on_wrapped_lines() {
         }
         assert!(base64_begin(bytes, after + 7, after + 2) <= after + 2);
     }
-    // Shorter lines are the last ones.
+    // A shorter line is the last one.
     let short = format!("{}\n{}", &encoded[..56], &encoded[56..]);
     assert_eq!(decoded(BASE64, short.as_bytes(), 0).expect("text").bytes.len(), 42);
     assert_eq!(base64_end(short.as_bytes(), 0, short.len()), 56);
@@ -96,7 +96,7 @@ fn base64_on_wrapped_lines() {
 }
 
 #[test]
-fn runs_that_are_not_text_are_given_up() {
+fn stretches_without_text_are_rejected() {
     for text in [
         "AkIAIOSFODNN7ABCDEFGHIJKLMN0123",
         "some/path/to/a/long/file/name/in/a/tree",
@@ -111,7 +111,7 @@ fn runs_that_are_not_text_are_given_up() {
 }
 
 #[test]
-fn stretches_of_hexadecimal_digits_are_found_wherever_they_begin() {
+fn hexadecimal_stretches_are_found_wherever_they_begin() {
     let digits = "0123456789abcdefABCDEF9876543210";
     for before in 0..100 {
         let text = format!("{} {digits}g{}", "xa".repeat(before), &digits[1..]);
@@ -131,21 +131,21 @@ fn stretches_of_hexadecimal_digits_are_found_wherever_they_begin() {
 }
 
 #[test]
-fn escapes_of_json() {
+fn json_escapes() {
     let text = br#"{"a": "x\u0041\n\/\"\\\x42\ud83d\ude00\ud83d\u{e9}\q"}"#;
     let at = text.iter().position(|&byte| byte == b'\\').expect("an escape");
     let found = decoded(JSON, text, 0).expect("an escape");
     assert_eq!(found.bytes, "{\"a\": \"xA\n/\"\\B\u{1f600}?\u{e9}\\q\"}".as_bytes());
     assert_eq!(found.source_of(8..9), at..at + 6);
     assert!(found.is_verbatim(0..8) && !found.is_verbatim(7..9));
-    // The second of two backslashes begins nothing.
+    // The second of two backslashes does not begin an escape.
     assert!(EscapeKind::Json.is_at(br"\\n", 0) && !EscapeKind::Json.is_at(br"\\n", 1));
     assert!(!EscapeKind::Json.is_at(b"plain", 0));
 }
 
-/// Wherever a window begins, what follows is decoded the same way.
+/// Wherever a window begins, the text after it is decoded in the same way.
 #[test]
-fn windows_may_begin_inside_of_an_escape() {
+fn windows_may_begin_inside_an_escape() {
     for (decode, text) in [
         (JSON, br#"a\u0041\\\\n\\\nb\ud83d\ude00c\x41d\u{1f600}e"#.as_slice()),
         (URL, b"a%41%%42%2%25%41b"),
@@ -159,7 +159,7 @@ fn windows_may_begin_inside_of_an_escape() {
 }
 
 #[test]
-fn stretches_of_escapes_end_at_breaks() {
+fn escaped_stretches_end_at_breaks() {
     let text = b"first line\nsecond%20line 'quoted'";
     let (json, url) = (EscapeKind::Json, EscapeKind::Url);
     assert_eq!((json.begin(text, 17, 0), json.end(text, 17, text.len())), (11, text.len()));
@@ -182,7 +182,7 @@ fn utf16_is_decoded_unit_by_unit() {
 }
 
 #[test]
-fn utf16_is_found_inside_of_something_else() {
+fn utf16_is_found_inside_other_data() {
     for units in [UTF16_SPAN_MIN - 1, UTF16_SPAN_MIN, 300] {
         for before in [0, 1, 2, 255, 256, 257, 700] {
             let mut bytes = vec![0xAB; before];
@@ -199,7 +199,7 @@ fn utf16_is_found_inside_of_something_else() {
 }
 
 #[test]
-fn utf16_is_guessed() {
+fn utf16_is_guessed_from_the_first_bytes() {
     let low_first: Vec<u8> = TEXT.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let high_first: Vec<u8> = TEXT.encode_utf16().flat_map(u16::to_be_bytes).collect();
     assert_eq!(utf16_guess(&low_first), Some(Encoding::Utf16Le));
@@ -218,7 +218,7 @@ fn utf16_is_guessed() {
     }
 }
 
-/// Text as people write it, with some that is not ASCII.
+/// Generates ordinary text, partly outside of ASCII.
 fn text() -> impl Strategy<Value = String> {
     proptest::string::string_regex("[a-zA-Z0-9 :=\"_.\n-]{40,300}(\u{e4}|\u{20ac}|[a-z]){0,3}")
         .expect("a regex")
@@ -240,7 +240,7 @@ fn check_source(
 
 proptest! {
     #[test]
-    fn base64_gives_back_what_was_encoded(text in text(), before in "[ \"=:]{1,9}", url in any::<bool>()) {
+    fn base64_round_trips(text in text(), before in "[ \"=:]{1,9}", url in any::<bool>()) {
         let engine = if url { URL_SAFE } else { STANDARD };
         let source = format!("{before}{}", engine.encode(&text));
         let found = decoded(BASE64, source.as_bytes(), before.len()).expect("it is text");
@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn hex_gives_back_what_was_encoded(
+    fn hex_round_trips(
         text in text(), before in "[ x:]{1,9}", from in 0..20_usize, len in 1..20_usize,
     ) {
         let source = format!("{before}{}", to_hex(&text));
@@ -262,7 +262,7 @@ proptest! {
     }
 
     #[test]
-    fn escapes_give_back_what_was_escaped(
+    fn escapes_round_trip(
         text in "[a-z0-9\"/é€😀]{1,60}", before in "[a-z ]{0,20}", every in 1..5_usize, url in any::<bool>(),
     ) {
         let mut source = String::from(if url { before.trim() } else { before.as_str() }).replace(' ', "-");
@@ -294,7 +294,7 @@ proptest! {
     }
 
     #[test]
-    fn utf16_does_not_depend_on_even_cuts(
+    fn utf16_can_be_cut_at_even_positions(
         bytes in proptest::collection::vec(any::<u8>(), 0..200), cut in 0..100_usize, low_first in any::<bool>(),
     ) {
         let encoding = if low_first { Encoding::Utf16Le } else { Encoding::Utf16Be };
@@ -309,12 +309,12 @@ proptest! {
 }
 
 proptest! {
-    // Every position is tried in every case, so a few cases go far.
+    // Each case tries every position, so a few cases are enough.
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Dense with what the decoders look for, so that they get far.
+    /// The input is full of what the decoders look for, so that they get beyond their first checks.
     #[test]
-    fn nothing_panics_and_maps_stay_inside(
+    fn decoders_do_not_panic_and_maps_stay_in_bounds(
         text in "([ -~]|[A-Za-z0-9+/]{20,70}\r?\n?|(\\\\[nu\\\\x]|%)?[0-9a-f]{1,4}|dGhl|7468|\\\\){0,60}",
         raw in proptest::collection::vec(any::<u8>(), 0..80),
         cut in 0..40_usize,
@@ -352,9 +352,9 @@ proptest! {
         }
     }
 
-    /// A window shows the same bytes as a larger one, where both show something.
+    /// A window decodes to the same bytes as a larger one, wherever both decode something.
     #[test]
-    fn it_makes_no_difference_where_a_window_begins(
+    fn the_start_of_a_window_does_not_matter(
         seed in any::<u64>(), width in 60..80_usize, from in 0..3_000_usize,
     ) {
         let mut rng = heist::rng::XorShift64::new(seed);

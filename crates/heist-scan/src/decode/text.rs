@@ -1,15 +1,16 @@
-//! What decoded text must have to count as text: [`TEXT_MIN`] printable ASCII characters in a row. Tokens have them
-//! in any language, and random bytes hardly ever do.
+//! Decides whether decoded bytes count as text: they need [`TEXT_MIN`] printable ASCII characters
+//! in a row. Tokens satisfy this in texts of any language; random bytes hardly ever do.
 
-/// How many printable characters in a row make a text. Of random bytes one in five million begins that many.
+/// The number of consecutive printable characters that count as text. In random bytes, one position
+/// in five million begins such a run.
 pub(crate) const TEXT_MIN: usize = 16;
 
 fn is_printable(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
 }
 
-/// Returns `true` if [`TEXT_MIN`] printable characters stand in a row somewhere in `len` bytes. Looks at one or two
-/// bytes in sixteen of what is not text.
+/// Returns `true` if the `len` bytes contain [`TEXT_MIN`] printable characters in a row. Without
+/// text, this only reads one or two bytes in sixteen.
 pub(super) fn has_text(len: usize, byte_at: impl Fn(usize) -> u8) -> bool {
     let mut from = 0;
     while from + TEXT_MIN <= len {
@@ -21,7 +22,7 @@ pub(super) fn has_text(len: usize, byte_at: impl Fn(usize) -> u8) -> bool {
     false
 }
 
-/// Returns `true` if the byte at `at` is one of [`TEXT_MIN`] printable characters in a row.
+/// Returns `true` if the byte at `at` belongs to a run of [`TEXT_MIN`] printable characters.
 pub(crate) fn is_in_text(bytes: &[u8], at: usize) -> bool {
     let is_one = |byte: &&u8| is_printable(**byte);
     let behind = bytes[..at].iter().rev().take(TEXT_MIN).take_while(is_one).count();
@@ -39,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_in_a_row_are_text() {
+    fn sixteen_printable_characters_in_a_row_are_text() {
         for begin in 0..20 {
             for len in 0..24 {
                 let mut bytes = [0_u8; 44];

@@ -1,4 +1,4 @@
-//! `%41`: bytes as they are escaped in URLs.
+//! URL escapes: `%41` stands for one byte.
 
 pub(super) fn parse<'a>(text: &[u8], bytes: &'a mut [u8; 4]) -> Option<(usize, &'a [u8])> {
     let [b'%', high, low, ..] = *text else { return None };
@@ -6,7 +6,7 @@ pub(super) fn parse<'a>(text: &[u8], bytes: &'a mut [u8; 4]) -> Option<(usize, &
     Some((3, &bytes[..1]))
 }
 
-/// What a hexadecimal digit counts.
+/// Returns the value of a hexadecimal digit.
 pub(super) fn hex_value(digit: u8) -> Option<u32> {
     char::from(digit).to_digit(16)
 }

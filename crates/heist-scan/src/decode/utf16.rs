@@ -1,18 +1,18 @@
 //! UTF-16 in either byte order.
 //!
-//! Each unit is decoded on its own, to exactly one byte: ASCII to itself, all else to [`NOT_ASCII`]. So it does not
-//! matter where a text is cut, as long as the cuts are even, and positions are a matter of doubling. No secret loses by
-//! it: tokens are ASCII.
+//! Each two-byte unit is decoded to exactly one byte: ASCII to itself, everything else to
+//! [`NOT_ASCII`]. So text can be cut at any even position, and mapping a position back only means
+//! doubling it. This loses no secrets, because tokens are ASCII.
 
 use super::decoded::Decoded;
 use crate::encoding::Encoding;
 use std::ops::Range;
 
-/// What stands for a unit that is no ASCII character. It occurs in no UTF-8 text.
+/// Stands for a unit that is not an ASCII character. This byte never occurs in UTF-8 text.
 const NOT_ASCII: u8 = 0xFF;
 
-/// Decodes a window of UTF-16 text, which begins with a unit. A single byte at the end is left out. Of an encoding that
-/// is not UTF-16 nothing is decoded.
+/// Decodes a window of UTF-16 text. The window must begin with a whole unit; an odd byte at its end
+/// is ignored. Decodes nothing if `encoding` is not UTF-16.
 pub fn utf16(text: &[u8], window: Range<usize>, encoding: Encoding, into: &mut Decoded) {
     into.begin_pairs(window.start);
     let from_units = |unit: fn([u8; 2]) -> u16, bytes: &mut Vec<u8>| {
@@ -29,18 +29,18 @@ pub fn utf16(text: &[u8], window: Range<usize>, encoding: Encoding, into: &mut D
     }
 }
 
-/// How much of an object's beginning says whether it is UTF-16.
+/// How many bytes at the beginning of an object decide whether it is UTF-16.
 const LOOKED_AT: usize = 512;
 
-/// Fewer units say nothing.
+/// The minimum number of units for a guess.
 const UNITS_MIN: usize = 4;
 
-/// Whether an object that begins with these bytes is UTF-16: by its byte order mark, or because nearly every second
-/// byte is zero and nearly every other one is text.
+/// Guesses from its first bytes whether an object is UTF-16: it has a byte order mark, or nearly
+/// every second byte is zero and nearly all others are text.
 #[must_use]
 pub fn utf16_guess(first_bytes: &[u8]) -> Option<Encoding> {
     match first_bytes {
-        // The mark of UTF-32, low byte first, begins like that of UTF-16.
+        // The byte order mark of little-endian UTF-32 begins with that of UTF-16.
         [0xFF, 0xFE, 0, 0, ..] => return None,
         [0xFF, 0xFE, ..] => return Some(Encoding::Utf16Le),
         [0xFE, 0xFF, ..] => return Some(Encoding::Utf16Be),
@@ -48,13 +48,14 @@ pub fn utf16_guess(first_bytes: &[u8]) -> Option<Encoding> {
     }
     let first_bytes = &first_bytes[..first_bytes.len().min(LOOKED_AT)];
     let (units, _single) = first_bytes.as_chunks::<2>();
-    // Most objects have no zeros at all.
+    // Most objects contain no zeros at all, so this check is the fast path.
     if units.len() < UNITS_MIN || memchr::memchr(0, first_bytes).is_none() {
         return None;
     }
     let is_text = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
     let is_most = |count: usize| count * 10 >= units.len() * 9;
-    // Binary files have zeros, but seldom so many: counting them alone is quick.
+    // Binary files contain zeros, but rarely this many. Counting zeros alone is fast, so it comes
+    // first.
     let are_most = |text_at: usize, zero_at: usize| {
         is_most(units.iter().filter(|unit| unit[zero_at] == 0).count())
             && is_most(
@@ -70,18 +71,18 @@ pub fn utf16_guess(first_bytes: &[u8]) -> Option<Encoding> {
     }
 }
 
-/// How many units in a row make UTF-16 text in an object that is something else.
+/// The minimum number of consecutive units that count as UTF-16 text inside another kind of object.
 pub(crate) const UTF16_SPAN_MIN: usize = 129;
 
-/// The first piece of UTF-16 text, the low byte first, in `text[window]` that ends after `from`: at least
-/// [`UTF16_SPAN_MIN`] units without a control character, each with a zero byte. A look at every 256th byte is enough
-/// to find it. (With the high byte first it is the same text, one byte further on.)
+/// Returns the first run of little-endian UTF-16 text in `text[window]` that ends after `from`: at
+/// least [`UTF16_SPAN_MIN`] units without control characters, each with a zero high byte. Looking
+/// at every 256th byte is enough to find it. (Big-endian text looks the same, shifted by one byte.)
 pub(crate) fn utf16_span(text: &[u8], window: Range<usize>, from: usize) -> Option<Range<usize>> {
     let is_unit = |unit: &&[u8; 2]| unit[1] == 0 && matches!(unit[0], b' '..|b'\t'| b'\n' | b'\r');
     let window_text = &text[window.clone()];
     let mut at = from.max(window.start) - window.start;
     loop {
-        // One of two neighbours is the zero of a unit.
+        // Of two adjacent bytes in a run, one is the zero byte of a unit.
         let mut pairs = window_text.get(at..)?.windows(2).step_by(STEP);
         at += STEP * pairs.position(|pair| pair[0] == 0 || pair[1] == 0)?;
         let zero = if window_text[at] == 0 { at } else { at + 1 };
@@ -93,7 +94,7 @@ pub(crate) fn utf16_span(text: &[u8], window: Range<usize>, from: usize) -> Opti
         let behind = units_behind.as_rchunks::<2>().1.iter().rev().take_while(is_unit).count();
         let ahead = units_ahead.as_chunks::<2>().0.iter().take_while(is_unit).count();
         if ahead == 0 {
-            // A zero that is not a unit's: no span has it in it.
+            // This zero does not belong to a unit, so no run contains it.
             at += STEP;
             continue;
         }

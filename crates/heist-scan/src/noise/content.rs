@@ -1,7 +1,7 @@
-//! What a secret's bytes are when they are decoded, or taken as a hash: text, an image, a public key, a checksum.
+//! What a secret's bytes turn out to be: encoded text, an image, a public key, a hash.
 
-use super::Context;
-use super::shape::{Alphabet, Shape, contains_any};
+use super::NoiseContext;
+use super::composition::{Alphabet, Composition, contains_any};
 
 /// How files and keys of known kinds begin in Base64.
 const MAGIC: [(&str, &str); 16] = [
@@ -23,14 +23,15 @@ const MAGIC: [(&str, &str); 16] = [
     ("AAAAC3NzaC1", "a public key"),
 ];
 
-/// Which of the known kinds it is.
+/// Returns which of the known kinds it is.
 pub(super) fn known_content(text: &[u8]) -> Option<&'static str> {
     let (_, reason) = MAGIC.iter().find(|(prefix, _)| text.starts_with(prefix.as_bytes()))?;
     Some(reason)
 }
 
-/// What makes DER public: it is not the key's own form, which private keys have, too.
-pub(super) fn is_public_der(text: &[u8], context: &Context<'_>) -> bool {
+/// Returns `true` if DER is public by its key or line. Its own form does not tell, because private
+/// keys look the same.
+pub(super) fn is_public_der(text: &[u8], context: &NoiseContext<'_>) -> bool {
     (text.starts_with(b"MII")
         || text.starts_with(b"MIG")
         || text.starts_with(b"MFkw")
@@ -60,8 +61,8 @@ const HASH_NAMES: [&str; 17] = [
     "sha-",
 ];
 
-/// Whether a text of this length may be a hash, in hexadecimal digits or Base64.
-fn has_length_of_hash(text: &[u8], shape: &Shape) -> bool {
+/// Returns `true` if a text of this length may be a hash, in hexadecimal digits or Base64.
+fn has_length_of_hash(text: &[u8], shape: &Composition) -> bool {
     match shape.alphabet {
         Alphabet::Hex | Alphabet::Decimal => matches!(text.len(), 32 | 40 | 56 | 64 | 96 | 128),
         Alphabet::Base62 | Alphabet::Base64 => {
@@ -71,7 +72,7 @@ fn has_length_of_hash(text: &[u8], shape: &Shape) -> bool {
     }
 }
 
-/// Who says that a secret is a hash.
+/// What says that a secret is a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SaidBy {
     Key,
@@ -79,7 +80,11 @@ pub(super) enum SaidBy {
 }
 
 /// Whether it may be a hash, and its key or line says so.
-pub(super) fn hash_by_name(text: &[u8], shape: &Shape, context: &Context<'_>) -> Option<SaidBy> {
+pub(super) fn hash_by_name(
+    text: &[u8],
+    shape: &Composition,
+    context: &NoiseContext<'_>,
+) -> Option<SaidBy> {
     if !has_length_of_hash(text, shape) {
         return None;
     }
@@ -97,7 +102,7 @@ pub(super) fn hash_by_name(text: &[u8], shape: &Shape, context: &Context<'_>) ->
     }
 }
 
-/// The line without the secret: a name in the secret is none.
+/// Looks for a hash's name in the line before the secret. A name inside the secret does not count.
 fn line_names_a_hash(text: &[u8], line: &[u8]) -> bool {
     let is_here = |at: &usize| line[*at..].starts_with(text);
     let at = memchr::memchr_iter(text[0], line).find(is_here);
@@ -110,9 +115,11 @@ fn line_names_a_hash(text: &[u8], line: &[u8]) -> bool {
 /// As much of a secret is decoded.
 const DECODED_MAX: usize = 96;
 
-/// Whether it is Base64 of printable text. The text is looked at where Base64 is decoded; the digits are no secret.
-pub(super) fn is_base64_of_text(text: &[u8], shape: &Shape) -> bool {
-    // Hexadecimal digits and single letters could be Base64, too, but decode to nothing that is printable.
+/// Returns `true` for Base64 of printable text. The decoders look at that text; its encoded form is
+/// not a secret.
+pub(super) fn is_base64_of_text(text: &[u8], shape: &Composition) -> bool {
+    // Hexadecimal digits and letters of one case could also be Base64, but do not decode to
+    // printable text.
     if !matches!(shape.alphabet, Alphabet::Base62 | Alphabet::Base64) || text.len() < 16 {
         return false;
     }
@@ -145,11 +152,10 @@ pub(super) fn is_base64_of_text(text: &[u8], shape: &Shape) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     fn said_by(text: &str, key: &str, line: &str) -> Option<SaidBy> {
-        let context = Context { path: Path::new(""), key: key.as_bytes(), line: line.as_bytes() };
-        hash_by_name(text.as_bytes(), &Shape::of(text.as_bytes()), &context)
+        let context = NoiseContext { key: key.as_bytes(), line: line.as_bytes() };
+        hash_by_name(text.as_bytes(), &Composition::of(text.as_bytes()), &context)
     }
 
     #[test]
@@ -163,8 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn encoded_text_is_no_token() {
-        let is_text = |text: &str| is_base64_of_text(text.as_bytes(), &Shape::of(text.as_bytes()));
+    fn encoded_text_is_not_a_token() {
+        let is_text =
+            |text: &str| is_base64_of_text(text.as_bytes(), &Composition::of(text.as_bytes()));
         assert!(is_text("dGhpcyBpcyBvbmx5IHRleHQ="));
         assert!(!is_text("Vq3rT8xLm2Zp6KwYh4Bn"));
         assert_eq!(known_content(b"iVBORw0KGgoAAAANSUhEUg"), Some("an image in Base64"));

@@ -1,6 +1,6 @@
-//! Shannon's entropy, and how much of it chance gives a text of a length and an alphabet.
+//! Shannon entropy, and how much of it random texts of a length and an alphabet have.
 
-use super::shape::{Alphabet, Shape};
+use super::composition::{Alphabet, Composition};
 use std::sync::LazyLock;
 
 /// Logarithms of counts are looked up; greater ones are computed.
@@ -9,7 +9,7 @@ const TABLE: usize = 512;
 static LOG2: LazyLock<[f64; TABLE]> =
     LazyLock::new(|| std::array::from_fn(|count| (count.max(1) as f64).log2()));
 
-/// Shannon's entropy of the bytes, in bits per byte; 0 for none.
+/// Returns the Shannon entropy of the bytes, in bits per byte; 0 for an empty slice.
 ///
 /// ```
 /// use heist_scan::noise::shannon_entropy;
@@ -64,8 +64,9 @@ const REACHED: [[f64; LENGTHS.len()]; 4] = [
     [2.10, 2.65, 3.10, 3.45, 3.70, 4.00, 4.48, 4.75, 5.10, 5.28, 5.48],
 ];
 
-/// The least entropy that a random text of this shape has, but for one in 2,000. Signs add to it and are not counted.
-pub(super) fn least_by_chance(shape: &Shape) -> f64 {
+/// Returns the least entropy of random texts of this composition, except one in 2,000. Signs add to
+/// it and are not counted.
+pub(super) fn least_by_chance(shape: &Composition) -> f64 {
     let row = &REACHED[match shape.inner_alphabet {
         Alphabet::Decimal => 0,
         Alphabet::Hex => 1,
@@ -121,7 +122,7 @@ mod tests {
                 let below = (0..4_000)
                     .filter(|_| {
                         let text = random(&mut rng);
-                        shannon_entropy(&text) < least_by_chance(&Shape::of(&text))
+                        shannon_entropy(&text) < least_by_chance(&Composition::of(&text))
                     })
                     .count();
                 assert!(

@@ -1,11 +1,15 @@
-//! Forms that are something else than a secret, whatever stands in them: references and templates, URLs, file names,
+//! Forms that are something else than a secret, whatever is in them: references and templates, URLs, file names,
 //! versions, dates, colours, types.
 
-use super::shape::{Shape, begins_no_case, contains_any};
+use super::composition::{Composition, begins_no_case, contains_any};
 use super::vocabulary::Reading;
 
-/// What a text is that is no secret: the reason.
-pub(super) fn known_form(text: &[u8], shape: &Shape, reading: &Reading) -> Option<&'static str> {
+/// Returns what a text is instead of a secret.
+pub(super) fn known_form(
+    text: &[u8],
+    shape: &Composition,
+    reading: &Reading,
+) -> Option<&'static str> {
     if shape.signs == 0 {
         return None;
     }
@@ -44,12 +48,12 @@ pub(super) fn is_template(text: &[u8]) -> bool {
         || text.iter().enumerate().any(|(at, byte)| is_mark(*byte) && begins_template(&text[at..]))
 }
 
-/// What templates' marks begin with.
+/// Returns `true` if a template's mark may begin with this byte.
 fn is_mark(byte: u8) -> bool {
     matches!(byte, b'$' | b'{' | b'#' | b'<' | b'%' | b'*' | b'.' | 0xE2)
 }
 
-/// Whether a mark of templates, or of what was crossed out, stands here.
+/// Returns `true` if a mark of templates, or of what was crossed out, stands here.
 fn begins_template(text: &[u8]) -> bool {
     match text[0] {
         b'$' => matches!(text, [_, b'{' | b'(', ..]),
@@ -154,13 +158,13 @@ fn is_extension(extension: &[u8]) -> bool {
     !extension.is_empty() && memchr::memmem::find(EXTENSIONS.as_bytes(), wanted).is_some()
 }
 
-/// A file's name, a host's name or a path: by how it ends, or how it begins.
+/// Recognises the name of a file or host, or a path, by how it ends or begins.
 fn is_file(text: &[u8], reading: &Reading) -> bool {
     let is_path = [&b"./"[..], b"../", b"~/", b"\\\\", b".\\", b"..\\"]
         .iter()
         .any(|prefix| text.starts_with(prefix))
         || text.len() > 2 && text[0].is_ascii_alphabetic() && matches!(&text[1..3], b":\\" | b":/");
-    // Base64, too, may begin with a slash and have more: only with words in between.
+    // Base64 may also begin with a slash and contain more of them, so words must be between.
     let is_rooted = text[0] == b'/'
         && text[1..].contains(&b'/')
         && reading.letters >= 4
@@ -195,7 +199,7 @@ pub(super) fn is_code(text: &[u8], reading: &Reading) -> bool {
     has_brackets() || has_members() || is_reference()
 }
 
-/// A whole e-mail address.
+/// Returns `true` if all of it is an e-mail address.
 pub(super) fn is_mail_address(text: &[u8]) -> bool {
     let Some(at) = text.iter().position(|&byte| byte == b'@') else { return false };
     let (name, host) = (&text[..at], &text[at + 1..]);
@@ -210,7 +214,8 @@ pub(super) fn is_mail_address(text: &[u8]) -> bool {
         && host[dot + 1..].iter().all(u8::is_ascii_lowercase)
 }
 
-/// How many digits a number has that is written `0x...`, as in code: with `_` between them and a type behind, perhaps.
+/// Returns how many digits a number has that is written `0x...`, perhaps with `_` between them and
+/// a type after them, as in code.
 pub(super) fn hexadecimal_number(text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"))?;
     let number = rest.iter().take_while(|&&byte| byte.is_ascii_hexdigit() || byte == b'_').count();
@@ -220,7 +225,7 @@ pub(super) fn hexadecimal_number(text: &[u8]) -> Option<usize> {
     is_type.then(|| rest[..number].iter().filter(|&&byte| byte != b'_').count())
 }
 
-/// A hash that is written with its kind: of content (`sha256-...`), or of a password (`$2b$...`).
+/// Recognises a hash that names its kind: of content (`sha256-...`), or of a password (`$2b$...`).
 pub(super) fn hash_with_its_kind(text: &[u8]) -> Option<&'static str> {
     // All of them have a sign early on.
     if !text.iter().take(8).any(|byte| matches!(byte, b'-' | b':' | b'$' | b'}')) {
@@ -247,7 +252,7 @@ pub(super) fn hash_with_its_kind(text: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether it is 8-4-4-4-12 hexadecimal digits.
+/// Returns `true` if it is 8-4-4-4-12 hexadecimal digits.
 pub(super) fn is_uuid(text: &[u8]) -> bool {
     text.len() == 36
         && text.iter().enumerate().all(|(at, byte)| match at {
@@ -256,7 +261,7 @@ pub(super) fn is_uuid(text: &[u8]) -> bool {
         })
 }
 
-/// Whether a key's name says that its value only identifies something.
+/// Returns `true` if a key's name says that its value only identifies something.
 pub(super) fn names_an_identifier(key: &[u8]) -> bool {
     let ends_in_id = key.ends_with(b"id")
         && !key.len().checked_sub(3).is_some_and(|at| key[at].is_ascii_lowercase())
@@ -272,7 +277,7 @@ mod tests {
     use crate::noise::vocabulary::read;
 
     fn form(text: &str) -> Option<&'static str> {
-        known_form(text.as_bytes(), &Shape::of(text.as_bytes()), &read(text.as_bytes()))
+        known_form(text.as_bytes(), &Composition::of(text.as_bytes()), &read(text.as_bytes()))
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! The strict verdict: on what is said to be a secret by its key alone.
+//! The strict check, for values that only their key calls a secret.
 //!
-//! In order: what it certainly is instead; how it is made (entropy, words); where it stands. What is certain goes
-//! first, so that the reason given is the strongest.
+//! The order: what the value certainly is instead, then how it is made (entropy, words). The most
+//! certain checks come first, so that the reason given is the strongest.
 
+use super::composition::{Alphabet, Composition};
 use super::content::{SaidBy, hash_by_name, is_base64_of_text, is_public_der, known_content};
 use super::entropy::{least_by_chance, shannon_entropy};
 use super::form::{
@@ -10,138 +11,132 @@ use super::form::{
     names_an_identifier,
 };
 use super::password;
-use super::place::{made_up_by_path, unlikely_line};
 use super::regular::{Regularity, regularity};
-use super::shape::{Alphabet, Shape};
 use super::vocabulary::{self, Reading};
-use super::{Context, Verdict, is_crossed_out, reason};
+use super::{NoiseContext, NoiseVerdict, is_crossed_out, reason};
 
 /// As many standard deviations more common pairs than chance gives make a text wordy.
 const WORDY: f64 = 3.3;
 
 /// Judges a secret of bounded length.
-pub(super) fn judge(secret: &[u8], context: &Context<'_>) -> Verdict {
+pub(super) fn judge(secret: &[u8], context: &NoiseContext<'_>) -> NoiseVerdict {
     if secret.is_empty() {
-        return Verdict::Drop("empty");
+        return NoiseVerdict::Drop("empty");
     }
-    let shape = Shape::of(secret);
+    let shape = Composition::of(secret);
     if shape.foreign > 0 && secret.iter().any(u8::is_ascii_control) {
-        return Verdict::Drop("not printable");
+        return NoiseVerdict::Drop("not printable");
     }
     let is_password = password::is_named_by(context.key);
     match regularity(secret) {
         // People do choose such passwords.
         Some(regular @ (Regularity::Repeated | Regularity::Sequential)) if is_password => {
-            return Verdict::Lower(reason(regular));
+            return NoiseVerdict::Lower(reason(regular));
         }
-        Some(regular) => return Verdict::Drop(reason(regular)),
+        Some(regular) => return NoiseVerdict::Drop(reason(regular)),
         None => {}
     }
     let reading = vocabulary::read(secret);
     if let Some(reason) = known_form(secret, &shape, &reading) {
-        return Verdict::Drop(reason);
+        return NoiseVerdict::Drop(reason);
     }
     if let Some(digits) = hexadecimal_number(secret) {
         match digits {
-            0..=16 | 32 => return Verdict::Drop("a number"),
-            40 => return Verdict::Lower("an address in hexadecimal digits"),
+            0..=16 | 32 => return NoiseVerdict::Drop("a number"),
+            40 => return NoiseVerdict::Lower("an address in hexadecimal digits"),
             _ => {}
         }
     }
     if reading.placeholder || is_crossed_out(secret) {
-        return Verdict::Drop("a placeholder");
+        return NoiseVerdict::Drop("a placeholder");
     }
     if shape.signs > 0 && is_code(secret, &reading) {
-        return Verdict::Drop("code, not a value");
+        return NoiseVerdict::Drop("code, not a value");
     }
-    let verdict = match known_encoding(secret, &shape, context) {
-        Verdict::Keep if is_password => password::judge(secret, &shape, &reading),
-        Verdict::Keep => judge_token(secret, &shape, &reading),
-        verdict => verdict,
-    };
-    match verdict {
-        Verdict::Keep => judge_place(context),
+    match known_encoding(secret, &shape, context) {
+        NoiseVerdict::Keep if is_password => password::judge(secret, &shape, &reading),
+        NoiseVerdict::Keep => judge_token(secret, &shape, &reading),
         verdict => verdict,
     }
 }
 
 /// Hashes, identifiers, files and keys that are public.
-fn known_encoding(secret: &[u8], shape: &Shape, context: &Context<'_>) -> Verdict {
+fn known_encoding(secret: &[u8], shape: &Composition, context: &NoiseContext<'_>) -> NoiseVerdict {
     if let Some(reason) = hash_with_its_kind(secret) {
         return match reason {
-            "a password's hash" => Verdict::Lower(reason),
-            _ => Verdict::Drop(reason),
+            "a password's hash" => NoiseVerdict::Lower(reason),
+            _ => NoiseVerdict::Drop(reason),
         };
     }
     if let Some(reason) = known_content(secret) {
-        return Verdict::Drop(reason);
+        return NoiseVerdict::Drop(reason);
     }
     if is_public_der(secret, context) {
-        return Verdict::Drop("a public key or certificate");
+        return NoiseVerdict::Drop("a public key or certificate");
     }
     if is_uuid(secret) && names_an_identifier(context.key) {
-        return Verdict::Drop("an identifier, by its name");
+        return NoiseVerdict::Drop("an identifier, by its name");
     }
     match hash_by_name(secret, shape, context) {
-        Some(SaidBy::Key) => Verdict::Drop("a hash, by its name"),
-        Some(SaidBy::Line) => Verdict::Lower("a hash, by its line"),
-        None => Verdict::Keep,
+        Some(SaidBy::Key) => NoiseVerdict::Drop("a hash, by its name"),
+        Some(SaidBy::Line) => NoiseVerdict::Lower("a hash, by its line"),
+        None => NoiseVerdict::Keep,
     }
 }
 
-/// How a token is made that no person chose.
-fn judge_token(secret: &[u8], shape: &Shape, reading: &Reading) -> Verdict {
+/// Judges a token by how it is made. No person chose it, so it should be random.
+fn judge_token(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVerdict {
     if secret.iter().any(u8::is_ascii_whitespace) {
-        return Verdict::Drop("text with spaces");
+        return NoiseVerdict::Drop("text with spaces");
     }
     if is_mail_address(secret) {
-        return Verdict::Drop("an e-mail address");
+        return NoiseVerdict::Drop("an e-mail address");
     }
     if shape.signs * 5 > shape.len * 2 {
-        return Verdict::Drop("mostly signs");
+        return NoiseVerdict::Drop("mostly signs");
     }
     if shape.foreign > 0 {
-        return Verdict::Lower("not ASCII");
+        return NoiseVerdict::Lower("not ASCII");
     }
     if shape.alphabet == Alphabet::Decimal {
-        return Verdict::Lower("only digits");
+        return NoiseVerdict::Lower("only digits");
     }
     let (entropy, least) = (shannon_entropy(secret), least_by_chance(shape));
     if entropy < least - 0.4 {
-        return Verdict::Drop("too little entropy");
+        return NoiseVerdict::Drop("too little entropy");
     }
     match judge_words(secret, shape, reading) {
-        Verdict::Drop(reason) => Verdict::Drop(reason),
-        _ if entropy < least => Verdict::Lower("little entropy for its length"),
-        _ if is_base64_of_text(secret, shape) => Verdict::Lower("text in Base64"),
+        NoiseVerdict::Drop(reason) => NoiseVerdict::Drop(reason),
+        _ if entropy < least => NoiseVerdict::Lower("little entropy for its length"),
+        _ if is_base64_of_text(secret, shape) => NoiseVerdict::Lower("text in Base64"),
         verdict => verdict,
     }
 }
 
 /// Words, and what reads like them.
-fn judge_words(secret: &[u8], shape: &Shape, reading: &Reading) -> Verdict {
-    // Hexadecimal digits have no words to speak of.
+fn judge_words(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVerdict {
+    // Hexadecimal digits hardly ever spell words.
     if shape.alphabet == Alphabet::Hex {
-        return Verdict::Keep;
+        return NoiseVerdict::Keep;
     }
     let characters = shape.letters() + shape.digits;
     let is_wordy = reading.wordiness() >= WORDY && reading.letters >= 3 * reading.parts;
     if reading.covered * 2 >= characters {
-        Verdict::Drop("made of words")
+        NoiseVerdict::Drop("made of words")
     } else if is_identifier(secret, reading) || is_camel_case(secret, shape, reading) {
-        Verdict::Drop("an identifier")
+        NoiseVerdict::Drop("an identifier")
     } else if is_wordy && shape.digits * 8 <= shape.len {
-        Verdict::Drop("reads like words")
+        NoiseVerdict::Drop("reads like words")
     } else if reading.covered * 3 >= characters {
-        Verdict::Lower("has words in it")
+        NoiseVerdict::Lower("has words in it")
     } else if is_wordy {
-        Verdict::Lower("reads like words")
+        NoiseVerdict::Lower("reads like words")
     } else if reading.short_placeholder {
-        Verdict::Lower("says that it is for tests")
+        NoiseVerdict::Lower("says that it is for tests")
     } else if shape.digits == 0 && (shape.lower == 0 || shape.upper == 0) {
-        Verdict::Lower("letters of one case only")
+        NoiseVerdict::Lower("letters of one case only")
     } else {
-        Verdict::Keep
+        NoiseVerdict::Keep
     }
 }
 
@@ -170,7 +165,7 @@ fn is_identifier(secret: &[u8], reading: &Reading) -> bool {
 }
 
 /// `CamelCase`, perhaps with a short number behind it, of parts as long as words are.
-fn is_camel_case(secret: &[u8], shape: &Shape, reading: &Reading) -> bool {
+fn is_camel_case(secret: &[u8], shape: &Composition, reading: &Reading) -> bool {
     let trailing = secret.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     shape.signs == 0
         && trailing == shape.digits
@@ -178,12 +173,4 @@ fn is_camel_case(secret: &[u8], shape: &Shape, reading: &Reading) -> bool {
         && reading.parts >= 2
         && reading.letters >= 4 * reading.parts
         && reading.wordiness() > 1.5
-}
-
-/// What is around it only lowers it.
-fn judge_place(context: &Context<'_>) -> Verdict {
-    match made_up_by_path(context.path).or_else(|| unlikely_line(context.line)) {
-        Some(reason) => Verdict::Lower(reason),
-        None => Verdict::Keep,
-    }
 }

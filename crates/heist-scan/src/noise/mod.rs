@@ -1,30 +1,30 @@
-//! The noise filter: what speaks against a secret.
+//! The noise filter: what suggests that a match is not a secret.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `shape` | classes of characters and alphabets |
+//! | `composition` | classes of characters and alphabets |
 //! | `entropy` | how much entropy chance gives a text of a length and an alphabet |
 //! | `regular` | repetitions, sequences, keyboard rows |
 //! | `vocabulary`, `words.txt` | words, placeholders, and what reads like words |
 //! | `form` | templates, URLs, versions, dates, files' names, code |
 //! | `content` | hashes, images, public keys, Base64 of text |
-//! | `place` | paths of tests, documentation, minified code, tables of numbers |
-//! | `generic`, `password` | the strict verdicts |
+//! | `location` | paths of tests, documentation, minified code, tables of numbers |
+//! | `generic`, `password` | the strict checks |
 //!
-//! Invariants: a verdict depends on what is passed in and on nothing else; no more than a bounded part of a secret, its
-//! key, line and path is looked at; nothing is allocated. Random tokens of 20 characters and more are kept, but for a
-//! few in a thousand: a test counts them.
+//! Invariants: an answer depends only on what is passed in. The filter reads a bounded part of a
+//! secret, its key, line and path, and allocates nothing. It keeps random tokens of 20 characters
+//! and more, except a few in a thousand: a test counts them.
 //!
-//! Not guaranteed: that what is kept is a secret. The filter knows what is none.
+//! Not guaranteed: that what the filter keeps is a secret. It only recognises what is not.
 
+mod composition;
 mod content;
 mod entropy;
 mod form;
 mod generic;
+mod location;
 mod password;
-mod place;
 mod regular;
-mod shape;
 mod vocabulary;
 
 #[cfg(test)]
@@ -32,24 +32,24 @@ mod tests;
 
 pub use entropy::shannon_entropy;
 
+use composition::LOOKED_AT;
 use regular::{Regularity, is_empty_form, regularity};
-use shape::LOOKED_AT;
 use std::path::Path;
 
-/// The noise filter. Immutable, shared by all workers.
+/// The noise filter. It never changes, so all workers share one.
 ///
 /// ```
-/// use heist_scan::noise::{Context, Noise, Verdict};
-/// use std::path::Path;
+/// use heist_scan::noise::{Noise, NoiseContext, NoiseVerdict};
 ///
 /// let noise = Noise::default();
-/// let context = Context { path: Path::new("src/main.rs"), key: b"api_key", line: b"" };
-/// assert!(matches!(noise.judge_generic(b"your-api-key-1234567", &context), Verdict::Drop(_)));
-/// assert_eq!(noise.judge_generic(b"k3Qz9fVq3rT8xLm2Zp6K", &context), Verdict::Keep);
+/// let context = NoiseContext { key: b"api_key", line: b"" };
+/// let placeholder = noise.judge_generic(b"your-api-key-1234567", &context);
+/// assert!(matches!(placeholder, NoiseVerdict::Drop(_)));
+/// assert_eq!(noise.judge_generic(b"k3Qz9fVq3rT8xLm2Zp6K", &context), NoiseVerdict::Keep);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Noise {
-    /// Whether it filters at all: if not, every verdict is [`Verdict::Keep`].
+    /// Whether the filter is on. If it is off, it keeps everything.
     pub enabled: bool,
 }
 
@@ -59,39 +59,49 @@ impl Default for Noise {
     }
 }
 
-/// What the filter says about a secret.
+/// The filter's answer about one secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing speaks against it.
+pub enum NoiseVerdict {
+    /// Nothing speaks against the secret.
     Keep,
-    /// Something does: it becomes [`Confidence::Low`](crate::Confidence::Low), for this reason.
+    /// Something does, for this reason: the confidence becomes [`Low`](crate::Confidence::Low).
     Lower(&'static str),
-    /// It is certainly none, for this reason.
+    /// It is certainly not a secret, for this reason.
     Drop(&'static str),
 }
 
-/// Where a secret stands.
+/// How strictly the filter looks at a secret. Parsers choose this for what they find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoiseCheck {
+    /// See [`Noise::judge_generic`].
+    Strict,
+    /// See [`Noise::judge_vendor`].
+    Mild,
+    /// See [`Noise::judge_url_password`].
+    UrlPassword,
+    /// Not at all: the secret was parsed, so its letters say nothing about it.
+    Skip,
+}
+
+/// The text around a secret.
 #[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
-    /// The object's path, as [rules see it](crate::Chunk::path); may be empty.
-    pub path: &'a Path,
+pub struct NoiseContext<'a> {
     /// What the secret is assigned to; may be empty.
     pub key: &'a [u8],
     /// The text near it, in its line; may be empty.
     pub line: &'a [u8],
 }
 
-/// No more of a key than this is looked at, from its end.
+/// How many bytes of a key the filter reads, counted from its end.
 const KEY_LOOKED_AT: usize = 128;
 
-/// No more of a line than this is looked at.
+/// How many bytes of a line the filter reads.
 const LINE_LOOKED_AT: usize = 1024;
 
-impl Context<'_> {
-    /// The same, cut to what is looked at.
-    fn bounded(&self) -> Context<'_> {
-        Context {
-            path: self.path,
+impl NoiseContext<'_> {
+    /// Returns the part of the context that the filter reads.
+    fn bounded(&self) -> NoiseContext<'_> {
+        NoiseContext {
             key: &self.key[self.key.len().saturating_sub(KEY_LOOKED_AT)..],
             line: &self.line[..self.line.len().min(LINE_LOOKED_AT)],
         }
@@ -99,37 +109,65 @@ impl Context<'_> {
 }
 
 impl Noise {
-    /// Strict: for generic secrets and passwords. A key that names a password has its value judged as one: people make
-    /// passwords of words and years, programs make no tokens of them.
+    /// Judges a generic secret or a password, strictly. If the key names a password, the filter expects words and
+    /// years in the value: people choose such passwords, programs do not make such tokens.
+    ///
+    /// Where the secret is does not matter here: see [`Noise::made_up_path`] and [`Noise::unlikely_line`].
     #[must_use]
-    pub fn judge_generic(&self, secret: &[u8], context: &Context<'_>) -> Verdict {
+    pub fn judge_generic(&self, secret: &[u8], context: &NoiseContext<'_>) -> NoiseVerdict {
         if !self.enabled {
-            return Verdict::Keep;
+            return NoiseVerdict::Keep;
         }
         let looked_at = &secret[..secret.len().min(LOOKED_AT)];
         generic::judge(looked_at, &context.bounded())
     }
 
-    /// Mild: for vendors' forms. Only placeholders, repetitions and sequences count, and they only lower it, unless
-    /// there is nothing but one character behind the prefix. Where the secret stands does not matter: a vendor's token
-    /// in a test is as valid as anywhere.
+    /// Judges a secret of a vendor's form, mildly. Only placeholders, repetitions and sequences count, and they only
+    /// lower the confidence, unless one repeated character is all that follows the prefix. Where the secret is does
+    /// not matter: a vendor's token in a test is as valid as anywhere else.
     #[must_use]
-    pub fn judge_vendor(&self, secret: &[u8]) -> Verdict {
+    pub fn judge_vendor(&self, secret: &[u8]) -> NoiseVerdict {
         if !self.enabled {
-            return Verdict::Keep;
+            return NoiseVerdict::Keep;
         }
         let looked_at = &secret[..secret.len().min(LOOKED_AT)];
         if is_empty_form(looked_at) {
-            Verdict::Drop("a form without content")
+            NoiseVerdict::Drop("a form without content")
         } else if let Some(regularity) = regularity(looked_at) {
-            Verdict::Lower(reason(regularity))
+            NoiseVerdict::Lower(reason(regularity))
         } else if is_crossed_out(looked_at) || vocabulary::has_placeholder(looked_at) {
-            Verdict::Lower("a placeholder")
+            NoiseVerdict::Lower("a placeholder")
         } else if form::is_template(looked_at) {
-            Verdict::Lower("a reference or template, filled in elsewhere")
+            NoiseVerdict::Lower("a reference or template, filled in elsewhere")
         } else {
-            Verdict::Keep
+            NoiseVerdict::Keep
         }
+    }
+
+    /// Judges a password of a URL or a connection string: mildly as it is written, then strictly after percent
+    /// decoding. The strict part only lowers the confidence, because a host beside the password speaks for it.
+    #[must_use]
+    pub fn judge_url_password(&self, written: &[u8], decoded: &[u8]) -> NoiseVerdict {
+        match self.judge_vendor(written) {
+            NoiseVerdict::Keep => {}
+            verdict => return verdict,
+        }
+        match self.judge_generic(decoded, &NoiseContext { key: b"", line: b"" }) {
+            NoiseVerdict::Drop(reason) | NoiseVerdict::Lower(reason) => NoiseVerdict::Lower(reason),
+            NoiseVerdict::Keep => NoiseVerdict::Keep,
+        }
+    }
+
+    /// Returns why a generic secret at this path is likely made up.
+    #[must_use]
+    pub fn made_up_path(&self, path: &Path) -> Option<&'static str> {
+        self.enabled.then(|| location::made_up_by_path(path)).flatten()
+    }
+
+    /// Returns why a generic secret in this line is unlikely.
+    #[must_use]
+    pub fn unlikely_line(&self, line: &[u8]) -> Option<&'static str> {
+        self.enabled.then(|| location::unlikely_line(line)).flatten()
     }
 }
 
@@ -141,7 +179,7 @@ fn reason(regularity: Regularity) -> &'static str {
     }
 }
 
-/// Whether it has `xxxx` or `****` in it.
+/// Returns `true` if it has `xxxx` or `****` in it.
 fn is_crossed_out(text: &[u8]) -> bool {
     memchr::memchr3_iter(b'x', b'X', b'*', text).any(|at| text[at..].starts_with(&[text[at]; 4]))
 }

@@ -1,13 +1,13 @@
-//! The verdict on passwords: people make them of words, years and signs, so less speaks against one than against a
-//! token.
+//! The check of passwords: people make them of words, years and signs, so less speaks against a
+//! password than against a token.
 
-use super::Verdict;
+use super::NoiseVerdict;
+use super::composition::{Composition, begins_no_case, contains_any};
 use super::entropy::{least_by_chance, shannon_entropy};
 use super::form::is_mail_address;
-use super::shape::{Shape, begins_no_case, contains_any};
 use super::vocabulary::Reading;
 
-/// Words that stand where a password would, and are none.
+/// Words in place of a password.
 const NO_PASSWORDS: [&str; 30] = [
     "password",
     "passwd",
@@ -41,14 +41,14 @@ const NO_PASSWORDS: [&str; 30] = [
     "disabled",
 ];
 
-/// Whether a key names a password.
+/// Returns `true` if a key names a password.
 pub(super) fn is_named_by(key: &[u8]) -> bool {
     contains_any(key, &["passw", "passphrase", "pwd", "passcode"])
         || key.len() >= 4 && begins_no_case(&key[key.len() - 4..], "pass")
 }
 
 /// Judges what a person may have chosen.
-pub(super) fn judge(secret: &[u8], shape: &Shape, reading: &Reading) -> Verdict {
+pub(super) fn judge(secret: &[u8], shape: &Composition, reading: &Reading) -> NoiseVerdict {
     let is_word = |word: &&str| secret.eq_ignore_ascii_case(word.as_bytes());
     let spaces = secret.iter().filter(|&&byte| byte == b' ').count();
     let all_words = reading.letters > 0 && reading.covered * 5 >= reading.letters * 4;
@@ -57,24 +57,24 @@ pub(super) fn judge(secret: &[u8], shape: &Shape, reading: &Reading) -> Verdict 
         .iter()
         .all(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
     if shape.len < 4 {
-        Verdict::Drop("too short for a password")
+        NoiseVerdict::Drop("too short for a password")
     } else if NO_PASSWORDS.iter().any(is_word) {
-        Verdict::Drop("a word that stands for a password")
+        NoiseVerdict::Drop("a word that stands for a password")
     } else if spaces >= 2 && mostly_words || spaces >= 1 && all_words {
-        Verdict::Drop("text with spaces")
+        NoiseVerdict::Drop("text with spaces")
     } else if all_words && reading.parts >= 2 && shape.digits == 0 && has_only_names_signs {
-        Verdict::Drop("an identifier")
+        NoiseVerdict::Drop("an identifier")
     } else if is_mail_address(secret) {
-        Verdict::Lower("an e-mail address")
+        NoiseVerdict::Lower("an e-mail address")
     } else if reading.short_placeholder || contains_any(secret, &["password", "passwd", "secret"]) {
-        Verdict::Lower("a word that stands for a password")
+        NoiseVerdict::Lower("a word that stands for a password")
     } else if all_words && shape.digits + shape.signs == 0 {
-        Verdict::Lower("a word")
+        NoiseVerdict::Lower("a word")
     } else if shape.digits == shape.len {
-        Verdict::Lower("only digits")
+        NoiseVerdict::Lower("only digits")
     } else if shannon_entropy(secret) < least_by_chance(shape) * 0.75 {
-        Verdict::Lower("too little entropy")
+        NoiseVerdict::Lower("too little entropy")
     } else {
-        Verdict::Keep
+        NoiseVerdict::Keep
     }
 }

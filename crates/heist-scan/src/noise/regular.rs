@@ -1,4 +1,5 @@
-//! Text that a rule makes and no chance: one character again and again, repeated groups, sequences, keyboard rows.
+//! Regular text, which chance does not make: one repeated character, repeated groups, sequences,
+//! keyboard rows.
 //!
 //! Most texts take one pass, which is that for sequences. What covers more than half of a text covers its middle, so
 //! the other checks begin there, and go on only as far as something is repeated: at most once for each length of a
@@ -21,13 +22,14 @@ const PERIOD_MAX: usize = 16;
 /// A repetition shorter than this may be chance.
 const REPEATED_MIN: usize = 12;
 
-/// So many characters in sequence are no chance: of random hexadecimal digits one text in a million has as many.
+/// A sequence of this length is not chance: one in a million texts of random hexadecimal digits has
+/// one.
 const SEQUENCE_MIN: usize = 8;
 
 /// Shorter sequences count if they make up most of the text.
 const SHORT_SEQUENCE_MIN: usize = 4;
 
-/// What is regular about it, if anything.
+/// Returns what is regular about it, if anything.
 pub(super) fn regularity(text: &[u8]) -> Option<Regularity> {
     if is_one_character(text) {
         Some(Regularity::OneCharacter)
@@ -40,21 +42,21 @@ pub(super) fn regularity(text: &[u8]) -> Option<Regularity> {
     }
 }
 
-/// Whether all that follows a short prefix is one character.
+/// Returns `true` if all that follows a short prefix is one character.
 pub(super) fn is_empty_form(text: &[u8]) -> bool {
     let Some(&last) = text.last() else { return true };
     let tail = text.iter().rev().take_while(|&&byte| byte == last).count();
     tail >= 8 && tail * 2 >= text.len() && text.len() - tail <= 12
 }
 
-/// Whether more than half of it is one character in a row.
+/// Returns `true` if more than half of it is one character in a row.
 fn is_one_character(text: &[u8]) -> bool {
     let middle = text.len() / 2;
     let Some(&byte) = text.get(middle) else { return false };
     run_around(text, middle, |at| text[at] == byte) * 2 > text.len() && text.len() >= 4
 }
 
-/// Whether more than half of it is a group of characters, again and again.
+/// Returns `true` if more than half of it is a group of characters, again and again.
 fn is_repeated(text: &[u8]) -> bool {
     let middle = text.len() / 2;
     let Some(&byte) = text.get(middle) else { return false };
@@ -75,7 +77,8 @@ fn is_repeated(text: &[u8]) -> bool {
     })
 }
 
-/// How long the run of positions around `middle` is for which `holds` does; 0 if it does not hold there.
+/// Returns how long the run of positions around `middle` is for which `holds` does; 0 if it does
+/// not hold there.
 fn run_around(text: &[u8], middle: usize, holds: impl Fn(usize) -> bool) -> usize {
     if !holds(middle) {
         return 0;
@@ -111,7 +114,8 @@ const WRAPPED: [[u8; 2]; 256] = {
     wrapped
 };
 
-/// Whether `next` follows `byte` in the alphabet or the digits. Both are lower case letters or digits.
+/// Returns `true` if `next` follows `byte` in the alphabet or the digits. Both are lower case
+/// letters or digits.
 const fn follows(byte: u8, next: u8) -> bool {
     let wrapped = WRAPPED[byte as usize];
     (next == byte.wrapping_add(1)) | (next == wrapped[0]) | (next == wrapped[1])
@@ -172,12 +176,12 @@ const RELATIONS: [[u8; 64]; 64] = {
 /// The kinds of sequences: upwards, downwards, every second character upwards, upwards with doubled characters.
 const KINDS: usize = 4;
 
-/// Whether it is mostly in sequence: `12345678`, `hgfedcba`, `11223344`, `a1b2c3d4`, `qwertyui`. Signs are skipped and
-/// case does not matter.
+/// Returns `true` if it is mostly in sequence: `12345678`, `hgfedcba`, `11223344`, `a1b2c3d4`,
+/// `qwertyui`. Signs are skipped and case does not matter.
 fn is_sequential(text: &[u8]) -> bool {
     let mut current = [1_usize; KINDS];
     let mut covered = [0_usize; KINDS];
-    // One character again and again is no sequence: with doubled characters there must be steps, too.
+    // One repeated character is not a sequence: doubled characters must also make steps.
     let mut steps = 0;
     let (mut before, mut last) = (0, 0);
     let mut len = 0;
@@ -221,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_rule_makes_is_regular() {
+    fn regular_texts_are_recognised() {
         for (text, expected) in [
             ("aaaaaaaaaaaa", Regularity::OneCharacter),
             ("key-0000000000000000", Regularity::OneCharacter),

@@ -4,16 +4,27 @@ use super::*;
 use heist::rng::XorShift64;
 use proptest::prelude::*;
 
-fn judge(secret: &str, key: &str) -> Verdict {
+fn judge(secret: &str, key: &str) -> NoiseVerdict {
     judge_in(secret, key, "src/main.rs", "")
 }
 
-fn judge_in(secret: &str, key: &str, path: &str, line: &str) -> Verdict {
-    let context = Context { path: Path::new(path), key: key.as_bytes(), line: line.as_bytes() };
-    Noise::default().judge_generic(secret.as_bytes(), &context)
+fn judge_in(secret: &str, key: &str, path: &str, line: &str) -> NoiseVerdict {
+    let context = NoiseContext { key: key.as_bytes(), line: line.as_bytes() };
+    judge_at(&Noise::default(), secret.as_bytes(), &context, Path::new(path))
 }
 
-fn judge_vendor(secret: &str) -> Verdict {
+/// Applies the strict check and then the place, as the detector does.
+fn judge_at(noise: &Noise, secret: &[u8], context: &NoiseContext<'_>, path: &Path) -> NoiseVerdict {
+    match noise.judge_generic(secret, context) {
+        NoiseVerdict::Keep => noise
+            .made_up_path(path)
+            .or_else(|| noise.unlikely_line(context.line))
+            .map_or(NoiseVerdict::Keep, NoiseVerdict::Lower),
+        verdict => verdict,
+    }
+}
+
+fn judge_vendor(secret: &str) -> NoiseVerdict {
     Noise::default().judge_vendor(secret.as_bytes())
 }
 
@@ -33,7 +44,7 @@ pub(super) fn random_uuid(rng: &mut XorShift64) -> String {
 }
 
 #[test]
-fn what_is_no_secret_is_dropped() {
+fn values_that_are_not_secrets_are_dropped() {
     for (key, secrets) in [
         (
             "api_key",
@@ -84,7 +95,7 @@ fn what_is_no_secret_is_dropped() {
     ] {
         for secret in secrets {
             assert!(
-                matches!(judge(secret, key), Verdict::Drop(_)),
+                matches!(judge(secret, key), NoiseVerdict::Drop(_)),
                 "{key} = {secret}: {:?}",
                 judge(secret, key)
             );
@@ -93,7 +104,7 @@ fn what_is_no_secret_is_dropped() {
 }
 
 #[test]
-fn what_is_doubtful_is_lowered() {
+fn doubtful_values_are_lowered() {
     for (key, secret) in [
         ("password", "password123"),
         ("password", "qwerty123"),
@@ -104,19 +115,19 @@ fn what_is_doubtful_is_lowered() {
         ("token", "kqzvxwjtrplmnbgf"),
     ] {
         assert!(
-            matches!(judge(secret, key), Verdict::Lower(_)),
+            matches!(judge(secret, key), NoiseVerdict::Lower(_)),
             "{key} = {secret}: {:?}",
             judge(secret, key)
         );
     }
     let token = random(BASE62, 32, &mut XorShift64::new(3));
     for path in ["tests/a.rs", "README.md", "src/x_test.go"] {
-        assert!(matches!(judge_in(&token, "token", path, ""), Verdict::Lower(_)), "{path}");
+        assert!(matches!(judge_in(&token, "token", path, ""), NoiseVerdict::Lower(_)), "{path}");
     }
     let digest = random(HEX, 40, &mut XorShift64::new(3));
     assert_eq!(
         judge_in(&digest, "token", "a", &format!("sha1: {digest}")),
-        Verdict::Lower("a hash, by its line")
+        NoiseVerdict::Lower("a hash, by its line")
     );
 }
 
@@ -131,7 +142,7 @@ fn passwords_of_people_are_kept() {
         "kX9#mQ2$",
         "letMe1n!now",
     ] {
-        assert_eq!(judge(secret, "db_password"), Verdict::Keep, "{secret}");
+        assert_eq!(judge(secret, "db_password"), NoiseVerdict::Keep, "{secret}");
     }
 }
 
@@ -142,7 +153,7 @@ fn vendors_forms_are_kept_wherever_they_stand() {
         let kept = (0..2_000)
             .filter(|_| {
                 judge_vendor(&format!("tok_test_{}", random(alphabet, 36, &mut rng)))
-                    == Verdict::Keep
+                    == NoiseVerdict::Keep
             })
             .count();
         assert!(kept >= 1_999, "{kept} of 2,000 of {} characters", alphabet.len());
@@ -153,17 +164,17 @@ fn vendors_forms_are_kept_wherever_they_stand() {
         "tok_1234567890abcdefghij",
         "tok_xxxxk3Qz9fVq3rT8",
     ] {
-        assert!(matches!(judge_vendor(secret), Verdict::Lower(_)), "{secret}");
+        assert!(matches!(judge_vendor(secret), NoiseVerdict::Lower(_)), "{secret}");
     }
-    assert!(matches!(judge_vendor("tok_xxxxxxxxxxxxxxxxxxxx"), Verdict::Drop(_)));
+    assert!(matches!(judge_vendor("tok_xxxxxxxxxxxxxxxxxxxx"), NoiseVerdict::Drop(_)));
 }
 
 #[test]
 fn switched_off_it_keeps_everything() {
     let noise = Noise { enabled: false };
-    let context = Context { path: Path::new(""), key: b"", line: b"" };
-    assert_eq!(noise.judge_generic(b"changeme", &context), Verdict::Keep);
-    assert_eq!(noise.judge_vendor(b""), Verdict::Keep);
+    let context = NoiseContext { key: b"", line: b"" };
+    assert_eq!(noise.judge_generic(b"changeme", &context), NoiseVerdict::Keep);
+    assert_eq!(noise.judge_vendor(b""), NoiseVerdict::Keep);
 }
 
 /// Parts of identifiers that are in no order of the filter's own: what a program would be made of.
@@ -276,13 +287,13 @@ fn placeholders(rng: &mut XorShift64) -> Vec<String> {
     found
 }
 
-/// How many of them are kept, and some that were on the wrong side.
+/// Returns how many of them are kept, and some that were on the wrong side.
 fn kept(secrets: &[String], wrong: Wrong) -> (usize, Vec<String>) {
     let mut kept = 0;
     let mut examples = Vec::new();
     for secret in secrets {
         let verdict = judge(secret, "service_value");
-        let is_kept = verdict == Verdict::Keep;
+        let is_kept = verdict == NoiseVerdict::Keep;
         kept += usize::from(is_kept);
         if is_kept == (wrong == Wrong::Kept) && examples.len() < 40 {
             examples.push(format!("{secret}: {verdict:?}"));
@@ -332,8 +343,9 @@ fn random_tokens_are_kept_and_names_are_not() {
     }
 }
 
-/// The least time of one of `secrets`, in nanoseconds. Short rounds, so that one of them is not interrupted.
-fn least_time_ns(secrets: &[String], judge: impl Fn(&[u8]) -> Verdict) -> f64 {
+/// Returns the least time of one of `secrets`, in nanoseconds. Short rounds, so that one of them is
+/// not interrupted.
+fn least_time_ns(secrets: &[String], judge: impl Fn(&[u8]) -> NoiseVerdict) -> f64 {
     let round = |_| {
         let began = std::time::Instant::now();
         for secret in secrets {
@@ -351,14 +363,14 @@ fn a_verdict_takes_less_than_a_microsecond() {
     let line = "var a = {\"service\": \"b\", \"token\": \"c\"}; ".repeat(12);
     let noise = Noise::default();
     let path = Path::new("src/service/configuration/loader.rs");
-    let context = Context { path, key: b"service_token", line: line.as_bytes() };
+    let context = NoiseContext { key: b"service_token", line: line.as_bytes() };
     for (name, secrets) in [
         ("base62", (0..50).map(|_| random(BASE62, 40, &mut rng)).collect::<Vec<_>>()),
         ("base64", (0..50).map(|_| random(BASE64, 40, &mut rng)).collect()),
         ("hex", (0..50).map(|_| random(HEX, 40, &mut rng)).collect()),
         ("identifiers", identifiers(&mut rng).into_iter().take(50).collect()),
     ] {
-        let generic = least_time_ns(&secrets, |secret| noise.judge_generic(secret, &context));
+        let generic = least_time_ns(&secrets, |secret| judge_at(&noise, secret, &context, path));
         let vendor = least_time_ns(&secrets, |secret| noise.judge_vendor(secret));
         eprintln!("{name}: generic {generic:.0} ns, vendor {vendor:.0} ns");
         assert!((1.0..1_000.0).contains(&generic), "{name}: generic {generic:.0} ns");
@@ -375,14 +387,14 @@ proptest! {
         path in "[ -~]{0,60}",
     ) {
         let noise = Noise::default();
-        let context = Context { path: Path::new(&path), key: &key, line: &line };
-        let _ = noise.judge_generic(&secret, &context);
+        let context = NoiseContext { key: &key, line: &line };
+        let _ = judge_at(&noise, &secret, &context, Path::new(&path));
         let _ = noise.judge_vendor(&secret);
     }
 
     #[test]
     fn no_printable_text_panics(secret in "[ -~]{0,80}", key in "[a-zA-Z_]{0,20}") {
-        let context = Context { path: Path::new(""), key: key.as_bytes(), line: secret.as_bytes() };
+        let context = NoiseContext { key: key.as_bytes(), line: secret.as_bytes() };
         let _ = Noise::default().judge_generic(secret.as_bytes(), &context);
         let _ = Noise::default().judge_vendor(secret.as_bytes());
     }
@@ -393,8 +405,8 @@ proptest! {
     ) {
         let noise = Noise::default();
         let longer_key = format!("{farther}{key}");
-        let context = Context { path: Path::new(""), key: key.as_bytes(), line: b"" };
-        let longer_context = Context { key: longer_key.as_bytes(), ..context };
+        let context = NoiseContext { key: key.as_bytes(), line: b"" };
+        let longer_context = NoiseContext { key: longer_key.as_bytes(), line: b"" };
         prop_assert_eq!(
             noise.judge_generic(secret.as_bytes(), &context),
             noise.judge_generic(format!("{secret}{more}").as_bytes(), &longer_context)

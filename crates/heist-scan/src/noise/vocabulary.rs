@@ -1,17 +1,17 @@
 //! The vocabulary: how much of a text is made of words, and how much of the rest reads like words.
 //!
-//! `words.txt` holds the words of four letters and more that the most packages of several languages have in their
-//! names, code and comments, and words of configurations and passwords. Which pairs of letters are common follows from
-//! it, so that unknown words are told from random letters.
+//! `words.txt` holds the words of four letters and more that the most packages of several languages
+//! have in their names, code and comments, and words of configurations and passwords. Which pairs
+//! of letters are common follows from it, which separates unknown words from random letters.
 
-use super::shape::LOOKED_AT;
+use super::composition::LOOKED_AT;
 use std::sync::LazyLock;
 
 /// In any order; each is of four lower case letters or more.
 const WORDS: &str = include_str!("words.txt");
 
-/// What is written in place of a secret. In a vendor's form, too, these say that it is none; a random token of 40
-/// characters has one of them once in 100,000 times.
+/// What people write in place of a secret. Even in a vendor's form it marks a placeholder; one
+/// random token of 40 characters in 100,000 contains one of these.
 const PLACEHOLDERS: [&str; 22] = [
     "example",
     "changeme",
@@ -86,12 +86,12 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::build);
 /// How many beginnings of three letters there are.
 const BEGINNINGS: usize = 26 * 26 * 26;
 
-/// The number of a pair of letters.
+/// Returns the number of a pair of letters.
 fn pair(letters: &[u8]) -> usize {
     usize::from(letters[0] - b'a') * 26 + usize::from(letters[1] - b'a')
 }
 
-/// The number of a beginning of three letters.
+/// Returns the number of a beginning of three letters.
 fn beginning(letters: &[u8]) -> usize {
     pair(letters) * 26 + usize::from(letters[2] - b'a')
 }
@@ -175,7 +175,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// How unlikely it is that random letters have so many common pairs: in standard deviations.
+    /// Returns how unlikely this number of common pairs is in random letters, in standard
+    /// deviations.
     pub(super) fn wordiness(&self) -> f64 {
         if self.pairs == 0 {
             return 0.0;
@@ -186,7 +187,7 @@ impl Reading {
     }
 }
 
-/// Whether there is a placeholder in a text: the same as [`Reading::placeholder`], for those who want to know no more.
+/// Returns `true` if a text contains a placeholder: [`Reading::placeholder`] without the rest.
 pub(super) fn has_placeholder(text: &[u8]) -> bool {
     let case = |byte: u8| CASES[usize::from(byte)];
     text.chunk_by(|&one, &next| case(one) == case(next) || case(one) > case(next) && case(next) > 0)
@@ -194,7 +195,8 @@ pub(super) fn has_placeholder(text: &[u8]) -> bool {
         .any(|part| (0..=part.len() - PLACEHOLDER_MIN).any(|at| begins_placeholder(&part[at..])))
 }
 
-/// Whether a text of capitals, small letters behind them, or both begins with a placeholder.
+/// Returns `true` if a text of capitals, small letters behind them, or both begins with a
+/// placeholder.
 fn begins_placeholder(text: &[u8]) -> bool {
     const FIRST_LETTERS: u32 = {
         let (mut letters, mut at) = (0, 0);
@@ -207,7 +209,7 @@ fn begins_placeholder(text: &[u8]) -> bool {
     let is_first = FIRST_LETTERS >> (text[0] & 31) & 1 == 1;
     is_first
         && PLACEHOLDERS.iter().any(|word| {
-            // In one case, but for a capital.
+            // In one case, except for a first capital.
             let last = word.len() - 1;
             text.get(..=last).is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()))
                 && CASES[usize::from(text[1])] == CASES[usize::from(text[last])]
@@ -279,7 +281,7 @@ pub(super) fn read(text: &[u8]) -> Reading {
     reading
 }
 
-/// Whether a part ends before `at`, where a letter is before.
+/// Returns `true` if a part ends before `at`, where a letter is before.
 fn ends_part(text: &[u8], at: usize) -> bool {
     let case_at = |at: usize| text.get(at).map_or(0, |&byte| CASES[usize::from(byte)]);
     match case_at(at) {
@@ -304,7 +306,7 @@ mod tests {
         }
         // The longest covering, not the first: "pass" would leave "word" to be found, and "passwords" has an end.
         assert_eq!(read(b"mypasswords").covered, 8);
-        // Mixed case is no word.
+        // Mixed case is not a word.
         assert!(read(b"aCcEsStOkEn").covered < 4);
     }
 

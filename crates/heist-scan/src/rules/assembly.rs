@@ -1,38 +1,39 @@
-//! [`Assembly`]: one file's rules, put together with those that it extends.
+//! [`Assembly`] merges the rules of one file with the rules that the file extends.
 //!
-//! As in gitleaks: a rule whose name is among the extended ones changes that one; a disabled rule is as if it were not
-//! there; allowlists for certain rules become part of these, and the others of both sides hold for all rules.
+//! As in gitleaks: a rule with the name of an extended rule changes that rule; a disabled rule is
+//! gone; an allowlist with `targetRules` becomes part of those rules; and the other allowlists of
+//! both sides apply to all rules.
 
-use super::build::{self, Failed};
+use super::build::{self, BuildError};
 use super::error::{RuleError, RuleErrorKind, RuleNote};
-use super::file::Entry;
+use super::file::RuleEntry;
 use super::gitleaks_names::our_names;
 use super::model::{Allowlist, Rule, RuleSet};
 use super::names;
-use super::source::{RULES_MAX, Source};
+use super::rule_text::{RULES_MAX, RuleText};
 use std::collections::HashMap;
 
-/// One file's rules while they are put together with those that it extends.
+/// The rules of one file while they are merged with the rules it extends.
 pub(super) struct Assembly<'s, 't> {
-    source: &'s Source<'t>,
-    /// What is extended, by name.
+    rule_text: &'s RuleText<'t>,
+    /// The extended rules by name.
     base: HashMap<String, Rule>,
-    /// What is extended or new, in its order; `None` is switched off.
+    /// The extended rules, then the new ones; `None` marks a disabled rule.
     rules: Vec<Option<Rule>>,
-    /// Where a rule is.
+    /// The index of each rule in `rules`.
     places: HashMap<String, usize>,
-    /// The file's own rules, to find those that are there twice.
+    /// The file's own rules, to detect duplicates.
     own: HashMap<String, usize>,
     allowlists: Vec<Allowlist>,
     base_allowlists: Vec<Allowlist>,
 }
 
 impl<'s, 't> Assembly<'s, 't> {
-    pub(super) fn new(source: &'s Source<'t>, base: RuleSet) -> Self {
+    pub(super) fn new(rule_text: &'s RuleText<'t>, base: RuleSet) -> Self {
         let places =
             base.rules.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect();
         Self {
-            source,
+            rule_text,
             base: base.rules.iter().map(|rule| (rule.id.clone(), rule.clone())).collect(),
             rules: base.rules.into_iter().map(Some).collect(),
             places,
@@ -42,7 +43,8 @@ impl<'s, 't> Assembly<'s, 't> {
         }
     }
 
-    /// Our names for a rule: its own if it is there.
+    /// Returns the rules that `name` refers to: the rule of that name, or heist's rules for that
+    /// name in gitleaks.
     fn names<'n>(&self, name: &'n str) -> Vec<&'n str> {
         if self.places.contains_key(name) {
             return vec![name];
@@ -51,7 +53,7 @@ impl<'s, 't> Assembly<'s, 't> {
         ours.filter(|name| self.places.contains_key(*name)).collect()
     }
 
-    /// Switches off what is extended; whether it is there.
+    /// Disables an extended rule. Returns `false` if it does not exist.
     pub(super) fn disable(&mut self, name: &str) -> bool {
         let names = self.names(name);
         for name in &names {
@@ -65,44 +67,46 @@ impl<'s, 't> Assembly<'s, 't> {
 
     pub(super) fn add(
         &mut self,
-        entry: Entry,
+        entry: RuleEntry,
         on_built_in: bool,
         notes: &mut Vec<RuleNote>,
     ) -> Result<(), RuleError> {
         let (id, offset) = (entry.id.clone(), entry.offset);
         if entry.skip_report {
-            let text = "the rule is left out, as it is only there for rules that require it (`skipReport`)";
-            notes.push(self.source.note(text, offset, Some(&id)));
+            let text = "heist ignores this rule: with `skipReport` it only serves other rules";
+            notes.push(self.rule_text.note(text, offset, Some(&id)));
             return Ok(());
         }
         if self.own.insert(id.clone(), offset).is_some() {
-            let text = "another rule of this file has the same `id` and is replaced by this one; rename one of them";
-            notes.push(self.source.note(text, offset, Some(&id)));
+            let text = "this rule replaces another one with the same `id` in this file; rename one";
+            notes.push(self.rule_text.note(text, offset, Some(&id)));
         }
         let has_pattern =
             entry.regex.is_some() || entry.assignment.is_some() || entry.detector.is_some();
         let changed =
             if has_pattern || self.base.contains_key(&id) { Vec::new() } else { self.names(&id) };
         if let (Some(our), None) = (changed.first(), self.base.get(&id)) {
-            let text = format!("changes what is called {our:?} here");
-            notes.push(self.source.note(text, offset, Some(&id)));
-            return self.change_otherwise_called(&entry, &changed, notes);
+            let text = format!("heist calls this rule {our:?}; the change applies there");
+            notes.push(self.rule_text.note(text, offset, Some(&id)));
+            return self.change_by_gitleaks_name(&entry, &changed, notes);
         }
         let base = self.base.get(&id);
-        let rule = match build::build(self.source, entry, base, notes) {
+        let rule = match build::build(self.rule_text, entry, base, notes) {
             Ok(rule) => rule,
-            Err(Failed::Wrong(kind)) => return Err(self.source.error(kind, offset, Some(&id))),
-            Err(Failed::NoPattern) if on_built_in => {
+            Err(BuildError::Wrong(kind)) => {
+                return Err(self.rule_text.error(kind, offset, Some(&id)));
+            }
+            Err(BuildError::NoPattern) if on_built_in => {
                 let text =
-                    "the rule has no effect: it changes a rule that is not among the built-in ones";
-                notes.push(self.source.note(text, offset, Some(&id)));
+                    "the rule has no effect: it has no pattern, and no built-in rule has this `id`";
+                notes.push(self.rule_text.note(text, offset, Some(&id)));
                 return Ok(());
             }
-            Err(Failed::NoPattern) => {
+            Err(BuildError::NoPattern) => {
                 let kind = RuleErrorKind::Pattern(
-                    "the rule looks for nothing; give it a `regex` or a `path`",
+                    "the rule has no pattern; give it a `regex` or a `path`",
                 );
-                return Err(self.source.error(kind, offset, Some(&id)));
+                return Err(self.rule_text.error(kind, offset, Some(&id)));
             }
         };
         match self.places.get(&id) {
@@ -114,20 +118,20 @@ impl<'s, 't> Assembly<'s, 't> {
         }
         if self.rules.len() > RULES_MAX {
             let kind = RuleErrorKind::TooLarge {
-                what: "a set of rules",
+                what: "a set",
                 unit: "rules",
                 size: self.rules.len(),
                 limit: RULES_MAX,
             };
-            return Err(self.source.error(kind, offset, None));
+            return Err(self.rule_text.error(kind, offset, None));
         }
         Ok(())
     }
 
-    /// What a file says about a rule of gitleaks, upon those that we have in its place.
-    fn change_otherwise_called(
+    /// Applies an entry for one of gitleaks' rules to heist's rules for the same secrets.
+    fn change_by_gitleaks_name(
         &mut self,
-        entry: &Entry,
+        entry: &RuleEntry,
         ours: &[&str],
         notes: &mut Vec<RuleNote>,
     ) -> Result<(), RuleError> {
@@ -135,16 +139,18 @@ impl<'s, 't> Assembly<'s, 't> {
         for our in ours {
             let Some(&at) = self.places.get(*our) else { continue };
             let base = self.rules[at].take();
-            match build::build(self.source, entry.clone(), base.as_ref(), notes) {
+            match build::build(self.rule_text, entry.clone(), base.as_ref(), notes) {
                 Ok(rule) => self.rules[at] = Some(rule),
-                Err(Failed::Wrong(kind)) => return Err(self.source.error(kind, offset, Some(&id))),
-                Err(Failed::NoPattern) => self.rules[at] = base,
+                Err(BuildError::Wrong(kind)) => {
+                    return Err(self.rule_text.error(kind, offset, Some(&id)));
+                }
+                Err(BuildError::NoPattern) => self.rules[at] = base,
             }
         }
         Ok(())
     }
 
-    /// An allowlist for all rules, or for those that it names.
+    /// Adds an allowlist for the rules in `targets`, or for all rules if `targets` is empty.
     pub(super) fn allow(
         &mut self,
         allowlist: &Allowlist,
@@ -159,11 +165,11 @@ impl<'s, 't> Assembly<'s, 't> {
         for target in targets {
             let names = self.names(target);
             if names.is_empty() && lenient {
-                let text = format!("`targetRules`: there is no rule {target:?}");
-                notes.push(self.source.note(text, offset, None));
+                let text = format!("`targetRules`: no rule is called {target:?}");
+                notes.push(self.rule_text.note(text, offset, None));
             } else if names.is_empty() {
                 let rules: Vec<_> = self.rules.iter().flatten().cloned().collect();
-                return Err(self.source.error(names::unknown(target, &rules), offset, None));
+                return Err(self.rule_text.error(names::unknown(target, &rules), offset, None));
             }
             for name in names {
                 if let Some(rule) = self.places.get(name).and_then(|&at| self.rules[at].as_mut()) {

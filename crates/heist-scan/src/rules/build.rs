@@ -1,33 +1,33 @@
-//! From what a file says about a rule to the rule: alone, or upon a rule that it changes.
+//! Turns a rule entry of a file into a [`Rule`], either a new one or a change to an existing one.
 //!
-//! A rule that changes another does so as in gitleaks: what it says replaces, what it does not say stays, and
-//! keywords, tags and allowlists come in addition. A new pattern takes with it what belonged to the old one: the
-//! checksum, the longest match and the examples.
+//! Changes work as in gitleaks: fields that the entry sets replace the old values, other fields
+//! stay, and keywords, tags and allowlists are added. A new pattern discards everything that
+//! belonged to the old one: its checksum, its longest match and its examples.
 
 use super::error::{RuleErrorKind, RuleNote};
-use super::file::Entry;
+use super::file::RuleEntry;
 use super::model::{KEYWORD_BYTES_MIN, MAX_LENGTH_DEFAULT, Pattern, Rule};
-use super::source::{Facts, Source};
+use super::rule_text::{RegexFacts, RuleText};
 use super::syntax;
 
-/// Why no rule could be made.
-pub(super) enum Failed {
-    /// It says nothing about what it looks for, and there is no rule that it changes.
+/// Why an entry does not yield a rule.
+pub(super) enum BuildError {
+    /// The entry has no pattern, and there is no rule for it to change.
     NoPattern,
-    /// Something is wrong with it.
+    /// A field has an unusable value.
     Wrong(RuleErrorKind),
 }
 
-/// Makes the rule, upon `base` if there is one.
+/// Builds the rule. `base` is the rule that the entry changes, if any.
 pub(super) fn build(
-    source: &Source<'_>,
-    entry: Entry,
+    rule_text: &RuleText<'_>,
+    entry: RuleEntry,
     base: Option<&Rule>,
     notes: &mut Vec<RuleNote>,
-) -> Result<Rule, Failed> {
+) -> Result<Rule, BuildError> {
     let (offset, max_length) = (entry.offset, entry.max_length);
     let facts = entry.regex.as_ref().or(entry.assignment.as_ref()).and_then(|regex| regex.facts);
-    let pattern = pattern(&entry).map_err(Failed::Wrong)?;
+    let pattern = pattern(&entry).map_err(BuildError::Wrong)?;
     let new_pattern = pattern.is_some();
     let measured = new_pattern || entry.secret_group.is_some() || max_length.is_some();
     let mut rule = match (base, pattern) {
@@ -42,38 +42,39 @@ pub(super) fn build(
         },
         (None, Some(pattern)) => Rule::new(entry.id.as_str(), pattern),
         (None, None) if entry.path.is_some() => Rule::new(entry.id.as_str(), Pattern::Path),
-        (None, None) => return Err(Failed::NoPattern),
+        (None, None) => return Err(BuildError::NoPattern),
     };
     apply(entry, &mut rule);
-    check_keywords(&rule).map_err(Failed::Wrong)?;
-    if measured && !source.built_in {
+    check_keywords(&rule).map_err(BuildError::Wrong)?;
+    if measured && !rule_text.built_in {
         let facts = match facts {
             Some(facts) => Some(facts),
-            None => facts_of(&rule).map_err(Failed::Wrong)?,
+            None => facts_of(&rule).map_err(BuildError::Wrong)?,
         };
         if let Some(facts) = facts {
-            let tell = max_length.is_none() && new_pattern;
-            measure(source, &mut rule, facts, tell, offset, notes).map_err(Failed::Wrong)?;
+            let note_limit = max_length.is_none() && new_pattern;
+            measure(rule_text, &mut rule, facts, note_limit, offset, notes)
+                .map_err(BuildError::Wrong)?;
         }
     }
     Ok(rule)
 }
 
-fn pattern(entry: &Entry) -> Result<Option<Pattern>, RuleErrorKind> {
+fn pattern(entry: &RuleEntry) -> Result<Option<Pattern>, RuleErrorKind> {
     let regex = entry.regex.as_ref().map(|regex| Pattern::Regex(regex.text.clone()));
     let assignment = entry.assignment.as_ref().map(|regex| Pattern::Assignment(regex.text.clone()));
-    let detector = entry.detector.map(Pattern::Hand);
+    let detector = entry.detector.map(Pattern::Parser);
     let mut given = [regex, assignment, detector].into_iter().flatten();
     match (given.next(), given.next()) {
         (_, Some(_)) => Err(RuleErrorKind::Pattern(
-            "the rule has more than one of `regex`, `assignment` and `detector`; make a rule of each",
+            "the rule sets more than one of `regex`, `assignment` and `detector`; split it up",
         )),
         (pattern, None) => Ok(pattern),
     }
 }
 
-/// What the file says, over what is there.
-fn apply(entry: Entry, rule: &mut Rule) {
+/// Applies the fields that the entry sets to `rule`.
+fn apply(entry: RuleEntry, rule: &mut Rule) {
     fn replace<T>(value: &mut T, new: Option<T>) {
         if let Some(new) = new {
             *value = new;
@@ -94,7 +95,7 @@ fn apply(entry: Entry, rule: &mut Rule) {
     for keyword in entry.keywords {
         add(&mut rule.keywords, keyword.to_ascii_lowercase());
     }
-    // An empty keyword is everywhere, so the others say nothing.
+    // An empty keyword occurs everywhere, so the other keywords restrict nothing.
     if any_place {
         rule.keywords.clear();
     }
@@ -110,54 +111,57 @@ fn add(list: &mut Vec<String>, text: String) {
     }
 }
 
-/// A value that is assigned is found by a keyword in its name, so there has to be one, and one that can be looked for.
+/// Checks that an assignment rule has keywords long enough to search for: it finds a value by the
+/// keyword in the name before it.
 fn check_keywords(rule: &Rule) -> Result<(), RuleErrorKind> {
     let can_be_sought = |keyword: &String| keyword.len() >= KEYWORD_BYTES_MIN;
     let is_assignment = matches!(rule.pattern, Pattern::Assignment(_));
     if is_assignment && (rule.keywords.is_empty() || !rule.keywords.iter().all(can_be_sought)) {
         let problem = format!(
-            "an `assignment` needs keywords of at least {KEYWORD_BYTES_MIN} characters, one of which is in the name"
+            "an `assignment` needs keywords of at least {KEYWORD_BYTES_MIN} characters, one of \
+             which is part of the name"
         );
         return Err(RuleErrorKind::Value { field: "keywords", problem });
     }
     Ok(())
 }
 
-/// What is known of a rule's expression; `None` if it has none.
-fn facts_of(rule: &Rule) -> Result<Option<Facts>, RuleErrorKind> {
+/// Returns what is known about the rule's expression, or `None` if it has no expression.
+fn facts_of(rule: &Rule) -> Result<Option<RegexFacts>, RuleErrorKind> {
     let (field, pattern) = match &rule.pattern {
         Pattern::Regex(pattern) => ("regex", pattern),
         Pattern::Assignment(pattern) => ("assignment", pattern),
-        Pattern::Hand(_) | Pattern::Path => return Ok(None),
+        Pattern::Parser(_) | Pattern::Path => return Ok(None),
     };
     let hir =
         syntax::parse(pattern).map_err(|error| RuleErrorKind::Regex { field, problem: error.0 })?;
-    Ok(Some(Facts::of(&hir)))
+    Ok(Some(RegexFacts::of(&hir)))
 }
 
-/// Checks the group and finds the longest match. `tell`: whether a match can be longer than is looked for is worth a
-/// note.
+/// Checks the secret's group and sets the longest match. With `note_limit`, adds a note if the
+/// expression allows longer matches than the scanner finds.
 fn measure(
-    source: &Source<'_>,
+    rule_text: &RuleText<'_>,
     rule: &mut Rule,
-    Facts { groups, longest }: Facts,
-    tell: bool,
+    RegexFacts { groups, longest }: RegexFacts,
+    note_limit: bool,
     offset: usize,
     notes: &mut Vec<RuleNote>,
 ) -> Result<(), RuleErrorKind> {
     if let Some(group) = rule.secret_group.filter(|&group| group > groups) {
-        let problem = format!("there is no group {group}: the regular expression has {groups}");
+        let problem = format!("there is no group {group}; the regular expression has {groups}");
         return Err(RuleErrorKind::Value { field: "secretGroup", problem });
     }
-    if tell && longest.is_none_or(|longest| longest > rule.max_length) {
+    if note_limit && longest.is_none_or(|longest| longest > rule.max_length) {
         let text = format!(
-            "matches of more than {} bytes are not found, though the regular expression allows them; set `maxLength` \
-             if they matter",
+            "heist does not find matches longer than {} bytes, although the regular expression \
+             allows them; set `maxLength` if you need them",
             rule.max_length,
         );
-        notes.push(source.note(text, offset, Some(&rule.id)));
+        notes.push(rule_text.note(text, offset, Some(&rule.id)));
     }
-    // No window is empty, whatever the expression matches.
+    // At least 1, even if the expression matches only the empty text: the search window must not be
+    // empty.
     rule.max_length = longest.map_or(rule.max_length, |longest| longest.clamp(1, rule.max_length));
     Ok(())
 }

@@ -1,9 +1,10 @@
-//! Whether rules are as they should be: what loading does not ask for, because users' files are as they are, but what
-//! whoever writes a rule wants to know.
+//! Checks rules for what their authors want to know but loading does not insist on, so that
+//! existing files load.
 //!
-//! Invariant: a rule without problems can be used and tested.
+//! Invariant: a rule without problems is usable and testable.
 //!
-//! Not guaranteed by [`check_rule`]: that a rule finds its examples. [`check_examples`] asks a detector for that.
+//! [`check_rule`] does not check that a rule finds its examples. [`check_examples`] does, with a
+//! detector.
 
 use super::model::{Pattern, Rule, RuleSet};
 use super::sample::{Expanded, Sampler};
@@ -13,15 +14,15 @@ use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
-/// How often an example with secrets in it is tried, each time with other ones.
+/// The number of different secrets that each example is tried with.
 const SECRETS_PER_EXAMPLE: u64 = 20;
 
-/// Something about a rule that is not as it should be.
+/// A problem with a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The rule's name.
+    /// The rule's `id`.
     pub rule: String,
-    /// What it is, and what to do.
+    /// What is wrong, and what to do about it.
     pub text: String,
 }
 
@@ -31,14 +32,14 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What is wrong with the rules, each for itself and all together.
+/// Returns the problems of every rule, and of the set as a whole.
 #[must_use]
 pub fn check_rules(rules: &RuleSet) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut ids = HashSet::new();
     for rule in &rules.rules {
         if !ids.insert(rule.id.as_str()) {
-            let text = "another rule has the same name; rename one of them".to_owned();
+            let text = "another rule has the same `id`; rename one of them".to_owned();
             problems.push(Problem { rule: rule.id.clone(), text });
         }
         problems.extend(check_rule(rule));
@@ -46,7 +47,7 @@ pub fn check_rules(rules: &RuleSet) -> Vec<Problem> {
     problems
 }
 
-/// What is wrong with one rule.
+/// Returns the problems of one rule.
 ///
 /// ```
 /// use heist_scan::rules::{Pattern, Rule, check_rule};
@@ -60,10 +61,10 @@ pub fn check_rule(rule: &Rule) -> Vec<Problem> {
     let mut texts = Vec::new();
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if rule.id.is_empty() || !rule.id.bytes().all(allowed) {
-        texts.push("its name has other characters than a-z, 0-9 and -".to_owned());
+        texts.push("the `id` may only contain a-z, 0-9 and -, and must not be empty".to_owned());
     }
     if rule.description.trim().is_empty() {
-        texts.push("it has no `description`; say what it finds".to_owned());
+        texts.push("there is no `description`; say what the rule finds".to_owned());
     }
     check_pattern(rule, &mut texts);
     check_regexes(rule, &mut texts);
@@ -76,22 +77,24 @@ pub fn check_rule(rule: &Rule) -> Vec<Problem> {
     }
     if matches!(rule.pattern, Pattern::Assignment(_)) && rule.keywords.is_empty() {
         texts.push(
-            "it has an `assignment` and no `keywords`; one of them has to be in the name"
+            "there are no `keywords`; an `assignment` needs one that is part of the name"
                 .to_owned(),
         );
     }
     if rule.examples.is_empty() {
-        texts.push("it has no `examples`; give texts in which it finds its secret".to_owned());
+        texts.push(
+            "there are no `examples`; add texts in which the rule finds its secret".to_owned(),
+        );
     }
     let counter_examples = &rule.counter_examples;
     if rule.checksum.is_none() && counter_examples.iter().any(|text| text.contains("{wrong}")) {
         texts.push(
-            "a counter-example has {wrong} in it, but there is no checksum that could be wrong"
+            "a counter-example contains {wrong}, but there is no checksum that could be wrong"
                 .to_owned(),
         );
     }
     if rule.examples.iter().any(|text| text.contains("{wrong}")) {
-        texts.push("an example has {wrong} in it, which is never found".to_owned());
+        texts.push("an example contains {wrong}, which is never found".to_owned());
     }
     texts.into_iter().map(|text| Problem { rule: rule.id.clone(), text }).collect()
 }
@@ -100,35 +103,38 @@ fn check_pattern(rule: &Rule, texts: &mut Vec<String>) {
     let pattern = match &rule.pattern {
         Pattern::Regex(pattern) | Pattern::Assignment(pattern) => pattern,
         Pattern::Path if rule.path.is_none() => {
-            texts.push("it looks at paths only and has no `path`".to_owned());
+            texts.push("there is no `path`, and no other pattern either".to_owned());
             return;
         }
-        Pattern::Path | Pattern::Hand(_) => return,
+        Pattern::Path | Pattern::Parser(_) => return,
     };
     let hir = match syntax::parse(pattern) {
         Ok(hir) => hir,
         Err(error) => {
-            texts.push(format!("its regular expression cannot be used: {error}"));
+            texts.push(format!("the regular expression is not usable: {error}"));
             return;
         }
     };
     if let Err(error) = syntax::compile(&hir) {
-        texts.push(format!("its regular expression cannot be used: {error}"));
+        texts.push(format!("the regular expression is not usable: {error}"));
         return;
     }
     if hir.properties().minimum_len().is_none_or(|least| least == 0) {
-        texts.push("its regular expression matches the empty text or nothing at all".to_owned());
+        texts.push("the regular expression matches the empty text, or nothing at all".to_owned());
     }
     let groups = hir.properties().explicit_captures_len();
     if rule.secret_group.is_some_and(|group| group > groups) {
-        texts.push(format!("`secretGroup` is larger than the number of groups, {groups}"));
+        texts.push(format!("`secretGroup` exceeds the number of groups, {groups}"));
     }
     if Sampler::new(rule).is_none_or(|sampler| sampler.secret(&mut XorShift64::new(1)).is_none()) {
-        texts.push("no secret of its form can be made for its examples".to_owned());
+        texts.push(
+            "heist can generate no secret that the rule finds, so it cannot fill in examples"
+                .to_owned(),
+        );
     }
 }
 
-/// The expressions besides the pattern.
+/// Checks all expressions except the pattern itself.
 fn check_regexes(rule: &Rule, texts: &mut Vec<String>) {
     let paths = rule.path.iter().map(|pattern| ("`path`", pattern));
     let allowed = rule.allowlists.iter().flat_map(|list| {
@@ -137,17 +143,20 @@ fn check_regexes(rule: &Rule, texts: &mut Vec<String>) {
     });
     for (field, pattern) in paths.chain(allowed) {
         if let Err(error) = syntax::parse(pattern).and_then(|hir| syntax::compile(&hir)) {
-            texts.push(format!("{field} cannot be used: {error}"));
+            texts.push(format!("{field} is not usable: {error}"));
         }
     }
 }
 
-/// What a detector finds in a text: the names of the rules, and where their secrets are.
+/// Runs a detector on a text. Returns the `id` of each rule that matched, and the range of its
+/// secret.
 pub type Find<'f> = dyn Fn(&[u8]) -> Vec<(String, Range<usize>)> + 'f;
 
-/// Tries every example and counter-example of every rule on a detector. Examples with `{secret}` in them are tried with
-/// many random ones, always the same, and each has to be found exactly where it stands. Those of rules that look at
-/// paths only are paths; `find` is not asked about them.
+/// Tries every example and counter-example of every rule with the detector `find`.
+///
+/// An example that contains `{secret}` is tried with several random secrets (the same in every
+/// run), and the rule must find each of them at its exact place. The examples of rules that only
+/// look at paths are paths; these are checked without `find`.
 #[must_use]
 pub fn check_examples(rules: &RuleSet, find: &Find<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -165,13 +174,16 @@ pub fn check_examples(rules: &RuleSet, find: &Find<'_>) -> Vec<Problem> {
 fn check_paths(rule: &Rule, texts: &mut Vec<String>) {
     let pattern = rule.path.as_deref().unwrap_or_default();
     let Ok(regex) = syntax::parse(pattern).and_then(|hir| syntax::compile(&hir)) else {
-        texts.push("`path` cannot be used".to_owned());
+        texts.push("`path` is not a usable regular expression".to_owned());
         return;
     };
     let missed = rule.examples.iter().filter(|path| !regex.is_match(path.as_bytes()));
-    texts.extend(missed.map(|path| format!("it does not find its example, the path {path:?}")));
+    texts.extend(
+        missed.map(|path| format!("the rule does not find its example, the path {path:?}")),
+    );
     let found = rule.counter_examples.iter().filter(|path| regex.is_match(path.as_bytes()));
-    texts.extend(found.map(|path| format!("it finds its counter-example, the path {path:?}")));
+    texts
+        .extend(found.map(|path| format!("the rule finds its counter-example, the path {path:?}")));
 }
 
 fn check_texts(rule: &Rule, find: &Find<'_>, texts: &mut Vec<String>) {
@@ -189,14 +201,14 @@ fn check_texts(rule: &Rule, find: &Find<'_>, texts: &mut Vec<String>) {
                 Some(Expanded { text: example.clone(), secrets: Vec::new() })
             };
             let Some(expanded) = expanded else {
-                texts.push(format!("no secret can be made for {example:?}"));
+                texts.push(format!("heist can generate no secret for {example:?}"));
                 break;
             };
             let found = find(expanded.text.as_bytes()).into_iter().filter(|(id, _)| *id == rule.id);
             if let Some(text) =
                 judge(example, wanted, &expanded, found.map(|(_, place)| place).collect())
             {
-                // Further secrets would say the same.
+                // Other secrets would most likely fail in the same way.
                 texts.push(text);
                 break;
             }
@@ -204,7 +216,8 @@ fn check_texts(rule: &Rule, find: &Find<'_>, texts: &mut Vec<String>) {
     }
 }
 
-/// What is wrong with what was found. The secret that it shows is a made one.
+/// Compares what the detector found with what the example asks for. The secret in the message is a
+/// generated one, so it may be shown.
 fn judge(
     example: &str,
     wanted: bool,
@@ -213,21 +226,23 @@ fn judge(
 ) -> Option<String> {
     if !wanted {
         return (!found.is_empty())
-            .then(|| format!("it finds something in its counter-example {example:?}"));
+            .then(|| format!("the rule finds something in its counter-example {example:?}"));
     }
     if expanded.secrets.is_empty() {
-        return found.is_empty().then(|| format!("it finds nothing in its example {example:?}"));
+        return found
+            .is_empty()
+            .then(|| format!("the rule finds nothing in its example {example:?}"));
     }
     let missed = expanded.secrets.iter().find(|secret| !found.contains(secret))?;
     let secret = &expanded.text[missed.clone()];
     let overlaps = |place: &Range<usize>| place.start < missed.end && missed.start < place.end;
     Some(match found.into_iter().find(overlaps) {
         Some(other) => format!(
-            "it finds bytes {other:?} in place of the secret at {missed:?} in its example {example:?}, filled with \
-             {secret:?}"
+            "the rule finds bytes {other:?} instead of the secret at {missed:?} in its example \
+             {example:?}, filled with {secret:?}"
         ),
         None => format!(
-            "it does not find the secret in its example {example:?}, filled with {secret:?}"
+            "the rule does not find the secret in its example {example:?}, filled with {secret:?}"
         ),
     })
 }
@@ -256,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_checked() {
+    fn check_rule_reports_each_problem() {
         check(&good(), &[]);
         check(&Rule { id: "A_b".to_owned(), ..good() }, &["a-z"]);
         check(&Rule { id: String::new(), ..good() }, &["a-z"]);
@@ -281,16 +296,16 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique() {
+    fn duplicate_ids_are_a_problem() {
         let rules = RuleSet { rules: vec![good(), good()], ..RuleSet::default() };
         let problems = check_rules(&rules);
         assert!(
-            matches!(&problems[..], [problem] if problem.text.contains("same name")),
+            matches!(&problems[..], [problem] if problem.text.contains("same `id`")),
             "{problems:?}"
         );
     }
 
-    /// A detector that finds every `prefix` with four bytes after it.
+    /// A detector that finds every `prefix` together with the four bytes after it.
     fn finds(prefix: &str, id: &str, text: &[u8]) -> Vec<(String, Range<usize>)> {
         let found = memchr::memmem::find_iter(text, prefix).map(|at| at..at + prefix.len() + 4);
         found.filter(|place| place.end <= text.len()).map(|place| (id.to_owned(), place)).collect()
@@ -310,7 +325,7 @@ mod tests {
     fn examples_are_tried_on_a_detector() {
         check_with("tkn_", "token", &[]);
         check_with("tkn_", "other", &["does not find", "finds nothing"]);
-        check_with("kn_", "token", &["in place of"]);
+        check_with("kn_", "token", &["instead of"]);
         check_with("ke", "token", &["does not find", "counter-example"]);
     }
 
@@ -323,7 +338,7 @@ mod tests {
             ..Rule::new("pem", Pattern::Path)
         };
         let rules = RuleSet { rules: vec![rule], ..RuleSet::default() };
-        let problems = check_examples(&rules, &|_| panic!("nobody asks"));
+        let problems = check_examples(&rules, &|_| panic!("paths are not passed to the detector"));
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(
             problems[0].text.contains("b.txt") && problems[1].text.contains("c.pem"),
@@ -332,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_rules_are_as_they_should_be() {
+    fn the_built_in_rules_have_no_problems() {
         let problems = check_rules(&RuleSet::builtin());
         assert!(problems.is_empty(), "{problems:#?}");
     }

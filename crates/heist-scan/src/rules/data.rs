@@ -1,9 +1,9 @@
-//! The built-in rules: the files in `data/`, in this order. Nothing else lists them.
+//! The built-in rules: the files in `data/`, in this order. This is the only list of them.
 //!
-//! They have the same format as users' files. What they may rely on: they are not checked when they are read, but by
-//! the tests, so that a start costs little.
+//! The files have the same format as users' files. To keep the start fast, heist does not validate
+//! them when it reads them; the tests do.
 
-/// Name and text of each.
+/// The name and the text of each file.
 pub(super) const FILES: [(&str, &str); 15] = [
     ("code-hosting.toml", include_str!("data/code-hosting.toml")),
     ("cloud.toml", include_str!("data/cloud.toml")),

@@ -1,87 +1,89 @@
-//! [`RuleError`] and [`RuleNote`]: what is wrong with rules, and what is only worth knowing. Both say where.
+//! [`RuleError`] stops the loading of rules; [`RuleNote`] only points something out. Both say
+//! where.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why rules cannot be used: what is wrong, in which file, rule and line as far as that is known, and what to do.
+/// An error in a rule file: what is wrong, what to do about it, and the file, line and rule as far
+/// as they are known.
 #[derive(Debug)]
 pub struct RuleError {
     /// What is wrong.
     pub kind: RuleErrorKind,
-    /// In which place.
+    /// Where it is wrong.
     pub place: RulePlace,
 }
 
-/// Where in the rules something is.
+/// A location in a rule file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RulePlace {
-    /// The file, or what stands for one.
+    /// The file, or the name that the caller gave to the text.
     pub origin: Option<PathBuf>,
-    /// The rule's name.
+    /// The rule's `id`.
     pub rule: Option<String>,
     /// The line in the file, counted from 1.
     pub line: Option<usize>,
 }
 
-/// What can be wrong with rules.
+/// The ways in which rules can be wrong.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RuleErrorKind {
-    /// The file cannot be read.
+    /// The file could not be read.
     Read(io::Error),
-    /// The file is no text in UTF-8.
+    /// The file is not UTF-8 text.
     NotText,
-    /// The file is no TOML, or a value has the wrong type.
+    /// The file is not valid TOML.
     Toml(String),
-    /// Something is larger than it may be.
+    /// Something exceeds its size limit.
     TooLarge {
-        /// What it is.
+        /// What is too large.
         what: &'static str,
-        /// What its size is counted in.
+        /// The unit of `size` and `limit`.
         unit: &'static str,
-        /// How large it is.
+        /// The actual size.
         size: usize,
-        /// How large it may be.
+        /// The largest size allowed.
         limit: usize,
     },
-    /// A rule has no name.
+    /// A rule has no `id`.
     NoId,
-    /// A rule says nothing about what it looks for, or two things at once.
+    /// A rule has no pattern, or more than one.
     Pattern(&'static str),
-    /// A field has a value that it cannot have.
+    /// A field has a value that it does not accept.
     Value {
-        /// The field, as it is written in the file.
+        /// The field, as rule files spell it.
         field: &'static str,
-        /// What is wrong with it, and what it may be.
+        /// What is wrong with the value, and what the field accepts.
         problem: String,
     },
-    /// A regular expression that cannot be used.
+    /// A field holds a regular expression that heist cannot use.
     Regex {
-        /// The field, as it is written in the file.
+        /// The field, as rule files spell it.
         field: &'static str,
-        /// What is wrong with it.
+        /// What is wrong with the expression.
         problem: String,
     },
-    /// `extend.url`: rules are never fetched.
+    /// The file sets `extend.url`, but heist never fetches rules from the network.
     Network(String),
-    /// A name of a rule, or a pattern for names, that no rule has.
+    /// A rule name, or a pattern for names, that matches no rule.
     UnknownRule {
-        /// The name.
+        /// The name as it was given.
         name: String,
-        /// The nearest that there is.
+        /// The most similar name that exists.
         nearest: Option<String>,
     },
 }
 
 impl RuleError {
-    /// With no place yet.
+    /// Creates an error without a place.
     #[must_use]
     pub fn new(kind: RuleErrorKind) -> Self {
         Self { kind, place: RulePlace::default() }
     }
 
-    /// In this file.
+    /// Sets the file, unless the error already names one.
     #[must_use]
     pub fn in_file(mut self, origin: impl AsRef<Path>) -> Self {
         self.place.origin.get_or_insert_with(|| origin.as_ref().to_owned());
@@ -107,32 +109,28 @@ impl fmt::Display for RulePlace {
 impl fmt::Display for RuleErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read(error) => write!(f, "the rules cannot be read: {error}"),
-            Self::NotText => write!(f, "the file is not in UTF-8; save it as UTF-8"),
-            Self::Toml(problem) => write!(f, "{}", problem.trim_end()),
+            Self::Read(error) => write!(f, "cannot read the rule file: {error}"),
+            Self::NotText => write!(f, "the rule file is not UTF-8 text; save it as UTF-8"),
+            Self::Toml(problem) => write!(f, "invalid TOML: {}", problem.trim_end()),
             Self::TooLarge { what, unit, size, limit } => {
                 write!(
                     f,
-                    "{what} with {size} {unit} is too large: at most {limit}; split it or leave something out"
+                    "{what} of {size} {unit} is too large: the limit is {limit}; split or shorten it"
                 )
             }
-            Self::NoId => write!(f, "the rule has no `id`; give it a name of its own"),
+            Self::NoId => write!(f, "the rule has no `id`; give it a unique name"),
             Self::Pattern(problem) => f.write_str(problem),
             Self::Value { field, problem } => write!(f, "`{field}`: {problem}"),
             Self::Regex { field, problem } => {
-                write!(
-                    f,
-                    "`{field}` is no regular expression that can be used: {}",
-                    problem.trim_end()
-                )
+                write!(f, "`{field}` is not a usable regular expression: {}", problem.trim_end())
             }
             Self::Network(url) => write!(
                 f,
-                "`extend.url` ({url}) is not fetched, as nothing is ever taken from the network; download the file and \
-                 name it by `extend.path`"
+                "`extend.url` ({url}) is not supported: heist never fetches rules from the network; \
+                 download the file and set `extend.path` to it"
             ),
             Self::UnknownRule { name, nearest: Some(nearest) } => {
-                write!(f, "no rule is called {name:?}; is it {nearest:?}?")
+                write!(f, "no rule is called {name:?}; did you mean {nearest:?}?")
             }
             Self::UnknownRule { name, nearest: None } => write!(f, "no rule is called {name:?}"),
         }
@@ -154,12 +152,12 @@ impl std::error::Error for RuleError {
     }
 }
 
-/// Something about loaded rules that is worth knowing, but no error: they are used all the same.
+/// A remark about loaded rules. It is not an error: heist uses the rules anyway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleNote {
-    /// What it is.
+    /// The remark.
     pub text: String,
-    /// In which place.
+    /// Where the remark applies.
     pub place: RulePlace,
 }
 

@@ -1,13 +1,14 @@
-//! One file with rules, read but not yet put together with what it extends: every field as it stands there, absent
-//! ones absent.
+//! Reads one rule file, before it is merged with what it extends. Fields that the file does not set
+//! stay `None` or empty.
 //!
 //! Invariants:
-//! - names of fields are read in any case, as gitleaks does;
-//! - a field that is not understood is a note, one that is understood and has a value that it cannot have an error.
+//! - field names are case-insensitive, as in gitleaks;
+//! - an unknown field produces a note; a known field with a value that it does not accept is an
+//!   error.
 
 use super::error::{RuleError, RuleErrorKind, RuleNote};
-use super::model::{Allowlist, Condition, HandKind, RegexTarget};
-use super::source::{Expression, Source};
+use super::model::{Allowlist, Condition, ParserKind, RegexTarget};
+use super::rule_text::{Expression, RuleText};
 use super::value;
 use crate::checksum::Checksum;
 use crate::confidence::Confidence;
@@ -15,16 +16,16 @@ use std::collections::HashSet;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What a file says.
+/// The contents of one rule file.
 #[derive(Default)]
-pub(super) struct File {
+pub(super) struct RuleFile {
     pub(super) extend: Extend,
-    pub(super) rules: Vec<Entry>,
-    /// With the rules that they are for; for all if there are none, and with where they stand.
+    pub(super) rules: Vec<RuleEntry>,
+    /// Each allowlist, the rules it is for (empty: all rules), and its offset in the file.
     pub(super) allowlists: Vec<(Allowlist, Vec<String>, usize)>,
 }
 
-/// What a file builds upon.
+/// The `[extend]` table: what the file builds on.
 #[derive(Default)]
 pub(super) struct Extend {
     pub(super) offset: usize,
@@ -34,15 +35,15 @@ pub(super) struct Extend {
     pub(super) disabled: Vec<String>,
 }
 
-/// What a file says about one rule.
+/// The fields that a file sets for one rule.
 #[derive(Clone, Default)]
-pub(super) struct Entry {
+pub(super) struct RuleEntry {
     pub(super) offset: usize,
     pub(super) id: String,
     pub(super) description: Option<String>,
     pub(super) regex: Option<Expression>,
     pub(super) assignment: Option<Expression>,
-    pub(super) detector: Option<HandKind>,
+    pub(super) detector: Option<ParserKind>,
     pub(super) path: Option<String>,
     pub(super) entropy: Option<f64>,
     pub(super) secret_group: Option<usize>,
@@ -56,94 +57,97 @@ pub(super) struct Entry {
     pub(super) examples: Option<Vec<String>>,
     pub(super) counter_examples: Option<Vec<String>>,
     pub(super) allowlists: Vec<Allowlist>,
-    /// Only there for other rules that require it.
+    /// `skipReport`: the rule exists only for other rules that require it.
     pub(super) skip_report: bool,
 }
 
-/// A problem with a value, and where the value stands, if not where its field does.
-type Problem = (RuleErrorKind, usize);
+/// A problem with a value, and the offset of the value in the file.
+type ErrorAt = (RuleErrorKind, usize);
 
-/// Reads a file's text.
-pub(super) fn read(source: &Source<'_>, notes: &mut Vec<RuleNote>) -> Result<File, RuleError> {
-    let document = DeTable::parse(source.text).map_err(|error| {
+/// Reads the file.
+pub(super) fn read(
+    rule_text: &RuleText<'_>,
+    notes: &mut Vec<RuleNote>,
+) -> Result<RuleFile, RuleError> {
+    let document = DeTable::parse(rule_text.text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
-        source.error(RuleErrorKind::Toml(error.message().to_owned()), offset, None)
+        rule_text.error(RuleErrorKind::Toml(error.message().to_owned()), offset, None)
     })?;
-    note_repeated(source, document.get_ref(), None, notes);
-    let mut file = File::default();
+    note_repeated(rule_text, document.get_ref(), None, notes);
+    let mut file = RuleFile::default();
     let mut rules = Vec::new();
     for (key, value) in document.get_ref() {
-        let at = |kind| source.error(kind, value.span().start, None);
-        let there = |(kind, offset)| source.error(kind, offset, None);
+        let at = |kind| rule_text.error(kind, value.span().start, None);
+        let there = |(kind, offset)| rule_text.error(kind, offset, None);
         match key.get_ref().to_ascii_lowercase().as_str() {
             "title" | "description" | "minversion" => {}
             "extend" => {
                 let table = value::table("extend", value.get_ref()).map_err(at)?;
-                file.extend = extend(source, table, value.span().start, notes)?;
+                file.extend = extend(rule_text, table, value.span().start, notes)?;
             }
             "rules" => rules.extend(value::tables("rules", value).map_err(there)?),
             "allowlist" | "allowlists" => {
                 for (table, offset) in value::tables("allowlists", value).map_err(there)? {
-                    let read = allowlist(source, table, offset, None, notes);
+                    let read = allowlist(rule_text, table, offset, None, notes);
                     if let (Some(allowlist), targets) = read.map_err(there)? {
                         file.allowlists.push((allowlist, targets, offset));
                     }
                 }
             }
-            _ => notes.push(not_understood(source, key, None)),
+            _ => notes.push(unknown_field(rule_text, key, None)),
         }
     }
     for (table, offset) in rules {
         if table.is_empty() {
-            notes.push(source.note("the rule is empty and left out", offset, None));
+            notes.push(rule_text.note("the rule is empty; heist ignores it", offset, None));
             continue;
         }
-        file.rules.push(entry(source, table, offset, notes)?);
+        file.rules.push(entry(rule_text, table, offset, notes)?);
     }
     Ok(file)
 }
 
-fn not_understood(
-    source: &Source<'_>,
+fn unknown_field(
+    rule_text: &RuleText<'_>,
     key: &Spanned<std::borrow::Cow<'_, str>>,
     rule: Option<&str>,
 ) -> RuleNote {
-    let text = format!("the field `{}` is not understood and has no effect", key.get_ref());
-    source.note(text, key.span().start, rule)
+    let text = format!("unknown field `{}`; heist ignores it", key.get_ref());
+    rule_text.note(text, key.span().start, rule)
 }
 
-/// Fields that differ in nothing but their case are the same field; one of them is lost, and that is said.
+/// Adds a note for every field that appears twice in different case: only one of the values counts.
 fn note_repeated(
-    source: &Source<'_>,
+    rule_text: &RuleText<'_>,
     table: &DeTable<'_>,
     rule: Option<&str>,
     notes: &mut Vec<RuleNote>,
 ) {
-    if source.built_in {
+    if rule_text.built_in {
         return;
     }
     let mut seen = HashSet::new();
     for (key, _) in table {
         if !seen.insert(key.get_ref().to_ascii_lowercase()) {
             let text = format!(
-                "the field `{}` is there more than once, in different cases; one of them counts",
+                "the field `{}` is set twice, in different case; only one of the values counts",
                 key.get_ref()
             );
-            notes.push(source.note(text, key.span().start, rule));
+            notes.push(rule_text.note(text, key.span().start, rule));
         }
     }
 }
 
 fn extend(
-    source: &Source<'_>,
+    rule_text: &RuleText<'_>,
     table: &DeTable<'_>,
     offset: usize,
     notes: &mut Vec<RuleNote>,
 ) -> Result<Extend, RuleError> {
-    note_repeated(source, table, None, notes);
+    note_repeated(rule_text, table, None, notes);
     let mut extend = Extend { offset, ..Extend::default() };
     for (key, value) in table {
-        let at = |kind| source.error(kind, value.span().start, None);
+        let at = |kind| rule_text.error(kind, value.span().start, None);
         match key.get_ref().to_ascii_lowercase().as_str() {
             "path" => {
                 extend.path = not_empty(value::text("extend.path", value.get_ref()).map_err(at)?);
@@ -157,63 +161,63 @@ fn extend(
             }
             "disabledrules" => {
                 extend.disabled = value::words("extend.disabledRules", value)
-                    .map_err(|(kind, offset)| source.error(kind, offset, None))?;
+                    .map_err(|(kind, offset)| rule_text.error(kind, offset, None))?;
             }
-            _ => notes.push(not_understood(source, key, None)),
+            _ => notes.push(unknown_field(rule_text, key, None)),
         }
     }
     Ok(extend)
 }
 
-/// An empty text says as little as none, as in gitleaks.
+/// As in gitleaks, an empty string counts as unset.
 fn not_empty(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
 fn entry(
-    source: &Source<'_>,
+    rule_text: &RuleText<'_>,
     table: &DeTable<'_>,
     offset: usize,
     notes: &mut Vec<RuleNote>,
-) -> Result<Entry, RuleError> {
+) -> Result<RuleEntry, RuleError> {
     let named = table.iter().find(|(key, _)| key.get_ref().eq_ignore_ascii_case("id"));
     let id = match named {
         Some((_, value)) => value::text("id", value.get_ref())
-            .map_err(|kind| source.error(kind, value.span().start, None))?,
+            .map_err(|kind| rule_text.error(kind, value.span().start, None))?,
         None => String::new(),
     };
     if id.trim().is_empty() {
-        return Err(source.error(RuleErrorKind::NoId, offset, None));
+        return Err(rule_text.error(RuleErrorKind::NoId, offset, None));
     }
-    note_repeated(source, table, Some(&id), notes);
-    let mut entry = Entry { offset, id, ..Entry::default() };
+    note_repeated(rule_text, table, Some(&id), notes);
+    let mut entry = RuleEntry { offset, id, ..RuleEntry::default() };
     for (key, value) in table {
         let name = key.get_ref().to_ascii_lowercase();
-        let known = field(source, &mut entry, &name, value, notes)
-            .map_err(|(kind, offset)| source.error(kind, offset, Some(&entry.id)))?;
+        let known = field(rule_text, &mut entry, &name, value, notes)
+            .map_err(|(kind, offset)| rule_text.error(kind, offset, Some(&entry.id)))?;
         if !known {
-            notes.push(not_understood(source, key, Some(&entry.id)));
+            notes.push(unknown_field(rule_text, key, Some(&entry.id)));
         }
     }
     Ok(entry)
 }
 
-/// Puts one field of a rule into its entry; whether it is one.
+/// Stores one field of a rule in its entry. Returns `false` if the field is unknown.
 fn field(
-    source: &Source<'_>,
-    entry: &mut Entry,
+    rule_text: &RuleText<'_>,
+    entry: &mut RuleEntry,
     name: &str,
     value: &Spanned<DeValue<'_>>,
     notes: &mut Vec<RuleNote>,
-) -> Result<bool, Problem> {
+) -> Result<bool, ErrorAt> {
     let offset = value.span().start;
     let here = |kind| (kind, offset);
     let text = |field| value::text(field, value.get_ref()).map(not_empty).map_err(here);
     let regex = |field| match text(field)? {
-        Some(pattern) => source.regex(field, &pattern).map(Some).map_err(here),
+        Some(pattern) => rule_text.regex(field, &pattern).map(Some).map_err(here),
         None => Ok(None),
     };
-    let list = |field| -> Result<Vec<String>, Problem> {
+    let list = |field| -> Result<Vec<String>, ErrorAt> {
         Ok(value::texts(field, value)?.into_iter().map(|(text, _)| text).collect())
     };
     match name {
@@ -234,7 +238,7 @@ fn field(
         }
         "secretgroup" => {
             let group = value::count("secretGroup", value.get_ref()).map_err(here)?;
-            // As in gitleaks, group 0 says as much as none.
+            // As in gitleaks, group 0 counts as unset.
             entry.secret_group = Some(group).filter(|&group| group > 0);
         }
         "maxlength" => entry.max_length = Some(max_length(value.get_ref()).map_err(here)?),
@@ -250,12 +254,12 @@ fn field(
         "counterexamples" => entry.counter_examples = Some(list("counterExamples")?),
         "allowlist" | "allowlists" => {
             for (table, offset) in value::tables("allowlists", value)? {
-                let (allowlist, _) = allowlist(source, table, offset, Some(&entry.id), notes)?;
+                let (allowlist, _) = allowlist(rule_text, table, offset, Some(&entry.id), notes)?;
                 entry.allowlists.extend(allowlist);
             }
         }
-        "required" => notes.push(source.note(
-            "`required` is not applied: the rule also finds what stands alone",
+        "required" => notes.push(rule_text.note(
+            "`required` is not supported: the rule also reports matches without the required ones",
             offset,
             Some(&entry.id),
         )),
@@ -264,7 +268,7 @@ fn field(
     Ok(true)
 }
 
-/// The longest that `maxLength` may be: so much is kept at the border of every chunk.
+/// The upper limit for `maxLength`: the scanner carries this many bytes over from chunk to chunk.
 const MAX_LENGTH_LIMIT: usize = 64 << 10;
 
 fn max_length(value: &DeValue<'_>) -> Result<usize, RuleErrorKind> {
@@ -272,7 +276,7 @@ fn max_length(value: &DeValue<'_>) -> Result<usize, RuleErrorKind> {
     if (1..=MAX_LENGTH_LIMIT).contains(&length) {
         return Ok(length);
     }
-    let problem = format!("{length} is not from 1 to {MAX_LENGTH_LIMIT} bytes");
+    let problem = format!("{length} is out of range: use 1 to {MAX_LENGTH_LIMIT} bytes");
     Err(RuleErrorKind::Value { field: "maxLength", problem })
 }
 
@@ -287,28 +291,32 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
         .map_err(|error: T::Err| RuleErrorKind::Value { field, problem: error.to_string() })
 }
 
-/// An allowlist and the rules that it is for. `None`: it can never allow anything.
+/// Reads an allowlist and the names of the rules that it is for. Returns `None` instead of the
+/// allowlist if it can never allow anything.
 fn allowlist(
-    source: &Source<'_>,
+    rule_text: &RuleText<'_>,
     table: &DeTable<'_>,
     offset: usize,
     rule: Option<&str>,
     notes: &mut Vec<RuleNote>,
-) -> Result<(Option<Allowlist>, Vec<String>), Problem> {
-    note_repeated(source, table, rule, notes);
+) -> Result<(Option<Allowlist>, Vec<String>), ErrorAt> {
+    note_repeated(rule_text, table, rule, notes);
     let mut allowlist = Allowlist::default();
     let mut targets = Vec::new();
     let mut by_commit = false;
     for (key, value) in table {
         let here = |kind| (kind, value.span().start);
         let regexes = |field| {
-            // An empty one matches everything; nobody means that.
+            // An empty expression would match everything, which is never what the author meant.
             let patterns =
                 value::texts(field, value)?.into_iter().filter(|(pattern, _)| !pattern.is_empty());
             let checked = patterns.map(|(pattern, offset)| {
-                source.regex(field, &pattern).map(|regex| regex.text).map_err(|kind| (kind, offset))
+                rule_text
+                    .regex(field, &pattern)
+                    .map(|regex| regex.text)
+                    .map_err(|kind| (kind, offset))
             });
-            checked.collect::<Result<Vec<_>, Problem>>()
+            checked.collect::<Result<Vec<_>, ErrorAt>>()
         };
         match key.get_ref().to_ascii_lowercase().as_str() {
             "description" => {
@@ -324,14 +332,14 @@ fn allowlist(
             "regexes" => allowlist.regexes = regexes("regexes")?,
             "stopwords" => {
                 let words = value::words("stopwords", value)?.into_iter();
-                // An empty one is in every secret; nobody means that.
+                // An empty stopword would be in every secret, which is never what the author meant.
                 allowlist.stopwords = words
                     .filter(|word| !word.is_empty())
                     .map(|word| word.to_ascii_lowercase())
                     .collect();
             }
             "targetrules" if rule.is_none() => targets = value::words("targetRules", value)?,
-            _ => notes.push(not_understood(source, key, rule)),
+            _ => notes.push(unknown_field(rule_text, key, rule)),
         }
     }
     let empty = allowlist.paths.is_empty()
@@ -339,18 +347,18 @@ fn allowlist(
         && allowlist.stopwords.is_empty();
     let never = empty || by_commit && allowlist.condition == Condition::All;
     match (by_commit, never) {
-        (true, true) => notes.push(source.note(
-            "the allowlist has no effect: it is for certain commits, and files have none",
+        (true, true) => notes.push(rule_text.note(
+            "the allowlist has no effect: it is limited to `commits`, but scanned files have none",
             offset,
             rule,
         )),
-        (true, false) => notes.push(source.note(
-            "`commits` of the allowlist has no effect, as files have none; the rest of it has",
+        (true, false) => notes.push(rule_text.note(
+            "heist ignores `commits`, because scanned files have none; the other checks apply",
             offset,
             rule,
         )),
-        (false, true) => notes.push(source.note(
-            "the allowlist has no effect: it has neither paths nor regexes nor stopwords",
+        (false, true) => notes.push(rule_text.note(
+            "the allowlist has no effect: set `paths`, `regexes` or `stopwords`",
             offset,
             rule,
         )),
@@ -367,7 +375,7 @@ fn condition(value: &DeValue<'_>) -> Result<Condition, RuleErrorKind> {
         _ => Err(RuleErrorKind::Value {
             field: "condition",
             problem: format!(
-                "{text:?} is no condition: \"or\" (one kind of check is enough) or \"and\""
+                "{text:?} is not a condition; use \"OR\" (one kind of check suffices) or \"AND\""
             ),
         }),
     }
@@ -381,7 +389,7 @@ fn regex_target(value: &DeValue<'_>) -> Result<RegexTarget, RuleErrorKind> {
         "line" => Ok(RegexTarget::Line),
         _ => Err(RuleErrorKind::Value {
             field: "regexTarget",
-            problem: format!("{text:?} is no target: \"secret\", \"match\" or \"line\""),
+            problem: format!("{text:?} is not a target; use \"secret\", \"match\" or \"line\""),
         }),
     }
 }

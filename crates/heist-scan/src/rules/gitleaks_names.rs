@@ -1,11 +1,12 @@
-//! Our names for the rules that gitleaks has by default, where they differ: users' files switch them off, change them
-//! or allow what they find, by their names.
+//! Maps the names of gitleaks' default rules to heist's names where the two differ. Users' files
+//! refer to rules by gitleaks' names: to disable them, to change them, or to allow what they find.
 //!
-//! Invariant: sorted, as it is searched by halves.
+//! Invariant: the table is sorted, because lookups use binary search.
 //!
-//! Not guaranteed: that our rule finds exactly what theirs does. It is for the same kind of secret.
+//! Not guaranteed: that heist's rule finds exactly the same secrets as gitleaks' rule. Both are for
+//! the same kind of secret.
 
-/// Theirs, and ours in its place.
+/// gitleaks' name, and heist's rules for the same kind of secret.
 const NAMES: [(&str, &[&str]); 102] = [
     ("1password-secret-key", &["onepassword-secret-key"]),
     ("1password-service-account-token", &["onepassword-service-token"]),
@@ -111,7 +112,8 @@ const NAMES: [(&str, &[&str]); 102] = [
     ("zendesk-secret-key", &["zendesk-api-token"]),
 ];
 
-/// Our rules for what a rule of gitleaks finds, if they have other names. They need not be among the rules at hand.
+/// Returns heist's rules for the secrets that a gitleaks rule finds, if their names differ. The
+/// rules need not be part of the rule set in use.
 ///
 /// ```
 /// assert_eq!(heist_scan::rules::our_names("generic-api-key"), ["generic-secret", "password"]);
@@ -128,7 +130,7 @@ mod tests {
     use crate::rules::RuleSet;
 
     #[test]
-    fn names_are_sorted_and_those_of_rules() {
+    fn the_table_is_sorted_and_names_existing_rules() {
         assert!(NAMES.is_sorted_by(|(before, _), (after, _)| before < after));
         let rules = RuleSet::builtin().rules;
         let exists = |name: &str| rules.iter().any(|rule| rule.id == name);

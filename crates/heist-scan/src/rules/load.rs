@@ -1,43 +1,44 @@
-//! Loading rules: a file, what it extends, and what comes out when both are put together.
+//! Loads a rule file together with the files it extends.
 //!
 //! Invariants:
-//! - nothing in a file makes this panic, hang or grow without bounds: files, rules and expressions have a largest size,
-//!   and every file must be a regular one;
-//! - nothing is left out silently: it is an error or a note;
-//! - the rules that are extended come first, in their order, then a file's own.
+//! - no input makes the loader panic, hang or use unbounded memory: files, rules and expressions
+//!   have size limits, and only regular files are read;
+//! - nothing is dropped silently: whatever heist ignores causes an error or a note;
+//! - extended rules come first, in their order, followed by the file's own.
 //!
-//! Not guaranteed: that the expressions of the built-in rules can be parsed. A test sees to that, not every start.
+//! Not guaranteed: that the built-in rules' expressions are valid. A test checks them, so that not
+//! every start has to.
 
 use super::assembly::Assembly;
 use super::data;
 use super::error::{RuleError, RuleErrorKind, RuleNote};
 use super::file::{self, Extend};
 use super::model::RuleSet;
-use super::source::{FILE_BYTES_MAX, Source};
-use crate::regular_file::read_regular;
+use super::rule_text::{FILE_BYTES_MAX, RuleText};
+use crate::small_file::read_small_file;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// How many files a file may build upon, one upon the other. As in gitleaks.
+/// How deep `extend` may nest. The same limit as in gitleaks.
 const EXTEND_DEPTH_MAX: usize = 2;
 
-/// Rules that were loaded, and what is worth knowing about them.
+/// Loaded rules, with notes about them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
     /// The rules.
     pub rules: RuleSet,
-    /// What is worth knowing: a field that is not understood, a longest match that was cut.
+    /// Remarks for the author of the file, such as unknown fields or a limited match length.
     pub notes: Vec<RuleNote>,
-    /// Whether the file, or one that it extends, builds upon the built-in rules: then all of these are among the rules,
-    /// but for those that it switches off.
+    /// `true` if the file, or a file that it extends, sets `extend.useDefault`. Then `rules`
+    /// contains all built-in rules except the disabled ones.
     pub on_built_in: bool,
 }
 
 impl RuleSet {
-    /// The rules that come with the library. Read once; later calls copy them.
+    /// Returns the rules that come with heist. They are parsed once; later calls copy them.
     ///
     /// ```
     /// let rules = heist_scan::RuleSet::builtin();
@@ -49,18 +50,20 @@ impl RuleSet {
         BUILT_IN.get_or_init(read_built_in).clone()
     }
 
-    /// The rules of a file, in the format of gitleaks or in ours, which has more fields.
+    /// Loads a rule file in gitleaks' format or in heist's extension of it.
     ///
     /// # Errors
     ///
-    /// The file or one that it extends cannot be read, is too large, is no TOML, or a value in it is wrong. A field
-    /// that is not understood is no error, but a note.
+    /// Returns an error if the file, or a file that it extends, cannot be read, is too large, is
+    /// not valid TOML, or contains an invalid value. An unknown field is not an error; it causes a
+    /// note.
     pub fn load(path: &Path) -> Result<Loaded, RuleError> {
         let text = read_file(path).map_err(|kind| RuleError::new(kind).in_file(path))?;
         load_text(&text, path)
     }
 
-    /// The rules of a text. `origin` is what errors call it; files that it extends are looked for beside it.
+    /// Parses rules from a text. Errors call it `origin`; files that it extends are searched for
+    /// next to `origin`.
     ///
     /// ```
     /// let text = r#"
@@ -77,21 +80,21 @@ impl RuleSet {
     ///
     /// # Errors
     ///
-    /// As [`RuleSet::load`].
+    /// The same as for [`RuleSet::load`].
     pub fn parse(text: &str, origin: &str) -> Result<Loaded, RuleError> {
         load_text(text, Path::new(origin))
     }
 }
 
 fn load_text(text: &str, origin: &Path) -> Result<Loaded, RuleError> {
-    let mut loading = Loading::default();
-    let rules = loading.file(text, origin, 0)?;
-    Ok(Loaded { rules, notes: loading.notes, on_built_in: loading.on_built_in })
+    let mut loader = Loader::default();
+    let rules = loader.file(text, origin, 0)?;
+    Ok(Loaded { rules, notes: loader.notes, on_built_in: loader.on_built_in })
 }
 
 /// # Panics
 ///
-/// When the rules in the library itself are no rules, which a test finds out.
+/// Panics if the built-in rules are invalid, which a test rules out.
 fn read_built_in() -> RuleSet {
     match parse_built_in(&data::FILES) {
         Ok(loaded) => loaded.rules,
@@ -100,24 +103,25 @@ fn read_built_in() -> RuleSet {
 }
 
 pub(super) fn parse_built_in(files: &[(&str, &str)]) -> Result<Loaded, RuleError> {
-    let mut loading = Loading::default();
+    let mut loader = Loader::default();
     let mut rules = RuleSet::default();
     for (name, text) in files {
-        let source = Source::new(Path::new(name), text, true);
-        let file = file::read(&source, &mut loading.notes)?;
-        let read = loading.assemble(&source, file, RuleSet::default(), 0)?;
+        let rule_text = RuleText::new(Path::new(name), text, true);
+        let file = file::read(&rule_text, &mut loader.notes)?;
+        let read = loader.assemble(&rule_text, file, RuleSet::default(), 0)?;
         rules.rules.extend(read.rules);
         rules.allowlists.extend(read.allowlists);
     }
-    Ok(Loaded { rules, notes: loading.notes, on_built_in: loading.on_built_in })
+    Ok(Loaded { rules, notes: loader.notes, on_built_in: loader.on_built_in })
 }
 
-/// The text of a regular file, unless it is too large.
+/// Reads the text of a regular file, up to the size limit.
 fn read_file(path: &Path) -> Result<String, RuleErrorKind> {
-    let bytes = read_regular(path, FILE_BYTES_MAX as u64).map_err(|error| match error.kind() {
-        io::ErrorKind::FileTooLarge => file_too_large(FILE_BYTES_MAX + 1),
-        _ => RuleErrorKind::Read(error),
-    })?;
+    let bytes =
+        read_small_file(path, FILE_BYTES_MAX as u64).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => file_too_large(FILE_BYTES_MAX + 1),
+            _ => RuleErrorKind::Read(error),
+        })?;
     String::from_utf8(bytes).map_err(|_| RuleErrorKind::NotText)
 }
 
@@ -125,51 +129,52 @@ fn file_too_large(size: usize) -> RuleErrorKind {
     RuleErrorKind::TooLarge { what: "a file", unit: "bytes", size, limit: FILE_BYTES_MAX }
 }
 
-/// What is going on while a file and those that it extends are loaded.
+/// The state while a file and the files it extends are loaded.
 #[derive(Default)]
-struct Loading {
+struct Loader {
     notes: Vec<RuleNote>,
-    /// Some file builds upon the built-in rules. Names of rules that do not exist are then those of gitleaks' own, and
-    /// no mistake.
+    /// `true` once a file extends the built-in rules. From then on, unknown rule names may be
+    /// gitleaks' names of rules that heist does not have, so they are not errors.
     on_built_in: bool,
-    /// The files that are being read, each of which extends the next, as the system calls them.
+    /// The canonical paths of the files being read, each of which extends the next.
     open: Vec<PathBuf>,
 }
 
-impl Loading {
-    /// The rules of one file, with those that it extends.
+impl Loader {
+    /// Loads the rules of one file and the files it extends.
     fn file(&mut self, text: &str, origin: &Path, depth: usize) -> Result<RuleSet, RuleError> {
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         if text.len() > FILE_BYTES_MAX {
             return Err(RuleError::new(file_too_large(text.len())).in_file(origin));
         }
-        let source = Source::new(origin, text, false);
-        let file = file::read(&source, &mut self.notes)?;
-        // (A text that is no file extends nothing that leads back to it.)
+        let rule_text = RuleText::new(origin, text, false);
+        let file = file::read(&rule_text, &mut self.notes)?;
+        // A text that is not a file cannot be extended, so it cannot be part of a cycle.
         let is_file = origin.canonicalize().map(|path| self.open.push(path)).is_ok();
-        let base = self.base(&source, &file.extend, depth)?;
+        let base = self.base(&rule_text, &file.extend, depth)?;
         if is_file {
             self.open.pop();
         }
-        self.assemble(&source, file, base, depth)
+        self.assemble(&rule_text, file, base, depth)
     }
 
-    /// The rules that a file builds upon.
+    /// Loads the rules that a file extends.
     fn base(
         &mut self,
-        source: &Source<'_>,
+        rule_text: &RuleText<'_>,
         extend: &Extend,
         depth: usize,
     ) -> Result<RuleSet, RuleError> {
         if let Some(url) = &extend.url {
-            return Err(source.error(RuleErrorKind::Network(url.clone()), extend.offset, None));
+            return Err(rule_text.error(RuleErrorKind::Network(url.clone()), extend.offset, None));
         }
         let mut base = RuleSet::default();
         if depth == EXTEND_DEPTH_MAX && (extend.use_default || extend.path.is_some()) {
             let text = format!(
-                "`extend` has no effect here: files are followed {EXTEND_DEPTH_MAX} deep; put some of them together"
+                "heist ignores `extend` here: it follows at most {EXTEND_DEPTH_MAX} levels of \
+                 files; merge some of them"
             );
-            self.notes.push(source.note(text, extend.offset, None));
+            self.notes.push(rule_text.note(text, extend.offset, None));
             return Ok(base);
         }
         if extend.use_default {
@@ -177,13 +182,13 @@ impl Loading {
             base = RuleSet::builtin();
         }
         if let Some(path) = &extend.path {
-            let path = self.find(source, extend, path)?;
+            let path = self.find(rule_text, extend, path)?;
             if path.canonicalize().is_ok_and(|path| self.open.contains(&path)) {
                 let text = format!(
-                    "`extend.path` has no effect here: {path:?} extends itself, in the end; take one of these \
-                     `extend.path` out"
+                    "heist ignores `extend.path` here: {path:?} extends itself, directly or through \
+                     other files; remove one of these `extend.path` lines"
                 );
-                self.notes.push(source.note(text, extend.offset, None));
+                self.notes.push(rule_text.note(text, extend.offset, None));
                 return Ok(base);
             }
             let in_path = |kind| RuleError::new(kind).in_file(&path);
@@ -202,20 +207,21 @@ impl Loading {
         Ok(base)
     }
 
-    /// Where the file is that is extended: beside the one that extends it, or else, as gitleaks has it, below the
-    /// working folder.
+    /// Finds the extended file: next to the file that extends it or else, as in gitleaks, below the
+    /// working directory.
     fn find(
         &mut self,
-        source: &Source<'_>,
+        rule_text: &RuleText<'_>,
         extend: &Extend,
         path: &str,
     ) -> Result<PathBuf, RuleError> {
-        let beside = source.origin.parent().unwrap_or(Path::new("")).join(path);
-        let failed = |kind| source.error(kind, extend.offset, None);
+        let beside = rule_text.origin.parent().unwrap_or(Path::new("")).join(path);
+        let failed = |kind| rule_text.error(kind, extend.offset, None);
         let unreadable = |path: &Path, error: &io::Error| {
             let problem = format!(
-                "{} cannot be read: {error}; the path is taken from this file on",
-                path.display()
+                "cannot read {}: {}; give a path relative to this file",
+                path.display(),
+                error.kind()
             );
             RuleErrorKind::Value { field: "extend.path", problem }
         };
@@ -224,35 +230,36 @@ impl Loading {
             Err(error) => match fs::metadata(path) {
                 Ok(metadata) => {
                     let text = format!(
-                        "{path:?} is not beside this file; the one below the working folder is used"
+                        "{path:?} is not next to this file; heist uses it from the working directory"
                     );
-                    self.notes.push(source.note(text, extend.offset, None));
+                    self.notes.push(rule_text.note(text, extend.offset, None));
                     (PathBuf::from(path), metadata)
                 }
                 Err(_) => return Err(failed(unreadable(&beside, &error))),
             },
         };
         if !metadata.is_file() {
-            // A pipe or a device could go on for ever.
-            let problem = format!("{} is no regular file", found.display());
+            // Reading a pipe or a device might never end.
+            let problem =
+                format!("{} is not a regular file; give the path of a rule file", found.display());
             return Err(failed(RuleErrorKind::Value { field: "extend.path", problem }));
         }
         Ok(found)
     }
 
-    /// A file's own rules upon those that it extends.
+    /// Merges a file's own rules with the rules it extends.
     fn assemble(
         &mut self,
-        source: &Source<'_>,
-        file: file::File,
+        rule_text: &RuleText<'_>,
+        file: file::RuleFile,
         base: RuleSet,
         depth: usize,
     ) -> Result<RuleSet, RuleError> {
-        let mut assembly = Assembly::new(source, base);
+        let mut assembly = Assembly::new(rule_text, base);
         for name in &file.extend.disabled {
             if !assembly.disable(name) {
-                let text = format!("`disabledRules`: there is no rule {name:?} to switch off");
-                self.notes.push(source.note(text, file.extend.offset, None));
+                let text = format!("`disabledRules`: no rule is called {name:?}");
+                self.notes.push(rule_text.note(text, file.extend.offset, None));
             }
         }
         for entry in file.rules {
@@ -277,13 +284,14 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn the_built_in_rules_are_understood() {
+    fn the_built_in_rules_load_without_notes() {
         let loaded = parse_built_in(&data::FILES).expect("they are rules");
         assert!(loaded.notes.is_empty(), "{:#?}", loaded.notes);
         assert!(!loaded.rules.rules.is_empty());
     }
 
-    /// What is read for a start, without and with what a user's file costs in addition.
+    /// Measures how long parsing takes, for built-in rules and for a user's file, which is also
+    /// validated.
     #[test]
     #[ignore = "a measurement: run it in release, alone"]
     fn reading_many_rules_takes_little_time() {

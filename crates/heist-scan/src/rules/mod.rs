@@ -1,38 +1,39 @@
-//! Rules: what secrets look like, as data.
+//! Rules: what each kind of secret looks like, as data.
 //!
-//! Rules are TOML: gitleaks' format (version 8) with a few fields more, so that its users' files load as they are. A
-//! file can build upon the built-in rules (`extend.useDefault`) or upon another file (`extend.path`).
+//! Rules are TOML files in gitleaks' format (version 8) plus a few fields of heist's own, so
+//! gitleaks' users can load their files unchanged. A file can extend the built-in rules
+//! (`extend.useDefault`) or another file (`extend.path`).
 //!
-//! | file | idea |
+//! | module | purpose |
 //! |---|---|
-//! | `model` | what a rule is |
-//! | `error` | what is wrong with rules, and where |
-//! | `source` | the text of a file, and its lines |
-//! | `value` | values of TOML as rules want them |
-//! | `file` | what one file says |
-//! | `build` | from what is said to a rule |
-//! | `assembly` | a file's rules put together with those that it extends |
-//! | `load` | reading files and what they extend |
-//! | `syntax` | from Go's regular expressions to Rust's |
-//! | `names` | choosing rules by name |
-//! | `gitleaks_names` | what gitleaks calls otherwise |
-//! | `sample` | random secrets that a rule finds |
-//! | `check` | whether rules are as they should be |
-//! | `data` | the built-in ones |
+//! | `model` | the types: a rule, an allowlist, a set of rules |
+//! | `error` | errors and notes about rules, with file and line |
+//! | `rule_text` | the text of a rule file, and line numbers in it |
+//! | `value` | reads TOML values as leniently as gitleaks does |
+//! | `file` | reads one file, field by field |
+//! | `build` | turns the fields of a file's rule into a [`Rule`] |
+//! | `assembly` | merges a file's rules with the rules it extends |
+//! | `load` | reads a file and the files it extends |
+//! | `syntax` | translates Go's regular expressions to Rust's |
+//! | `names` | selects rules by name |
+//! | `gitleaks_names` | maps gitleaks' rule names to heist's |
+//! | `sample` | generates random secrets that a rule finds |
+//! | `check` | checks that a rule is complete and finds its examples |
+//! | `data` | the built-in rules |
 //!
-//! Fields of a rule besides gitleaks' (`id`, `description`, `regex`, `path`, `entropy`, `secretGroup`, `keywords`,
-//! `tags`, `allowlists`):
+//! heist adds these fields to gitleaks' own (`id`, `description`, `regex`, `path`, `entropy`,
+//! `secretGroup`, `keywords`, `tags`, `allowlists`):
 //!
 //! | field | meaning |
 //! |---|---|
-//! | `assignment` | in place of `regex`: what the whole value looks like that is assigned to a name with a keyword |
-//! | `detector` | in place of `regex`: a hand-written detector |
+//! | `assignment` | instead of `regex`: matches the whole value assigned to a name that contains a keyword |
+//! | `detector` | instead of `regex`: a detector written in Rust |
 //! | `confidence` | `low`, `medium`, `high` or `certain` |
-//! | `checksum` | by which a match is certain, or none |
+//! | `checksum` | a right checksum makes a match certain, a wrong one rules it out |
 //! | `maxLength` | the longest match in bytes |
 //! | `remedy` | what to do about a finding |
-//! | `examples`, `counterExamples` | texts in which the rule finds its secret, or nothing |
-//! | `generic` | of the noisy kinds |
+//! | `examples`, `counterExamples` | texts in which the rule finds its secret, or finds nothing |
+//! | `generic` | `true` for noisy rules, which `--no-generic` turns off |
 
 mod assembly;
 mod build;
@@ -44,8 +45,8 @@ mod gitleaks_names;
 mod load;
 mod model;
 mod names;
+mod rule_text;
 mod sample;
-mod source;
 pub mod syntax;
 mod value;
 
@@ -55,7 +56,7 @@ pub use gitleaks_names::our_names;
 pub use load::Loaded;
 pub(crate) use model::KEYWORD_BYTES_MIN;
 pub use model::{
-    Allowlist, Condition, HandKind, MAX_LENGTH_DEFAULT, Pattern, REMEDY_DEFAULT, RegexTarget, Rule,
-    RuleSet, UnknownHandKind,
+    Allowlist, Condition, MAX_LENGTH_DEFAULT, ParserKind, Pattern, REMEDY_DEFAULT, RegexTarget,
+    Rule, RuleSet, UnknownParserKind,
 };
 pub use sample::{Expanded, Sampler, expand_example, sample};

@@ -1,66 +1,71 @@
-//! What a rule is: plain data, as it is after loading. Nothing is compiled here.
+//! The types that describe rules: plain data, as loading leaves it. Nothing is compiled here.
 //!
-//! Invariants of a set that was loaded (whoever fills in the fields has to see to them):
-//! - regular expressions have Rust's syntax, whatever the file had; they are meant for bytes, without Unicode;
-//! - keywords are in lower case;
-//! - a rule with [`Pattern::Path`] has a path.
+//! Loading establishes these invariants; code that fills in the fields itself must keep them:
+//! - regular expressions use Rust's syntax, even if the file used Go's, and match bytes, with
+//!   Unicode off;
+//! - keywords are lower case;
+//! - a rule with [`Pattern::Path`] has a `path`.
 
 use crate::checksum::Checksum;
 use crate::confidence::Confidence;
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest match of a rule that does not say otherwise, in bytes: a long token with its surroundings, and little
-/// enough to keep at a chunk's border.
+/// The longest match, in bytes, of a rule that does not set `maxLength`. It fits a long token with
+/// its surroundings, and is short enough to carry over from one chunk to the next.
 pub const MAX_LENGTH_DEFAULT: usize = 4096;
 
-/// Shorter keywords are nearly everywhere.
+/// The shortest keyword worth searching for: shorter ones occur almost everywhere.
 pub(crate) const KEYWORD_BYTES_MIN: usize = 3;
 
-/// What to do about a finding whose rule has nothing better to say.
-pub const REMEDY_DEFAULT: &str = "Revoke the secret where it was issued and make a new one; take it out of the file \
-                                  and keep it in a secret store or the environment instead.";
+/// The advice for a finding whose rule does not set `remedy`.
+pub const REMEDY_DEFAULT: &str = "Revoke the secret where it was issued and create a new one; remove it \
+                                  from the file and keep it in a secret store or the environment.";
 
-/// What one kind of secret looks like, and what to say about it.
+/// A rule: what one kind of secret looks like, and what to report about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Its name: lower-case letters, digits and hyphens.
+    /// The rule's name: lower-case letters, digits and hyphens.
     pub id: String,
-    /// What it finds, in a few words.
+    /// What the rule finds, in one sentence.
     pub description: String,
-    /// What to do about a finding.
+    /// The advice that is shown with a finding.
     pub remedy: String,
-    /// What is looked for.
+    /// What the rule searches for.
     pub pattern: Pattern,
-    /// In lower case; one of them is near every match, in whatever ASCII case. None: every place is looked at.
+    /// Lower-case words, one of which must occur near every match (ASCII case is ignored). If the
+    /// list is empty, the rule is tried everywhere.
     pub keywords: Vec<String>,
-    /// A regular expression on the [path](crate::Chunk::path), with `/` between its parts.
+    /// A regular expression that the [path](crate::Chunk::path) must match. Paths use `/` as the
+    /// separator on every system.
     pub path: Option<String>,
-    /// Which group of the pattern is the secret. `None`: the first that is not empty, else the whole match.
+    /// The group of the pattern that holds the secret. `None` means the first group that is not
+    /// empty, or the whole match if there is none.
     pub secret_group: Option<usize>,
-    /// The least Shannon entropy of the secret, in bits per byte.
+    /// The minimum Shannon entropy of the secret, in bits per byte.
     pub entropy: Option<f64>,
-    /// The longest match, in bytes.
+    /// The maximum length of a match, in bytes.
     pub max_length: usize,
-    /// How sure a match is that nothing speaks against.
+    /// The confidence of a match that no later check raises or lowers.
     pub confidence: Confidence,
-    /// If it holds, the match is certain; if it does not, there is no match.
+    /// The checksum inside the secret. A right checksum makes the match certain; a wrong one
+    /// discards it.
     pub checksum: Option<Checksum>,
-    /// What is no finding of this rule.
+    /// Matches that are not findings of this rule.
     pub allowlists: Vec<Allowlist>,
-    /// Free words.
+    /// Labels of the author's choice; heist only shows them.
     pub tags: Vec<String>,
-    /// Texts in which the rule finds its secret; `{secret}` stands for a generated one.
+    /// Texts in which the rule finds its secret. `{secret}` stands for a generated secret.
     pub examples: Vec<String>,
-    /// Texts in which the rule finds nothing; `{secret}` and `{wrong}` (the right form with a wrong checksum) stand for
-    /// generated ones.
+    /// Texts in which the rule finds nothing. `{secret}` stands for a generated secret, `{wrong}`
+    /// for a secret of the right form with a wrong checksum.
     pub counter_examples: Vec<String>,
-    /// Of the noisy kinds that can be switched off together.
+    /// `true` for the noisy rules that can be switched off together.
     pub generic: bool,
 }
 
 impl Rule {
-    /// A rule with nothing but a name and a pattern, and defaults for the rest.
+    /// Creates a rule with the given name and pattern, and defaults for everything else.
     #[must_use]
     pub fn new(id: impl Into<String>, pattern: Pattern) -> Self {
         Self {
@@ -84,38 +89,39 @@ impl Rule {
     }
 }
 
-/// What a rule looks for.
+/// What a rule searches for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// A regular expression on bytes.
     Regex(String),
-    /// `key <operator> value`: a keyword is in the key, and the whole value matches this regular expression.
+    /// `key <operator> value`: the key contains a keyword, and the whole value matches this regular
+    /// expression.
     Assignment(String),
-    /// A hand-written detector.
-    Hand(HandKind),
-    /// The path alone.
+    /// A detector written in Rust instead of a regular expression.
+    Parser(ParserKind),
+    /// Only the path: a file whose path matches is itself the finding.
     Path,
 }
 
-/// The detectors that are written by hand.
+/// The detectors that are written in Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HandKind {
-    /// A random value that is assigned to a name which says that it is secret.
+pub enum ParserKind {
+    /// A random value assigned to a name that sounds secret.
     GenericSecret,
-    /// A password in a configuration.
+    /// A password in a configuration file.
     Password,
     /// `scheme://user:password@host`.
     UrlCredentials,
     /// A JSON Web Token.
     Jwt,
-    /// A private key in PEM.
+    /// A PEM private key.
     PrivateKey,
-    /// The connection string of a database or a queue.
+    /// A connection string of a database or a message queue.
     ConnectionString,
 }
 
-impl HandKind {
-    /// All of them.
+impl ParserKind {
+    /// Every detector.
     pub const ALL: [Self; 6] = [
         Self::GenericSecret,
         Self::Password,
@@ -125,7 +131,7 @@ impl HandKind {
         Self::ConnectionString,
     ];
 
-    /// As it is written in rules.
+    /// Returns the name that rule files use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -139,81 +145,82 @@ impl HandKind {
     }
 }
 
-impl fmt::Display for HandKind {
+impl fmt::Display for ParserKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-/// A word that is no hand-written detector.
+/// The error for a `detector` name that heist does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownHandKind(pub String);
+pub struct UnknownParserKind(pub String);
 
-impl fmt::Display for UnknownHandKind {
+impl fmt::Display for UnknownParserKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no detector:", self.0)?;
-        for (index, kind) in HandKind::ALL.into_iter().enumerate() {
+        write!(f, "{:?} is not a detector; use one of:", self.0)?;
+        for (index, kind) in ParserKind::ALL.into_iter().enumerate() {
             write!(f, "{} {kind}", if index == 0 { "" } else { "," })?;
         }
         Ok(())
     }
 }
 
-impl std::error::Error for UnknownHandKind {}
+impl std::error::Error for UnknownParserKind {}
 
-impl FromStr for HandKind {
-    type Err = UnknownHandKind;
+impl FromStr for ParserKind {
+    type Err = UnknownParserKind;
 
-    fn from_str(text: &str) -> Result<Self, UnknownHandKind> {
+    fn from_str(text: &str) -> Result<Self, UnknownParserKind> {
         let known = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        known.ok_or_else(|| UnknownHandKind(text.to_owned()))
+        known.ok_or_else(|| UnknownParserKind(text.to_owned()))
     }
 }
 
-/// What is no finding, though it matches.
+/// Matches that are not findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allowlist {
-    /// Why.
+    /// Why these matches are harmless.
     pub description: String,
-    /// Whether one of the kinds of checks below is enough.
+    /// Whether one kind of check is enough, or all of them must hold.
     pub condition: Condition,
     /// Regular expressions on the [path](crate::Chunk::path).
     pub paths: Vec<String>,
-    /// Regular expressions on what `regex_target` says.
+    /// Regular expressions on the text that `regex_target` selects.
     pub regexes: Vec<String>,
-    /// What `regexes` are tried on.
+    /// The text that `regexes` are tried on.
     pub regex_target: RegexTarget,
-    /// In lower case: a secret with one of them in it, in whatever ASCII case, is none.
+    /// Lower-case words. A secret that contains one of them (ASCII case is ignored) is not a
+    /// finding.
     pub stopwords: Vec<String>,
 }
 
-/// How the checks of an [`Allowlist`] are combined. A kind of check that has no entries does not count.
+/// How an [`Allowlist`] combines its checks. A kind of check without entries does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Condition {
-    /// One kind is enough.
+    /// One kind of check is enough.
     #[default]
     Any,
-    /// Each kind has to hold, by one of its entries.
+    /// Every kind of check must hold, each by at least one of its entries.
     All,
 }
 
-/// What the regular expressions of an [`Allowlist`] are tried on.
+/// The text that the regular expressions of an [`Allowlist`] are tried on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RegexTarget {
     /// The secret.
     #[default]
     Secret,
-    /// Everything that the rule matched.
+    /// Everything the rule matched.
     Match,
-    /// The line that it stands in.
+    /// The line that contains the match.
     Line,
 }
 
-/// Rules, and what is no finding of any of them.
+/// A set of rules, with the allowlists that apply to all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuleSet {
-    /// In the order of their files.
+    /// The rules, in the order of their files.
     pub rules: Vec<Rule>,
-    /// For all rules.
+    /// Allowlists that apply to every rule.
     pub allowlists: Vec<Allowlist>,
 }

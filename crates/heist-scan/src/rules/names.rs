@@ -1,34 +1,34 @@
-//! Names of rules: which rules a pattern means, and which name comes nearest to one that nobody has.
+//! Selects rules by name or pattern, and suggests the most similar name if no rule matches.
 
 use super::error::{RuleError, RuleErrorKind};
 use super::model::{Rule, RuleSet};
 
 impl RuleSet {
-    /// The rules that one of `names` means; `*` in a name stands for any characters.
+    /// Keeps only the rules that one of `names` matches. `*` in a name stands for any characters.
     ///
     /// # Errors
     ///
-    /// A name means no rule.
+    /// Returns [`RuleErrorKind::UnknownRule`] if a name matches no rule.
     pub fn only(mut self, names: &[String]) -> Result<Self, RuleError> {
         self.check_names(names)?;
-        self.rules.retain(|rule| names.iter().any(|name| means(name, &rule.id)));
+        self.rules.retain(|rule| names.iter().any(|name| matches_name(name, &rule.id)));
         Ok(self)
     }
 
-    /// The rules that none of `names` means; `*` in a name stands for any characters.
+    /// Removes the rules that one of `names` matches. `*` in a name stands for any characters.
     ///
     /// # Errors
     ///
-    /// A name means no rule.
+    /// Returns [`RuleErrorKind::UnknownRule`] if a name matches no rule.
     pub fn except(mut self, names: &[String]) -> Result<Self, RuleError> {
         self.check_names(names)?;
-        self.rules.retain(|rule| !names.iter().any(|name| means(name, &rule.id)));
+        self.rules.retain(|rule| !names.iter().any(|name| matches_name(name, &rule.id)));
         Ok(self)
     }
 
     fn check_names(&self, names: &[String]) -> Result<(), RuleError> {
         for name in names {
-            if !self.rules.iter().any(|rule| means(name, &rule.id)) {
+            if !self.rules.iter().any(|rule| matches_name(name, &rule.id)) {
                 return Err(RuleError::new(match family(name, &self.rules) {
                     nearest @ Some(_) => RuleErrorKind::UnknownRule { name: name.clone(), nearest },
                     None => unknown(name, &self.rules),
@@ -39,19 +39,19 @@ impl RuleSet {
     }
 }
 
-/// Whether `pattern` means the rule `id`.
-pub(super) fn means(pattern: &str, id: &str) -> bool {
+/// Returns `true` if `pattern` matches the rule name `id`.
+pub(super) fn matches_name(pattern: &str, id: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = id.strip_prefix(first) else {
         return false;
     };
     let Some(last) = parts.next_back() else {
-        // No `*` at all.
+        // There is no `*` in the pattern.
         return rest.is_empty();
     };
     for part in parts {
-        // The first place is the best: it leaves the most.
+        // The first occurrence is the best one: it leaves the most text for the parts that follow.
         let Some((_, after)) = rest.split_once(part) else {
             return false;
         };
@@ -60,18 +60,18 @@ pub(super) fn means(pattern: &str, id: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The pattern for the rules whose names begin with `name`, if there are several. Without it `aws` would be taken for a
-/// misspelt `jwt`, which is nearer than each of them.
+/// Returns the pattern `name-*` if several rules have that prefix. Without this suggestion `aws`
+/// would be corrected to `jwt`, which is closer to it than any rule named `aws-...`.
 fn family(name: &str, rules: &[Rule]) -> Option<String> {
     let family = format!("{name}-*");
-    let members = rules.iter().filter(|rule| means(&family, &rule.id)).count();
+    let members = rules.iter().filter(|rule| matches_name(&family, &rule.id)).count();
     (!name.is_empty() && members > 1).then_some(family)
 }
 
-/// The error for a name that no rule has, with what was perhaps meant.
+/// Returns the error for a name that no rule has, with the most similar name as a suggestion.
 pub(super) fn unknown(name: &str, rules: &[Rule]) -> RuleErrorKind {
     let nearest = rules.iter().map(|rule| (distance(name, &rule.id), &rule.id)).min();
-    // More than a third wrong is another name.
+    // If more than a third of the name differs, the user probably meant something else.
     let near = nearest.filter(|(distance, _)| *distance <= (name.len() / 3).max(2));
     let within =
         || rules.iter().map(|rule| &rule.id).find(|id| name.len() > 2 && id.contains(name));
@@ -79,8 +79,8 @@ pub(super) fn unknown(name: &str, rules: &[Rule]) -> RuleErrorKind {
     RuleErrorKind::UnknownRule { name: name.to_owned(), nearest }
 }
 
-/// How many bytes have to be put in, taken out or changed to come from one to the other. Names are short; of a longer
-/// one the beginning counts.
+/// Returns the edit distance (Levenshtein, in bytes) of two names. Only the first 64 bytes count:
+/// names are short, and the limit bounds the time for long input.
 fn distance(left: &str, right: &str) -> usize {
     const COUNTED: usize = 64;
     let left = &left.as_bytes()[..left.len().min(COUNTED)];
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_mean_rules() {
+    fn names_match_exactly_or_by_star() {
         for (pattern, id, expected) in [
             ("a", "a", true),
             ("a", "ab", false),
@@ -134,12 +134,12 @@ mod tests {
             ("**", "x", true),
             ("*-token", "npm-token", true),
         ] {
-            assert_eq!(means(pattern, id), expected, "{pattern} {id}");
+            assert_eq!(matches_name(pattern, id), expected, "{pattern} {id}");
         }
     }
 
     #[test]
-    fn rules_are_chosen() {
+    fn only_and_except_select_rules_by_name() {
         let rules = set(&["github-pat", "github-app", "npm-token"]);
         let only = rules.clone().only(&names(&["npm-token", "*-pat"])).expect("they exist");
         assert_eq!(ids(&only), ["github-pat", "npm-token"]);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_no_rule_is_an_error_with_the_nearest() {
+    fn an_unknown_name_is_an_error_that_suggests_the_nearest_name() {
         let rules = set(&["github-pat", "github-app", "npm-token"]);
         for (name, nearest) in [
             ("github-pta", Some("github-pat")),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn distances() {
+    fn distance_counts_single_byte_edits() {
         for (left, right, expected) in [
             ("", "", 0),
             ("", "abc", 3),

@@ -1,18 +1,19 @@
-//! Values of TOML as rules want them. As lenient as gitleaks, where a number may be a text and a list one entry.
+//! Reads TOML values. As lenient as gitleaks: a string may stand for a number, and a single value
+//! for a list.
 
 use super::error::RuleErrorKind;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-fn wrong(field: &'static str, expected: &str, value: &DeValue<'_>) -> RuleErrorKind {
+fn wrong_type(field: &'static str, expected: &str, value: &DeValue<'_>) -> RuleErrorKind {
     RuleErrorKind::Value {
         field,
-        problem: format!("{expected} is expected here, not {}", a(value.type_str())),
+        problem: format!("expected {expected}, found {}", with_article(value.type_str())),
     }
 }
 
-/// With its article.
-fn a(noun: &str) -> String {
+/// Puts "a" or "an" before the noun.
+fn with_article(noun: &str) -> String {
     let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'u']);
     format!("{} {noun}", if vowel { "an" } else { "a" })
 }
@@ -22,11 +23,12 @@ pub(super) fn text(field: &'static str, value: &DeValue<'_>) -> Result<String, R
         DeValue::String(text) => Ok(text.clone().into_owned()),
         DeValue::Integer(number) => Ok(number.to_string()),
         DeValue::Float(number) => Ok(number.to_string()),
-        _ => Err(wrong(field, "a text", value)),
+        _ => Err(wrong_type(field, "a string", value)),
     }
 }
 
-/// Texts with where they stand; one alone is a list of one.
+/// Reads a list of strings, each with its offset in the file. A single string counts as a list of
+/// one.
 pub(super) fn texts(
     field: &'static str,
     value: &Spanned<DeValue<'_>>,
@@ -38,11 +40,11 @@ pub(super) fn texts(
     match value.get_ref() {
         DeValue::Array(values) => values.iter().map(one).collect(),
         DeValue::String(_) => Ok(vec![one(value)?]),
-        other => Err((wrong(field, "a list of texts", other), value.span().start)),
+        other => Err((wrong_type(field, "a list of strings", other), value.span().start)),
     }
 }
 
-/// Words; a text alone is a list with commas in it.
+/// Reads a list of words. A single string is split at its commas.
 pub(super) fn words(
     field: &'static str,
     value: &Spanned<DeValue<'_>>,
@@ -57,7 +59,7 @@ pub(super) fn words(
     Ok(texts.collect())
 }
 
-/// A number that is finite.
+/// Reads a finite number.
 pub(super) fn number(field: &'static str, value: &DeValue<'_>) -> Result<f64, RuleErrorKind> {
     let number: Option<f64> = match value {
         DeValue::Float(number) => number.as_str().parse().ok(),
@@ -67,17 +69,17 @@ pub(super) fn number(field: &'static str, value: &DeValue<'_>) -> Result<f64, Ru
         DeValue::String(text) => text.trim().parse().ok(),
         _ => None,
     };
-    number.filter(|number| number.is_finite()).ok_or_else(|| wrong(field, "a number", value))
+    number.filter(|number| number.is_finite()).ok_or_else(|| wrong_type(field, "a number", value))
 }
 
-/// A whole number from 0 on.
+/// Reads a whole number that is not negative.
 pub(super) fn count(field: &'static str, value: &DeValue<'_>) -> Result<usize, RuleErrorKind> {
     let count = match value {
         DeValue::Integer(number) => usize::from_str_radix(number.as_str(), number.radix()).ok(),
         DeValue::String(text) => text.trim().parse().ok(),
         _ => None,
     };
-    count.ok_or_else(|| wrong(field, "a whole number that is not negative", value))
+    count.ok_or_else(|| wrong_type(field, "a whole number of 0 or more", value))
 }
 
 pub(super) fn boolean(field: &'static str, value: &DeValue<'_>) -> Result<bool, RuleErrorKind> {
@@ -85,7 +87,7 @@ pub(super) fn boolean(field: &'static str, value: &DeValue<'_>) -> Result<bool, 
         DeValue::Boolean(value) => Ok(*value),
         DeValue::String(text) if text.eq_ignore_ascii_case("true") => Ok(true),
         DeValue::String(text) if text.eq_ignore_ascii_case("false") => Ok(false),
-        _ => Err(wrong(field, "true or false", value)),
+        _ => Err(wrong_type(field, "true or false", value)),
     }
 }
 
@@ -93,10 +95,11 @@ pub(super) fn table<'v, 'i>(
     field: &'static str,
     value: &'v DeValue<'i>,
 ) -> Result<&'v DeTable<'i>, RuleErrorKind> {
-    value.as_table().ok_or_else(|| wrong(field, "a table", value))
+    value.as_table().ok_or_else(|| wrong_type(field, "a table", value))
 }
 
-/// Tables with where they begin; one alone is a list of one.
+/// Reads a list of tables, each with its offset in the file. A single table counts as a list of
+/// one.
 pub(super) fn tables<'v, 'i>(
     field: &'static str,
     value: &'v Spanned<DeValue<'i>>,

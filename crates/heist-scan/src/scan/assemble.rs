@@ -1,14 +1,16 @@
-//! [`Assembler`]: makes findings of one object's matches: settles which of several that overlap counts, and masks all
-//! of them in each excerpt.
+//! [`Assembler`]: decides which matches of one object become findings, and which secrets each
+//! excerpt must mask.
 //!
-//! Of matches whose secrets overlap the strongest stays: the most certain, then the longest, then that of the earliest
-//! rule. A match goes iff one that stays overlaps it and is stronger; one that goes itself drives nobody out. Of those
-//! with the very same secret at most one stays.
+//! Of matches whose secrets overlap, the strongest survives: the most certain, then the longest,
+//! then the match of the earliest rule. A match is dropped if and only if a surviving match
+//! overlaps it and is stronger; a dropped match never causes another one to be dropped. Of several
+//! matches with the same secret, at most one survives.
 //!
-//! That is decided for a cluster at a time: matches in their order, each of which overlaps one before it. A cluster is
-//! decided when all of it is known, so the result does not depend on how the object was cut. A cluster without end
-//! would have to be kept in memory, so one of [`CLUSTER_MAX`] is decided as it is; what stays of it counts for what
-//! follows. Where a cluster begins and ends follows from the matches alone.
+//! The assembler decides one cluster at a time: a sequence of matches, sorted by position, in which
+//! each match overlaps an earlier one. It decides a cluster when all of it is known, so the result
+//! does not depend on where the object was cut. An endless cluster would have to be held in memory,
+//! so a cluster ends at [`CLUSTER_MAX`] matches; its survivors still count for the matches that
+//! follow. Where a cluster begins and ends depends on the matches alone.
 //!
 //! Invariant: findings come out in the order of their secrets.
 
@@ -16,11 +18,11 @@ use super::capture::{Captured, EXCERPT_BYTES};
 use super::excerpt::excerpts;
 use crate::confidence::Confidence;
 use crate::detector::{Match, RuleIndex};
-use crate::secret::Secret;
+use crate::masked::Secret;
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
-/// What other matches have to know of a match.
+/// The properties of a match that decide between overlapping matches.
 #[derive(Clone, Debug)]
 struct Rival {
     secret: Range<u64>,
@@ -37,7 +39,7 @@ impl Rival {
         (self.confidence, self.secret.end - self.secret.start, Reverse(self.rule))
     }
 
-    /// Whether `other` has to go because of this one, which stays.
+    /// Returns `true` if `other` must be dropped because this match survives.
     fn beats(&self, other: &Self) -> bool {
         self.secret == other.secret
             || (self.secret.start < other.secret.end
@@ -46,46 +48,46 @@ impl Rival {
     }
 }
 
-/// How many matches of a cluster are decided at once.
+/// The maximum number of matches in a cluster.
 const CLUSTER_MAX: usize = 1024;
 
-/// See the module's documentation.
+/// Decides which matches of one object become findings.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
     waiting: Vec<Captured>,
-    /// Whether they stay: for those at the front of `waiting` that are decided.
-    decided: Vec<bool>,
-    /// What stays of the cluster that was decided last.
-    staying: Vec<Rival>,
-    /// Secrets that came before, and may be in the excerpts of others.
+    /// Whether the first matches of `waiting` survive, as far as that is decided.
+    survives: Vec<bool>,
+    /// The survivors of the last decided cluster.
+    survivors: Vec<Rival>,
+    /// The secrets before `waiting` that may be in an excerpt of it.
     passed: Vec<Range<u64>>,
-    /// For a cluster. Empty in between.
+    /// Scratch memory for deciding a cluster.
     by_strength: Vec<usize>,
-    /// For excerpts. Empty in between.
+    /// Scratch memory for the secrets around one match.
     around: Vec<Range<u64>>,
 }
 
-/// What a finding consists of, but for what is the same for all of its object.
+/// A match that becomes a finding.
 #[derive(Debug)]
 pub(crate) struct Assembled<'a> {
     pub(crate) captured: &'a Captured,
-    /// The secrets around it.
+    /// The secrets that its excerpt may contain.
     around: &'a mut Vec<Range<u64>>,
 }
 
 impl Assembled<'_> {
-    /// The excerpt with the secrets in it masked, and without.
+    /// Returns the excerpt with its secrets masked, and the excerpt with its secrets.
     pub(crate) fn excerpts(self) -> (String, Secret) {
         excerpts(self.captured, self.around)
     }
 }
 
 impl Assembler {
-    /// Begins with another object.
+    /// Forgets everything, to begin with another object.
     pub(crate) fn clear(&mut self) {
         self.waiting.clear();
-        self.decided.clear();
-        self.staying.clear();
+        self.survives.clear();
+        self.survivors.clear();
         self.passed.clear();
     }
 
@@ -94,24 +96,24 @@ impl Assembler {
         self.waiting.extend(captured);
     }
 
-    /// Gives out what is settled now that no secret will be added which begins before `known_to`.
+    /// Emits the matches that are settled, if all secrets that begin before `known_to` were added.
     pub(crate) fn settle(&mut self, known_to: u64, emit: &mut impl FnMut(Assembled<'_>)) {
         if self.waiting.is_empty() {
             return;
         }
-        // Those that are decided begin before everything that was added since.
-        self.waiting[self.decided.len()..].sort_unstable_by(|a, b| in_order(&a.found, &b.found));
+        // The decided matches begin before everything that was added since.
+        self.waiting[self.survives.len()..].sort_unstable_by(|a, b| in_order(&a.found, &b.found));
         self.decide(known_to);
-        let Self { waiting, decided, passed, around, .. } = self;
+        let Self { waiting, survives, passed, around, .. } = self;
         let mut done = 0;
-        for (this, &stays) in waiting.iter().zip(&*decided) {
+        for (this, &survives) in waiting.iter().zip(&*survives) {
             if this.concerned_to() > known_to {
                 break;
             }
             done += 1;
             let own = &this.found.secret;
             passed.retain(|before| before.end + EXCERPT_BYTES as u64 > own.start);
-            if stays {
+            if survives {
                 around.clear();
                 around.extend(passed.iter().cloned());
                 let after = waiting[done..].iter().map(|after| &after.found.secret);
@@ -121,14 +123,14 @@ impl Assembler {
             passed.push(own.clone());
         }
         waiting.drain(..done);
-        decided.drain(..done);
+        survives.drain(..done);
     }
 
-    /// Decides every cluster that is known.
+    /// Decides every cluster that is completely known.
     fn decide(&mut self, known_to: u64) {
-        let Self { waiting, decided, staying, by_strength, .. } = self;
-        while let Some(first) = waiting.get(decided.len()) {
-            let from = decided.len();
+        let Self { waiting, survives, survivors, by_strength, .. } = self;
+        while let Some(first) = waiting.get(survives.len()) {
+            let from = survives.len();
             let (mut end, mut to) = (first.found.secret.end, from + 1);
             while to < waiting.len() && to - from < CLUSTER_MAX {
                 let (next, before) = (&waiting[to].found.secret, &waiting[to - 1].found.secret);
@@ -144,25 +146,25 @@ impl Assembler {
                 return;
             }
             let begin = first.found.secret.start;
-            // Some are left if the cluster before this one had to be cut.
-            staying.retain(|before| before.secret.end > begin);
-            decided.resize(to, false);
+            // Some survivors matter if the previous cluster was cut.
+            survivors.retain(|before| before.secret.end > begin);
+            survives.resize(to, false);
             by_strength.clear();
             by_strength.extend(from..to);
             by_strength.sort_by_key(|&at| Reverse(Rival::of(&waiting[at].found).strength()));
             for &at in &*by_strength {
                 let own = Rival::of(&waiting[at].found);
-                if !staying.iter().any(|other| other.beats(&own)) {
-                    decided[at] = true;
-                    staying.push(own);
+                if !survivors.iter().any(|other| other.beats(&own)) {
+                    survives[at] = true;
+                    survivors.push(own);
                 }
             }
         }
     }
 }
 
-/// The order of findings: by place; of those with the same secret the strongest first, and for the rest any order will
-/// do that is always the same.
+/// Compares matches by position; of those with the same secret the strongest comes first. The
+/// remaining comparisons only make the order deterministic.
 fn in_order(a: &Match, b: &Match) -> Ordering {
     let strongest = |found: &Match| (Reverse(found.confidence), found.rule);
     let rest =
@@ -178,61 +180,53 @@ fn in_order(a: &Match, b: &Match) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::super::capture::capture;
-    use super::super::lines::{LineCursor, Newline, Place};
+    use super::super::lines::{LineCursor, LinePosition, Newline};
     use super::*;
-    use crate::encoding::Encoding;
 
-    /// What stays of secrets, each with its confidence, if they become known in steps.
-    fn staying(secrets: &[(Range<u64>, Confidence)], step: u64) -> Vec<Range<u64>> {
+    /// Returns which of the secrets, each with its confidence, survive if they become known in
+    /// steps.
+    fn survivors(secrets: &[(Range<u64>, Confidence)], step: u64) -> Vec<Range<u64>> {
         let end = secrets.iter().map(|(secret, _)| secret.end).max().unwrap_or(0);
         let text = vec![b'x'; usize::try_from(end).unwrap()];
-        let (mut assembler, mut stays) = (Assembler::default(), Vec::new());
+        let (mut assembler, mut emitted) = (Assembler::default(), Vec::new());
         let mut known_to = 0;
         while known_to <= end {
             let now = known_to..known_to + step;
             let in_step = secrets.iter().filter(|(secret, _)| now.contains(&secret.start));
             let mut matches: Vec<Match> = in_step
-                .map(|(secret, confidence)| Match {
-                    rule: RuleIndex(0),
-                    whole: secret.clone(),
-                    secret: secret.clone(),
-                    decoded: None,
-                    encoding: Encoding::Plain,
-                    confidence: *confidence,
-                    reason: "".into(),
-                })
+                .map(|(secret, confidence)| Match::new(RuleIndex(0), secret.clone(), *confidence))
                 .collect();
             let mut captured = Vec::new();
-            let cursor = LineCursor::new(Place::BEGIN, 0, Newline::Byte);
+            let cursor = LineCursor::new(LinePosition::BEGIN, 0, Newline::Byte);
             capture(&mut matches, &text, 0, cursor, &mut captured);
             assembler.add(captured);
             known_to += step;
-            let mut emit = |one: Assembled<'_>| stays.push(one.captured.found.secret.clone());
+            let mut emit = |one: Assembled<'_>| emitted.push(one.captured.found.secret.clone());
             assembler.settle(known_to, &mut emit);
         }
-        assembler.settle(u64::MAX, &mut |one| stays.push(one.captured.found.secret.clone()));
-        stays
+        assembler.settle(u64::MAX, &mut |one| emitted.push(one.captured.found.secret.clone()));
+        emitted
     }
 
     #[test]
-    fn who_goes_drives_nobody_out() {
+    fn a_dropped_match_does_not_drop_another_one() {
         use Confidence::{High, Low, Medium};
         let chain = [(0..10, Low), (8..20, Medium), (18..30, High), (40..50, Low), (40..50, High)];
         for step in [1, 7, 100] {
-            assert_eq!(staying(&chain, step), [0..10, 18..30, 40..50]);
+            assert_eq!(survivors(&chain, step), [0..10, 18..30, 40..50]);
         }
     }
 
     #[test]
-    fn a_cluster_without_end_is_decided_the_same_way_whatever_the_steps() {
-        // Each overlaps the next, which is stronger than it, for some time.
+    fn an_endless_cluster_is_decided_the_same_way_for_every_step_size() {
+        // Each secret overlaps the next one, which is stronger for a while.
         let chain: Vec<(Range<u64>, Confidence)> = (0..3 * CLUSTER_MAX as u64)
             .map(|at| (5 * at..5 * at + 6 + at % 4, Confidence::ALL[at as usize / 3 % 4]))
             .collect();
-        let at_once = staying(&chain, 1 << 20);
+        let at_once = survivors(&chain, 1 << 20);
         assert!(at_once.len() > CLUSTER_MAX);
         for step in [64, 1000, 4099] {
-            assert_eq!(staying(&chain, step), at_once);
+            assert_eq!(survivors(&chain, step), at_once);
         }
     }
 }

@@ -1,73 +1,75 @@
-//! [`Captured`]: a match with what is around it, taken while that is in memory.
+//! [`Captured`]: a match together with the text around it, copied while that text is in memory.
 //!
-//! Invariant: it depends on the object alone, and not on where the window was: nothing further than [`CONTEXT_BYTES`]
-//! from the secret is looked at, and that much is always there.
+//! Invariant: a capture depends on the object alone and not on the window. It uses only bytes
+//! within [`CONTEXT_BYTES`] of the secret, and the window always contains them.
 
-use super::lines::{LineCursor, Newline, Place};
+use super::lines::{LineCursor, LinePosition, Newline};
 use crate::detector::Match;
 use crate::encoding::Encoding;
 use memchr::memmem;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// How far from a secret a comment may be that allows it, and the most that is looked at for an excerpt.
+/// The maximum distance between a secret and a comment that allows it. Excerpts look no further
+/// either.
 pub(crate) const CONTEXT_BYTES: usize = 512;
 
-/// How much of the line an excerpt shows before the secret, and after it.
+/// The number of bytes that an excerpt shows before the secret, and after it.
 pub(crate) const EXCERPT_BYTES: usize = 80;
 
-/// What a comment says that allows a secret.
+/// The comments that allow a secret.
 const ALLOW: [&[u8]; 3] = [b"heist:allow", b"gitleaks:allow", b"pragma: allowlist secret"];
 
-/// Prepared once: to prepare it costs more than to look through a line.
+/// Built once, because building a finder costs more than searching a line with it.
 static ALLOW_FINDER: LazyLock<memmem::Finder<'static>> =
     LazyLock::new(|| memmem::Finder::new(b"allow"));
 
-/// A match with what is around it.
+/// A match together with the text around it.
 #[derive(Clone, Debug)]
 pub(crate) struct Captured {
     pub(crate) found: Match,
-    /// Where it begins ...
-    pub(crate) start: Place,
-    /// ... and where its last byte is.
-    pub(crate) last: Place,
-    /// The excerpt's part of the object. At the end of it comes the rest of the secret, if that is longer.
+    /// The line of the first byte of the secret.
+    pub(crate) start: LinePosition,
+    /// The line of the last byte of the secret.
+    pub(crate) last: LinePosition,
+    /// The offsets of the excerpt in the object.
     pub(crate) excerpt: Range<u64>,
-    /// The bytes from where the excerpt begins.
+    /// The bytes of the excerpt, and of the rest of the secret if that is longer.
     text: Box<[u8]>,
     pub(crate) allowed: bool,
 }
 
 impl Captured {
-    /// The same, if its places were counted from `before`.
-    pub(crate) fn after(self, before: Place) -> Self {
+    /// Counts its lines from the beginning of the object, if they were counted from `before`.
+    pub(crate) fn after(self, before: LinePosition) -> Self {
         Self { start: self.start.after(before), last: self.last.after(before), ..self }
     }
 
-    /// How much memory it takes, about.
+    /// Returns about how much memory it takes.
     pub(crate) fn memory(&self) -> u64 {
         let decoded = self.found.decoded.as_ref().map_or(0, |decoded| decoded.len());
         (size_of::<Self>() + self.text.len() + decoded) as u64
     }
 
-    /// The excerpt as it is in the object.
+    /// Returns the excerpt as the object contains it.
     pub(crate) fn excerpt_bytes(&self) -> &[u8] {
         &self.text[..distance(self.excerpt.start, self.excerpt.end).min(self.text.len())]
     }
 
-    /// The secret as it is in the object.
+    /// Returns the secret as the object contains it.
     pub(crate) fn raw_secret(&self) -> &[u8] {
         let from = distance(self.excerpt.start, self.found.secret.start).min(self.text.len());
         let to = distance(self.excerpt.start, self.found.secret.end).min(self.text.len());
         &self.text[from..to]
     }
 
-    /// The secret.
+    /// Returns the decoded secret.
     pub(crate) fn secret(&self) -> &[u8] {
         self.found.decoded.as_deref().unwrap_or_else(|| self.raw_secret())
     }
 
-    /// Up to where other secrets concern it: as its rivals, or because they are in its excerpt.
+    /// Returns the offset up to which other secrets affect this one, because they overlap it or are
+    /// in its excerpt.
     pub(crate) fn concerned_to(&self) -> u64 {
         self.found.secret.end.max(self.excerpt.end)
     }
@@ -77,7 +79,8 @@ fn distance(from: u64, to: u64) -> usize {
     usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX)
 }
 
-/// Captures matches of a chunk, given the window around it, which begins at `offset`; `cursor` is there, too.
+/// Captures the matches of a chunk, given the window around it. The window and `cursor` begin at
+/// `offset`.
 pub(crate) fn capture(
     matches: &mut Vec<Match>,
     window: &[u8],
@@ -87,13 +90,14 @@ pub(crate) fn capture(
 ) {
     matches.sort_unstable_by_key(|found| found.secret.start);
     for mut found in matches.drain(..) {
-        // A detector that points to somewhere else is wrong, but no reason to fall over.
+        // A detector that reports offsets outside of the window is wrong, but must not cause a
+        // panic.
         let end = offset + window.len() as u64;
         found.secret.start = found.secret.start.clamp(offset, end);
         found.secret.end = found.secret.end.clamp(found.secret.start, end);
         let (from, to) = (distance(offset, found.secret.start), distance(offset, found.secret.end));
         cursor.move_to(found.secret.start, window, offset);
-        let start = cursor.place;
+        let start = cursor.position;
         let mut last = cursor;
         last.move_to(found.secret.end.saturating_sub(1), window, offset);
 
@@ -104,7 +108,7 @@ pub(crate) fn capture(
         let text = window[excerpt.start..excerpt.end.max(to)].into();
         captured.push(Captured {
             start,
-            last: last.place,
+            last: last.position,
             excerpt: offset + excerpt.start as u64..offset + excerpt.end as u64,
             text,
             allowed: comments.into_iter().any(|comment| allows(comment, found.encoding)),
@@ -113,7 +117,7 @@ pub(crate) fn capture(
     }
 }
 
-/// The line of a secret, or the lines, as far as that is within [`CONTEXT_BYTES`] of it.
+/// Returns the line or lines of a secret, as far as they are within [`CONTEXT_BYTES`] of it.
 fn line_around(window: &[u8], offset: u64, secret: Range<usize>, newline: Newline) -> Range<usize> {
     let Range { start: from, end: to } = secret;
     let near = from.saturating_sub(CONTEXT_BYTES);
@@ -121,7 +125,7 @@ fn line_around(window: &[u8], offset: u64, secret: Range<usize>, newline: Newlin
         .last_in(&window[near..from], offset + near as u64)
         .map_or(near, |at| near + at + newline.len());
     let far = (to + CONTEXT_BYTES).min(window.len());
-    // A secret that ends with its line has nothing behind it.
+    // A secret that ends with a newline has nothing after it in its line.
     let tail = to.saturating_sub(newline.len()).max(from);
     let end = if newline.first_in(&window[tail..to], offset + tail as u64).is_some() {
         to
@@ -131,7 +135,8 @@ fn line_around(window: &[u8], offset: u64, secret: Range<usize>, newline: Newlin
     start..end
 }
 
-/// What of the line is shown: what is near, and of a secret of several lines the first.
+/// Returns the part of the line that the excerpt shows: what is near the secret, and only the first
+/// line of a secret with several lines.
 fn excerpt_of(
     window: &[u8],
     offset: u64,
@@ -149,7 +154,7 @@ fn excerpt_of(
     if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
         return start..end;
     }
-    // Not half a character.
+    // Do not cut a character of UTF-8.
     if start > line.start {
         let continued = |byte: u8| byte & 0b1100_0000 == 0b1000_0000;
         while start < from && from - start > EXCERPT_BYTES - 3 && continued(window[start]) {
@@ -170,13 +175,13 @@ fn excerpt_of(
     start..end
 }
 
-/// Whether a comment in `text` allows the secret.
+/// Returns `true` if a comment in `text` allows the secret.
 fn allows(text: &[u8], encoding: Encoding) -> bool {
     if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
         let narrow: Vec<u8> = text.iter().copied().filter(|&byte| byte != 0).collect();
         return allows(&narrow, Encoding::Plain);
     }
-    // All of them have that in common, and few lines have it.
+    // All of these comments contain this word, and few lines do.
     ALLOW_FINDER.find(text).is_some()
         && ALLOW.iter().any(|comment| memmem::find(text, comment).is_some())
 }

@@ -1,25 +1,27 @@
-//! Excerpts: the line around a secret, fit for a terminal, with every secret in it masked.
+//! Excerpts: the line around a secret, safe to print on a terminal, with every secret in it masked.
 
 use super::capture::Captured;
 use crate::encoding::Encoding;
-use crate::secret::{Secret, mask};
+use crate::masked::{Secret, mask};
 use std::ops::Range;
 
-/// What stands for a secret of which not all is in the excerpt, or which is not the finding's own.
+/// Replaces a secret in the excerpt that is not the finding's own.
 const HIDDEN: &str = "******";
 
-/// Shorter ones are in every text.
+/// The minimum length of a secret whose repetitions are masked. Shorter byte strings occur by
+/// chance.
 const REPEATED_BYTES_MIN: usize = 6;
 
-/// The excerpt of a finding, with the secrets in it masked and without. `others` are secrets around.
+/// Returns the excerpt of a finding with its secrets masked, and the excerpt with its secrets.
+/// `others` are the secrets around it.
 pub(super) fn excerpts(captured: &Captured, others: &mut Vec<Range<u64>>) -> (String, Secret) {
     let bytes = captured.excerpt_bytes();
     let begin = captured.excerpt.start;
     let own = &captured.found.secret;
-    // The same secret may be there a second time, where no rule looked for it.
+    // The excerpt may contain the same secret again, where no rule matched it.
     let raw = captured.raw_secret();
     if raw.len() >= REPEATED_BYTES_MIN {
-        // The text is short, and each secret is looked for once: a prepared search would cost more than it saves.
+        // The text is short and each secret is searched once, so building a finder would not pay.
         let again = memchr::memchr_iter(raw[0], bytes)
             .filter(|&at| bytes[at..].starts_with(raw))
             .map(|at| begin + at as u64);
@@ -56,8 +58,8 @@ pub(super) fn excerpts(captured: &Captured, others: &mut Vec<Range<u64>>) -> (St
     (masked, Secret::new(revealed.into_bytes()))
 }
 
-/// Adds text as it can be printed: tabs as spaces, and a replacement for what would do something to a terminal, or is
-/// no text.
+/// Appends `bytes` as printable text: tabs become spaces, and control characters and invalid UTF-8
+/// become replacement characters.
 fn push_printable(bytes: &[u8], narrow: bool, text: &mut String) {
     if narrow {
         let narrow: Vec<u8> = bytes.iter().copied().filter(|&byte| byte != 0).collect();
@@ -80,7 +82,8 @@ fn push_printable(bytes: &[u8], narrow: bool, text: &mut String) {
     }
 }
 
-/// Neither a control character nor one that turns the text around or hides in it.
+/// Returns `false` for control characters, and for invisible characters and those that change the
+/// direction of the text.
 fn is_printable(character: char) -> bool {
     !character.is_control()
         && !matches!(
@@ -101,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_reaches_a_terminal_that_would_do_something_there() {
+    fn control_and_direction_characters_do_not_reach_a_terminal() {
         assert_eq!(printable(b"plain text"), "plain text");
         assert_eq!(printable(b"a\tb\x1b[31m\x07"), "a b\u{fffd}[31m\u{fffd}");
         assert_eq!(printable("für \u{202e}".as_bytes()), "für \u{fffd}");

@@ -1,46 +1,54 @@
-//! [`LargeFile`]: a file of which several workers read a range each.
+//! [`LargeFile`]: a file of which several workers scan a range each.
 //!
-//! - The worker that finds it takes the first range and calls for help; all take one range after the other, in order.
-//! - A call for help does not hold the file: when all ranges are taken there is nothing to help with, and the last
-//!   worker at it closes it.
-//! - The first range that is not done is *in turn*. Its findings are given out after each chunk. Those of other ranges
-//!   are set aside until all before them are there; then they go through the same assembler, as if the file had been
-//!   scanned from the front to the back.
-//! - What is ahead is bounded: while all ranges of the scan that are ahead hold more than [`AHEAD_BYTES_MAX`], a worker
-//!   takes no more of them, and stops in the middle of the one it has. It does not wait. The worker that brings the
-//!   range in turn goes on where the other one stopped. (`turns` has who does what, and why nothing is forgotten.)
-//! - What is counted (bytes, findings) is counted in turn, so it does not depend on who ran ahead.
+//! - The worker that opens the file scans the first range and calls for help. All workers take one
+//!   range after the other, in order.
+//! - A call for help holds only a weak reference: once all ranges are taken there is nothing to
+//!   help with, and the last worker at the file closes it.
+//! - The first range that is not completely reported is *leading*. Its findings are reported after
+//!   each chunk. Other ranges are stored until all ranges before them are reported. Then their
+//!   matches go through the same assembler, as if one worker had scanned the file from front to
+//!   back.
+//! - What is held ahead is bounded. While the ranges ahead in all files of the scan hold more than
+//!   [`AHEAD_BYTES_MAX`], a worker takes no more of them, and stops in the middle of the range it
+//!   has. It does not wait: the worker that makes the range leading continues it. (`range_order`
+//!   decides who does what, and says why no range is forgotten.)
+//! - Bytes and findings are counted when they are reported, so the counts do not depend on which
+//!   workers ran ahead.
 //!
-//! Invariant: a worker that takes a range finishes it or sets it aside, whatever happens to its contents. The worker
-//! that gives out the last one, or the first that could not be read to its end, tells what became of the file; what
-//! comes after that is dropped.
+//! Invariant: a worker that takes a range finishes or stores it, whatever the range contains. The
+//! worker that reports the last range, or the first range that could not be read to its end,
+//! reports the outcome of the file; all later ranges are dropped.
 
 use super::assemble::Assembler;
 use super::capture::Captured;
-use super::flight::Flight;
-use super::lines::{LineCursor, Newline, Place};
-use super::shared::{Naming, ObjectFindings};
-use super::turns::{Aside, Claim, Turns};
-use super::worker::{CAPTURED_KEPT, ChunkDone, Helpers, Part, PartEnd, Worker, panic_message};
+use super::emit::{CurrentObject, ObjectFindings};
+use super::in_flight::InFlightGuard;
+use super::lines::{LineCursor, LinePosition, Newline};
+use super::object_scanner::{
+    CAPTURED_CAPACITY_MAX, Helpers, ObjectScanner, Part, PartEnd, ScannedChunk, panic_message,
+};
+use super::range_order::{BatonClaim, RangeOrder, StoreResult};
 use crate::detector::Detector;
-use crate::read::read_at;
 use crate::report::Outcome;
+use crate::window::read_at;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// More than this do not help: then the disk or the memory is the limit.
+/// The maximum number of helpers. With more, the disk or the memory is the limit.
 const HELPERS_MAX: u64 = 32;
 
-/// How many bytes of matches may be ahead, of all files of a scan, beside a chunk's for each worker.
+/// The number of bytes of matches that all files of a scan may hold ahead. Each worker may exceed
+/// it by the matches of one chunk.
 const AHEAD_BYTES_MAX: u64 = 24 << 20;
 
-/// How many ranges may be ahead: each is a few words, but a file may have any number.
+/// The number of ranges that may be taken ahead. A stored range is small, but a file may have any
+/// number of ranges.
 const AHEAD_RANGES_MAX: u64 = 1024;
 
-/// A file, and how it is cut into ranges.
+/// An open file, and how it is split into ranges.
 #[derive(Debug)]
 pub(super) struct FileContents {
     pub(super) file: File,
@@ -55,214 +63,219 @@ impl FileContents {
     }
 }
 
-/// See the module's documentation.
+/// A file of which several workers scan a range each.
 #[derive(Debug)]
 pub(crate) struct LargeFile {
     contents: FileContents,
     path: PathBuf,
-    below: PathBuf,
-    turns: Turns<Front, Range>,
-    _flight: Option<Flight>,
+    rule_path: PathBuf,
+    order: RangeOrder<Baton, RangeResult>,
+    _in_flight: Option<InFlightGuard>,
 }
 
-/// What all ranges before the one in turn have come to.
+/// What all ranges before the leading one came to.
 #[derive(Debug)]
-struct Front {
-    /// The place where the window of the range in turn begins.
-    place: Place,
+struct Baton {
+    /// The line in which the first window of the leading range begins.
+    position: LinePosition,
     assembler: Assembler,
     findings: ObjectFindings,
     bytes: u64,
 }
 
-/// What has come of a range so far.
+/// What the scan of a range came to so far.
 #[derive(Debug)]
-struct Range {
+struct RangeResult {
     captured: Vec<Captured>,
-    /// How many bytes of that are counted as being ahead.
+    /// The part of `captured`, in bytes, that counts as held ahead.
     held: u64,
-    /// Of chunks that are done.
+    /// The scanned bytes that are not reported yet.
     bytes: u64,
-    /// Where the window is, counted from where the range's first window began.
+    /// The position of the window, with lines counted from the range's first window.
     cursor: LineCursor,
     state: RangeState,
 }
 
 #[derive(Debug)]
 enum RangeState {
-    /// Positions from `from` on were not scanned yet.
+    /// The positions from `from` on were not scanned yet.
     Unfinished { from: u64 },
-    /// The window is where the next range's begins.
+    /// The range was scanned, and the cursor is where the first window of the next range begins.
     Finished,
-    /// The last range that is scanned of the file.
+    /// The file ends with this range, with this outcome.
     Ended(Outcome),
 }
 
 impl LargeFile {
-    /// Makes the file of an object whose path alone has said something already. Its first range is the caller's.
+    /// Creates the scan of a large file, of which the caller takes the first range. `object` has
+    /// the findings of the path alone.
     pub(super) fn new(
         contents: FileContents,
-        object: &Naming<'_>,
-        below: &Path,
-        flight: Option<Flight>,
+        object: &CurrentObject<'_>,
+        rule_path: &Path,
+        in_flight: Option<InFlightGuard>,
     ) -> Self {
-        let front = Front {
-            place: Place::BEGIN,
+        let baton = Baton {
+            position: LinePosition::BEGIN,
             assembler: Assembler::default(),
             findings: object.findings,
             bytes: 0,
         };
         Self {
-            turns: Turns::new(contents.ranges(), AHEAD_RANGES_MAX, front),
+            order: RangeOrder::new(contents.ranges(), AHEAD_RANGES_MAX, baton),
             contents,
             path: object.path().to_path_buf(),
-            below: below.to_path_buf(),
-            _flight: flight,
+            rule_path: rule_path.to_path_buf(),
+            _in_flight: in_flight,
         }
     }
 
-    /// Calls for help, and scans ranges as [`help`](Self::help) does, beginning with the first, of which the worker has
-    /// the beginning in its window.
+    /// Calls for help and scans ranges as [`help`](Self::help) does, beginning with the first
+    /// range, whose beginning is in the scanner's window.
     pub(super) fn begin_with<D: Detector>(
         self: &Arc<Self>,
-        worker: &mut Worker<D>,
+        scanner: &mut ObjectScanner<D>,
         helpers: &mut impl Helpers,
     ) {
         for _ in 0..(self.contents.ranges() - 1).min(HELPERS_MAX) {
             helpers.call_for_help(Arc::downgrade(self));
         }
-        self.scan_range(worker, 0);
-        self.help(worker, helpers);
+        self.scan_range(scanner, 0);
+        self.help(scanner, helpers);
     }
 
-    /// Scans ranges until none is left, or none may be taken now. In the second case another worker calls for help when
-    /// there is room again.
+    /// Scans ranges until none is left or there is no room for more. In the second case, another
+    /// worker calls for help when there is room again.
     pub(crate) fn help<D: Detector>(
         self: &Arc<Self>,
-        worker: &mut Worker<D>,
+        scanner: &mut ObjectScanner<D>,
         helpers: &mut impl Helpers,
     ) {
         loop {
-            for _ in 0..self.turns.call_missed(has_room(worker)) {
+            for _ in 0..self.order.recall_absent(has_room(scanner)) {
                 helpers.call_for_help(Arc::downgrade(self));
             }
-            let Some(number) = self.turns.take(has_room(worker)) else { return };
-            worker.window.begin(number * self.contents.range_size);
-            self.scan_range(worker, number);
+            let Some(number) = self.order.take_range(has_room(scanner)) else { return };
+            scanner.window.begin(number * self.contents.range_size);
+            self.scan_range(scanner, number);
         }
     }
 
-    /// Scans a range, which the window is at, and those that come in turn by that and are not finished.
-    fn scan_range<D: Detector>(&self, worker: &mut Worker<D>, mut number: u64) {
-        let begin = worker.window.offset();
-        let counted_from = if begin == 0 { Place::BEGIN } else { Place::SOMEWHERE };
-        let mut range = Range {
+    /// Scans the range at which the window is, and then each unfinished range that becomes leading
+    /// by that.
+    fn scan_range<D: Detector>(&self, scanner: &mut ObjectScanner<D>, mut number: u64) {
+        let begin = scanner.window.offset();
+        let counted_from = if begin == 0 { LinePosition::BEGIN } else { LinePosition::MIDDLE };
+        let mut range = RangeResult {
             captured: Vec::new(),
             held: 0,
             bytes: 0,
             cursor: LineCursor::new(counted_from, begin, self.contents.newline),
-            state: RangeState::Unfinished { from: worker.window.owned_from() },
+            state: RangeState::Unfinished { from: scanner.window.owned_from() },
         };
-        let mut front = None;
+        let mut baton = None;
         loop {
-            self.read_on(worker, number, &mut range, &mut front);
-            let in_turn = match front {
-                Some(front) => (front, range),
-                None => match self.turns.set_aside(number, range) {
-                    Aside::InTurn(front, range) => (front, range),
-                    Aside::Kept => return,
-                    Aside::NotWanted(range) => return release(worker, range.held),
+            self.read_on(scanner, number, &mut range, &mut baton);
+            let leading = match baton {
+                Some(baton) => (baton, range),
+                None => match self.order.store(number, range) {
+                    StoreResult::Leading(baton, range) => (baton, range),
+                    StoreResult::Stored => return,
+                    StoreResult::NotWanted(range) => return release(scanner, range.held),
                 },
             };
-            let Some((at, again, rest)) = self.give_out_from(worker, number, in_turn) else {
+            let Some((at, again, rest)) = self.report_from(scanner, number, leading) else {
                 return;
             };
             let RangeState::Unfinished { from } = rest.state else { return };
-            worker.window.begin(from);
-            (number, front, range) = (at, Some(again), rest);
+            scanner.window.begin(from);
+            (number, baton, range) = (at, Some(again), rest);
         }
     }
 
-    /// Gives out a range that is in turn, and those after it that were set aside, up to the end of the file or to one
-    /// that was not scanned yet. Returns the first that is not finished, if there is one.
-    fn give_out_from<D: Detector>(
+    /// Reports the leading range and the stored ranges after it, up to the end of the file or to a
+    /// range that is not stored. Returns the first unfinished range, if there is one.
+    fn report_from<D: Detector>(
         &self,
-        worker: &mut Worker<D>,
+        scanner: &mut ObjectScanner<D>,
         mut number: u64,
-        (mut front, mut range): (Front, Range),
-    ) -> Option<(u64, Front, Range)> {
+        (mut baton, mut range): (Baton, RangeResult),
+    ) -> Option<(u64, Baton, RangeResult)> {
         loop {
             let is_last = number + 1 == self.contents.ranges();
             let known_to = match range.state {
-                RangeState::Unfinished { from } => worker.window.begin_of(from),
+                RangeState::Unfinished { from } => scanner.window.begin_of(from),
                 RangeState::Finished if !is_last => {
-                    worker.window.begin_of((number + 1).saturating_mul(self.contents.range_size))
+                    scanner.window.begin_of((number + 1).saturating_mul(self.contents.range_size))
                 }
                 RangeState::Finished | RangeState::Ended(_) => u64::MAX,
             };
-            let given_out = self.give_out(worker, &mut front, &mut range, known_to);
-            let outcome = match (given_out, &mut range.state) {
+            let reported = self.report(scanner, &mut baton, &mut range, known_to);
+            let outcome = match (reported, &mut range.state) {
                 (Err(panicked), _) => panicked,
                 (Ok(()), RangeState::Ended(outcome)) => {
                     std::mem::replace(outcome, Outcome::Scanned)
                 }
-                (Ok(()), RangeState::Unfinished { .. }) => return Some((number, front, range)),
+                (Ok(()), RangeState::Unfinished { .. }) => return Some((number, baton, range)),
                 (Ok(()), RangeState::Finished) if is_last => self.outcome_at_the_end(),
                 (Ok(()), RangeState::Finished) => {
-                    front.place = range.cursor.place.after(front.place);
+                    baton.position = range.cursor.position.after(baton.position);
                     number += 1;
-                    (front, range) = self.turns.advance(front)?;
+                    (baton, range) = self.order.advance(baton)?;
                     continue;
                 }
             };
-            self.tell(worker, &front, outcome);
+            self.report_outcome(scanner, &baton, outcome);
             return None;
         }
     }
 
-    /// Scans a range from where the window is to its end, or up to where it has to be set aside. A panic ends it.
+    /// Scans a range from the window to its end, or until it must be stored. A panic ends the
+    /// range.
     fn read_on<D: Detector>(
         &self,
-        worker: &mut Worker<D>,
+        scanner: &mut ObjectScanner<D>,
         number: u64,
-        range: &mut Range,
-        front: &mut Option<Front>,
+        range: &mut RangeResult,
+        baton: &mut Option<Baton>,
     ) {
-        let read = catch_unwind(AssertUnwindSafe(|| self.read_range(worker, number, range, front)));
+        let read =
+            catch_unwind(AssertUnwindSafe(|| self.read_range(scanner, number, range, baton)));
         if let Err(panic) = read {
-            // What was found in chunks before is found.
-            worker.forget();
+            // The matches of earlier chunks stay valid.
+            scanner.reset_after_panic();
             range.state = RangeState::Ended(Outcome::Panicked(panic_message(&*panic)));
         }
     }
 
     fn read_range<D: Detector>(
         &self,
-        worker: &mut Worker<D>,
+        scanner: &mut ObjectScanner<D>,
         number: u64,
-        range: &mut Range,
-        front: &mut Option<Front>,
+        range: &mut RangeResult,
+        baton: &mut Option<Baton>,
     ) {
-        if worker.shared.is_stopped() {
+        if scanner.context.is_stopped() {
             range.state = RangeState::Ended(Outcome::Interrupted);
             return;
         }
         let FileContents { file, size, range_size, .. } = &self.contents;
         let to = (number + 1).saturating_mul(*range_size).min(*size);
-        worker.captured.clear();
+        scanner.captured.clear();
         let mut cursor = range.cursor;
         let part = Part { to, limit: *size };
         let mut read = |at: u64, into: &mut [u8]| read_at(file, at, into);
-        let end = worker.scan_part(&self.below, part, &mut cursor, &mut read, |worker, chunk| {
-            self.after_chunk(worker, number, range, front, chunk)
-        });
+        let end =
+            scanner.scan_part(&self.rule_path, part, &mut cursor, &mut read, |scanner, chunk| {
+                self.after_chunk(scanner, number, range, baton, chunk)
+            });
         let ended = match end {
             PartEnd::Done => None,
             PartEnd::NotWanted => {
                 range.cursor = cursor;
-                // Unless it was ended after the chunk.
+                // Unless a panic of the sink ended it.
                 if let RangeState::Unfinished { from } = &mut range.state {
-                    *from = worker.window.owned_from();
+                    *from = scanner.window.owned_from();
                 }
                 return;
             }
@@ -270,84 +283,91 @@ impl LargeFile {
             PartEnd::Stopped => Some(Outcome::Interrupted),
             PartEnd::Failed(error) => Some(Outcome::Unreadable(error)),
         };
-        // On to where the next range's window begins.
-        worker.window.advance(to.min(worker.window.end_offset()), |leaving| cursor.pass(leaving));
+        // Move to where the first window of the next range begins.
+        scanner.window.advance(to.min(scanner.window.end_offset()), |leaving| cursor.pass(leaving));
         range.cursor = cursor;
         if matches!(range.state, RangeState::Unfinished { .. }) {
             range.state = ended.map_or(RangeState::Finished, RangeState::Ended);
         }
     }
 
-    /// Takes what a chunk has come to, and gives it out if its range is in turn. Returns whether to go on with the
-    /// range: not if the file is done, nor if too much is ahead.
+    /// Takes the matches of a chunk, and reports them if the range is leading. Returns `false` if
+    /// the worker must not continue the range, because the file is done or too much is held ahead.
     fn after_chunk<D: Detector>(
         &self,
-        worker: &mut Worker<D>,
+        scanner: &mut ObjectScanner<D>,
         number: u64,
-        range: &mut Range,
-        front: &mut Option<Front>,
-        chunk: ChunkDone,
+        range: &mut RangeResult,
+        baton: &mut Option<Baton>,
+        chunk: ScannedChunk,
     ) -> bool {
-        let added: u64 = worker.captured.iter().map(Captured::memory).sum();
-        range.captured.append(&mut worker.captured);
+        let added: u64 = scanner.captured.iter().map(Captured::memory).sum();
+        range.captured.append(&mut scanner.captured);
         range.bytes += chunk.bytes;
-        // A worker that goes on to another file needs no more than usual.
-        worker.captured.shrink_to(CAPTURED_KEPT);
-        if front.is_none() {
-            match self.turns.claim(number) {
-                Claim::InTurn(claimed) => *front = Some(claimed),
-                Claim::NotWanted => return false,
-                Claim::NotYet => {
+        // The scanner will scan other files, most of which need less.
+        scanner.captured.shrink_to(CAPTURED_CAPACITY_MAX);
+        if baton.is_none() {
+            match self.order.claim_baton(number) {
+                BatonClaim::Granted(claimed) => *baton = Some(claimed),
+                BatonClaim::NotWanted => return false,
+                BatonClaim::NotYet => {
                     range.held += added;
-                    // Relaxed: a bound that may be passed by what each worker adds at once.
-                    worker.shared.captured_ahead.fetch_add(added, Ordering::Relaxed);
-                    return added == 0 || has_room(worker);
+                    // Relaxed: each worker may exceed the bound by one chunk anyway.
+                    scanner.context.captured_ahead.fetch_add(added, Ordering::Relaxed);
+                    return added == 0 || has_room(scanner);
                 }
             }
         }
-        let given_out = match front {
-            Some(front) => self.give_out(worker, front, range, chunk.known_to),
+        let reported = match baton {
+            Some(baton) => self.report(scanner, baton, range, chunk.known_to),
             None => Ok(()),
         };
-        if let Err(panicked) = given_out {
+        if let Err(panicked) = reported {
             range.state = RangeState::Ended(panicked);
             return false;
         }
         true
     }
 
-    /// Gives out what is known of the range in turn. The error is what becomes of the file if the sink panics.
-    fn give_out<D: Detector>(
+    /// Reports what is known of the leading range. If the sink panics, the error is the outcome of
+    /// the file.
+    fn report<D: Detector>(
         &self,
-        worker: &mut Worker<D>,
-        front: &mut Front,
-        range: &mut Range,
+        scanner: &mut ObjectScanner<D>,
+        baton: &mut Baton,
+        range: &mut RangeResult,
         known_to: u64,
     ) -> Result<(), Outcome> {
-        release(worker, std::mem::take(&mut range.held));
+        release(scanner, std::mem::take(&mut range.held));
         let bytes = std::mem::take(&mut range.bytes);
-        front.bytes += bytes;
-        worker.emitter.counts.so_far.bytes += bytes;
-        let Front { assembler, findings, place, .. } = front;
-        assembler.add(range.captured.drain(..).map(|captured| captured.after(*place)));
-        let mut object = Naming::new(&self.path, *findings);
-        let told = catch_unwind(AssertUnwindSafe(|| {
+        baton.bytes += bytes;
+        scanner.emitter.counts.so_far.bytes += bytes;
+        let Baton { assembler, findings, position, .. } = baton;
+        assembler.add(range.captured.drain(..).map(|captured| captured.after(*position)));
+        let mut object = CurrentObject::new(&self.path, *findings);
+        let emitted = catch_unwind(AssertUnwindSafe(|| {
             assembler.settle(known_to, &mut |assembled| {
-                worker.emitter.emit(&mut object, assembled);
+                scanner.emitter.emit(&mut object, assembled);
             });
         }));
         *findings = object.findings;
-        told.map_err(|panic| Outcome::Panicked(panic_message(&*panic)))
+        emitted.map_err(|panic| Outcome::Panicked(panic_message(&*panic)))
     }
 
-    /// Tells what became of the file. Nothing more is wanted of it.
-    fn tell<D: Detector>(&self, worker: &mut Worker<D>, front: &Front, outcome: Outcome) {
-        let dropped = self.turns.finish();
-        release(worker, dropped.values().map(|range| range.held).sum());
-        worker.tell(&Naming::new(&self.path, front.findings), outcome, front.bytes);
+    /// Reports the outcome of the file, and drops the ranges that are not reported.
+    fn report_outcome<D: Detector>(
+        &self,
+        scanner: &mut ObjectScanner<D>,
+        baton: &Baton,
+        outcome: Outcome,
+    ) {
+        let dropped = self.order.finish();
+        release(scanner, dropped.values().map(|range| range.held).sum());
+        let object = CurrentObject::new(&self.path, baton.findings);
+        scanner.report_outcome(&object, outcome, baton.bytes);
     }
 
-    /// Returns the outcome of a file of which everything was scanned that was there at first.
+    /// Returns the outcome of a file whose original length was scanned.
     fn outcome_at_the_end(&self) -> Outcome {
         match self.contents.file.metadata() {
             Ok(now) if now.len() > self.contents.size => Outcome::Grown,
@@ -356,14 +376,14 @@ impl LargeFile {
     }
 }
 
-/// Returns `true` if more may be captured ahead.
-fn has_room<D: Detector>(worker: &Worker<D>) -> bool {
-    worker.shared.captured_ahead.load(Ordering::Relaxed) <= AHEAD_BYTES_MAX
+/// Returns `true` if more matches may be held ahead.
+fn has_room<D: Detector>(scanner: &ObjectScanner<D>) -> bool {
+    scanner.context.captured_ahead.load(Ordering::Relaxed) <= AHEAD_BYTES_MAX
 }
 
-/// Some bytes of matches are no longer ahead.
-fn release<D: Detector>(worker: &Worker<D>, held: u64) {
+/// Counts `held` bytes of matches as no longer held ahead.
+fn release<D: Detector>(scanner: &ObjectScanner<D>, held: u64) {
     if held > 0 {
-        worker.shared.captured_ahead.fetch_sub(held, Ordering::Relaxed);
+        scanner.context.captured_ahead.fetch_sub(held, Ordering::Relaxed);
     }
 }

@@ -1,11 +1,11 @@
-//! Lines and columns: [`LineCursor`] counts newlines up to a place, and says where the line of that place begins.
+//! Line and column numbers: a [`LineCursor`] moves over an object and counts its newlines.
 //!
-//! A worker that begins in the middle of a file does not know how many lines are before it. It counts from where it
-//! begins; whoever knows what was before adds that ([`Place::after`]).
+//! A worker that starts in the middle of a file does not know how many lines come before. It counts
+//! from where it starts, and [`LinePosition::after`] adds the lines before once they are known.
 
 use crate::encoding::Encoding;
 
-/// What ends a line: a byte, or in UTF-16 a unit, which begins at an even offset.
+/// What ends a line: one byte, or in UTF-16 one unit of two bytes at an even offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Newline {
     Byte,
@@ -14,7 +14,7 @@ pub(crate) enum Newline {
 }
 
 impl Newline {
-    /// In an object of this encoding.
+    /// Returns what ends a line in an object of this encoding.
     pub(crate) fn of(encoding: Option<Encoding>) -> Self {
         match encoding {
             Some(Encoding::Utf16Le) => Self::Utf16Le,
@@ -23,7 +23,7 @@ impl Newline {
         }
     }
 
-    /// The encoding of an object whose lines end so.
+    /// Returns the encoding of an object whose lines end like this.
     pub(crate) fn encoding(self) -> Encoding {
         match self {
             Self::Byte => Encoding::Plain,
@@ -32,12 +32,13 @@ impl Newline {
         }
     }
 
-    /// How many bytes it is.
+    /// Returns the length of a newline in bytes.
     pub(crate) fn len(self) -> usize {
         if self == Self::Byte { 1 } else { 2 }
     }
 
-    /// Where newlines begin in a part of an object that begins at `offset`. For UTF-16 only.
+    /// Returns where newlines begin in `bytes`, which are at `offset` in the object. For UTF-16
+    /// only.
     fn units(self, bytes: &[u8], offset: u64) -> impl DoubleEndedIterator<Item = usize> {
         let newline = if self == Self::Utf16Le { [b'\n', 0] } else { [0, b'\n'] };
         let skipped = usize::from(offset % 2 == 1).min(bytes.len());
@@ -46,7 +47,7 @@ impl Newline {
         found.map(move |(at, _)| skipped + 2 * at)
     }
 
-    /// Where the first one begins in a part of an object that begins at `offset`.
+    /// Returns where the first newline begins in `bytes`, which are at `offset` in the object.
     pub(crate) fn first_in(self, bytes: &[u8], offset: u64) -> Option<usize> {
         match self {
             Self::Byte => memchr::memchr(b'\n', bytes),
@@ -54,7 +55,7 @@ impl Newline {
         }
     }
 
-    /// Where the last one begins in a part of an object that begins at `offset`.
+    /// Returns where the last newline begins in `bytes`, which are at `offset` in the object.
     pub(crate) fn last_in(self, bytes: &[u8], offset: u64) -> Option<usize> {
         match self {
             Self::Byte => memchr::memrchr(b'\n', bytes),
@@ -70,23 +71,24 @@ impl Newline {
     }
 }
 
-/// A place in an object, as far as its lines are known.
+/// The line of a position in an object, counted from wherever a worker started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// Newlines before it, from where counting began.
+pub(crate) struct LinePosition {
+    /// The number of newlines between the start of counting and the position.
     pub(crate) newlines: u64,
-    /// Where its line begins, in the object; `None` if that is before where counting began.
+    /// The offset at which the line begins, or `None` if that is before the start of counting.
     pub(crate) line_start: Option<u64>,
 }
 
-impl Place {
-    /// Where an object begins.
+impl LinePosition {
+    /// The beginning of an object.
     pub(crate) const BEGIN: Self = Self { newlines: 0, line_start: Some(0) };
 
-    /// Somewhere in an object.
-    pub(crate) const SOMEWHERE: Self = Self { newlines: 0, line_start: None };
+    /// The start of counting in the middle of an object.
+    pub(crate) const MIDDLE: Self = Self { newlines: 0, line_start: None };
 
-    /// This place, if what it is counted from is `before`.
+    /// Returns the position counted from the beginning of the object, if counting started at
+    /// `before`.
     pub(crate) fn after(self, before: Self) -> Self {
         Self {
             newlines: before.newlines + self.newlines,
@@ -94,44 +96,45 @@ impl Place {
         }
     }
 
-    /// The line, counted from 1.
+    /// Returns the line number, counted from 1.
     pub(crate) fn line(self) -> u64 {
         self.newlines + 1
     }
 
-    /// The column of `offset`, which is in the line of this place, counted from 1.
+    /// Returns the column of `offset`, which is in this line, counted from 1.
     pub(crate) fn column(self, offset: u64) -> u64 {
         offset.saturating_sub(self.line_start.unwrap_or(0)) + 1
     }
 }
 
-/// A place that moves on.
+/// A position that moves over an object and counts its lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineCursor {
-    pub(crate) place: Place,
+    pub(crate) position: LinePosition,
     pub(crate) newline: Newline,
     offset: u64,
 }
 
 impl LineCursor {
-    /// At `offset`, which is `place`, and even.
-    pub(crate) fn new(place: Place, offset: u64, newline: Newline) -> Self {
-        Self { place, newline, offset }
+    /// Creates a cursor at `offset`, which must be even, with the line `position`.
+    pub(crate) fn new(position: LinePosition, offset: u64, newline: Newline) -> Self {
+        Self { position, newline, offset }
     }
 
-    /// Moves over the bytes that come next.
+    /// Moves over `bytes`, which come next in the object.
     pub(crate) fn pass(&mut self, bytes: &[u8]) {
-        // In UTF-16 half a unit at the end is left for the next time.
+        // Half a unit of UTF-16 at the end is left for the next call.
         let passed = bytes.len() - bytes.len() % self.newline.len();
         let bytes = &bytes[..passed];
         if let Some(last) = self.newline.last_in(bytes, self.offset) {
-            self.place.newlines += self.newline.count_in(bytes, self.offset);
-            self.place.line_start = Some(self.offset + (last + self.newline.len()) as u64);
+            self.position.newlines += self.newline.count_in(bytes, self.offset);
+            self.position.line_start = Some(self.offset + (last + self.newline.len()) as u64);
         }
         self.offset += passed as u64;
     }
 
-    /// Moves to `offset`, given the bytes of a window that begins at `window`. Never backwards.
+    /// Moves forward to `offset`, given the bytes of a window that begins at `window`. Does not
+    /// move backwards.
     pub(crate) fn move_to(&mut self, offset: u64, bytes: &[u8], window: u64) {
         let at = |offset: u64| {
             usize::try_from(offset.saturating_sub(window)).unwrap_or(usize::MAX).min(bytes.len())
@@ -150,30 +153,33 @@ mod tests {
     #[test]
     fn lines_and_columns_count_from_one() {
         let text = b"ab\ncd\n\nx";
-        let mut cursor = LineCursor::new(Place::BEGIN, 0, Newline::Byte);
+        let mut cursor = LineCursor::new(LinePosition::BEGIN, 0, Newline::Byte);
         let expected =
             [(0, 1, 1), (1, 1, 2), (2, 1, 3), (3, 2, 1), (6, 3, 1), (7, 4, 1), (8, 4, 2)];
         for (offset, line, column) in expected {
             cursor.move_to(offset, text, 0);
-            assert_eq!((cursor.place.line(), cursor.place.column(offset)), (line, column));
+            assert_eq!((cursor.position.line(), cursor.position.column(offset)), (line, column));
         }
     }
 
     #[test]
-    fn a_line_of_utf_16_ends_with_a_unit() {
-        // Units whose bytes are those of newlines, in both orders and across units.
+    fn a_line_of_utf_16_ends_with_a_whole_unit() {
+        // Units that contain the bytes of a newline, in both byte orders and across two units.
         let text = "\u{feff}\u{10a}\u{a00}x\n\u{a0a}y\u{a00}\n\u{10a}z";
         for (newline, to_bytes) in [
             (Newline::Utf16Le, u16::to_le_bytes as fn(u16) -> [u8; 2]),
             (Newline::Utf16Be, u16::to_be_bytes),
         ] {
             let bytes: Vec<u8> = text.encode_utf16().flat_map(to_bytes).collect();
-            let mut cursor = LineCursor::new(Place::BEGIN, 0, newline);
+            let mut cursor = LineCursor::new(LinePosition::BEGIN, 0, newline);
             for (offset, line, column) in
                 [(6, 1, 7), (9, 1, 10), (10, 2, 1), (12, 2, 3), (20, 3, 3)]
             {
                 cursor.move_to(offset, &bytes, 0);
-                assert_eq!((cursor.place.line(), cursor.place.column(offset)), (line, column));
+                assert_eq!(
+                    (cursor.position.line(), cursor.position.column(offset)),
+                    (line, column)
+                );
             }
         }
     }
@@ -182,13 +188,13 @@ mod tests {
     fn counts_from_the_middle_add_up() {
         let text = b"ab\ncd\n\nx\nyz";
         for middle in 0..=text.len() {
-            let mut first = LineCursor::new(Place::BEGIN, 0, Newline::Byte);
+            let mut first = LineCursor::new(LinePosition::BEGIN, 0, Newline::Byte);
             first.pass(&text[..middle]);
             let mut whole = first;
-            let mut rest = LineCursor::new(Place::SOMEWHERE, middle as u64, Newline::Byte);
+            let mut rest = LineCursor::new(LinePosition::MIDDLE, middle as u64, Newline::Byte);
             rest.pass(&text[middle..]);
             whole.pass(&text[middle..]);
-            assert_eq!(rest.place.after(first.place), whole.place);
+            assert_eq!(rest.position.after(first.position), whole.position);
         }
     }
 }

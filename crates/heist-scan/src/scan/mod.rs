@@ -2,34 +2,39 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `tree` | everything below some paths, on the walker's executor |
-//! | `roots` | these paths, each once |
-//! | `local` | what a source gives out, on an executor of its own |
-//! | `flight` | how many objects a source has given out that are not done |
-//! | `worker` | one object, chunk by chunk |
-//! | `large` | one file, by several workers |
-//! | `turns` | which of them gives out what |
-//! | `capture` | a match with what is around it |
-//! | `assemble` | which of several matches counts, and in which order |
-//! | `excerpt` | the line, with its secrets masked |
-//! | `lines` | lines and columns, also from the middle of a file |
-//! | `shared` | what all workers have in common, and how they tell what they found |
-//! | `progress` | counters that can be watched while a scan runs |
+//! | `builder` | [`Scan`]: what to scan, with which limits, and `run` |
+//! | `tree` | scans everything below some paths, on the executor of the walk |
+//! | `roots` | removes duplicates from these paths |
+//! | `from_source` | scans the objects of a source, on an executor of its own |
+//! | `in_flight` | bounds the objects that a source has handed out and that are not done |
+//! | `find` | scans bytes in memory, on the calling thread |
+//! | `object_scanner` | one worker's tools, and the scan of one object chunk by chunk |
+//! | `large` | the scan of one large file by several workers |
+//! | `range_order` | in which order those workers report their ranges |
+//! | `capture` | a match together with the text around it |
+//! | `assemble` | decides which of several overlapping matches counts |
+//! | `excerpt` | the line around a secret, with every secret masked |
+//! | `lines` | line and column numbers, also from the middle of a file |
+//! | `context` | what all workers of a scan share |
+//! | `emit` | turns matches into findings, counts them and hands them to the sink |
+//! | `progress` | counters that other threads can read during a scan |
 
 mod assemble;
+mod builder;
 mod capture;
+mod context;
+mod emit;
 mod excerpt;
-mod flight;
+mod find;
+mod from_source;
+mod in_flight;
 mod large;
 mod lines;
-mod local;
+mod object_scanner;
 mod progress;
+mod range_order;
 mod roots;
-mod shared;
 mod tree;
-mod turns;
-mod worker;
 
-pub use local::{scan_local, scan_local_with_progress};
+pub use builder::{Scan, parallel_scan_dir, scan_source};
 pub use progress::{ScanCounts, ScanProgress};
-pub use tree::{parallel_scan_dir, parallel_scan_dir_traced};

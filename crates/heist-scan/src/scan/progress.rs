@@ -1,6 +1,7 @@
-//! [`ScanProgress`]: what a scan has done so far, readable from any thread while it runs.
+//! [`ScanProgress`]: counters that any thread can read during a scan.
 //!
-//! Each worker counts on cache lines of its own.
+//! Each worker publishes its counts on cache lines of its own, so counting does not slow other
+//! workers down.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,52 +10,57 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScanCounts {
-    /// Objects found.
+    /// The number of objects found.
     pub found: u64,
-    /// Objects done, whatever became of them.
+    /// The number of objects done, whatever their outcome.
     pub objects: u64,
-    /// Bytes scanned.
+    /// The number of bytes scanned.
     pub bytes: u64,
-    /// Findings.
+    /// The number of findings.
     pub findings: u64,
 }
 
-/// One worker's counts, written by that worker alone. Aligned, because processors fetch two lines at a time.
+/// The counts of one worker, which only that worker writes. Aligned to two cache lines, because
+/// processors fetch them in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Shown {
+struct PublishedCounts {
     found: AtomicU64,
     objects: AtomicU64,
     bytes: AtomicU64,
     findings: AtomicU64,
 }
 
-/// A scan's counters. A handle: clones show the same scan. Shared by several scans, it shows their sum.
+/// The counters of a scan.
 ///
+/// This is a handle: its clones show the same counters. If several scans get the same handle, it
+/// shows their sum.
+///
+/// # Examples
 /// ```
 /// use heist_scan::ScanProgress;
 ///
-/// let progress = ScanProgress::default();
+/// let progress = ScanProgress::new();
 /// assert_eq!(progress.snapshot().bytes, 0);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ScanProgress {
-    workers: Arc<Mutex<Vec<Arc<Shown>>>>,
+    workers: Arc<Mutex<Vec<Arc<PublishedCounts>>>>,
 }
 
 impl ScanProgress {
-    /// Zeros.
+    /// Creates counters that are zero.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What the scan has done so far.
+    /// Returns what the scan has done so far.
     #[must_use]
     pub fn snapshot(&self) -> ScanCounts {
         let mut counts = ScanCounts::default();
         for worker in &*self.workers.lock().unwrap_or_else(PoisonError::into_inner) {
-            // Relaxed: figures for people, each on its own.
+            // Relaxed: nothing is decided by these figures, so they need not agree with each other.
             counts.found += worker.found.load(Ordering::Relaxed);
             counts.objects += worker.objects.load(Ordering::Relaxed);
             counts.bytes += worker.bytes.load(Ordering::Relaxed);
@@ -63,28 +69,28 @@ impl ScanProgress {
         counts
     }
 
-    /// Counters for one more worker.
+    /// Adds counters for one more worker.
     pub(crate) fn add_worker(&self) -> WorkerCounts {
-        let shown = Arc::new(Shown::default());
+        let published = Arc::new(PublishedCounts::default());
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        workers.push(Arc::clone(&shown));
-        WorkerCounts { so_far: ScanCounts::default(), shown }
+        workers.push(Arc::clone(&published));
+        WorkerCounts { so_far: ScanCounts::default(), published }
     }
 }
 
-/// One worker's own counts.
+/// The counts that one worker keeps, and the place where it publishes them.
 #[derive(Debug)]
 pub(crate) struct WorkerCounts {
     pub(crate) so_far: ScanCounts,
-    shown: Arc<Shown>,
+    published: Arc<PublishedCounts>,
 }
 
 impl WorkerCounts {
-    /// Shows them to whoever asks.
-    pub(crate) fn show(&self) {
-        self.shown.found.store(self.so_far.found, Ordering::Relaxed);
-        self.shown.objects.store(self.so_far.objects, Ordering::Relaxed);
-        self.shown.bytes.store(self.so_far.bytes, Ordering::Relaxed);
-        self.shown.findings.store(self.so_far.findings, Ordering::Relaxed);
+    /// Makes the counts visible to other threads.
+    pub(crate) fn publish(&self) {
+        self.published.found.store(self.so_far.found, Ordering::Relaxed);
+        self.published.objects.store(self.so_far.objects, Ordering::Relaxed);
+        self.published.bytes.store(self.so_far.bytes, Ordering::Relaxed);
+        self.published.findings.store(self.so_far.findings, Ordering::Relaxed);
     }
 }

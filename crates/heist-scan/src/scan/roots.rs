@@ -1,55 +1,60 @@
-//! [`Roots`]: the roots of a scan, each once, and where the walk of one would come to another.
+//! [`UniqueRoots`]: the roots of a scan without duplicates.
+//!
+//! The same directory may be named twice, or lie inside another root. Each file must be scanned
+//! once, under the root that names it most directly.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// What is to be scanned.
+/// The roots of a scan without duplicates.
 #[derive(Debug, Default)]
-pub(super) struct Roots {
-    /// The roots without those that were named before: the same directory or file, by whatever path.
-    pub(super) each: Vec<PathBuf>,
-    /// Roots inside other roots, by the paths that the others' walks have for them. They are scanned as roots: they
-    /// were asked for by name, and a filter may leave them out there.
-    inside: HashSet<PathBuf>,
+pub(super) struct UniqueRoots {
+    /// The roots, each file or directory once, whatever paths lead to it.
+    pub(super) paths: Vec<PathBuf>,
+    /// The roots that lie inside another root, by the path under which the walk of the outer root
+    /// meets them. They are scanned as roots, because the caller named them and a filter could
+    /// exclude them in the outer walk.
+    nested: HashSet<PathBuf>,
 }
 
-impl Roots {
-    /// `follows_links`: a symbolic link that is named means what it leads to, and not itself.
+impl UniqueRoots {
+    /// Removes duplicates from `named`. With `follows_links`, a symbolic link stands for its
+    /// target.
     pub(super) fn new(named: &[PathBuf], follows_links: bool) -> Self {
         let mut roots = Self::default();
         let mut by_real_path = HashMap::new();
         for root in named {
             let is_link = || root.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-            // What cannot be resolved is told of by the walk.
+            // If a root cannot be resolved, the walk reports why.
             let Some(real) = root.canonicalize().ok().filter(|_| follows_links || !is_link())
             else {
-                roots.each.push(root.clone());
+                roots.paths.push(root.clone());
                 continue;
             };
             if let Entry::Vacant(entry) = by_real_path.entry(real) {
                 entry.insert(root);
-                roots.each.push(root.clone());
+                roots.paths.push(root.clone());
             }
         }
         for real in by_real_path.keys() {
             for outer in real.ancestors().skip(1) {
                 if let (Some(root), Ok(below)) = (by_real_path.get(outer), real.strip_prefix(outer))
                 {
-                    roots.inside.insert(root.join(below));
+                    roots.nested.insert(root.join(below));
                 }
             }
         }
         roots
     }
 
-    /// Whether another root's walk has come to a root.
-    pub(super) fn has_inside(&self, path: &Path) -> bool {
-        self.inside.contains(path)
+    /// Returns `true` if the walk of another root meets a root at `path`.
+    pub(super) fn is_nested_root(&self, path: &Path) -> bool {
+        self.nested.contains(path)
     }
 
-    /// Whether that can be.
-    pub(super) fn overlap(&self) -> bool {
-        !self.inside.is_empty()
+    /// Returns `true` if any root lies inside another one.
+    pub(super) fn has_nested(&self) -> bool {
+        !self.nested.is_empty()
     }
 }

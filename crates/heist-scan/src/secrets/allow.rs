@@ -1,12 +1,14 @@
-//! [`Allow`]: what a rule, or all rules, do not report though it matches.
+//! [`Allow`]: what a rule, or all rules, do not report although it matches.
 
 use super::pattern::LazyRegex;
 use crate::rules::{Allowlist, Condition, RegexTarget};
 use std::path::Path;
 
-/// An [`Allowlist`], ready to be asked.
+/// An [`Allowlist`] with its compiled expressions.
 #[derive(Debug)]
 pub(crate) struct Allow {
+    /// For explanations.
+    pub(crate) description: String,
     condition: Condition,
     paths: Vec<LazyRegex>,
     regexes: Vec<LazyRegex>,
@@ -14,10 +16,9 @@ pub(crate) struct Allow {
     stopwords: Vec<String>,
 }
 
-/// What a match shows to an allowlist.
+/// What an allowlist sees of a candidate, besides its path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown<'a> {
-    pub(crate) path: &'a Path,
+pub(crate) struct AllowlistInput<'a> {
     pub(crate) secret: &'a [u8],
     pub(crate) whole: &'a [u8],
     pub(crate) line: &'a [u8],
@@ -27,6 +28,7 @@ impl Allow {
     pub(crate) fn new(list: &Allowlist) -> Self {
         let lazily = |patterns: &[String]| patterns.iter().map(LazyRegex::new).collect();
         Self {
+            description: list.description.clone(),
             condition: list.condition,
             paths: lazily(&list.paths),
             regexes: lazily(&list.regexes),
@@ -35,30 +37,52 @@ impl Allow {
         }
     }
 
-    /// Whether it is about paths alone, and has this one: then the object need not be opened.
+    /// Returns `true` if the list allows everything in an object with this path, so that a scan need not open it.
     pub(crate) fn has_path_alone(&self, path: &Path) -> bool {
         let alone = self.condition == Condition::Any
             || self.regexes.is_empty() && self.stopwords.is_empty();
         alone && any(&self.paths, &slashed(path))
     }
 
-    /// Whether a match is allowed.
-    pub(crate) fn has(&self, shown: &Shown<'_>) -> bool {
-        let target = match self.target {
-            RegexTarget::Secret => shown.secret,
-            RegexTarget::Match => shown.whole,
-            RegexTarget::Line => shown.line,
-        };
-        // A kind of check that has no entries does not count.
-        let path = (!self.paths.is_empty()).then(|| any(&self.paths, &slashed(shown.path)));
-        let regex = (!self.regexes.is_empty()).then(|| any(&self.regexes, target));
-        let word = (!self.stopwords.is_empty())
-            .then(|| self.stopwords.iter().any(|word| contains(shown.secret, word.as_bytes())));
-        let mut verdicts = [path, regex, word].into_iter().flatten().peekable();
+    /// Returns `true` if the list allows a candidate whatever the path is.
+    pub(crate) fn allows_content(&self, input: &AllowlistInput<'_>) -> bool {
         match self.condition {
-            Condition::Any => verdicts.any(|holds| holds),
-            Condition::All => verdicts.peek().is_some() && verdicts.all(|holds| holds),
+            Condition::Any => self.content_checks(input).any(|holds| holds),
+            Condition::All => {
+                let has_checks = !self.regexes.is_empty() || !self.stopwords.is_empty();
+                self.paths.is_empty() && has_checks && self.content_checks(input).all(|holds| holds)
+            }
         }
+    }
+
+    /// Returns `true` if the path matters to the list.
+    pub(crate) fn has_paths(&self) -> bool {
+        !self.paths.is_empty()
+    }
+
+    /// Returns `true` if the list allows a candidate at this path, given that it does not
+    /// [whatever the path is](Self::allows_content).
+    pub(crate) fn allows_at(&self, path: &Path, input: &AllowlistInput<'_>) -> bool {
+        any(&self.paths, &slashed(path))
+            && match self.condition {
+                Condition::Any => true,
+                Condition::All => self.content_checks(input).all(|holds| holds),
+            }
+    }
+
+    /// Returns the checks that do not depend on the path, one after the other. A kind without
+    /// entries does not count.
+    fn content_checks(&self, input: &AllowlistInput<'_>) -> impl Iterator<Item = bool> {
+        let target = match self.target {
+            RegexTarget::Secret => input.secret,
+            RegexTarget::Match => input.whole,
+            RegexTarget::Line => input.line,
+        };
+        let regex = (!self.regexes.is_empty()).then_some(()).into_iter();
+        let word = (!self.stopwords.is_empty()).then_some(()).into_iter();
+        let has_stopword =
+            || self.stopwords.iter().any(|word| contains(input.secret, word.as_bytes()));
+        regex.map(move |()| any(&self.regexes, target)).chain(word.map(move |()| has_stopword()))
     }
 
     pub(crate) fn regexes(&self) -> impl Iterator<Item = &LazyRegex> {
@@ -70,12 +94,12 @@ fn any(regexes: &[LazyRegex], text: &[u8]) -> bool {
     regexes.iter().any(|regex| regex.is_match(text))
 }
 
-/// Whether `text` contains `word`, which is in lower case, in whatever ASCII case.
+/// Returns `true` if `text` contains `word`, ignoring ASCII case.
 pub(crate) fn contains(text: &[u8], word: &[u8]) -> bool {
     !word.is_empty() && text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
 }
 
-/// A path as rules see it: `/` between its parts.
+/// Returns a path as rules see it, with `/` between its parts.
 pub(crate) fn slashed(path: &Path) -> std::borrow::Cow<'_, [u8]> {
     let bytes = path.as_os_str().as_encoded_bytes();
     if std::path::MAIN_SEPARATOR == '/' {

@@ -1,9 +1,10 @@
 //! [`anchors_of`]: which literals must be there for a regular expression to match, and where in the match.
 //!
-//! A rule is looked for only where one of its literals stands. Of all sets of literals that every match must contain
-//! one of, the rarest is taken: `(?:key|token)[ =]+xyz_[0-9a-z]{32}` is looked for at `xyz_`.
+//! The detector tries a rule only where one of its literals occurs. Of all sets of literals of
+//! which every match contains one, it takes the rarest: `(?:key|token)[ =]+xyz_[0-9a-z]{32}` is
+//! tried at `xyz_`.
 //!
-//! If letters and digits must follow a literal, it is rarer still: it can only stand where a run of them begins. That
+//! If letters and digits must follow a literal, it is rarer still: it can only occur where a run of them begins. That
 //! is its [gate](Anchor::gate).
 
 use super::literal::{LITERAL_BYTES_MAX, Literal, LiteralByte};
@@ -34,14 +35,15 @@ pub(crate) struct Anchor {
     pub(crate) literal: Literal,
     /// How far after the literal's beginning a run of letters and digits begins in every match, if one does.
     pub(crate) gate: Option<usize>,
-    /// Whether no letter or digit stands before it in any match.
+    /// Whether no letter or digit comes before it in any match.
     pub(crate) begins_word: bool,
     pub(crate) after_min: usize,
     pub(crate) after_max: Option<usize>,
 }
 
 impl Anchors {
-    /// What looking for them costs: how often they come, a literal that fixes where the match begins being cheaper.
+    /// Returns what looking for them costs: how often they come, a literal that fixes where the
+    /// match begins being cheaper.
     fn cost(&self) -> f64 {
         let cost = |anchor: &Anchor| {
             let starts = anchor.after_max.map_or(64, |max| max - anchor.after_min + 1).min(64);
@@ -52,7 +54,8 @@ impl Anchors {
     }
 }
 
-/// The cheapest anchors of a regular expression; `None` if there are no literals that every match contains.
+/// Returns the cheapest anchors of a regular expression; `None` if there are no literals that every
+/// match contains.
 pub(crate) fn anchors_of(hir: &Hir) -> Option<Anchors> {
     let mut best = Best(None);
     collect(hir, 0, Some(0), &mut best);
@@ -163,7 +166,8 @@ fn collect_in_concatenation(parts: &[&Hir], after: (usize, Option<usize>), best:
     best.offer(spelled.anchors(parts, parts.len()));
 }
 
-/// Where the run begins that a literal leads to, if so many letters and digits follow it.
+/// Returns where the run begins that a literal leads to, given how many letters and digits follow
+/// it.
 fn gate_of(literal: &Literal, begins_run: bool, following: usize) -> Option<usize> {
     let is_in_run = |byte: &&LiteralByte| byte.byte.is_ascii_alphanumeric();
     let in_run = literal.bytes().iter().rev().take_while(is_in_run).count();
@@ -173,7 +177,8 @@ fn gate_of(literal: &Literal, begins_run: bool, following: usize) -> Option<usiz
     (is_sure && is_whole && in_run + following >= RUN_BYTES_MIN).then_some(gate)
 }
 
-/// Whether every match has a run of letters and digits in it that is long enough for the prefilter.
+/// Returns `true` if every match has a run of letters and digits in it that is long enough for the
+/// prefilter.
 pub(crate) fn always_has_run(hir: &Hir) -> bool {
     if let HirKind::Alternation(branches) = hir.kind() {
         return branches.iter().all(always_has_run);
@@ -183,7 +188,8 @@ pub(crate) fn always_has_run(hir: &Hir) -> bool {
     (0..parts.len()).any(|from| alphanumerics_ahead(&parts[from..]).0 >= RUN_BYTES_MIN)
 }
 
-/// How many letters and digits these parts begin with at least, and whether there can be nothing else in them.
+/// Returns how many letters and digits these parts begin with at least, and whether there can be
+/// nothing else in them.
 fn alphanumerics_ahead(parts: &[&Hir]) -> (usize, bool) {
     let mut count = 0;
     for part in parts {
@@ -223,8 +229,8 @@ fn alphanumerics_of(hir: &Hir) -> (usize, bool) {
     }
 }
 
-/// Whether what comes right after `hir` cannot be preceded by a letter or digit. `is_word`: it begins with one of a
-/// word.
+/// Returns `true` if what comes right after `hir` cannot be preceded by a letter or digit.
+/// `is_word`: it begins with one of a word.
 fn begins_word_after(hir: &Hir, is_word: bool) -> bool {
     match hir.kind() {
         // Before anything else, `\b` says that a word ends.
@@ -259,7 +265,7 @@ fn flatten<'a>(hir: &'a Hir, parts: &mut Vec<&'a Hir>) {
     }
 }
 
-/// Where something after `part` begins.
+/// Returns where something after `part` begins.
 fn add((min, max): (usize, Option<usize>), part: &Hir) -> (usize, Option<usize>) {
     let properties = part.properties();
     let min = min.saturating_add(properties.minimum_len().unwrap_or(0));
@@ -267,7 +273,8 @@ fn add((min, max): (usize, Option<usize>), part: &Hir) -> (usize, Option<usize>)
     (min, max)
 }
 
-/// Everything that `hir` matches, if that is not too much; what matches nothing but a place counts as empty.
+/// Returns every text that `hir` matches, unless there are too many. An assertion such as `\b`
+/// counts as empty.
 fn spell_out(hir: &Hir) -> Option<Vec<Literal>> {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => Some(vec![Literal::default()]),
@@ -300,7 +307,7 @@ fn spell_out(hir: &Hir) -> Option<Vec<Literal>> {
     }
 }
 
-/// The bytes of a class; `None` if it has characters of several bytes.
+/// Returns the bytes of a class; `None` if it has characters of several bytes.
 fn class_bytes(class: &Class) -> Option<Box<dyn Iterator<Item = u8> + '_>> {
     match class {
         Class::Bytes(class) => {
@@ -324,7 +331,7 @@ fn spell_out_class(class: &Class) -> Option<Vec<Literal>> {
         .then(|| bytes.into_iter().map(|byte| Literal::of(LiteralByte::exactly(byte))).collect())
 }
 
-/// Each of `left` followed by each of `right`, if that is not too much.
+/// Returns each of `left` followed by each of `right`, unless there are too many.
 fn product(left: &[Literal], right: &[Literal]) -> Option<Vec<Literal>> {
     let too_long = |literal: &Literal| literal.len() > LITERAL_BYTES_MAX;
     if left.len() * right.len() > LITERALS_MAX || left.iter().any(too_long) {
@@ -404,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_literal_has_no_anchor() {
+    fn an_expression_without_literals_has_no_anchors() {
         check(r"[0-9a-f]{32}", &[]);
         check(r"(?:foox)?[0-9]+", &[]);
         check(r"foox|[0-9]+", &[]);

@@ -1,13 +1,14 @@
-//! Where a word begins: after a byte that is no letter or digit, and after an escape that ends with one.
+//! Where a word begins: after any byte except a letter or digit, and after an escape that ends with
+//! one.
 //!
-//! In `"\\nghp_..."` and `token%3Dghp_...` the token begins a word, though a letter stands before it. Whoever escaped
-//! the text did not mean that letter.
+//! In `"\\nghp_..."` and `token%3Dghp_...` the token begins a word although a letter comes before
+//! it: that letter is part of the escape, not of the text.
 
 /// The longest escape that is looked for.
 pub(crate) const ESCAPE_BYTES_MAX: usize = 8;
 
-/// How many of the bytes from `at` on are the rest of an escape, whose beginning stands before `at`: 1 of `\\n`, 5 of
-/// `\\u000a`, 2 of `%3D`, 3 of a terminal's `ESC [31m`.
+/// Returns how many of the bytes from `at` on are the rest of an escape, whose beginning stands
+/// before `at`: 1 of `\\n`, 5 of `\\u000a`, 2 of `%3D`, 3 of a terminal's `ESC [31m`.
 #[inline]
 pub(crate) fn escape_ahead(text: &[u8], at: usize) -> usize {
     let rest = &text[at..];
@@ -25,7 +26,8 @@ pub(crate) fn escape_ahead(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// The rest of a terminal's colour, `31m`, if the escape that it belongs to stands before it.
+/// Returns the rest of a terminal's colour, `31m`, if the escape that it belongs to comes before
+/// it.
 #[cold]
 fn colour_ahead(text: &[u8], at: usize) -> usize {
     let begun = text[at.saturating_sub(ESCAPE_BYTES_MAX)..at]
@@ -36,13 +38,13 @@ fn colour_ahead(text: &[u8], at: usize) -> usize {
     if begun == Some(&0x1b) && text.get(at + digits) == Some(&b'm') { digits + 1 } else { 0 }
 }
 
-/// Whether an escape ends right before `at`, with a letter or digit.
+/// Returns `true` if an escape ends right before `at`, with a letter or digit.
 #[inline]
 fn ends_escape(text: &[u8], at: usize) -> bool {
     (1..=ESCAPE_BYTES_MAX.min(at)).any(|back| escape_ahead(text, at - back) == back)
 }
 
-/// Whether a word begins at `at`.
+/// Returns `true` if a word begins at `at`.
 #[inline]
 pub(crate) fn begins_word(text: &[u8], at: usize) -> bool {
     at == 0 || !text[at - 1].is_ascii_alphanumeric() || ends_escape(text, at)

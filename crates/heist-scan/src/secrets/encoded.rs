@@ -1,21 +1,22 @@
 //! Looking through one layer of encoding: base64, hex, escapes, UTF-16.
 //!
-//! What is decoded is looked at as a text of its own, by all rules except the generic ones: a random value in a decoded
-//! text is noise, and a vendor's token is not. In UTF-16, which is not a disguise, all rules look.
+//! The detector looks at decoded text as a text of its own. Generic rules do not apply there: a
+//! random value in decoded text is noise, a vendor's token is not. In UTF-16, which hides nothing,
+//! all rules apply.
 //!
 //! Encoded text is looked at in *pieces*, each decoded together with what is around it. Pieces end where the chunk's
 //! owned part does, or where they are long enough, so where they end must make no difference. It does not, because
 //! - every position of encoded text is in exactly one piece, and which positions are looked at depends on the bytes
 //!   within [`MARGIN`] of them ([`LONG_STRETCH`] says how);
 //! - from each position a rule sees the same part of the source, [`View::seen`], wherever the piece begins and ends;
-//! - a match belongs to the position from which it was found: a candidate, or the origin of a search
-//!   ([`origins`](super::origins)). The first position of those that are looked at is an origin, too.
+//! - a match belongs to the position from which it was found: a candidate, or the start of a search
+//!   ([`search_starts`](super::search_starts)). The first position of those that are looked at is also a search start.
 
-use super::examine::{Examiner, Text, TextOrigin, View};
-use super::origins::DECODED_SEARCH_MAX;
-use super::plan::Use;
+use super::examine::{Examiner, FoundSecret, Text, TextOrigin, View};
+use super::explain::Explanation;
+use super::plan::LiteralUse;
 use super::prefilter::Candidates;
-use super::rule::Found;
+use super::search_starts::DECODED_SEARCH_MAX;
 use super::{Scratch, SecretDetector};
 use crate::chunk::Chunk;
 use crate::decode::{
@@ -44,13 +45,14 @@ const _: () = assert!(2 * UTF16_SPAN_MIN <= LONG_STRETCH);
 /// How long a piece is at most. Each is decoded with what is seen around it, so much shorter ones cost more.
 const PIECE_BYTES: usize = 32 * 1024;
 
-/// How far a detector looks in encoded text that looks so far in plain text. In UTF-16 each character has two bytes;
-/// other encodings see the same part of the source.
+/// Returns how far a detector looks in encoded text, given how far it looks in plain text. In
+/// UTF-16 each character has two bytes; the other encodings see the same part of the source.
 pub(crate) fn seen_encoded(plain: Overlap) -> Overlap {
     Overlap { before: 2 * plain.before, after: 2 * plain.after }
 }
 
-/// How much of an object a detector needs around a position to see so much of encoded text.
+/// Returns how much of an object a detector needs around a position to see this much of encoded
+/// text.
 pub(crate) fn with_encoded(seen: Overlap) -> Overlap {
     Overlap {
         before: seen.before.max(MARGIN) + DECODE_MARGIN,
@@ -62,23 +64,31 @@ pub(crate) fn with_encoded(seen: Overlap) -> Overlap {
 #[derive(Debug)]
 pub(crate) struct EncodedScratch {
     inner: Examiner,
+    /// Candidates in encoded text, while something is to be explained.
+    pub(crate) explanations: Vec<Explanation>,
     decoded: Decoded,
     /// Those just outside of the chunk's owned part.
     outside: Candidates,
     escapes: Vec<usize>,
     /// Places that are decoded together.
-    places: Vec<Place>,
+    places: Vec<WaitingPiece>,
 }
 
 impl EncodedScratch {
     pub(crate) fn new(rules: usize) -> Self {
         Self {
             inner: Examiner::new(rules),
+            explanations: Vec::new(),
             decoded: Decoded::new(),
             outside: Candidates::default(),
             escapes: Vec::new(),
             places: Vec::new(),
         }
+    }
+
+    /// From now on every candidate is explained.
+    pub(crate) fn take_notes(&mut self) {
+        self.inner.notes = Some(Vec::new());
     }
 }
 
@@ -107,23 +117,23 @@ pub(crate) fn scan_encoded(
     }
 }
 
-/// A piece of encoded text that waits to be looked at; the fields are those of [`Window`].
+/// A piece of encoded text that waits to be looked at; the fields are those of [`EncodedWindow`].
 #[derive(Debug)]
-struct Place {
+struct WaitingPiece {
     piece: Range<usize>,
     first: Option<usize>,
 }
 
 /// From the beginning of the first place to the end of the last one.
-fn together(places: &[Place]) -> Option<Range<usize>> {
+fn together(places: &[WaitingPiece]) -> Option<Range<usize>> {
     Some(places.first()?.piece.start..places.last()?.piece.end)
 }
 
 /// A window of the source, and what is known of the encoded text in it.
-struct Window {
+struct EncodedWindow {
     /// The source positions that are to be looked at.
     piece: Range<usize>,
-    /// The first position that is looked at, in this piece or in one before, if it is known: what stands before it is
+    /// The first position that is looked at, in this piece or in one before, if it is known: what comes before it is
     /// not looked at by any chunk.
     first: Option<usize>,
     /// Where the encoded text begins and ends, if that is in the window.
@@ -198,7 +208,7 @@ impl Decoder<'_, '_> {
         if is_whole && place.len() <= PIECE_BYTES {
             let seen = begin..end;
             let (begin, last) = (Some(begin), Some(end));
-            let window = Window { piece: place, first: begin, begin, end: last };
+            let window = EncodedWindow { piece: place, first: begin, begin, end: last };
             self.look_at_base64(&window, seen);
             return end;
         }
@@ -210,14 +220,14 @@ impl Decoder<'_, '_> {
                 let seen = base64_begin(text, at, start)..base64_end(text, at, limit);
                 let begin = begins_base64(text, seen.start).then_some(seen.start);
                 let end = self.end_before(seen.end, limit);
-                self.look_at_base64(&Window { piece, first, begin, end }, seen);
+                self.look_at_base64(&EncodedWindow { piece, first, begin, end }, seen);
             }
         }
         end
     }
 
     /// Looks at a piece of base64, of which `seen` is what can be seen from it.
-    fn look_at_base64(&mut self, window: &Window, seen: Range<usize>) {
+    fn look_at_base64(&mut self, window: &EncodedWindow, seen: Range<usize>) {
         let text = self.chunk.bytes;
         // What a digit in the piece is part of may begin before it, and a search from there goes on after it: not
         // further than this, if there is no line break.
@@ -236,14 +246,14 @@ impl Decoder<'_, '_> {
     }
 
     /// Looks at hexadecimal digits in a piece of base64.
-    fn look_at_hex(&mut self, base64: &Window, seen: Range<usize>) {
+    fn look_at_hex(&mut self, base64: &EncodedWindow, seen: Range<usize>) {
         let (text, piece) = (self.chunk.bytes, base64.piece.clone());
         let mut places = piece.clone();
         while let Some(stretch) = hex_stretch(text, seen.clone(), places.clone()) {
             places.start = stretch.end;
             let begin = begins_hex(text, stretch.start).then_some(stretch.start);
             let end = (stretch.end < seen.end).then_some(stretch.end).or(base64.end);
-            let window = Window { piece: piece.clone(), first: base64.first, begin, end };
+            let window = EncodedWindow { piece: piece.clone(), first: base64.first, begin, end };
             for phase in 0..HEX_PHASES {
                 if hex(text, stretch.clone(), phase, &mut self.scratch.decoded) {
                     self.look(Encoding::Hex, &window);
@@ -252,11 +262,11 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// Looks at what stands near escapes.
+    /// Looks at what is near escapes.
     fn look_at_escapes(&mut self, kind: EscapeKind, candidates: &Candidates) {
         let wanted = match kind {
-            EscapeKind::Url => Use::UrlEscape,
-            EscapeKind::Json => Use::JsonEscape,
+            EscapeKind::Url => LiteralUse::UrlEscape,
+            EscapeKind::Json => LiteralUse::JsonEscape,
         };
         let text = self.chunk.bytes;
         let mut escapes = std::mem::take(&mut self.scratch.escapes);
@@ -297,7 +307,7 @@ impl Decoder<'_, '_> {
                     self.look_at_escaped(kind);
                 }
             }
-            self.scratch.places.push(Place { piece, first });
+            self.scratch.places.push(WaitingPiece { piece, first });
         }
     }
 
@@ -321,8 +331,8 @@ impl Decoder<'_, '_> {
     /// Looks at the places that were added, now that all of them are decoded.
     fn look_at_places(&mut self, encoding: Encoding, begin: Option<usize>, end: Option<usize>) {
         let mut places = std::mem::take(&mut self.scratch.places);
-        for Place { piece, first } in places.drain(..) {
-            self.look(encoding, &Window { piece, first, begin, end });
+        for WaitingPiece { piece, first } in places.drain(..) {
+            self.look(encoding, &EncodedWindow { piece, first, begin, end });
         }
         self.scratch.places = places;
     }
@@ -335,7 +345,7 @@ impl Decoder<'_, '_> {
             // Units are counted from the object's beginning.
             let first_unit = (self.chunk.offset % 2) as usize;
             for piece in pieces(owned) {
-                self.scratch.places.push(Place { piece, first: None });
+                self.scratch.places.push(WaitingPiece { piece, first: None });
                 self.look_at_units(encoding, first_unit);
             }
             return;
@@ -353,7 +363,7 @@ impl Decoder<'_, '_> {
                 }
                 first_unit = span.start % 2;
                 let first = (span.start > window.start).then_some(span.start);
-                self.scratch.places.push(Place { piece, first });
+                self.scratch.places.push(WaitingPiece { piece, first });
             }
         }
         self.look_at_units(Encoding::Utf16Le, first_unit);
@@ -372,24 +382,25 @@ impl Decoder<'_, '_> {
         self.look_at_places(encoding, begins.then_some(start), ends.then_some(end));
     }
 
-    /// What is seen from a piece, and a little more, so that what is cut through at its ends is not seen.
+    /// Returns what is seen from a piece, and a little more, so that what is cut through at its
+    /// ends is not seen.
     fn seen_around(&self, piece: &Range<usize>) -> Range<usize> {
         let Overlap { before, after } = self.detector.seen_encoded;
         let (before, after) = (before + DECODE_MARGIN, after + DECODE_MARGIN);
         piece.start.saturating_sub(before)..(piece.end + after).min(self.chunk.bytes.len())
     }
 
-    /// The end of encoded text that was looked for up to `limit`, if it is known. (A line break that the limit cuts
-    /// through is taken for an end; it is too far away to be seen, see `seen_around`.)
+    /// Returns the end of encoded text that was looked for up to `limit`, if it is known. (A line
+    /// break that the limit cuts through is taken for an end; it is too far away to be seen, see
+    /// `seen_around`.)
     fn end_before(&self, end: usize, limit: usize) -> Option<usize> {
         let is_object_end = self.chunk.is_end && end == self.chunk.bytes.len();
         (end < limit || is_object_end).then_some(end)
     }
 
     /// Looks at what was decoded.
-    fn look(&mut self, encoding: Encoding, window: &Window) {
-        let is_utf16 = matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be);
-        let EncodedScratch { inner, decoded, .. } = &mut *self.scratch;
+    fn look(&mut self, encoding: Encoding, window: &EncodedWindow) {
+        let EncodedScratch { inner, decoded, explanations, .. } = &mut *self.scratch;
         let view = View {
             decoded,
             seen: self.detector.seen_encoded,
@@ -404,42 +415,50 @@ impl Decoder<'_, '_> {
             begins_object: window.begin.is_some(),
             ends_object: window.end.is_some(),
             path: self.chunk.path,
+            encoding,
             origin: TextOrigin::Decoded(view),
         };
         inner.found.clear();
         inner.examine(self.detector, &text);
-        for found in inner.found.drain(..) {
-            if is_utf16 || !self.detector.rules[found.rule as usize].rule.generic {
-                self.matches.push(place(self.chunk.offset, found, encoding, decoded));
-            }
+        let in_object = |found| place(self.chunk.offset, found, encoding, decoded);
+        self.matches.extend(inner.found.drain(..).map(in_object));
+        if let Some(notes) = &mut inner.notes {
+            explanations.extend(notes.drain(..).map(|noted| {
+                let is_verbatim = decoded.is_verbatim(noted.secret.clone());
+                let encoding = if is_verbatim { Encoding::Plain } else { encoding };
+                noted.explanation(encoding, |range| in_source(self.chunk.offset, range, decoded))
+            }));
         }
     }
 }
 
-/// A range, in pieces.
+/// Cuts a range into pieces.
 fn pieces(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
     range.step_by(PIECE_BYTES).map(move |start| start..(start + PIECE_BYTES).min(end))
 }
 
-/// Where wrapped base64 goes on, if `at` is in a line break.
+/// Returns where wrapped base64 goes on, if `at` is in a line break.
 fn after_break(text: &[u8], at: usize) -> usize {
     let rest = text[at..].iter().take(DECODE_MARGIN);
     at + rest.take_while(|byte| matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).count()
 }
 
-/// A match in the object, which the chunk begins at this offset of.
-fn place(offset: u64, found: Found, encoding: Encoding, decoded: &Decoded) -> Match {
-    let in_object = |range: Range<usize>| {
-        let source = decoded.source_of(range);
-        offset + source.start as u64..offset + source.end as u64
-    };
+/// Returns the offsets in the object that a range of decoded text comes from. The chunk begins at
+/// `offset`.
+fn in_source(offset: u64, range: Range<usize>, decoded: &Decoded) -> Range<u64> {
+    let source = decoded.source_of(range);
+    offset + source.start as u64..offset + source.end as u64
+}
+
+/// Returns a match in the object, for a secret in decoded text.
+fn place(offset: u64, found: FoundSecret, encoding: Encoding, decoded: &Decoded) -> Match {
     // A secret that stands there as it is may not be seen in the text itself, because of what is escaped around it.
     let is_verbatim = decoded.is_verbatim(found.secret.clone());
     Match {
         rule: RuleIndex(found.rule),
-        whole: in_object(found.whole),
-        secret: in_object(found.secret.clone()),
+        whole: in_source(offset, found.whole, decoded),
+        secret: in_source(offset, found.secret.clone(), decoded),
         decoded: (!is_verbatim).then(|| decoded.bytes[found.secret].into()),
         encoding: if is_verbatim { Encoding::Plain } else { encoding },
         confidence: found.confidence,

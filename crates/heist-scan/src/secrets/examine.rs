@@ -1,21 +1,27 @@
-//! Looking at one text: the prefilter's candidates, and what the rules say about each.
+//! Looks at one text: takes the prefilter's places, and tries the rules on each.
 //!
-//! A rule is tried on a window around a candidate, never on more, so what it finds depends on the bytes of that window
-//! alone. An expression sees one byte more on each side, for `\b` and its like.
+//! A rule sees a window around a place, never more, so what it finds depends only on the bytes of
+//! that window. An expression sees one byte more on each side, for `\b` and the like.
 
 use super::SecretDetector;
 use super::allow::contains;
 use super::boundary::begins_word;
+use super::explain::{NotedCandidate, Notes};
 use super::literal::LITERAL_BYTES_MAX;
-use super::origins::{DECODED_SEARCH_MAX, Origins};
-use super::pattern::{Match, Searcher};
-use super::plan::{Plan, Use};
+use super::pattern::{RegexMatch, Searcher};
+use super::plan::{LiteralUse, Plan};
 use super::prefilter::Candidates;
-use super::rule::{ActiveRule, Found, KEYWORD_REACH, Proposed, Surroundings};
+use super::rule::{ActiveRule, KEYWORD_REACH};
+use super::search_starts::{DECODED_SEARCH_MAX, SearchStarts};
+use super::verdict::{Candidate, Parsed, Unobserved, Verdict};
+use crate::confidence::Confidence;
 use crate::decode::{Decoded, is_in_text};
 use crate::detector::Overlap;
-use crate::hand::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
+use crate::encoding::Encoding;
+use crate::masked::mask;
+use crate::parsers::{ASSIGNMENT_REACH, Assignment, Hit, Reach, Window, assignment};
 use crate::rules::Rule;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
@@ -28,6 +34,8 @@ pub(crate) struct Text<'a> {
     pub(crate) begins_object: bool,
     pub(crate) ends_object: bool,
     pub(crate) path: &'a Path,
+    /// How the text is encoded in its object.
+    pub(crate) encoding: Encoding,
     pub(crate) origin: TextOrigin<'a>,
 }
 
@@ -42,8 +50,8 @@ pub(crate) enum TextOrigin<'a> {
     Seen,
 }
 
-/// A window of encoded text, decoded. Where it begins and ends makes no difference: from each position the same part
-/// of the source is seen.
+/// A window of encoded text, decoded. Where it begins and ends makes no difference: each position
+/// sees the same part of the source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) decoded: &'a Decoded,
@@ -52,14 +60,15 @@ pub(crate) struct View<'a> {
     /// Where in the source the encoded text begins and ends, if that is known.
     pub(crate) begin: Option<usize>,
     pub(crate) end: Option<usize>,
-    /// The first position of the source that is looked at, if it is known: searches begin there, too.
+    /// The first position of the source that is looked at, if it is known. It is also a search
+    /// start.
     pub(crate) first: Option<usize>,
     /// Whether only what is in text counts: other bytes may be no encoded text at all.
     pub(crate) must_be_text: bool,
 }
 
 impl<'a> View<'a> {
-    /// What is seen from a position of the text, and where it begins there.
+    /// Returns what is seen from a position of the text, and where it begins there.
     fn seen_from(&self, text: &Text<'a>, at: usize) -> (Text<'a>, usize) {
         let source = self.decoded.source_of(at..at + 1).start;
         let (from, to) = (source.saturating_sub(self.seen.before), source + self.seen.after);
@@ -71,9 +80,29 @@ impl<'a> View<'a> {
             begins_object: self.begin.is_some_and(|begin| begin >= from),
             ends_object: self.end.is_some_and(|end| end <= to),
             path: text.path,
+            encoding: text.encoding,
             origin: TextOrigin::Seen,
         };
         (text, begin)
+    }
+}
+
+/// A secret in a text, with the verdict on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundSecret {
+    pub(crate) rule: u32,
+    pub(crate) whole: Range<usize>,
+    pub(crate) secret: Range<usize>,
+    pub(crate) confidence: Confidence,
+    pub(crate) reason: Cow<'static, str>,
+}
+
+impl FoundSecret {
+    /// Moves the ranges from a part of a text to the text itself, in which the part begins at `by`.
+    fn move_by(&mut self, by: usize) {
+        for range in [&mut self.whole, &mut self.secret] {
+            *range = range.start + by..range.end + by;
+        }
     }
 }
 
@@ -81,13 +110,15 @@ impl<'a> View<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Examiner {
     pub(crate) candidates: Candidates,
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<FoundSecret>,
+    /// Every candidate, while something is to be explained.
+    pub(crate) notes: Option<Vec<NotedCandidate>>,
     hits: Vec<Hit>,
     /// Those in a key.
     keywords: Candidates,
     /// Where searches begin; empty unless a rule without a literal is looked for.
-    origins: Origins,
-    /// The origins near keywords from which a rule was looked for.
+    starts: SearchStarts,
+    /// The starts near keywords from which a rule was looked for.
     searched: HashSet<(u32, usize)>,
     /// One for each rule. Boxed: there are many rules, and most never need one.
     searchers: Vec<Option<Box<Searcher>>>,
@@ -106,11 +137,12 @@ impl Examiner {
         Self { searchers, ..Self::default() }
     }
 
-    /// Adds what begins at the text's owned positions to `found`. The candidates stay, for those who decode.
+    /// Adds what begins at the text's owned positions to `found`. The candidates stay: the decoders
+    /// need them.
     pub(crate) fn examine(&mut self, detector: &SecretDetector, text: &Text<'_>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
-        self.origins.clear();
+        self.starts.clear();
         self.searched.clear();
         detector.prefilter.sweep(text.bytes, text.owned.clone(), &mut candidates);
         for hit in &candidates.anchors {
@@ -124,7 +156,7 @@ impl Examiner {
             for &at in &candidates.runs {
                 self.look_from(text, at, |examiner, text, at| {
                     for &(rule, kind) in &detector.plan.at_runs {
-                        examiner.look(detector, text, at, Use::Hand { rule, kind });
+                        examiner.look(detector, text, at, LiteralUse::Parser { rule, kind });
                     }
                 });
             }
@@ -162,39 +194,42 @@ impl Examiner {
     /// Looks at a part of a text that begins at `from`.
     fn look_moved(&mut self, from: usize, look: impl FnOnce(&mut Self)) {
         let before = self.found.len();
+        let noted_before = self.notes.as_ref().map_or(0, Vec::len);
         look(self);
         for found in &mut self.found[before..] {
             found.move_by(from);
         }
-    }
-
-    fn look(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, place: Use) {
-        match place {
-            Use::Regex { rule, after_min, after_max } => {
-                self.look_around(detector, text, at, rule, after_min, after_max);
-            }
-            Use::Near { rule } => self.look_near(detector, text, at, rule),
-            Use::Assignment { rule } => self.look_at_assignment(detector, text, at, rule),
-            Use::Hand { rule, kind } => {
-                let (window, from) = cut(text, at, kind.reach());
-                let mut hits = std::mem::take(&mut self.hits);
-                hits.clear();
-                kind.examine(&window, &detector.noise, &mut hits);
-                let moved = |range: Range<usize>| range.start + from..range.end + from;
-                for hit in hits.drain(..) {
-                    let (whole, secret) = (moved(hit.whole), moved(hit.secret));
-                    let (key, confidence, reason) = (moved(hit.key), hit.confidence, hit.reason);
-                    let proposed = Some(Proposed { key, confidence, reason });
-                    self.judge(detector, text, rule, whole, secret, proposed);
-                }
-                self.hits = hits;
-            }
-            // Who decodes looks at the candidates again.
-            Use::UrlEscape | Use::JsonEscape => {}
+        if let Some(notes) = &mut self.notes {
+            notes[noted_before..].iter_mut().for_each(|noted| noted.move_by(from));
         }
     }
 
-    /// Tries an expression whose literal stands at `at`.
+    fn look(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, place: LiteralUse) {
+        match place {
+            LiteralUse::Regex { rule, after_min, after_max } => {
+                self.look_around(detector, text, at, rule, after_min, after_max);
+            }
+            LiteralUse::Near { rule } => self.look_near(detector, text, at, rule),
+            LiteralUse::Assignment { rule } => self.look_at_assignment(detector, text, at, rule),
+            LiteralUse::Parser { rule, kind } => {
+                let (window, from) = cut(text, at, kind.reach());
+                let mut hits = std::mem::take(&mut self.hits);
+                hits.clear();
+                kind.examine(&window, &mut hits);
+                let moved = |range: Range<usize>| range.start + from..range.end + from;
+                for Hit { whole, secret, key, form, noise } in hits.drain(..) {
+                    let (whole, secret, key) = (moved(whole), moved(secret), moved(key));
+                    let parsed = Some(Parsed { key, form, noise });
+                    self.judge(detector, text, rule, whole, secret, parsed);
+                }
+                self.hits = hits;
+            }
+            // The decoders look at these candidates again.
+            LiteralUse::UrlEscape | LiteralUse::JsonEscape => {}
+        }
+    }
+
+    /// Tries an expression whose literal is at `at`.
     fn look_around(
         &mut self,
         detector: &SecretDetector,
@@ -258,7 +293,7 @@ impl Examiner {
             let searcher = &mut self.searchers[rule as usize];
             let (span, group) = (from..window.end, active.rule.secret_group);
             let found = active.regex.find(text.bytes, span, false, group, searcher);
-            let Some(Match { whole, secret }) = found else { return };
+            let Some(RegexMatch { whole, secret }) = found else { return };
             // An empty match would be found forever.
             from = whole.end.max(from + 1);
             if whole.len() <= detector.plan.longest[rule as usize] && wanted(&whole) {
@@ -267,43 +302,44 @@ impl Examiner {
         }
     }
 
-    /// Looks for expressions without any literal in all of a plain text, from the origins that are owned.
+    /// Looks for expressions without any literal in all of a plain text, from the starts that are owned.
     fn look_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, offset: u64) {
         if detector.plan.everywhere.is_empty() {
             return;
         }
-        let origins = self.take_origins(text, offset, text.owned.clone());
-        for (origin, next) in origins.within(text.owned.clone()) {
+        let starts = self.take_starts(text, offset, text.owned.clone());
+        for (start, next) in starts.within(text.owned.clone()) {
             for &rule in &detector.plan.everywhere {
-                self.look_between(detector, text, rule, origin, next);
+                self.look_between(detector, text, rule, start, next);
             }
         }
-        self.origins = origins;
+        self.starts = starts;
     }
 
-    /// Looks for an expression near a keyword, from each origin once, however many keywords there are.
+    /// Looks for an expression near a keyword, from each start once, however many keywords there are.
     fn look_near(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, rule: u32) {
         // In decoded text it is looked for everywhere.
         let TextOrigin::Plain { offset } = text.origin else { return };
         let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
         let near = at.saturating_sub(reach)..(at + reach).min(text.bytes.len());
-        let origins = self.take_origins(text, offset, near.clone());
-        for (origin, next) in origins.within(origins.before(near.start)..near.end) {
-            if self.searched.insert((rule, origin)) {
-                self.look_between(detector, text, rule, origin, next);
+        let starts = self.take_starts(text, offset, near.clone());
+        for (start, next) in starts.within(starts.before(near.start)..near.end) {
+            if self.searched.insert((rule, start)) {
+                self.look_between(detector, text, rule, start, next);
             }
         }
-        self.origins = origins;
+        self.starts = starts;
     }
 
-    /// The origins of a plain text in and around a part of it, which are found when they are first needed.
-    fn take_origins(&mut self, text: &Text<'_>, offset: u64, wanted: Range<usize>) -> Origins {
-        let mut origins = std::mem::take(&mut self.origins);
-        origins.find_around(text.bytes, offset, wanted);
-        origins
+    /// Returns the starts of a plain text in and around a part of it, which are found when they are
+    /// first needed.
+    fn take_starts(&mut self, text: &Text<'_>, offset: u64, wanted: Range<usize>) -> SearchStarts {
+        let mut starts = std::mem::take(&mut self.starts);
+        starts.find_around(text.bytes, offset, wanted);
+        starts
     }
 
-    /// Looks for expressions without any literal of their own in all of a decoded text, from the origins that are
+    /// Looks for expressions without any literal of their own in all of a decoded text, from the starts that are
     /// owned. What is found from one depends on what is seen from there.
     fn look_everywhere_in_view(
         &mut self,
@@ -317,23 +353,29 @@ impl Examiner {
             return;
         }
         let found_before = self.found.len();
-        let mut origins = std::mem::take(&mut self.origins);
+        let noted_before = self.notes.as_ref().map_or(0, Vec::len);
+        let mut starts = std::mem::take(&mut self.starts);
         let begin = view.begin.map(|_| 0);
         let first = view.first.map(|first| view.decoded.first_from(first));
-        origins.find_decoded(text.bytes, text.owned.clone(), [begin, first]);
-        for (origin, next) in origins.within(text.owned.clone()) {
-            let (seen, from) = view.seen_from(text, origin);
-            let next = next.min(origin + DECODED_SEARCH_MAX).min(from + seen.bytes.len());
+        starts.find_decoded(text.bytes, text.owned.clone(), [begin, first]);
+        for (start, next) in starts.within(text.owned.clone()) {
+            let (seen, from) = view.seen_from(text, start);
+            let next = next.min(start + DECODED_SEARCH_MAX).min(from + seen.bytes.len());
             self.look_moved(from, |examiner| {
                 for &rule in everywhere.iter().chain(near) {
-                    examiner.look_between(detector, &seen, rule, origin - from, next - from);
+                    examiner.look_between(detector, &seen, rule, start - from, next - from);
                 }
             });
         }
-        self.origins = origins;
+        self.starts = starts;
         if view.must_be_text {
-            let is_no_text = |found: &mut Found| !is_in_text(text.bytes, found.whole.start);
+            let is_no_text = |found: &mut FoundSecret| !is_in_text(text.bytes, found.whole.start);
             self.found.extract_if(found_before.., is_no_text).for_each(drop);
+            if let Some(notes) = &mut self.notes {
+                let is_no_text =
+                    |noted: &mut NotedCandidate| !is_in_text(text.bytes, noted.whole.start);
+                notes.extract_if(noted_before.., is_no_text).for_each(drop);
+            }
         }
     }
 
@@ -352,22 +394,23 @@ impl Examiner {
                 detector.prefilter.sweep(text.bytes, margin, &mut self.candidates);
             }
         }
-        let is_near = |place: &Use| matches!(place, Use::Near { .. });
+        let is_near = |place: &LiteralUse| matches!(place, LiteralUse::Near { .. });
         let mut hits = self.candidates.anchors.iter();
         hits.any(|hit| detector.plan.uses(hit.literal).iter().any(is_near))
     }
 
-    /// Looks for an expression from an origin on; what begins at the next one or beyond is found from there.
+    /// Looks for an expression from a start on; what begins at the next one or beyond is found from
+    /// there.
     fn look_between(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
         rule: u32,
-        origin: usize,
+        start: usize,
         next: usize,
     ) {
         let reach = detector.plan.longest[rule as usize];
-        let window = origin..next.saturating_add(reach).min(text.bytes.len());
+        let window = start..next.saturating_add(reach).min(text.bytes.len());
         self.look_in(detector, text, rule, window, |whole| whole.start < next);
     }
 
@@ -438,51 +481,43 @@ impl Examiner {
         rule: u32,
         whole: Range<usize>,
         secret: Range<usize>,
-        proposed: Option<Proposed>,
+        parsed: Option<Parsed>,
     ) {
-        let active = &detector.rules[rule as usize];
-        if !active.has_keyword(text.bytes, &whole) {
-            return;
-        }
-        let surroundings = Surroundings {
-            text: text.bytes,
-            path: text.path,
-            noise: &detector.noise,
-            allows: &detector.allows,
+        let (bytes, encoding) = (text.bytes, text.encoding);
+        let ranges = (whole.clone(), secret.clone());
+        let candidate = Candidate { rule, text: bytes, encoding, whole, secret, parsed };
+        let verdict = if self.notes.is_some() {
+            self.judge_with_notes(detector, candidate, text.path)
+        } else {
+            detector.judge(candidate, text.path, &mut self.searchers, &mut Unobserved)
         };
-        let judged = active.judge(&surroundings, &whole, &secret, proposed);
-        if let Some((confidence, reason)) = judged {
-            if active.rule.generic && self.has_wrong_checksum(detector, text, &secret) {
-                return;
-            }
-            self.found.push(Found { rule, whole, secret, confidence, reason });
+        if let Verdict::Reported { confidence, reason } = verdict {
+            let (whole, secret) = ranges;
+            self.found.push(FoundSecret { rule, whole, secret, confidence, reason });
         }
     }
-}
 
-impl Examiner {
-    /// Whether a generic secret has the form of a vendor's, but not its checksum: then it is somebody's example.
-    fn has_wrong_checksum(
+    #[cold]
+    fn judge_with_notes(
         &mut self,
         detector: &SecretDetector,
-        text: &Text<'_>,
-        secret: &Range<usize>,
-    ) -> bool {
-        // One byte more on each side, for those expressions that say what stands there.
-        let span = secret.start.saturating_sub(1)..(secret.end + 1).min(text.bytes.len());
-        detector.checksum_rules.iter().any(|&rule| {
-            let active = &detector.rules[rule as usize];
-            let searcher = &mut self.searchers[rule as usize];
-            let group = active.rule.secret_group;
-            let found = active.regex.find(text.bytes, span.clone(), false, group, searcher);
-            let has_form = found.is_some_and(|found| found.secret == *secret);
-            let bytes = &text.bytes[secret.clone()];
-            has_form && active.rule.checksum.is_some_and(|checksum| !checksum.holds(bytes))
-        })
+        candidate: Candidate<'_>,
+        path: &Path,
+    ) -> Verdict {
+        let mut notes = Notes::default();
+        let (rule, whole, secret) =
+            (candidate.rule, candidate.whole.clone(), candidate.secret.clone());
+        let masked = mask(&candidate.text[secret.clone()]);
+        let verdict = detector.judge(candidate, path, &mut self.searchers, &mut notes);
+        if let Some(noted) = &mut self.notes {
+            let (steps, verdict) = (notes.steps, verdict.clone());
+            noted.push(NotedCandidate { rule, whole, secret, masked, steps, verdict });
+        }
+        verdict
     }
 }
 
-/// The window of this reach, and where it begins in the text.
+/// Returns the window of this reach, and where it begins in the text.
 fn cut<'a>(text: &Text<'a>, at: usize, reach: Reach) -> (Window<'a>, usize) {
     let from = at.saturating_sub(reach.before);
     let to = (at + reach.after).min(text.bytes.len());

@@ -1,9 +1,9 @@
-//! [`Expression`]: what is known of a rule's expression before it is compiled.
+//! [`Expression`]: what the detector knows about a rule's expression before it compiles it.
 //!
-//! Most of the time that a start takes would go into parsing the expressions of the built-in rules. So what comes of
-//! that is written down beforehand, in `prepared.txt`: a line for each expression, which begins with a hash of it. An
-//! expression whose hash is not there, of a user's rule or of one that was changed, is parsed. A test compares every
-//! line with what parsing says, and writes the file anew if it is asked to.
+//! Parsing the expressions of the built-in rules would take most of the start-up time. So the
+//! results are stored in `prepared.txt`, one line for each expression, which begins with a hash of
+//! it. An expression without a line, from a user's rule or a changed one, is parsed. A test
+//! compares every line with the result of parsing, and can rewrite the file.
 
 use super::anchors::{Anchor, Anchors, always_has_run, anchors_of};
 use super::literal::{Literal, LiteralByte};
@@ -36,7 +36,7 @@ impl Expression {
                 let always_has_run = syntax::parse(pattern).is_ok_and(|hir| always_has_run(&hir));
                 Self { always_has_run, ..Self::UNKNOWN }
             }
-            Pattern::Hand(_) | Pattern::Path => Self::UNKNOWN,
+            Pattern::Parser(_) | Pattern::Path => Self::UNKNOWN,
         }
     }
 
@@ -50,7 +50,7 @@ impl Expression {
 /// Fewer expressions than that are not worth a thread.
 const PARSED_PER_THREAD: usize = 64;
 
-/// What is known of the expressions of all rules.
+/// Returns what is known of the expressions of all rules.
 pub(crate) fn expressions_of(rules: &[Rule]) -> Vec<Expression> {
     let prepared: Vec<_> = rules.iter().map(Expression::prepared).collect();
     let unknown: Vec<&Rule> = rules
@@ -88,12 +88,12 @@ const TEXT: &str = include_str!("prepared.txt");
 static PREPARED: LazyLock<HashMap<&str, &str>> =
     LazyLock::new(|| TEXT.lines().filter_map(|line| line.split_once(' ')).collect());
 
-/// What an expression is called in the file: a hash, so that no other has its name.
+/// Returns what an expression is called in the file: a hash, so that no other has its name.
 fn name_of(rule: &Rule) -> Option<String> {
     let (kind, pattern) = match &rule.pattern {
         Pattern::Regex(pattern) => ("regex", pattern),
         Pattern::Assignment(pattern) => ("assignment", pattern),
-        Pattern::Hand(_) | Pattern::Path => return None,
+        Pattern::Parser(_) | Pattern::Path => return None,
     };
     let mut hasher = blake3::Hasher::new();
     hasher.update(kind.as_bytes()).update(b" ").update(pattern.as_bytes());
@@ -130,7 +130,7 @@ fn read_anchor(word: &str) -> Option<Anchor> {
     Some(Anchor { literal, gate, begins_word, after_min, after_max })
 }
 
-/// A number, or `-` for none.
+/// Reads a number, or `-` for none.
 fn optional(word: &str) -> Option<Option<usize>> {
     if word == "-" { Some(None) } else { word.parse().ok().map(Some) }
 }
@@ -163,7 +163,7 @@ mod tests {
 
     /// `HEIST_PREPARE=1 cargo test -p heist-scan --lib prepared` writes the file anew.
     #[test]
-    fn what_is_prepared_is_what_parsing_says() {
+    fn prepared_expressions_equal_parsed_ones() {
         let mut lines: Vec<String> = RuleSet::builtin()
             .rules
             .iter()
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_prepared_is_parsed() {
+    fn expressions_that_are_not_prepared_are_parsed() {
         let rule = |pattern: &str| Rule::new("rule", Pattern::Regex(pattern.to_owned()));
         let mut rules: Vec<Rule> =
             (0..300).map(|number| rule(&format!("word{number}_[0-9]{{20}}"))).collect();

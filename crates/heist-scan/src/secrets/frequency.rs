@@ -1,8 +1,8 @@
-//! How common bytes and pairs of bytes are in source code. Only speed depends on it: the rarer what the prefilter
-//! looks for, the less is looked at for nothing.
+//! How common bytes and pairs of bytes are in source code. Only speed depends on it: the rarer the
+//! literals of the prefilter, the fewer places are checked in vain.
 
-/// Of 65,536 bytes of source code (70 MB of Rust, C, JSON and Markdown were counted) so many have this value; at
-/// least 1.
+/// How many of 65,536 bytes of source code have each value, at least 1 (counted in 70 MB of Rust,
+/// C, JSON and Markdown).
 const OF_65_536: [u16; 256] = [
     1, 1, 1, 1, 1, 1, 1, 1, 1, 14, 1975, 1, 1, 14, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 18, 1, 1,
     1, 1, 15071, 184, 594, 167, 83, 15, 128, 150, 867, 859, 72, 33, 959, 239, 597, 1267, 243, 221,
@@ -17,13 +17,14 @@ const OF_65_536: [u16; 256] = [
     1, 1,
 ];
 
-/// The share of bytes with this value in source code.
+/// Returns the share of bytes with this value in source code.
 pub(crate) fn frequency(byte: u8) -> f64 {
     f64::from(OF_65_536[usize::from(byte)]) / 65_536.0
 }
 
-/// Of 1,000 bytes after a byte of a class (the row) so many are of another (the column), in 13 MB of the same; at
-/// least 1. Classes are the letters in either case, digits, `_`, `-`, `.`, `:`, `/`, the space, quotes, and the rest.
+/// How many of 1,000 bytes after a byte of one class (the row) are of another class (the column),
+/// at least 1 (counted in 13 MB of the same). Classes are the letters in either case, digits, `_`,
+/// `-`, `.`, `:`, `/`, the space, quotes, and the rest.
 #[rustfmt::skip]
 const OF_1000_AFTER: [[u16; CLASSES]; CLASSES] = [
     [1, 21, 62, 42, 1, 12, 16, 2, 28, 1, 8, 95, 34, 92, 1, 30, 1, 143,
@@ -115,8 +116,8 @@ fn class(byte: u8) -> usize {
     }
 }
 
-/// The share of bytes after `before` that are `byte`. Most digits and other bytes are one of ten or more in their
-/// class; capitals come after capitals.
+/// Returns the share of bytes after `before` that are `byte`. Most digits and other bytes are one
+/// of ten or more in their class; capitals come after capitals.
 pub(crate) fn frequency_after(before: u8, byte: u8) -> f64 {
     let in_class = match byte {
         b'A'..=b'Z' if before.is_ascii_uppercase() => 0.6,

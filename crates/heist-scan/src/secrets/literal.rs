@@ -71,25 +71,25 @@ impl Literal {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// Without what is too long.
+    /// Cuts off what is longer than [`LITERAL_BYTES_MAX`].
     pub(crate) fn cut(mut self) -> Self {
         self.0.truncate(LITERAL_BYTES_MAX);
         self
     }
 
-    /// Whether it stands in `text` at `at`.
+    /// Returns `true` if it occurs in `text` at `at`.
     #[inline]
     pub(crate) fn stands_at(&self, text: &[u8], at: usize) -> bool {
         text.get(at..at + self.0.len())
             .is_some_and(|text| self.0.iter().zip(text).all(|(wanted, &byte)| wanted.is(byte)))
     }
 
-    /// Where its rarest window begins, and how often such text comes.
+    /// Returns where its rarest window begins, and how often such text comes.
     pub(crate) fn rarest_window(&self) -> (usize, f64) {
         self.windows().min_by(|left, right| left.1.total_cmp(&right.1)).unwrap_or((0, 1.0))
     }
 
-    /// Its windows: where they begin, and how often such text comes.
+    /// Returns its windows: where they begin, and how often such text comes.
     pub(crate) fn windows(&self) -> impl Iterator<Item = (usize, f64)> {
         let windows = self.0.len().saturating_sub(WINDOW_BYTES) + 1;
         (0..windows).map(|at| (at, self.window_frequency(at)))

@@ -1,16 +1,18 @@
-//! [`SecretDetector`]: rules, found at the speed of reading.
+//! [`SecretDetector`]: finds secrets by rules, at the speed of reading.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `anchors`, `literal`, `frequency` | which literals must be there for a rule to match, the rarest of them |
+//! | `anchors`, `literal`, `frequency` | the rarest literals that every match of a rule contains |
 //! | `boundary` | where a word begins |
-//! | `expression`, `prepared.txt` | what is known of a rule's expression before it is compiled |
-//! | `plan` | what is done where a literal stands |
+//! | `expression`, `prepared.txt` | facts about a rule's expression, without compiling it |
+//! | `plan` | what the detector does at each literal |
 //! | `prefilter/` | one sweep that finds all literals and all runs of letters and digits |
-//! | `examine` | the rules on the windows around what the sweep found |
-//! | `origins` | where the search for an expression without a literal begins |
-//! | `encoded` | the same for what decoders make of a text |
-//! | `pattern`, `rule`, `allow` | a rule's expressions, compiled when needed, and whether a match is one after all |
+//! | `examine` | tries the rules on the windows around what the sweep found |
+//! | `search_starts` | where the search for an expression without a literal begins |
+//! | `encoded` | the same for decoded text |
+//! | `verdict` | what becomes of a candidate, and why: the one judgement |
+//! | `explain` | the judgement of a line, step by step |
+//! | `pattern`, `rule`, `allow` | a rule and its allowlists, with expressions that are compiled when needed |
 //!
 //! **Invariant: whether a rule matches depends on the bytes of a bounded window around a position, and on nothing
 //! else.** So the same is found for every chunk size, every split and every prefilter.
@@ -20,52 +22,58 @@ mod anchors;
 mod boundary;
 mod encoded;
 mod examine;
+mod explain;
 mod expression;
 mod frequency;
 mod literal;
-mod origins;
 mod pattern;
 mod plan;
 mod prefilter;
 mod rule;
+mod search_starts;
+mod verdict;
 
+pub use explain::{ExplainedStep, Explanation, StepOutcome};
 pub use prefilter::PrefilterKind;
+pub use verdict::{Step, Verdict};
 
 use crate::chunk::Chunk;
-use crate::confidence::Confidence;
 use crate::detector::{Detector, Match, Overlap, RuleIndex, RuleInfo};
 use crate::encoding::Encoding;
-use crate::hand::ASSIGNMENT_REACH;
 use crate::noise::Noise;
+use crate::parsers::ASSIGNMENT_REACH;
 use crate::rules::{Pattern, Rule, RuleSet};
 use allow::{Allow, slashed};
 use encoded::{EncodedScratch, scan_encoded, seen_encoded, with_encoded};
 use examine::{Examiner, Text, TextOrigin};
 use literal::LITERAL_BYTES_MAX;
-use origins::ORIGIN_REACH;
 use pattern::LazyRegex;
-use plan::{Plan, Use};
-use prefilter::{Placed, Prefilter, Table};
+use plan::{LiteralUse, Plan};
+use prefilter::{LiteralTable, PlacedLiteral, Prefilter};
 use rule::{ActiveRule, KEYWORD_REACH, LINE_REACH};
-use std::borrow::Cow;
+use search_starts::SEARCH_START_REACH;
 use std::path::Path;
+use verdict::Unobserved;
 
-// An origin is decided by what can be seen from it, also where a decoded byte takes ten of the source.
+// A search start depends on what is visible from it, even where ten bytes of the source become one.
 const _: () = assert!(
-    10 * origins::DECODED.context() <= 2 * (ASSIGNMENT_REACH.before + LINE_REACH)
-        && 10 * origins::DECODED.context() <= 2 * (ASSIGNMENT_REACH.after + LINE_REACH)
+    10 * search_starts::DECODED_SPACING.context() <= 2 * (ASSIGNMENT_REACH.before + LINE_REACH)
+        && 10 * search_starts::DECODED_SPACING.context()
+            <= 2 * (ASSIGNMENT_REACH.after + LINE_REACH)
 );
 
-/// How a [`SecretDetector`] looks.
+/// How a [`SecretDetector`] searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DetectorOptions {
-    /// Whether what looks like noise is lowered or dropped. On by default.
+    /// Whether the noise filter lowers or drops what looks like noise. On by default.
     pub noise_filter: bool,
-    /// Whether it looks through one layer of encoding. On by default.
+    /// Whether the detector decodes one layer of encoding. On by default.
     pub decode: bool,
-    /// Whether the noisy kinds are looked for: [generic](crate::Rule::generic) secrets and passwords. On by default.
+    /// Whether [generic](crate::Rule::generic) rules are used: random values and passwords. On by
+    /// default.
     pub generic: bool,
-    /// Which prefilter; the same is found by each.
+    /// Which prefilter to use. All of them find the same.
     pub prefilter: PrefilterKind,
 }
 
@@ -83,16 +91,16 @@ pub struct SecretDetector {
     plan: Plan,
     prefilter: Box<dyn Prefilter>,
     /// The plan's keywords, by their places in it.
-    keywords: Table,
+    keywords: LiteralTable,
     noise: Noise,
     decode: bool,
     overlap: Overlap,
-    /// What a rule sees of encoded text, from a position of the source.
+    /// How much of encoded text a rule sees from a position of the source.
     seen_encoded: Overlap,
     path_rules: Vec<u32>,
-    /// Those whose matches are certain or none.
+    /// Rules with a checksum: their matches are certain or rejected.
     checksum_rules: Vec<u32>,
-    /// Whether any of them can be for a path: most paths are for none.
+    /// Matches the paths that any path rule applies to. Most paths fail here.
     any_path_rule: LazyRegex,
 }
 
@@ -104,15 +112,16 @@ pub struct Scratch {
 }
 
 impl SecretDetector {
-    /// Of these rules.
+    /// Creates a detector for these rules.
     #[must_use]
     pub fn new(rules: RuleSet, options: DetectorOptions) -> Self {
         let RuleSet { rules, allowlists } = rules;
         let rules: Vec<Rule> =
             rules.into_iter().filter(|rule| options.generic || !rule.generic).collect();
         let plan = Plan::new(&rules, options.decode);
-        let plain = reach(&rules, &plan, ORIGIN_REACH);
-        let seen_encoded = seen_encoded(reach(&rules, &plan, origins::DECODED.context()));
+        let plain = reach(&rules, &plan, SEARCH_START_REACH);
+        let seen_encoded =
+            seen_encoded(reach(&rules, &plan, search_starts::DECODED_SPACING.context()));
         let encoded = with_encoded(seen_encoded);
         let overlap = match options.decode {
             true => Overlap {
@@ -122,13 +131,14 @@ impl SecretDetector {
             false => plain,
         };
         let prefilter = options.prefilter.build(&plan.sought);
-        let keywords = plan.keywords.iter().enumerate().map(|(number, (keyword, _))| Placed {
-            number: number as u32,
-            literal: keyword.clone(),
-            window_at: keyword.rarest_window().0,
-            begins_word: false,
-        });
-        let keywords = Table::new(keywords);
+        let keywords =
+            plan.keywords.iter().enumerate().map(|(number, (keyword, _))| PlacedLiteral {
+                number: number as u32,
+                literal: keyword.clone(),
+                window_at: keyword.rarest_window().0,
+                begins_word: false,
+            });
+        let keywords = LiteralTable::new(keywords);
         let numbers_of = |is_one: &dyn Fn(&Rule) -> bool| -> Vec<u32> {
             let numbered = rules.iter().enumerate();
             numbered.filter(|(_, rule)| is_one(rule)).map(|(index, _)| index as u32).collect()
@@ -155,17 +165,18 @@ impl SecretDetector {
         }
     }
 
-    /// Its rules, in the order of their [`RuleIndex`].
+    /// Returns the rules, in the order of their [`RuleIndex`].
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &Rule> {
         self.rules.iter().map(|active| &active.rule)
     }
 
-    /// Rules that were needed and whose expressions could not be compiled: they found nothing.
+    /// Returns the rules that were needed, but whose expressions could not be compiled. They found
+    /// nothing.
     pub fn failed_rules(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(|active| active.has_failed()).map(|active| &active.rule)
     }
 
-    /// How many places of a text the prefilter would look at more closely: for measurements of the prefilter alone.
+    /// Returns how many places of a text the prefilter passes on, to measure the prefilter alone.
     pub fn count_candidates(&self, text: &[u8], scratch: &mut Scratch) -> usize {
         let candidates = &mut scratch.examiner.candidates;
         candidates.clear();
@@ -174,8 +185,8 @@ impl SecretDetector {
     }
 }
 
-/// How far the furthest rule looks, if an origin may be so far away from where it is needed.
-fn reach(rules: &[Rule], plan: &Plan, origin: usize) -> Overlap {
+/// Returns how far the furthest rule looks, given how far away a search start may be.
+fn reach(rules: &[Rule], plan: &Plan, start: usize) -> Overlap {
     let mut overlap = Overlap { before: ASSIGNMENT_REACH.before, after: ASSIGNMENT_REACH.after };
     let mut at_least = |before: usize, after: usize| {
         overlap.before = overlap.before.max(before);
@@ -184,23 +195,23 @@ fn reach(rules: &[Rule], plan: &Plan, origin: usize) -> Overlap {
     let literals = 0..plan.sought.len();
     for place in literals.flat_map(|literal| plan.uses(literal as u32)) {
         match *place {
-            Use::Regex { rule, after_max, .. } => {
+            LiteralUse::Regex { rule, after_max, .. } => {
                 let longest = plan.longest[rule as usize];
                 let rule = &rules[rule as usize];
                 let keyword = if rule.keywords.is_empty() { 0 } else { KEYWORD_REACH };
                 at_least(after_max.unwrap_or(longest) + keyword, longest + keyword);
             }
-            Use::Near { rule } => {
+            LiteralUse::Near { rule } => {
                 // A match is as far away as its keyword, and its keyword as far from it again.
-                let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + origin;
+                let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + start;
                 at_least(reach, reach);
             }
-            Use::Hand { kind, .. } => at_least(kind.reach().before, kind.reach().after),
-            Use::Assignment { .. } | Use::UrlEscape | Use::JsonEscape => {}
+            LiteralUse::Parser { kind, .. } => at_least(kind.reach().before, kind.reach().after),
+            LiteralUse::Assignment { .. } | LiteralUse::UrlEscape | LiteralUse::JsonEscape => {}
         }
     }
     for &rule in &plan.everywhere {
-        at_least(origin, origin + plan.longest[rule as usize]);
+        at_least(start, start + plan.longest[rule as usize]);
     }
     // The line around a match, the byte beyond for `\b`, and a literal that begins with its last byte.
     let more = LINE_REACH + LITERAL_BYTES_MAX + 8;
@@ -227,22 +238,23 @@ impl Detector for SecretDetector {
         if self.path_rules.is_empty() || !self.wants(path) {
             return;
         }
-        // All at once, if they can be put together: mostly none of them is for a path.
+        // All path rules at once, if their expressions can be joined: for most paths none of them
+        // applies.
         let any = &self.any_path_rule;
         if !any.is_match(&slashed(path)) && !any.has_failed() {
             return;
         }
         for &index in &self.path_rules {
-            let active = &self.rules[index as usize];
-            if active.is_for(path) && !active.allows_path(path) {
+            let verdict = self.judge_path_rule(index, path, &mut Unobserved);
+            if let Verdict::Reported { confidence, reason } = verdict {
                 matches.push(Match {
                     rule: RuleIndex(index),
                     whole: 0..0,
                     secret: 0..0,
                     decoded: None,
                     encoding: Encoding::Plain,
-                    confidence: active.rule.confidence.min(Confidence::High),
-                    reason: Cow::Borrowed("a file of this name is a secret"),
+                    confidence,
+                    reason,
                 });
             }
         }
@@ -255,6 +267,7 @@ impl Detector for SecretDetector {
             begins_object: chunk.offset == 0,
             ends_object: chunk.is_end,
             path: chunk.path,
+            encoding: Encoding::Plain,
             origin: TextOrigin::Plain { offset: chunk.offset },
         };
         scratch.examiner.found.clear();

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 /// What a worker's cache of an expression may take: windows are small, and there are many expressions.
 const CACHE_BYTES: usize = 256 << 10;
 
-/// The syntax of all expressions: bytes, and no Unicode.
+/// Returns the syntax of all expressions: bytes, and no Unicode.
 pub(crate) fn syntax() -> syntax::Config {
     syntax::Config::new().utf8(false).unicode(false)
 }
@@ -29,22 +29,23 @@ impl LazyRegex {
         Self { pattern: pattern.into(), compiled: OnceLock::new() }
     }
 
-    /// `None` if it cannot be compiled; who wants to know why asks [`compile`].
+    /// Returns the compiled expression, or `None` if it cannot be compiled. [`compile`] says why.
     fn get(&self) -> Option<&Regex> {
         self.compiled.get_or_init(|| compile(&self.pattern).ok()).as_ref()
     }
 
-    /// Whether it was needed and could not be compiled.
+    /// Returns `true` if it was needed and could not be compiled.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self.compiled.get(), Some(None))
     }
 
-    /// Whether there is a match anywhere. For small texts only: it has a cache of its own.
+    /// Returns `true` if there is a match anywhere. For small texts only: it has a cache of its
+    /// own.
     pub(crate) fn is_match(&self, text: &[u8]) -> bool {
         self.get().is_some_and(|regex| regex.is_match(Input::new(text)))
     }
 
-    /// Whether there is a match anywhere, with what a worker keeps for it.
+    /// Returns `true` if there is a match anywhere, with what a worker keeps for it.
     pub(crate) fn is_match_with(&self, text: &[u8], kept: &mut Option<Box<Searcher>>) -> bool {
         self.get().is_some_and(|regex| {
             let searcher = kept.get_or_insert_with(|| Box::new(Searcher::new(regex)));
@@ -53,8 +54,9 @@ impl LazyRegex {
         })
     }
 
-    /// The first match in `span` of `text`. If `anchored`, it begins where the span does. The secret in it is what the
-    /// `group` matched, or, if no group is named, the first that is not empty, or everything.
+    /// Returns the first match in `span` of `text`. If `anchored`, it begins where the span does.
+    /// The secret in it is what the `group` matched, or, if no group is named, the first that is
+    /// not empty, or everything.
     pub(crate) fn find(
         &self,
         text: &[u8],
@@ -62,7 +64,7 @@ impl LazyRegex {
         anchored: bool,
         group: Option<usize>,
         kept: &mut Option<Box<Searcher>>,
-    ) -> Option<Match> {
+    ) -> Option<RegexMatch> {
         let regex = self.get()?;
         let Searcher { cache, slots } =
             &mut **kept.get_or_insert_with(|| Box::new(Searcher::new(regex)));
@@ -79,7 +81,7 @@ impl LazyRegex {
             None => (1..slots.len() / 2).filter_map(group_at).find(|group| !group.is_empty()),
         };
         let secret = chosen.unwrap_or_else(|| whole.clone());
-        Some(Match { whole, secret })
+        Some(RegexMatch { whole, secret })
     }
 }
 
@@ -100,13 +102,13 @@ impl Searcher {
 
 /// Where an expression matches.
 #[derive(Debug)]
-pub(crate) struct Match {
+pub(crate) struct RegexMatch {
     pub(crate) whole: Range<usize>,
     pub(crate) secret: Range<usize>,
 }
 
-impl Match {
-    /// For a text of which the one that was searched is the part from `by` on.
+impl RegexMatch {
+    /// Moves the ranges from a part of a text to the text itself, in which the part begins at `by`.
     pub(crate) fn moved_by(self, by: usize) -> Self {
         let moved = |range: Range<usize>| range.start + by..range.end + by;
         Self { whole: moved(self.whole), secret: moved(self.secret) }

@@ -1,18 +1,19 @@
-//! [`Plan`]: for each literal, which rules are looked for where it stands.
+//! [`Plan`]: for each literal, which rules the detector tries at it.
 
 use super::anchors::{Anchor, LITERAL_BYTES_MIN};
 use super::expression::{Expression, expressions_of};
 use super::literal::Literal;
 use super::prefilter::Sought;
 use crate::decode::EscapeKind;
-use crate::hand::Trigger;
-use crate::rules::{HandKind, KEYWORD_BYTES_MIN, Pattern, Rule};
+use crate::parsers::Trigger;
+use crate::rules::{KEYWORD_BYTES_MIN, ParserKind, Pattern, Rule};
 use std::collections::HashMap;
 
-/// What is done where a literal stands.
+/// What the detector does at a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
-    /// A rule's expression is tried: the literal begins so far after the match's beginning.
+pub(crate) enum LiteralUse {
+    /// The rule's expression is tried. The literal begins this far after the beginning of the
+    /// match.
     Regex {
         rule: u32,
         after_min: usize,
@@ -26,31 +27,31 @@ pub(crate) enum Use {
     Assignment {
         rule: u32,
     },
-    /// A detector is asked.
-    Hand {
+    /// The rule's parser is asked.
+    Parser {
         rule: u32,
-        kind: HandKind,
+        kind: ParserKind,
     },
     /// Escaped text is decoded.
     UrlEscape,
     JsonEscape,
 }
 
-/// For each literal, which rules are looked for where it stands.
+/// For each literal, which rules the detector tries at it.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) sought: Vec<Sought>,
     /// In the same order.
-    uses: Vec<Vec<Use>>,
+    uses: Vec<Vec<LiteralUse>>,
     /// Each rule's longest match: what the rule says, or what its expression allows, if that is less.
     pub(crate) longest: Vec<usize>,
     /// Keywords of assignments whose values have runs in them, each with its rules: looked for in the keys of values.
     pub(crate) keywords: Vec<(Literal, Vec<u32>)>,
-    /// Rules that are asked at each run.
-    pub(crate) at_runs: Vec<(u32, HandKind)>,
+    /// Rules whose parsers are asked at each run.
+    pub(crate) at_runs: Vec<(u32, ParserKind)>,
     /// Rules without any literal: their expressions are tried everywhere.
     pub(crate) everywhere: Vec<u32>,
-    /// Rules with keywords and without any other literal: see [`Use::Near`].
+    /// Rules with keywords and without any other literal: see [`LiteralUse::Near`].
     pub(crate) near: Vec<u32>,
 }
 
@@ -63,9 +64,10 @@ impl Plan {
             plan.add_rule(index as u32, rule, expression, &mut known);
         }
         if decode {
-            for (kind, place) in
-                [(EscapeKind::Url, Use::UrlEscape), (EscapeKind::Json, Use::JsonEscape)]
-            {
+            for (kind, place) in [
+                (EscapeKind::Url, LiteralUse::UrlEscape),
+                (EscapeKind::Json, LiteralUse::JsonEscape),
+            ] {
                 for escape in kind.triggers() {
                     plan.add(Literal::either_case(escape.as_bytes()), place, &mut known);
                 }
@@ -74,7 +76,7 @@ impl Plan {
         plan
     }
 
-    pub(crate) fn uses(&self, literal: u32) -> &[Use] {
+    pub(crate) fn uses(&self, literal: u32) -> &[LiteralUse] {
         &self.uses[literal as usize]
     }
 
@@ -87,7 +89,7 @@ impl Plan {
     ) {
         match &rule.pattern {
             Pattern::Path => {}
-            Pattern::Hand(kind) => {
+            Pattern::Parser(kind) => {
                 for trigger in kind.triggers() {
                     let literal = match trigger {
                         Trigger::Literal(text) => Literal::exactly(text.as_bytes()),
@@ -97,7 +99,7 @@ impl Plan {
                             continue;
                         }
                     };
-                    self.add(literal, Use::Hand { rule: number, kind: *kind }, known);
+                    self.add(literal, LiteralUse::Parser { rule: number, kind: *kind }, known);
                 }
             }
             Pattern::Assignment(_) => {
@@ -105,7 +107,7 @@ impl Plan {
                     if expression.always_has_run {
                         self.add_keyword(keyword, number);
                     } else {
-                        self.add(keyword, Use::Assignment { rule: number }, known);
+                        self.add(keyword, LiteralUse::Assignment { rule: number }, known);
                     }
                 }
             }
@@ -117,8 +119,11 @@ impl Plan {
                     for anchor in anchors.literals {
                         // A match may not be longer, so the literal cannot be further away.
                         let after_max = anchor.after_max.filter(|max| *max < longest);
-                        let place =
-                            Use::Regex { rule: number, after_min: anchor.after_min, after_max };
+                        let place = LiteralUse::Regex {
+                            rule: number,
+                            after_min: anchor.after_min,
+                            after_max,
+                        };
                         let Anchor { literal, gate, begins_word, .. } = anchor;
                         let sought = Sought { literal, gate, begins_word };
                         self.add_gated(sought, place, known);
@@ -128,7 +133,7 @@ impl Plan {
                 } else {
                     self.near.push(number);
                     for keyword in keywords {
-                        self.add(keyword, Use::Near { rule: number }, known);
+                        self.add(keyword, LiteralUse::Near { rule: number }, known);
                     }
                 }
             }
@@ -142,11 +147,11 @@ impl Plan {
         }
     }
 
-    fn add(&mut self, literal: Literal, place: Use, known: &mut HashMap<Sought, usize>) {
+    fn add(&mut self, literal: Literal, place: LiteralUse, known: &mut HashMap<Sought, usize>) {
         self.add_gated(Sought { literal, gate: None, begins_word: false }, place, known);
     }
 
-    fn add_gated(&mut self, sought: Sought, place: Use, known: &mut HashMap<Sought, usize>) {
+    fn add_gated(&mut self, sought: Sought, place: LiteralUse, known: &mut HashMap<Sought, usize>) {
         let number = *known.entry(sought).or_insert_with_key(|sought| {
             self.sought.push(sought.clone());
             self.uses.push(Vec::new());
@@ -158,7 +163,8 @@ impl Plan {
     }
 }
 
-/// A rule's keywords; those that are too short to look for are everywhere, and then none of them helps.
+/// Returns a rule's keywords. If one of them is too short to look for, it is nearly everywhere and
+/// none of them helps: then there are none.
 fn keywords(rule: &Rule) -> Vec<Literal> {
     const { assert!(KEYWORD_BYTES_MIN >= LITERAL_BYTES_MIN) };
     let long_enough = |word: &String| word.len() >= KEYWORD_BYTES_MIN;

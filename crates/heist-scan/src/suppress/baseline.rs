@@ -1,7 +1,7 @@
-//! [`Baseline`]: the secrets that somebody has looked at, known by their keyed hashes.
+//! [`Baseline`]: a list of reviewed secrets, identified by keyed hashes.
 //!
-//! The file is TOML, one line for each secret, in the order of the hashes, so that a change of one secret is a change
-//! of one line:
+//! The file is TOML with one line per secret, sorted by hash, so that a change of one secret
+//! changes one line:
 //!
 //! ```toml
 //! version = 1
@@ -11,34 +11,36 @@
 //! ]
 //! ```
 //!
-//! Invariants: of secrets it has only hashes (places are what the caller says, who must mask what is in them); only
-//! the fingerprint counts, so an entry holds for its secret wherever that moves. The key is random and the file's
-//! own, so hashes of two files have nothing in common. Not guaranteed: whoever has the file has the key, and can try
-//! guesses; a secret that can be guessed is one that has to be changed.
+//! Invariants: the file contains secrets only as hashes (the caller masks secrets in the places);
+//! only the fingerprint identifies a secret, so its entry stays valid when the secret moves. Each
+//! file has its own random key, so the hashes of two files cannot be compared. Not guaranteed: a
+//! person who has the file also has its key and can check guesses against it. A secret that can be
+//! guessed must be changed anyway.
 
-use crate::regular_file::read_regular;
-use crate::secret::{Fingerprint, Secret};
-use crate::whole_file::WholeFile;
+use crate::atomic_file::AtomicFile;
+use crate::masked::{Fingerprint, Secret};
+use crate::small_file::read_small_file;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// The version of the format that is written and read.
+/// The version of the format.
 const VERSION: i64 = 1;
 
-/// The largest file that is read: a hundred bytes for each of half a million secrets.
+/// The maximum size of a file: a hundred bytes for each of half a million secrets.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// What a file says first.
+/// The comment at the beginning of a file.
 const HEADER: &str = "\
-# Secrets that are known. Written by `heist baseline`, read by `heist scan --baseline`. Fingerprints are hashes with the
-# key below; places are for people, and nothing depends on them. A line that is removed is reported again.
+# Known secrets. Written by `heist baseline`, read by `heist scan --baseline`. Fingerprints are hashes with the key
+# below; the rules and places are only for people to read. If you remove a line, its secret is reported again.
 ";
 
-/// Secrets that are known.
+/// A list of reviewed secrets.
 ///
+/// # Examples
 /// ```
 /// use heist_scan::Secret;
 /// use heist_scan::suppress::Baseline;
@@ -58,16 +60,17 @@ pub struct Baseline {
     entries: BTreeMap<Fingerprint, BaselineEntry>,
 }
 
-/// What people want to know about a secret in a baseline.
+/// What a baseline says about a secret, for people to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BaselineEntry {
-    /// The rule that found it.
+    /// The name of the rule that found the secret.
     pub rule: String,
-    /// Where it was when it was written down.
+    /// Where the secret was when it was added.
     pub place: String,
 }
 
-/// Whoever prints it gets no key.
+/// Does not print the key.
 impl fmt::Debug for Baseline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Baseline").field("entries", &self.entries).finish_non_exhaustive()
@@ -75,23 +78,23 @@ impl fmt::Debug for Baseline {
 }
 
 impl Baseline {
-    /// Without secrets, and with a key of its own.
+    /// Creates an empty baseline with a random key.
     ///
     /// # Errors
-    /// The system has no random numbers to give.
+    /// The system cannot provide random numbers.
     pub fn new() -> io::Result<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
         Ok(Self { key, entries: BTreeMap::new() })
     }
 
-    /// Reads a file.
+    /// Reads a baseline from a file.
     ///
     /// # Errors
-    /// It cannot be read, or it is no baseline.
+    /// The file cannot be read, or is not a baseline.
     pub fn load(path: &Path) -> Result<Self, BaselineError> {
         let cannot = |source| BaselineError::Read { path: path.to_owned(), source };
-        let bytes = read_regular(path, BYTES_MAX).map_err(cannot)?;
+        let bytes = read_small_file(path, BYTES_MAX).map_err(cannot)?;
         let invalid = |reason: &str| BaselineError::Invalid {
             path: path.to_owned(),
             reason: reason.to_owned(),
@@ -100,20 +103,20 @@ impl Baseline {
         Self::parse(&text, path)
     }
 
-    /// Reads the content of a file. `path` is for messages.
+    /// Parses the content of a file. Errors name the file as `path`.
     ///
     /// # Errors
-    /// It is no baseline.
+    /// The text is not a baseline.
     pub fn parse(text: &str, path: &Path) -> Result<Self, BaselineError> {
         let invalid = |reason: String| BaselineError::Invalid { path: path.to_owned(), reason };
-        let file: File = toml::from_str(text).map_err(|error| {
+        let file: BaselineFile = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| 1 + newlines(&text.as_bytes()[..span.start]));
             let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
             invalid(format!("{place}{}", error.message()))
         })?;
         if file.version != VERSION {
             return Err(invalid(format!(
-                "it is of version {}, and this heist reads version {VERSION}",
+                "it has version {}, but this heist reads version {VERSION}",
                 file.version
             )));
         }
@@ -129,50 +132,52 @@ impl Baseline {
         Ok(Self { key, entries })
     }
 
-    /// By what a secret is known here.
+    /// Returns the fingerprint of a secret under the key of this baseline.
     #[must_use]
     pub fn fingerprint(&self, secret: &Secret) -> Fingerprint {
         Fingerprint::keyed(&self.key, secret.reveal())
     }
 
-    /// Whether a secret is known.
+    /// Returns `true` if the baseline contains the secret.
     #[must_use]
     pub fn contains(&self, secret: &Secret) -> bool {
         !self.entries.is_empty() && self.entries.contains_key(&self.fingerprint(secret))
     }
 
-    /// Makes a secret known, or says anew where a known one is. `place` is written as it is: a path can have a secret
-    /// in it, which the caller masks. Returns whether it was unknown.
+    /// Adds a secret, or updates the rule and the place of a known one. Returns `true` if it was
+    /// not known.
+    ///
+    /// `place` is written as it is, so the caller must mask a secret that is in it.
     pub fn insert(&mut self, secret: &Secret, rule: &str, place: &str) -> bool {
         let entry = BaselineEntry { rule: rule.to_owned(), place: place.to_owned() };
         self.entries.insert(self.fingerprint(secret), entry).is_none()
     }
 
-    /// Keeps only the secrets for which `keep` says so. Returns how many are gone.
+    /// Removes the secrets for which `keep` returns `false`. Returns the number of removed secrets.
     pub fn retain(&mut self, mut keep: impl FnMut(Fingerprint, &BaselineEntry) -> bool) -> usize {
         let before = self.entries.len();
         self.entries.retain(|fingerprint, entry| keep(*fingerprint, entry));
         before - self.entries.len()
     }
 
-    /// The secrets, in the order of their fingerprints.
+    /// Returns the secrets, sorted by fingerprint.
     pub fn entries(&self) -> impl Iterator<Item = (Fingerprint, &BaselineEntry)> {
         self.entries.iter().map(|(fingerprint, entry)| (*fingerprint, entry))
     }
 
-    /// How many secrets are known.
+    /// Returns the number of secrets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether none is known.
+    /// Returns `true` if the baseline contains no secrets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// What the file has in it.
+    /// Returns the content of the file.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("{HEADER}version = {VERSION}\nkey = \"");
@@ -180,7 +185,7 @@ impl Baseline {
         for byte in self.key {
             let _ = write!(text, "{byte:02x}");
         }
-        // The key is random text, and looks like the secrets that scans are after.
+        // The key looks like a secret, so a scan would report it without this comment.
         text.push_str("\" # heist:allow\nsecrets = [\n");
         for (fingerprint, BaselineEntry { rule, place }) in &self.entries {
             let _ = writeln!(
@@ -194,12 +199,12 @@ impl Baseline {
         text
     }
 
-    /// Writes the file: whole or not at all.
+    /// Writes the baseline to a file, which appears whole or not at all.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), BaselineError> {
-        WholeFile::create(path)
+        AtomicFile::create(path)
             .and_then(|mut file| {
                 file.write_all(self.to_text().as_bytes())?;
                 file.commit()
@@ -208,19 +213,19 @@ impl Baseline {
     }
 }
 
-/// The file, as it is written.
+/// The content of a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct BaselineFile {
     version: i64,
     key: String,
     #[serde(default)]
-    secrets: Vec<Line>,
+    secrets: Vec<SecretLine>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct SecretLine {
     fingerprint: String,
     #[serde(default)]
     rule: String,
@@ -241,7 +246,7 @@ fn key_of(text: &str) -> Option<[u8; 32]> {
     Some(key)
 }
 
-/// A TOML string in one line.
+/// Returns `text` as a TOML string in one line.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -258,29 +263,29 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// Why there is no baseline.
+/// Why a baseline could not be read or written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BaselineError {
     /// The file cannot be read.
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// What failed.
         source: io::Error,
     },
-    /// The file is no baseline.
+    /// The file is not a baseline.
     Invalid {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
     /// The file cannot be written.
     Write {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// What failed.
         source: io::Error,
     },
 }
@@ -289,11 +294,14 @@ impl fmt::Display for BaselineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read { path, source } => {
-                write!(f, "cannot read the baseline {path:?}: {source}; `heist baseline` makes one")
+                write!(
+                    f,
+                    "cannot read the baseline {path:?}: {source}; create it with `heist baseline`"
+                )
             }
             Self::Invalid { path, reason } => write!(
                 f,
-                "{path:?} is not a heist baseline: {reason}; give another file, or make a new one with `heist baseline`"
+                "{path:?} is not a heist baseline: {reason}; recreate it with `heist baseline`"
             ),
             Self::Write { path, source } => {
                 write!(f, "cannot write the baseline {path:?}: {source}")
@@ -314,7 +322,7 @@ impl std::error::Error for BaselineError {
 #[cfg(test)]
 mod tests {
     use super::{Baseline, BaselineError};
-    use crate::secret::Secret;
+    use crate::masked::Secret;
     use proptest::prelude::*;
     use std::path::Path;
 
@@ -323,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_no_secret_is_in_it() {
+    fn a_baseline_parses_its_own_text_which_contains_no_secret() {
         let mut baseline = Baseline::new().expect("random numbers");
         assert!(baseline.insert(&secret("correct horse"), "password", "a \"b\"\\\n\u{1b}:3"));
         assert!(baseline.insert(&secret("battery staple"), "password", "c:1"));
@@ -331,7 +339,7 @@ mod tests {
         assert!(baseline.insert(&secret("third"), "r", "a \"b\"\\\n\u{1b}:3"));
         let text = baseline.to_text();
         assert!(!text.contains("horse") && !text.contains("battery"), "{text}");
-        // One line for each, whatever is in the names.
+        // One line per secret, whatever the places contain.
         assert_eq!(text.lines().filter(|line| line.contains("fingerprint =")).count(), 3);
         let read = Baseline::parse(&text, Path::new("x")).expect("its own text");
         assert_eq!(read, baseline);
@@ -343,14 +351,14 @@ mod tests {
     }
 
     #[test]
-    fn two_baselines_have_nothing_in_common() {
+    fn two_baselines_have_different_fingerprints() {
         let [first, second] = [(), ()].map(|()| Baseline::new().expect("random numbers"));
         assert_ne!(first.fingerprint(&secret("x")), second.fingerprint(&secret("x")));
         assert_ne!(first.fingerprint(&secret("x")), secret("x").fingerprint());
     }
 
     #[test]
-    fn files_are_written_and_read() {
+    fn a_baseline_can_be_saved_and_loaded() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("known.toml");
         assert!(matches!(Baseline::load(&path), Err(BaselineError::Read { .. })));
@@ -365,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_is_wrong() {
+    fn errors_name_the_file_and_the_problem() {
         let key = "0123456789abcdef".repeat(4);
         for (text, expected) in [
             ("".to_owned(), "version"),
@@ -385,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_can_be_left_out() {
+    fn retain_removes_secrets() {
         let mut baseline = Baseline::new().expect("random numbers");
         for name in ["a", "b", "c"] {
             baseline.insert(&secret(name), "r", name);
@@ -397,14 +405,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn anything_can_be_read(text in "(?s)(version = 1\n)?(key = \"[0-9a-f]{64}\"\n)?.{0,60}") {
+        fn no_text_makes_the_parser_panic(text in "(?s)(version = 1\n)?(key = \"[0-9a-f]{64}\"\n)?.{0,60}") {
             if let Ok(baseline) = Baseline::parse(&text, Path::new("x")) {
                 prop_assert_eq!(Baseline::parse(&baseline.to_text(), Path::new("x")).expect("its own"), baseline);
             }
         }
 
         #[test]
-        fn any_place_comes_back(rule in any::<String>(), place in any::<String>()) {
+        fn every_rule_name_and_place_survives_a_round_trip(rule in any::<String>(), place in any::<String>()) {
             let mut baseline = Baseline::new().expect("random numbers");
             baseline.insert(&Secret::new(*b"s"), &rule, &place);
             prop_assert_eq!(Baseline::parse(&baseline.to_text(), Path::new("x")).expect("its own"), baseline);

@@ -1,19 +1,25 @@
-//! [`GitleaksIgnore`]: the places that a `.gitleaksignore` names, one in a line: `path:rule:line`.
+//! [`GitleaksIgnore`]: the findings that a `.gitleaksignore` file lists, one per line:
+//! `path:rule:line`.
 //!
-//! Reading never fails: a line that says nothing which can be used becomes a note. Lines with a commit before the path
-//! (`commit:path:rule:line`) are about a history and not about files; they become notes, too. A path may have colons in
-//! it, and any bytes.
+//! Parsing never fails: a line that cannot be used becomes an [`IgnoreNote`]. That includes lines
+//! with a commit before the path (`commit:path:rule:line`), which refer to a git history and not to
+//! files. A path may contain colons and any bytes.
 //!
-//! Not covered: a line that has moved is another place. A [`Baseline`](super::Baseline) knows the secret instead.
+//! Not guaranteed: when a secret moves to another line, its entry no longer applies. A
+//! [`Baseline`](super::Baseline) identifies the secret itself instead.
 
 use crate::rules::our_names;
 use std::collections::HashSet;
+use std::fmt;
 
-/// The characters of a commit's name: SHA-1 or SHA-256.
+/// The lengths of a commit's name: SHA-1 or SHA-256.
 const COMMIT_LENGTHS: [usize; 2] = [40, 64];
 
-/// The places that a `.gitleaksignore` names. A rule of gitleaks means those that this library has for it, too.
+/// The findings that a `.gitleaksignore` file lists.
 ///
+/// The name of a gitleaks rule also stands for heist's rules for the same secrets.
+///
+/// # Examples
 /// ```
 /// use heist_scan::suppress::GitleaksIgnore;
 ///
@@ -24,23 +30,45 @@ const COMMIT_LENGTHS: [usize; 2] = [40, 64];
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitleaksIgnore {
-    places: HashSet<Place>,
+    findings: HashSet<IgnoredFinding>,
 }
 
-/// A path, a rule's name, and a line.
-type Place = (Box<[u8]>, Box<str>, u64);
+/// A path, the name of a rule, and a line number.
+type IgnoredFinding = (Box<[u8]>, Box<str>, u64);
 
-/// A line that is not used, and why.
+/// A line of the file that is not used, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IgnoreNote {
-    /// Which line, counted from 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
     /// Why it is not used.
-    pub reason: &'static str,
+    pub reason: UnusedReason,
+}
+
+/// Why a line of a `.gitleaksignore` file is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnusedReason {
+    /// It does not have the form `path:rule:line`.
+    Malformed,
+    /// It names a commit, so it refers to a git history.
+    Commit,
+}
+
+impl fmt::Display for UnusedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Malformed => "not of the form path:rule:line",
+            Self::Commit => {
+                "a line with a commit is for git histories; for files, write path:rule:line"
+            }
+        })
+    }
 }
 
 impl GitleaksIgnore {
-    /// Reads the content of such a file.
+    /// Parses the content of a `.gitleaksignore` file.
     #[must_use]
     pub fn parse(content: &[u8]) -> (Self, Vec<IgnoreNote>) {
         let mut ignored = Self::default();
@@ -50,70 +78,73 @@ impl GitleaksIgnore {
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            match place(line) {
-                Ok(place) => ignored.insert(place),
+            match parse_line(line) {
+                Ok(finding) => ignored.insert(finding),
                 Err(reason) => notes.push(IgnoreNote { line: number, reason }),
             }
         }
         (ignored, notes)
     }
 
-    fn insert(&mut self, (path, rule, line): Place) {
+    fn insert(&mut self, (path, rule, line): IgnoredFinding) {
         for &rule in our_names(&rule) {
-            self.places.insert((path.clone(), rule.into(), line));
+            self.findings.insert((path.clone(), rule.into(), line));
         }
-        self.places.insert((path, rule, line));
+        self.findings.insert((path, rule, line));
     }
 
-    /// Whether a finding is at one of the places. `path` is relative to the directory of the file, with `/` between
-    /// names.
+    /// Returns `true` if the file lists the finding. `path` is relative to the directory of the
+    /// file, with `/` as the separator.
     #[must_use]
     pub fn contains(&self, path: &[u8], rule: &str, line: u64) -> bool {
-        !self.places.is_empty() && self.places.contains(&(path.into(), rule.into(), line))
+        !self.findings.is_empty() && self.findings.contains(&(path.into(), rule.into(), line))
     }
 
-    /// How many places there are.
+    /// Returns the number of findings listed.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.findings.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if the file lists no findings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.findings.is_empty()
     }
 }
 
-fn place(line: &[u8]) -> Result<Place, &'static str> {
-    const FORM: &str = "not of the form path:rule:line";
-    // From the end: a path may have colons in it, a rule and a number may not.
+fn parse_line(line: &[u8]) -> Result<IgnoredFinding, UnusedReason> {
+    use UnusedReason::{Commit, Malformed};
+    // Split from the end: a path may contain colons, a rule and a number may not.
     let mut parts = line.rsplitn(3, |&byte| byte == b':');
     let (Some(number), Some(rule), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(FORM);
+        return Err(Malformed);
     };
-    let number = std::str::from_utf8(number).ok().and_then(|text| text.parse().ok()).ok_or(FORM)?;
-    let rule = std::str::from_utf8(rule).ok().filter(|rule| !rule.is_empty()).ok_or(FORM)?;
+    let number = std::str::from_utf8(number).ok().and_then(|text| text.parse().ok());
+    let rule = std::str::from_utf8(rule).ok().filter(|rule| !rule.is_empty());
+    let (Some(number), Some(rule)) = (number, rule) else {
+        return Err(Malformed);
+    };
     if let Some(colon) = path.iter().position(|&byte| byte == b':')
         && COMMIT_LENGTHS.contains(&colon)
         && path[..colon].iter().all(u8::is_ascii_hexdigit)
     {
-        return Err("a line with a commit is for git histories; for files, write path:rule:line");
+        return Err(Commit);
     }
     let path = path.strip_prefix(b"./").unwrap_or(path);
     if path.is_empty() {
-        return Err(FORM);
+        return Err(Malformed);
     }
     Ok((path.into(), rule.into(), number))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::GitleaksIgnore;
+    use super::{GitleaksIgnore, UnusedReason};
     use proptest::prelude::*;
 
     #[test]
-    fn every_form_of_a_line_is_known() {
+    fn every_form_of_a_line_is_parsed() {
         let commit = "0123456789abcdef0123456789abcdef01234567";
         let content = format!(
             "# a comment\r\n\n  a/b.txt:rule-1:3  \r\n./c:rule:4\nwith:colon:rule:5\n{commit}:d:rule:6\n\
@@ -127,11 +158,12 @@ mod tests {
         assert!(!ignored.contains(b"d", "rule", 6));
         let lines: Vec<usize> = notes.iter().map(|note| note.line).collect();
         assert_eq!(lines, [6, 7, 8, 9, 10, 11]);
-        assert!(notes[0].reason.contains("commit"));
+        assert_eq!(notes[0].reason, UnusedReason::Commit);
+        assert!(notes[1..].iter().all(|note| note.reason == UnusedReason::Malformed));
     }
 
     #[test]
-    fn a_rule_of_gitleaks_means_ours_for_it() {
+    fn a_gitleaks_rule_stands_for_the_rules_of_heist() {
         let (ignored, _) = GitleaksIgnore::parse(b"a:generic-api-key:1");
         for rule in ["generic-api-key", "generic-secret", "password"] {
             assert!(ignored.contains(b"a", rule, 1), "{rule}");
@@ -140,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_bytes() {
+    fn a_path_may_contain_any_bytes() {
         let (ignored, _) = GitleaksIgnore::parse(b"a\xff:rule:1");
         assert!(ignored.contains(b"a\xff", "rule", 1));
         assert!(!ignored.contains(b"a\xfe", "rule", 1));
@@ -148,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn anything_can_be_read(content in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn no_content_makes_the_parser_panic(content in proptest::collection::vec(any::<u8>(), 0..200)) {
             let (_, notes) = GitleaksIgnore::parse(&content);
             let lines = content.split(|&byte| byte == b'\n').count();
             prop_assert!(notes.len() <= lines);

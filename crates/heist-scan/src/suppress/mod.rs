@@ -1,14 +1,15 @@
-//! What is known already and not to be reported again.
+//! Known secrets, which a tool need not report again.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `baseline` | secrets that somebody has looked at, by their keyed hashes |
-//! | `gitleaksignore` | places that a `.gitleaksignore` names |
+//! | `baseline` | reviewed secrets, identified by keyed hashes |
+//! | `gitleaksignore` | the findings that a `.gitleaksignore` file lists |
 //!
-//! (Comments in the secret's own line are seen where the line is: see [`Finding::allowed`](crate::Finding::allowed).)
+//! (Comments that allow a secret are part of its line: see
+//! [`Finding::allowed`](crate::Finding::allowed).)
 
 mod baseline;
 mod gitleaksignore;
 
 pub use baseline::{Baseline, BaselineEntry, BaselineError};
-pub use gitleaksignore::{GitleaksIgnore, IgnoreNote};
+pub use gitleaksignore::{GitleaksIgnore, IgnoreNote, UnusedReason};

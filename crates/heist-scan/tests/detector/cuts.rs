@@ -94,7 +94,7 @@ fn in_utf16(text: &[u8]) -> Vec<u8> {
     text.iter().flat_map(|&byte| [byte, 0]).collect()
 }
 
-/// With a byte order mark, without which nobody would know: between two texts there are letters that are no ASCII.
+/// With a byte order mark, which alone tells: between two texts there are letters outside of ASCII.
 fn in_marked_utf16(text: &[u8], letters: usize, more: &[u8]) -> Vec<u8> {
     let letters = [0x36, 0x04].repeat(letters);
     [&[0xFF, 0xFE], &*in_utf16(text), &*letters, &*in_utf16(more)].concat()

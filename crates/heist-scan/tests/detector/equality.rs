@@ -1,4 +1,4 @@
-//! The same is found with vectors, without, and with no prefilter at all; and wherever an object is cut.
+//! The detector finds the same with every prefilter, and wherever an object is cut.
 
 use super::cuts::objects;
 use super::{all_matches, matches_with_cuts};
@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use std::sync::LazyLock;
 
 fn detector(prefilter: PrefilterKind) -> SecretDetector {
-    SecretDetector::new(rules(), DetectorOptions { prefilter, ..DetectorOptions::default() })
+    SecretDetector::new(rules(), DetectorOptions::default().prefilter(prefilter))
 }
 
-/// The built-in rules, and some of the kinds that users bring: without any literal, with a keyword outside of the
-/// match, with a literal far into it.
+/// Returns the built-in rules, and some of the kinds that users bring: without any literal, with a
+/// keyword outside of the match, with a literal far into it.
 fn rules() -> RuleSet {
     let mut rules = RuleSet::builtin();
     let users = RuleSet::parse(
@@ -34,7 +34,7 @@ fn rules() -> RuleSet {
     rules
 }
 
-static AUTO: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Auto));
+pub(crate) static AUTO: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Auto));
 static SCALAR: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Scalar));
 static OFF: LazyLock<SecretDetector> = LazyLock::new(|| detector(PrefilterKind::Off));
 

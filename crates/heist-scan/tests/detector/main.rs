@@ -4,29 +4,23 @@
 mod cuts;
 mod equality;
 mod examples;
+mod explain;
 mod quiet;
 
 use heist_scan::decode::utf16_guess;
 use heist_scan::{Chunk, Detector, Match, SecretDetector};
 use std::path::Path;
 
-/// All matches in an object that is cut at these offsets, in order, each once.
+/// Returns all matches in an object that is cut at these offsets, in order, each once.
 fn matches_with_cuts(detector: &SecretDetector, object: &[u8], cuts: &[usize]) -> Vec<Match> {
     let overlap = detector.required_overlap();
     let mut scratch = detector.scratch();
     let mut matches = Vec::new();
     let mut from = 0;
     for to in cuts.iter().copied().chain([object.len()]) {
-        let begin = from - overlap.before.min(from);
-        let end = (to + overlap.after).min(object.len());
-        let chunk = Chunk {
-            bytes: &object[begin..end],
-            owned: from - begin..to - begin,
-            offset: begin as u64,
-            is_end: end == object.len(),
-            encoding: utf16_guess(object).unwrap_or_default(),
-            path: Path::new("src/settings.py"),
-        };
+        let encoding = utf16_guess(object).unwrap_or_default();
+        let chunk = Chunk::part(object, from..to, overlap, Path::new("src/settings.py"))
+            .with_encoding(encoding);
         detector.scan(&chunk, &mut scratch, &mut matches);
         from = to;
     }

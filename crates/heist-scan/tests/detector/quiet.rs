@@ -1,4 +1,4 @@
-//! Where there is no secret, none is found: random bytes, and English.
+//! Text without secrets has no findings: random bytes, and English.
 
 use super::all_matches;
 use heist::rng::XorShift64;

@@ -1,21 +1,26 @@
-//! What the tests of scans share: a detector of made-up keys, and a sink that writes everything down.
-#![allow(dead_code, reason = "each test program uses a part of it")]
+//! Shared by the tests of scans: a detector of made-up keys, and a sink that records everything.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use heist_scan::{
-    Chunk, Confidence, Detector, Encoding, Finding, Match, ObjectOutcome, Overlap, RuleIndex,
-    RuleInfo, ScanConfig, ScanProgress, ScanReport, Sink, parallel_scan_dir,
+    Chunk, Confidence, Detector, Finding, Match, ObjectOutcome, Overlap, RuleIndex, RuleInfo, Scan,
+    ScanProgress, ScanReport, Sink, Source,
 };
-use std::borrow::Cow;
+use heist_walk::Walk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Digits after `KEY`.
+/// The maximum number of digits after `KEY`.
 pub(crate) const DIGITS_MAX: usize = 20;
 
-/// Finds `KEY` with up to 20 digits (rule 0: its secret are the digits; rule 1, less sure, all of it), digits before
-/// `=KEY` (rule 2: found at the `=`, so the secret is before where it was looked for), and `BEGIN ... END`, which may
-/// go over lines (rule 3). Panics at `PANIC!`.
+/// Finds made-up keys, and panics at `PANIC!`.
+///
+/// - Rules 0 and 1: `KEY` with up to 20 digits. The secret of rule 0 is the digits; rule 1 takes
+///   the whole as the secret, with less confidence.
+/// - Rule 2: digits before `=KEY`. It matches at the `=`, so the secret is before the owned
+///   position.
+/// - Rule 3: `BEGIN ... END`, possibly over several lines.
+/// - Rule 4: a path that ends in `.p12`.
 pub(crate) struct Keys;
 
 const BLOCK_MAX: usize = 200;
@@ -26,7 +31,7 @@ impl Detector for Keys {
     fn scratch(&self) {}
 
     fn required_overlap(&self) -> Overlap {
-        Overlap { before: DIGITS_MAX, after: BLOCK_MAX + 10 }
+        Overlap::new(DIGITS_MAX, BLOCK_MAX + 10)
     }
 
     fn wants(&self, path: &Path) -> bool {
@@ -55,7 +60,7 @@ impl Detector for Keys {
                 if count > 0 {
                     let secret = at(here + 3)..at(here + 3 + count);
                     matches.push(found(0, at(here)..secret.end, secret.clone(), Confidence::High));
-                    // The same once more: detectors may.
+                    // The same match again, as a detector may report it.
                     matches.push(found(0, at(here)..secret.end, secret.clone(), Confidence::High));
                     let whole = at(here)..secret.end;
                     matches.push(found(1, whole.clone(), whole, Confidence::Low));
@@ -82,7 +87,7 @@ impl Detector for Keys {
 
     fn rule(&self, rule: RuleIndex) -> RuleInfo<'_> {
         let id = ["digits", "key", "before", "block", "path"][rule.0 as usize];
-        RuleInfo { id, description: "a test's", remedy: "nothing" }
+        RuleInfo::new(id, "a test's", "nothing")
     }
 }
 
@@ -92,18 +97,10 @@ fn found(
     secret: std::ops::Range<u64>,
     confidence: Confidence,
 ) -> Match {
-    Match {
-        rule: RuleIndex(rule),
-        whole,
-        secret,
-        decoded: None,
-        encoding: Encoding::Plain,
-        confidence,
-        reason: Cow::Borrowed("it is"),
-    }
+    Match::new(RuleIndex(rule), secret, confidence).whole(whole).reason("it is")
 }
 
-/// Writes everything down.
+/// Records everything, and checks what holds for every scan.
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) findings: Mutex<BTreeMap<PathBuf, Vec<Finding>>>,
@@ -129,14 +126,28 @@ impl Sink for Log {
     }
 }
 
-/// Scans trees, and checks what holds for every scan.
+/// Runs a scan of trees, and checks what holds for every scan.
 #[track_caller]
-pub(crate) fn scan(roots: &[&Path], config: &ScanConfig) -> (ScanReport, Arc<Log>) {
+pub(crate) fn scan_walk(scan: Scan<Keys>, walk: Walk) -> (ScanReport, Arc<Log>) {
     let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
-    let roots: Vec<PathBuf> = roots.iter().map(|root| root.to_path_buf()).collect();
-    let sink = Arc::clone(&log) as Arc<dyn Sink>;
-    let report = parallel_scan_dir(&roots, Arc::new(Keys), sink, config, &progress).unwrap();
+    let report = scan.progress(&progress).walk(walk).run(Arc::clone(&log)).unwrap();
     check_report(&report, &log, &progress);
+    (report, log)
+}
+
+/// Runs a scan of everything below `roots`.
+#[track_caller]
+pub(crate) fn scan_trees(scan: Scan<Keys>, roots: &[&Path]) -> (ScanReport, Arc<Log>) {
+    scan_walk(scan, Walk::over(roots))
+}
+
+/// Runs a scan of a source, and checks what holds for every scan.
+#[track_caller]
+pub(crate) fn scan_objects(scan: Scan<Keys>, source: impl Source) -> (ScanReport, Arc<Log>) {
+    let (log, progress) = (Arc::new(Log::default()), ScanProgress::new());
+    let report = scan.progress(&progress).source(source).run(Arc::clone(&log)).unwrap();
+    check_report(&report, &log, &progress);
+    assert_eq!(progress.snapshot().found, report.objects(), "every object has an outcome");
     (report, log)
 }
 
@@ -154,44 +165,36 @@ pub(crate) fn check_report(report: &ScanReport, log: &Log, progress: &ScanProgre
     assert_eq!(log.outcomes.lock().unwrap().len() as u64, report.objects());
 }
 
-/// What the findings of one file are, found in the simplest way: all of the file at once.
+/// Returns the expected findings of one file, computed in the simplest way: the whole file at once.
 pub(crate) fn at_once(path: &Path, bytes: &[u8]) -> Vec<Expected> {
-    let chunk = Chunk {
-        bytes,
-        owned: 0..bytes.len(),
-        offset: 0,
-        is_end: true,
-        encoding: Encoding::Plain,
-        path,
-    };
     let mut matches = Vec::new();
-    Keys.scan(&chunk, &mut (), &mut matches);
+    Keys.scan(&Chunk::whole(bytes, path), &mut (), &mut matches);
     let length = |one: &Match| one.secret.end - one.secret.start;
-    // The strongest first; each stays unless one that stays drives it out.
+    // The strongest first. Each match survives unless a survivor displaces it.
     matches.sort_by_key(|one| {
         std::cmp::Reverse((one.confidence, length(one), std::cmp::Reverse(one.rule)))
     });
-    let mut staying: Vec<&Match> = Vec::new();
+    let mut survivors: Vec<&Match> = Vec::new();
     for one in &matches {
         let strength = (one.confidence, length(one), std::cmp::Reverse(one.rule));
-        let is_out = staying.iter().any(|other| {
+        let is_displaced = survivors.iter().any(|other| {
             other.secret == one.secret
                 || ((other.confidence, length(other), std::cmp::Reverse(other.rule)) > strength
                     && other.secret.start < one.secret.end
                     && one.secret.start < other.secret.end)
         });
-        if !is_out {
-            staying.push(one);
+        if !is_displaced {
+            survivors.push(one);
         }
     }
-    let mut kept: Vec<Expected> =
-        staying.into_iter().map(|one| Expected::new(one, bytes)).collect();
-    kept.sort_by_key(|one| (one.offset.start, one.offset.end));
-    kept.dedup();
-    kept
+    let mut expected: Vec<Expected> =
+        survivors.into_iter().map(|one| Expected::new(one, bytes)).collect();
+    expected.sort_by_key(|one| (one.offset.start, one.offset.end));
+    expected.dedup();
+    expected
 }
 
-/// What a finding says, in a form that is easily computed.
+/// The properties of a finding that are easy to compute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub(crate) rule: String,

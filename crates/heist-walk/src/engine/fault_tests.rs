@@ -1,13 +1,15 @@
-//! Every system call of a walk made to fail, in turn: the walk ends, says what it could not visit, and visits the rest.
+//! Makes every system call of a walk fail, one after the other. Each time the walk ends, reports
+//! what it could not visit, and visits the rest.
 
-use crate::sys::fault::{Call, Plan};
-use crate::{Enter, Entry, Filter, Flow, Symlinks, Visitor, Walk, WalkError, Walked};
+use crate::sys::fault::{Call, FaultPlan};
+use crate::{Enter, Entry, Filter, Flow, Symlinks, Visitor, Walk, WalkError, WalkReport};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Writes down what it sees.
+/// Records what it sees.
 #[derive(Debug, Default)]
 struct Log {
     visited: Vec<PathBuf>,
@@ -18,6 +20,7 @@ struct Log {
 
 impl Visitor for Log {
     type Dir = PathBuf;
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&PathBuf>) -> Enter<PathBuf> {
         self.visited.push(dir.path());
@@ -42,8 +45,8 @@ impl Visitor for Log {
     }
 }
 
-/// A small tree with everything in it that makes a walk call something: nesting, links, a directory of several blocks,
-/// more directories than one task takes.
+/// Makes a small tree that exercises every call: nested directories, links, a directory of several
+/// blocks, and more directories than one task takes.
 fn make_tree(root: &Path) {
     std::fs::create_dir_all(root.join("a/b/c/d")).unwrap();
     std::fs::write(root.join("a/b/c/d/deep"), "1").unwrap();
@@ -55,25 +58,25 @@ fn make_tree(root: &Path) {
         std::fs::write(root.join(format!("many/{number}/file")), "123").unwrap();
     }
     std::fs::create_dir(root.join("large")).unwrap();
-    // Three blocks of 32 KiB, at 80 bytes each.
+    // Two blocks of 64 KiB, at 80 bytes per entry.
     for number in 0..1_100 {
         let name = format!("{number:0>60}");
         std::fs::write(root.join("large").join(name), "").unwrap();
     }
 }
 
-/// What the walk came to, all workers together.
-fn walk(root: &Path, threads: usize, plan: Option<Arc<Plan>>) -> (Log, Walked<()>) {
-    Plan::install(plan);
+/// Returns what all visitors recorded together, and the report.
+fn walk(root: &Path, threads: usize, plan: Option<Arc<FaultPlan>>) -> (Log, WalkReport<()>) {
+    FaultPlan::install(plan);
     let walk = Walk::new(root)
         .threads(Some(threads))
         .metadata(true)
         .symlinks(Symlinks::Roots)
         .filter(Filter::new().skip_hidden(true));
-    let walked = walk.run(|_worker| Log::default()).unwrap();
-    Plan::install(None);
+    let report = walk.run(|_thread| Log::default()).unwrap();
+    FaultPlan::install(None);
     let mut all = Log::default();
-    for log in walked.visitors {
+    for log in report.visitors {
         all.visited.extend(log.visited);
         all.entered.extend(log.entered);
         all.left.extend(log.left);
@@ -81,21 +84,22 @@ fn walk(root: &Path, threads: usize, plan: Option<Arc<Plan>>) -> (Log, Walked<()
     }
     all.entered.sort();
     all.left.sort();
-    let Walked { totals, stopped, threads, metrics, .. } = walked;
-    (all, Walked { visitors: Vec::new(), totals, stopped, threads, metrics })
+    let WalkReport { totals, stopped, threads, metrics, .. } = report;
+    (all, WalkReport { visitors: Vec::new(), totals, stopped, threads, metrics })
 }
 
-/// Nothing is missing but what an error speaks of, and nothing is there twice; every directory is left.
+/// Checks that nothing is missing without an error, nothing is visited twice, and every directory
+/// is left.
 #[track_caller]
 fn check_no_silent_gap(full: &BTreeSet<PathBuf>, log: &Log, what: &str) {
     let visited: BTreeSet<PathBuf> = log.visited.iter().cloned().collect();
     assert_eq!(visited.len(), log.visited.len(), "{what}: something was visited twice");
-    assert_eq!(log.entered, log.left, "{what}: what was entered is left, once");
+    assert_eq!(log.entered, log.left, "{what}: every entered directory is left once");
     for missing in full.difference(&visited) {
         let explained = log.errors.iter().any(|error| missing.starts_with(&error.path));
-        assert!(explained, "{what}: {} is missing without a word", missing.display());
+        assert!(explained, "{what}: {} is missing without an error", missing.display());
     }
-    assert!(visited.is_subset(full), "{what}: visited what is not there");
+    assert!(visited.is_subset(full), "{what}: visited something that does not exist");
 }
 
 fn check_every_use(call: Call, error: Errno, times: u64, errors_at_least: usize) {
@@ -105,20 +109,20 @@ fn check_every_use(call: Call, error: Errno, times: u64, errors_at_least: usize)
     let (log, _) = walk(&root, 1, None);
     assert!(log.errors.is_empty(), "{:?}", log.errors);
     let full: BTreeSet<PathBuf> = log.visited.into_iter().collect();
-    let count = Plan::new(call, u64::MAX, 0, error);
+    let count = FaultPlan::new(call, u64::MAX, 0, error);
     walk(&root, 1, Some(Arc::clone(&count)));
     let uses = count.uses();
-    assert!(uses > 3, "{call:?} is used {uses} times only");
-    // Every use of those that are few; of the many alike, some.
+    assert!(uses > 3, "{call:?} is used only {uses} times");
+    // If the call is used often, a sample of the uses is enough.
     let step = usize::try_from(uses / 60 + 1).unwrap();
     for threads in [1, 4] {
         for from in (1..=uses).step_by(step) {
             let what = format!("{call:?} fails at use {from} of {uses}, {threads} threads");
-            let plan = Plan::new(call, from, times, error);
-            let (log, walked) = walk(&root, threads, Some(plan));
+            let plan = FaultPlan::new(call, from, times, error);
+            let (log, report) = walk(&root, threads, Some(plan));
             check_no_silent_gap(&full, &log, &what);
             assert!(log.errors.len() >= errors_at_least, "{what}: {:?}", log.errors);
-            assert_eq!(log.errors.len() as u64, walked.totals.errors, "{what}");
+            assert_eq!(log.errors.len() as u64, report.totals.errors, "{what}");
             for reported in &log.errors {
                 assert_eq!(reported.source.raw_os_error(), Some(error.raw_os_error()), "{what}");
                 let below = reported.path.strip_prefix(&root).unwrap();
@@ -129,30 +133,30 @@ fn check_every_use(call: Call, error: Errno, times: u64, errors_at_least: usize)
 }
 
 #[test]
-fn every_open_that_fails_is_told_of() {
+fn every_failed_open_is_reported() {
     check_every_use(Call::Open, Errno::ACCESS, 1, 1);
     check_every_use(Call::Open, Errno::IO, 1, 1);
 }
 
 #[test]
-fn every_listing_that_fails_is_told_of() {
+fn every_failed_listing_is_reported() {
     check_every_use(Call::List, Errno::IO, 1, 1);
 }
 
 #[test]
-fn every_question_for_metadata_that_fails_is_told_of() {
+fn every_failed_metadata_call_is_reported() {
     check_every_use(Call::Stat, Errno::NOENT, 1, 1);
 }
 
 #[test]
-fn everything_that_fails_from_some_use_on_is_told_of() {
+fn lasting_failures_are_reported() {
     check_every_use(Call::Open, Errno::ACCESS, u64::MAX, 1);
     check_every_use(Call::List, Errno::IO, u64::MAX, 1);
     check_every_use(Call::Stat, Errno::STALE, u64::MAX, 1);
 }
 
 #[test]
-fn interruptions_and_short_shortages_are_nobodys_business() {
+fn interruptions_and_short_shortages_are_not_reported() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("root");
     make_tree(&root);
@@ -167,7 +171,7 @@ fn interruptions_and_short_shortages_are_nobodys_business() {
     ];
     for (call, error) in faults {
         for from in 1..20 {
-            let (log, _) = walk(&root, 2, Some(Plan::new(call, from, 3, error)));
+            let (log, _) = walk(&root, 2, Some(FaultPlan::new(call, from, 3, error)));
             let what = format!("{call:?} {error:?} at {from}");
             check_no_silent_gap(&full, &log, &what);
             assert!(log.errors.is_empty(), "{what}: {:?}", log.errors);
@@ -176,17 +180,17 @@ fn interruptions_and_short_shortages_are_nobodys_business() {
 }
 
 #[test]
-fn a_lasting_shortage_is_an_error_for_each_directory_and_not_a_hang() {
+fn a_lasting_shortage_is_an_error_for_each_directory_and_does_not_hang() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("root");
     std::fs::create_dir_all(root.join("a/b")).unwrap();
     std::fs::create_dir_all(root.join("c")).unwrap();
-    let (log, _) = walk(&root, 2, Some(Plan::new(Call::Open, 2, u64::MAX, Errno::MFILE)));
+    let (log, _) = walk(&root, 2, Some(FaultPlan::new(Call::Open, 2, u64::MAX, Errno::MFILE)));
     assert_eq!(log.errors.len(), 2, "{:?}", log.errors);
     assert_eq!(log.entered.len(), 3);
 }
 
-/// Of two directories the one that is refused a descriptor comes second, with the only worker there is.
+/// With a single worker, the directory that was refused a descriptor comes second.
 #[test]
 fn a_refused_directory_is_put_off_until_other_work_is_done() {
     let dir = tempfile::tempdir().unwrap();
@@ -206,23 +210,23 @@ fn a_refused_directory_is_put_off_until_other_work_is_done() {
     expected.reverse();
     for error in [Errno::MFILE, Errno::NFILE] {
         // The first use opens the root.
-        assert_eq!(order(Some(Plan::new(Call::Open, 2, 1, error))), expected);
+        assert_eq!(order(Some(FaultPlan::new(Call::Open, 2, 1, error))), expected);
     }
 }
 
-/// All directories wait at the same time, and not one after the other.
+/// All directories wait at the same time, not one after the other.
 #[test]
-fn a_lasting_shortage_takes_no_longer_for_many_directories() {
+fn a_lasting_shortage_takes_no_longer_with_many_directories() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("root");
     for number in 0..200 {
         std::fs::create_dir_all(root.join(number.to_string())).unwrap();
     }
     let started = std::time::Instant::now();
-    let (log, _) = walk(&root, 1, Some(Plan::new(Call::Open, 2, u64::MAX, Errno::MFILE)));
+    let (log, _) = walk(&root, 1, Some(FaultPlan::new(Call::Open, 2, u64::MAX, Errno::MFILE)));
     assert_eq!((log.errors.len(), log.entered.len()), (200, 201));
     let took = started.elapsed();
-    assert!(took < std::time::Duration::from_secs(10), "{took:?}: a fifth of a second is enough");
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}: 200 ms would be enough");
 }
 
 /// Opens every file that it finds.
@@ -234,6 +238,7 @@ struct Opener {
 
 impl Visitor for Opener {
     type Dir = PathBuf;
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&PathBuf>) -> Enter<PathBuf> {
         Enter::Into(dir.path())
@@ -249,7 +254,7 @@ impl Visitor for Opener {
             file.path_into(&mut path);
             match file.open() {
                 Ok(Some(_file)) => self.opened.push(path),
-                Ok(None) => files.hand_on(),
+                Ok(None) => files.share_rest(),
                 Err(_) => self.failed.push(path),
             }
         }
@@ -269,21 +274,21 @@ impl Visitor for Opener {
     }
 }
 
-fn open_files(root: &Path, plan: Option<Arc<Plan>>) -> Opener {
-    Plan::install(plan);
-    let walked = Walk::new(root).threads(Some(1)).run(|_worker| Opener::default()).unwrap();
-    Plan::install(None);
-    let [opener] = <[Opener; 1]>::try_from(walked.visitors).expect("one worker has one visitor");
+fn open_files(root: &Path, plan: Option<Arc<FaultPlan>>) -> Opener {
+    FaultPlan::install(plan);
+    let report = Walk::new(root).threads(Some(1)).run(|_thread| Opener::default()).unwrap();
+    FaultPlan::install(None);
+    let [opener] = <[Opener; 1]>::try_from(report.visitors).expect("one thread has one visitor");
     opener
 }
 
 #[test]
-fn a_refused_file_comes_again_with_those_after_it_when_other_work_is_done() {
+fn a_refused_file_and_the_files_after_it_come_again_after_other_work() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("root");
     for directory in ["a", "b"] {
         std::fs::create_dir_all(root.join(directory)).unwrap();
-        // A full batch and a rest.
+        // A full batch and the rest.
         for number in 0..40 {
             std::fs::write(root.join(directory).join(number.to_string()), "").unwrap();
         }
@@ -295,36 +300,37 @@ fn a_refused_file_comes_again_with_those_after_it_when_other_work_is_done() {
     full.sort();
     assert_eq!(full.len(), 80);
     for (from, times) in [(1, 1), (3, 1), (3, 7), (33, 1), (40, 2), (41, 1), (80, 3)] {
-        let plan = Plan::new(Call::OpenFile, from, times, Errno::MFILE);
+        let plan = FaultPlan::new(Call::OpenFile, from, times, Errno::MFILE);
         let mut opener = open_files(&root, Some(Arc::clone(&plan)));
-        assert_eq!(plan.uses(), 80 + times, "from {from}: each refusal is one more call");
+        assert_eq!(plan.uses(), 80 + times, "from {from}: each refusal costs one more call");
         opener.opened.sort();
         assert_eq!((&opener.opened, &opener.failed), (&full, &Vec::new()), "from {from}");
     }
-    // The first directory's files wait until those of the second are opened.
-    let opened = open_files(&root, Some(Plan::new(Call::OpenFile, 1, 1, Errno::MFILE))).opened;
+    // The files of the first directory wait until those of the second are opened.
+    let opened = open_files(&root, Some(FaultPlan::new(Call::OpenFile, 1, 1, Errno::MFILE))).opened;
     assert_eq!(parent(opened.last()), first);
-    let lasting = open_files(&root, Some(Plan::new(Call::OpenFile, 1, u64::MAX, Errno::MFILE)));
+    let lasting =
+        open_files(&root, Some(FaultPlan::new(Call::OpenFile, 1, u64::MAX, Errno::MFILE)));
     assert_eq!((lasting.opened.len(), lasting.failed.len()), (0, 80));
-    let file = open_files(&full[0], Some(Plan::new(Call::OpenFile, 1, 3, Errno::NFILE)));
+    let file = open_files(&full[0], Some(FaultPlan::new(Call::OpenFile, 1, 3, Errno::NFILE)));
     assert_eq!(file.opened, full[..1], "a root that is a file");
 }
 
 #[test]
-fn a_walk_in_order_gets_over_a_short_shortage() {
+fn a_sorted_walk_survives_a_short_shortage() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("root");
     make_tree(&root);
     let paths = |plan| {
-        Plan::install(plan);
+        FaultPlan::install(plan);
         let entries = Walk::new(&root).threads(Some(1)).sorted().unwrap();
         let paths: Vec<PathBuf> =
             entries.map(|entry| entry.unwrap().path().to_path_buf()).collect();
-        Plan::install(None);
+        FaultPlan::install(None);
         paths
     };
     let undisturbed = paths(None);
     for from in 1..10 {
-        assert_eq!(paths(Some(Plan::new(Call::Open, from, 3, Errno::MFILE))), undisturbed);
+        assert_eq!(paths(Some(FaultPlan::new(Call::Open, from, 3, Errno::MFILE))), undisturbed);
     }
 }

@@ -1,28 +1,30 @@
-//! Files that a visitor wants to have later ([`Flow::Later`](crate::Flow::Later)): batches by directory.
+//! Files that a visitor wants later ([`Flow::Later`](crate::Flow::Later)), in batches by directory.
 //!
-//! - A directory's files come back in batches of up to [`FILES_PER_TASK`] names, with the directory still open, so that
-//!   each is opened relative to it.
-//! - A full batch is a task that others can steal. It holds a permit for its files. If there is none left, or the
-//!   directory cannot stay open, the worker that found the files takes them at once: so what waits is bounded, and
-//!   nobody sleeps for it.
-//! - The rest of a directory, which for most directories is all of it, never waits: the worker takes it as soon as
-//!   others can have the directories in it. No task, no permit, no allocation. If it turns out to be long work, the
-//!   visitor [hands the rest on](FileBatch::hand_on).
-//! - A batch with a file that finds no descriptor free is put off: that file and those after it become a task at the
-//!   back of the queue. It holds no permit, so more files than usual may wait then, for no longer than the shortage
-//!   may last (see [`super::descriptors`]).
+//! - The files of a directory come in batches of up to [`FILES_PER_TASK`] names. The directory is
+//!   still open, so each file is opened relative to it.
+//! - A full batch becomes a task that others can steal. It holds a permit for its files. If there
+//!   are not enough permits, or if the directory cannot stay open, the worker that found the files
+//!   passes them to its visitor at once. So the number of waiting files is bounded, and no worker
+//!   sleeps.
+//! - The last batch of a directory, which in most directories is the only one, never waits. The
+//!   worker first queues the pending directories for others, then passes the batch to its visitor.
+//!   This takes no task, no permit and no allocation. A visitor that expects long work [shares the
+//!   rest](FileBatch::share_rest) of the batch.
+//! - If no descriptor is free for a file, this file and the files after it are put off: they become
+//!   a task at the back of the queue. This task does not hold a permit, so more files than usual
+//!   may wait, but only as long as the shortage may last (see [`super::descriptors`]).
 //!
-//! Invariant: whoever takes a batch needs one descriptor for a file, beside those of the directory and of the one that
-//! it is in: no more than a worker has.
+//! Invariant: a worker that handles a batch needs one descriptor for a file, one for the directory
+//! and one for its parent, which is no more than each worker has.
 
-use super::{Engine, Handle, Hands, OpenDir, Spawn, WalkTask};
+use super::{DirAccess, DirHandle, Engine, TaskQueue, WalkScratch, WalkTask};
 use crate::Symlinks;
-use crate::sys::{self, Dir, Name, Names, os_str};
+use crate::sys::{self, Dir, Name, NameQueue, os_str};
 use crate::visitor::Visitor;
 use heist::CountPermit;
 use heist_device::DeviceId;
-use std::any::Any;
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
@@ -30,53 +32,55 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Enough that a task's own cost is lost in that of opening its files.
+/// Enough to make the cost of a task small against that of opening its files.
 pub(crate) const FILES_PER_TASK: usize = 32;
 
-/// Files in one directory, to be taken.
+/// Files in one directory that wait for [`Visitor::files`].
 #[derive(Debug)]
 pub(crate) struct PendingFiles<D> {
-    pub(crate) within: Arc<OpenDir<D>>,
-    names: Names,
+    pub(crate) within: Arc<DirAccess<D>>,
+    names: NameQueue,
     /// `None` for files that were put off.
     permit: Option<CountPermit>,
 }
 
-/// A task of the visitor's own.
+/// A task of the visitor, for the disk it was spawned on.
 #[derive(Debug)]
-pub(crate) struct VisitorsTask {
+pub(crate) struct FollowUp<T> {
     pub(crate) disk: DeviceId,
-    pub(crate) task: Box<dyn Any + Send>,
+    pub(crate) task: T,
 }
 
 /// Where the files of a batch are.
-enum Place<'a, D> {
-    In {
-        open: &'a Arc<OpenDir<D>>,
+enum BatchLocation<'a, D> {
+    Directory {
+        open: &'a Arc<DirAccess<D>>,
         dir: &'a Dir,
     },
-    /// The file is a root.
+    /// The only file of the batch is a root.
     Root {
         root: usize,
         disk: DeviceId,
     },
 }
 
-/// Files of one directory for which the visitor said [`Flow::Later`](crate::Flow::Later): given to
-/// [`Visitor::files`](crate::Visitor::files).
-pub struct FileBatch<'a, D> {
+/// Files of one directory that a visitor wanted [later](crate::Flow::Later), passed to
+/// [`Visitor::files`].
+///
+/// `D` and `T` are the visitor's [`Dir`](Visitor::Dir) and [`Task`](Visitor::Task).
+pub struct FileBatch<'a, D, T = Infallible> {
     engine: &'a Engine,
-    place: Place<'a, D>,
-    names: &'a mut Names,
-    queue: &'a mut dyn Spawn<D>,
-    /// Whether the last file could not be opened for want of a descriptor.
+    location: BatchLocation<'a, D>,
+    names: &'a mut NameQueue,
+    queue: &'a mut dyn TaskQueue<D, T>,
+    /// Whether the last file found no free descriptor.
     refused: Cell<bool>,
-    /// The directory's path, with the root's and without.
+    /// The path of the directory, with and without the root.
     path: PathBuf,
     below_root: PathBuf,
 }
 
-impl<D> fmt::Debug for FileBatch<'_, D> {
+impl<D, T> fmt::Debug for FileBatch<'_, D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FileBatch")
             .field("path", &self.path)
@@ -85,73 +89,79 @@ impl<D> fmt::Debug for FileBatch<'_, D> {
     }
 }
 
-impl<'a, D> FileBatch<'a, D> {
+impl<'a, D, T> FileBatch<'a, D, T> {
     fn new(
         engine: &'a Engine,
-        place: Place<'a, D>,
-        names: &'a mut Names,
-        queue: &'a mut dyn Spawn<D>,
+        location: BatchLocation<'a, D>,
+        names: &'a mut NameQueue,
+        queue: &'a mut dyn TaskQueue<D, T>,
     ) -> Self {
-        let (path, below_root) = match &place {
-            Place::In { open, .. } => (open.node.path(&engine.roots), open.node.path_below_root()),
-            Place::Root { .. } => (PathBuf::new(), PathBuf::new()),
+        let (path, below_root) = match &location {
+            BatchLocation::Directory { open, .. } => {
+                (open.node.path(&engine.roots), open.node.path_below_root())
+            }
+            BatchLocation::Root { .. } => (PathBuf::new(), PathBuf::new()),
         };
-        Self { engine, place, names, queue, refused: Cell::new(false), path, below_root }
+        Self { engine, location, names, queue, refused: Cell::new(false), path, below_root }
     }
 
-    /// What was kept for the directory that the files are in; `None` if the file is a root.
+    /// Returns the value kept for the directory of the files, or `None` if the file is a root.
     #[must_use]
     pub fn dir(&self) -> Option<&D> {
-        match &self.place {
-            Place::In { open, .. } => Some(&open.node.kept),
-            Place::Root { .. } => None,
+        match &self.location {
+            BatchLocation::Directory { open, .. } => Some(&open.node.kept),
+            BatchLocation::Root { .. } => None,
         }
     }
 
-    /// Which of the walk's roots they are below, counted from 0.
+    /// Returns the index of the root that the files are below.
     #[must_use]
     pub fn root(&self) -> usize {
-        match &self.place {
-            Place::In { open, .. } => open.node.root as usize,
-            Place::Root { root, .. } => *root,
+        match &self.location {
+            BatchLocation::Directory { open, .. } => open.node.root as usize,
+            BatchLocation::Root { root, .. } => *root,
         }
     }
 
-    /// How many files are left.
+    /// Returns the number of files left.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether none is left.
+    /// Returns `true` if no files are left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The next file; `None` also if the walk was stopped, or if the last file was put off
-    /// ([`BatchedFile::open`]): the rest of the batch then comes again with that file.
+    /// Takes the next file out of the batch.
+    ///
+    /// Returns `None` at the end, if the walk was stopped, or if the last file was put off
+    /// ([`BatchedFile::open`]). In the last case the visitor receives that file and the rest of the
+    /// batch again later.
     #[expect(clippy::should_implement_trait, reason = "what it yields borrows from the batch")]
     pub fn next(&mut self) -> Option<BatchedFile<'_>> {
         if self.refused.get() || self.engine.stop.is_cancelled() {
             return None;
         }
         let (name, follow) = self.names.next()?;
-        let within = match &self.place {
-            Place::In { dir, .. } => {
-                Some(Within { dir, path: &self.path, below_root: &self.below_root })
+        let within = match &self.location {
+            BatchLocation::Directory { dir, .. } => {
+                Some(BatchDirectory { dir, path: &self.path, below_root: &self.below_root })
             }
-            Place::Root { .. } => None,
+            BatchLocation::Root { .. } => None,
         };
         Some(BatchedFile { engine: self.engine, name, follow, within, refused: &self.refused })
     }
 
-    /// Leaves the rest of the batch to whoever has time, if there is any and it may wait: to be called before something
-    /// that takes long.
-    pub fn hand_on(&mut self) {
-        let Place::In { open, .. } = &self.place else { return };
+    /// Leaves the rest of the batch to other workers, unless too many files are waiting already.
+    ///
+    /// A visitor should call it before work that takes long.
+    pub fn share_rest(&mut self) {
+        let BatchLocation::Directory { open, .. } = &self.location else { return };
         if self.refused.get() {
-            // It is put off as a whole.
+            // The whole batch is put off anyway.
             return;
         }
         if let Some(task) = self.engine.files_task(open, self.names) {
@@ -159,32 +169,34 @@ impl<'a, D> FileBatch<'a, D> {
         }
     }
 
-    /// Spawns a task of the visitor's own, on the disk of these files: some worker's visitor gets it
-    /// ([`Visitor::task`](crate::Visitor::task)). A walk that is stopped drops it.
-    pub fn spawn(&mut self, task: Box<dyn Any + Send>) {
-        let disk = match &self.place {
-            Place::In { open, .. } => open.node.disk,
-            Place::Root { disk, .. } => *disk,
+    /// Queues a task for the disk of these files. Any worker's visitor may receive it, in
+    /// [`Visitor::task`].
+    ///
+    /// The walk ends only after the task has run. A walk that is stopped drops it.
+    pub fn spawn(&mut self, task: T) {
+        let disk = match &self.location {
+            BatchLocation::Directory { open, .. } => open.node.disk,
+            BatchLocation::Root { disk, .. } => *disk,
         };
-        self.queue.spawn(WalkTask::Visitors(Box::new(VisitorsTask { disk, task })));
+        self.queue.spawn(WalkTask::FollowUp(Box::new(FollowUp { disk, task })));
     }
 }
 
 /// The directory of a batch.
-struct Within<'b> {
+struct BatchDirectory<'b> {
     dir: &'b Dir,
     path: &'b Path,
     below_root: &'b Path,
 }
 
-/// One of a [`FileBatch`].
+/// A file of a [`FileBatch`].
 pub struct BatchedFile<'b> {
     engine: &'b Engine,
-    /// For a root: its path.
+    /// The path, if the file is a root.
     name: &'b Name,
     follow: bool,
     /// `None` for a root.
-    within: Option<Within<'b>>,
+    within: Option<BatchDirectory<'b>>,
     refused: &'b Cell<bool>,
 }
 
@@ -195,13 +207,14 @@ impl fmt::Debug for BatchedFile<'_> {
 }
 
 impl BatchedFile<'_> {
-    /// Its name, without the directories. For a root: the path that the walk was given.
+    /// Returns the name without the directories. For a root it is the path as given to the walk.
     #[must_use]
     pub fn name(&self) -> &OsStr {
         os_str(self.name)
     }
 
-    /// Its path, in a buffer of the caller's: the root's as it was given, and the names below.
+    /// Writes the path into `path`, replacing its contents: the root as given to the walk, and the
+    /// names below it.
     pub fn path_into(&self, path: &mut PathBuf) {
         join_into(
             self.within.as_ref().map_or(Path::new(""), |within| within.path),
@@ -210,7 +223,8 @@ impl BatchedFile<'_> {
         );
     }
 
-    /// Its path below the root, in a buffer of the caller's. For a root: the last part of its path.
+    /// Writes the path below the root into `path`, replacing its contents. For a root it is the
+    /// last part of the root's path.
     pub fn path_below_root_into(&self, path: &mut PathBuf) {
         match &self.within {
             Some(within) => join_into(within.below_root, self.name(), path),
@@ -221,27 +235,31 @@ impl BatchedFile<'_> {
         }
     }
 
-    /// Opens it for reading, relative to its directory. The call follows no link that the walk does not follow, and
-    /// does not wait for the other end of a pipe that has taken the file's place.
+    /// Opens the file for reading, relative to its directory.
     ///
-    /// Returns `None` if no descriptor is free. The walk has then put the file off: this batch ends here, and the
-    /// visitor gets the file and those after it again when other work has been done. If it stays like that for some
-    /// 200 ms, the call returns the system's error instead.
+    /// The call follows a symbolic link only if the walk does, and it does not block if a named
+    /// pipe has replaced the file.
+    ///
+    /// Returns `Ok(None)` if no descriptor is free. The walk then puts the file off: the batch ends
+    /// here, and the visitor receives this file and the files after it again after other work. If
+    /// no descriptor becomes free for about 200 ms, the call returns the error of the system
+    /// instead.
     ///
     /// # Errors
-    /// The system's.
+    ///
+    /// Returns the error of the system if the file cannot be opened.
     pub fn open(&self) -> io::Result<Option<File>> {
         let result = match &self.within {
             Some(within) => within.dir.open_file(self.name, self.follow),
             None => sys::open_root_file(Path::new(self.name()), self.follow),
         };
-        let opened = self.engine.descriptors.opened_or_later(result);
+        let opened = self.engine.descriptors.opened_or_put_off(result);
         self.refused.set(matches!(opened, Ok(None)));
         opened
     }
 }
 
-/// `directory/name`, without looking at either.
+/// Writes `directory/name` into `path` without parsing either.
 fn join_into(directory: &Path, name: &OsStr, path: &mut PathBuf) {
     let text = path.as_mut_os_string();
     text.clear();
@@ -255,25 +273,29 @@ fn join_into(directory: &Path, name: &OsStr, path: &mut PathBuf) {
 }
 
 impl Engine {
-    /// The names as a task, if the directory may stay open and the files may wait. If not, the names stay where they
-    /// are.
-    fn files_task<D>(&self, open: &Arc<OpenDir<D>>, names: &mut Names) -> Option<WalkTask<D>> {
+    /// Makes the names a task, if the directory may stay open and the files may wait. Otherwise the
+    /// names stay where they are.
+    fn files_task<D, T>(
+        &self,
+        open: &Arc<DirAccess<D>>,
+        names: &mut NameQueue,
+    ) -> Option<WalkTask<D, T>> {
         if names.is_empty() || !self.keep_open(open) {
             return None;
         }
         let permit = Some(self.waiting_files.try_acquire(names.len() as u64).ok()?);
         let (within, names) = (Arc::clone(open), names.take());
-        Some(WalkTask::Files(Box::new(PendingFiles { within, names, permit })))
+        Some(WalkTask::VisitFiles(Box::new(PendingFiles { within, names, permit })))
     }
 
-    /// A batch is full: it waits, or is taken at once.
+    /// Queues a full batch, or passes it to the visitor at once.
     #[cold]
     pub(super) fn full_batch<V: Visitor>(
         &self,
-        open: &Arc<OpenDir<V::Dir>>,
-        files: &mut Names,
+        open: &Arc<DirAccess<V::Dir>>,
+        files: &mut NameQueue,
         visitor: &mut V,
-        queue: &mut impl Spawn<V::Dir>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
         match self.files_task(open, files) {
             Some(task) => queue.spawn(task),
@@ -281,56 +303,60 @@ impl Engine {
         }
     }
 
-    /// Gives files to the visitor.
+    /// Passes files to the visitor.
     pub(super) fn take_files<V: Visitor>(
         &self,
-        open: &Arc<OpenDir<V::Dir>>,
-        files: &mut Names,
+        open: &Arc<DirAccess<V::Dir>>,
+        files: &mut NameQueue,
         visitor: &mut V,
-        queue: &mut impl Spawn<V::Dir>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
-        let Handle::Open(dir) = &open.handle else {
+        let DirHandle::Open(dir) = &open.handle else {
             unreachable!("files wait only in directories that stay open");
         };
-        let mut batch = FileBatch::new(self, Place::In { open, dir }, files, queue);
+        let mut batch = FileBatch::new(self, BatchLocation::Directory { open, dir }, files, queue);
         visitor.files(&mut batch);
         if batch.refused.get() {
             files.put_back();
             self.keep_open_anyway(open);
             let (within, names) = (Arc::clone(open), files.take());
-            queue.put_off(WalkTask::Files(Box::new(PendingFiles { within, names, permit: None })));
+            queue.put_off(WalkTask::VisitFiles(Box::new(PendingFiles {
+                within,
+                names,
+                permit: None,
+            })));
         }
-        // What the visitor did not want, or a walk that was stopped did not come to.
+        // The visitor did not want these, or the walk was stopped.
         files.clear();
     }
 
-    /// Takes files that have waited.
+    /// Passes files that have waited to the visitor.
     pub(super) fn take_pending_files<V: Visitor>(
         &self,
         pending: PendingFiles<V::Dir>,
-        hands: &mut Hands<V>,
-        queue: &mut impl Spawn<V::Dir>,
+        scratch: &mut WalkScratch<V>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
         let PendingFiles { within, mut names, permit } = pending;
-        self.take_files(&within, &mut names, &mut hands.visitor, queue);
+        self.take_files(&within, &mut names, &mut scratch.visitor, queue);
         drop(permit);
-        self.let_go(within, hands);
+        self.release(within, scratch);
     }
 
-    /// A root is a file that the visitor wants later, which is now.
+    /// Passes a root that is a file to the visitor.
     pub(super) fn take_root_file<V: Visitor>(
         &self,
         root: usize,
         disk: DeviceId,
-        hands: &mut Hands<V>,
-        queue: &mut impl Spawn<V::Dir>,
+        scratch: &mut WalkScratch<V>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
         let Some(name) = sys::boxed_name(self.roots[root].as_os_str()) else { return };
-        let mut names = Names::default();
+        let mut names = NameQueue::default();
         names.push(&name, self.symlinks != Symlinks::Never);
-        let place = Place::Root { root, disk };
-        let mut batch = FileBatch::new(self, place, &mut names, queue);
-        hands.visitor.files(&mut batch);
+        let location = BatchLocation::Root { root, disk };
+        let mut batch = FileBatch::new(self, location, &mut names, queue);
+        scratch.visitor.files(&mut batch);
         if batch.refused.get() {
             queue.put_off(WalkTask::RootFile(root, disk));
         }

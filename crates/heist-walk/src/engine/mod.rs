@@ -1,19 +1,23 @@
-//! The engine of a walk: what its tasks do. It knows nothing of threads; whoever runs the tasks gives it a worker's
-//! state and a way to spawn more.
+//! The engine of a walk: what its tasks do. The engine does not know threads. Its caller runs the
+//! tasks, lends it the state of a worker ([`WalkScratch`]) and queues the tasks it spawns
+//! ([`TaskQueue`]).
 //!
-//! - A directory whose entries have been read is pending as [`Pending`]: up to [`NAMES_PER_TASK`] names of
-//!   directories in it. A worker takes one name, gives the rest back to its queue, where others can steal it, and
-//!   enters that one directory: so the walk is depth-first on each worker and few directories are open, but anything
-//!   pending can be stolen.
-//! - A directory that does not fit into one block of entries is read on by [`WalkTask::More`]: whoever has fetched a
-//!   block first spawns that, then visits its block. So one huge directory is visited by all workers, though only one
-//!   at a time is in the system call that lists it.
+//! - After a directory is read, the directories in it are pending: [`PendingDirs`] holds up to
+//!   [`NAMES_PER_TASK`] of their names. A worker takes one name, puts the rest back into its queue
+//!   and enters that one directory. So each worker goes depth first and few directories are open,
+//!   and other workers can steal everything that is pending.
+//! - If the entries of a directory do not fit into one block, [`WalkTask::ReadMore`] reads the next
+//!   one. A worker that has fetched a block first spawns this task and then visits its block. So
+//!   all workers visit a huge directory together, although only one at a time makes the system call
+//!   that lists it.
+//! - If no descriptor is free, a task is put off: it goes to the back of the queue with everything
+//!   that it has not opened yet, and other tasks run first. See [`descriptors`].
 //!
-//! - A task that finds no descriptor free for what it opens is put off: it goes to the back of the queue with what is
-//!   still to be opened, and other tasks run first. See [`descriptors`].
+//! Invariants:
 //!
-//! Invariants: no task sleeps or waits (a call of the system may); each directory that is entered is left once, by
-//! the worker that finishes the last thing below it, unless the walk was stopped. See [`node`].
+//! - No task sleeps or waits, except inside a system call.
+//! - Unless the walk is stopped, each entered directory is left once, by the worker that finishes
+//!   the last thing below it. See [`node`].
 
 mod descriptors;
 #[cfg(all(test, target_os = "linux", not(heist_portable)))]
@@ -23,18 +27,18 @@ mod node;
 mod read;
 mod roots;
 
-pub(crate) use descriptors::{Descriptors, RESERVE};
+pub(crate) use descriptors::{DescriptorBudget, LEFT_FOR_PROGRAM};
 pub use files::{BatchedFile, FileBatch};
-pub(crate) use files::{FILES_PER_TASK, PendingFiles, VisitorsTask};
-pub(crate) use node::{DirNode, Handle, OpenDir, Parent};
+pub(crate) use files::{FILES_PER_TASK, FollowUp, PendingFiles};
+pub(crate) use node::{DirAccess, DirHandle, DirNode, ParentLink};
 
 use crate::Symlinks;
 use crate::counters::WorkerCounts;
-use crate::entry::{Entry, Surroundings};
+use crate::entry::{Entry, ParentPath};
 use crate::error::{Operation, Refusal, WalkError};
 use crate::filter::Filter;
 use crate::metadata::{FileIdentity, FileKind, Metadata};
-use crate::sys::{Dir, Name, Names, ReadBuffer, os_str};
+use crate::sys::{Dir, Name, NameQueue, ReadBuffer, os_str};
 use crate::visitor::{Enter, Flow, Visitor};
 use heist::{CancelToken, CountBudget};
 use heist_device::DeviceId;
@@ -42,108 +46,110 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Enough that a task's own cost is lost in that of opening its directories, and few enough that there is something
-/// left to steal.
+/// Enough to make the cost of a task small against that of opening its directories, and few enough
+/// to leave something to steal.
 pub(crate) const NAMES_PER_TASK: usize = 32;
 
-/// A piece of a walk.
+/// A unit of work of a walk.
 #[derive(Debug)]
-pub(crate) enum WalkTask<D> {
-    /// Start at a root.
+pub(crate) enum WalkTask<D, T> {
+    /// Visit a root.
     Root(usize),
-    /// Take a root that is a file and that the visitor wants later: it was put off.
+    /// Pass a root that is a file to [`Visitor::files`]. This task exists only if the file was put
+    /// off.
     RootFile(usize, DeviceId),
     /// Enter directories.
-    Pending(Box<Pending<D>>),
+    EnterDirs(Box<PendingDirs<D>>),
     /// Read the next block of a directory.
-    More(Arc<OpenDir<D>>),
-    /// Read a directory from its beginning: it is on another disk than the one that it was found on.
-    Arrived(Arc<OpenDir<D>>),
-    /// Files that the visitor wants later.
-    Files(Box<PendingFiles<D>>),
-    /// Whatever the visitor likes.
-    Visitors(Box<VisitorsTask>),
+    ReadMore(Arc<DirAccess<D>>),
+    /// Read the first block of a directory. This is a task of its own because the directory is a
+    /// root, or is not on the disk of its parent.
+    ReadFirst(Arc<DirAccess<D>>),
+    /// Pass files to [`Visitor::files`].
+    VisitFiles(Box<PendingFiles<D>>),
+    /// Run a task of the visitor.
+    FollowUp(Box<FollowUp<T>>),
 }
 
-/// Directories in one directory, to be entered.
+/// Pending directories: names of directories in one directory.
 #[derive(Debug)]
-pub(crate) struct Pending<D> {
-    pub(crate) within: Arc<OpenDir<D>>,
-    pub(crate) names: Names,
+pub(crate) struct PendingDirs<D> {
+    pub(crate) within: Arc<DirAccess<D>>,
+    pub(crate) names: NameQueue,
 }
 
-impl<D> WalkTask<D> {
-    /// Enters one directory.
-    pub(crate) fn enter_one(within: Arc<OpenDir<D>>, name: &Name, follow: bool) -> Self {
-        let mut names = Names::default();
+impl<D, T> WalkTask<D, T> {
+    /// Creates a task that enters one directory.
+    pub(crate) fn enter_one(within: Arc<DirAccess<D>>, name: &Name, follow: bool) -> Self {
+        let mut names = NameQueue::default();
         names.push(name, follow);
-        Self::Pending(Box::new(Pending { within, names }))
+        Self::EnterDirs(Box::new(PendingDirs { within, names }))
     }
 
-    /// The disk that it is on; `None` for a root, which nobody has looked at yet.
+    /// Returns the disk that the task works on, or `None` for a root, whose disk is not known yet.
     pub(crate) fn disk(&self) -> Option<DeviceId> {
         match self {
             Self::Root(_) => None,
             Self::RootFile(_, disk) => Some(*disk),
-            Self::Pending(pending) => Some(pending.within.node.disk),
-            Self::More(open) | Self::Arrived(open) => Some(open.node.disk),
-            Self::Files(pending) => Some(pending.within.node.disk),
-            Self::Visitors(task) => Some(task.disk),
+            Self::EnterDirs(pending) => Some(pending.within.node.disk),
+            Self::ReadMore(open) | Self::ReadFirst(open) => Some(open.node.disk),
+            Self::VisitFiles(pending) => Some(pending.within.node.disk),
+            Self::FollowUp(task) => Some(task.disk),
         }
     }
 
-    /// What it is called in a trace.
+    /// Returns the name of the task in a trace.
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::Root(_) | Self::RootFile(..) => "root",
-            Self::Pending(_) => "directory",
-            Self::More(_) => "more of a directory",
-            Self::Arrived(_) => "directory on another disk",
-            Self::Files(_) => "files",
-            Self::Visitors(_) => "task of the visitor",
+            Self::EnterDirs(_) => "directory",
+            Self::ReadMore(_) => "more of a directory",
+            Self::ReadFirst(_) => "directory on another disk",
+            Self::VisitFiles(_) => "files",
+            Self::FollowUp(_) => "task of the visitor",
         }
     }
 }
 
-/// Where an engine's tasks go.
-pub(crate) trait Spawn<D> {
-    /// To this worker's queue.
-    fn spawn(&mut self, task: WalkTask<D>);
+/// Where the engine puts new tasks.
+pub(crate) trait TaskQueue<D, T> {
+    /// Queues a task on the current worker.
+    fn spawn(&mut self, task: WalkTask<D, T>);
 
-    /// For a task that was refused a descriptor: to be tried again after whatever else there is to do.
-    fn put_off(&mut self, task: WalkTask<D>);
+    /// Queues a task that found no free descriptor, to be tried again after all other work.
+    fn put_off(&mut self, task: WalkTask<D, T>);
 }
 
-/// A directory to be entered.
-struct Child {
+/// A directory to enter.
+struct ChildDir {
     name: Box<Name>,
-    /// Whether the name is that of a symbolic link.
+    /// Whether the name is that of a symbolic link to follow.
     follow: bool,
 }
 
-/// There was no descriptor for it: to be put off.
-struct Refused(Child);
+/// No descriptor was free for this directory, so it has to be put off.
+struct NoDescriptor(ChildDir);
 
-/// What a worker has of its own.
+/// The state that each worker owns.
 #[derive(Debug)]
-pub(crate) struct Hands<V> {
+pub(crate) struct WalkScratch<V> {
     pub(crate) visitor: V,
     pub(crate) buffer: ReadBuffer,
-    /// Directories in the one that is being read. Empty in between, and here only to be used again.
-    pub(crate) names: Names,
-    /// Files in it that the visitor wants later, likewise.
-    pub(crate) files: Names,
+    /// The directories in the directory being read. Kept between tasks only to reuse its memory.
+    pub(crate) names: NameQueue,
+    /// The files in it that the visitor wants later. Kept for the same reason.
+    pub(crate) files: NameQueue,
     pub(crate) counts: WorkerCounts,
 }
 
-impl<V> Hands<V> {
+impl<V> WalkScratch<V> {
     pub(crate) fn new(visitor: V, counts: WorkerCounts) -> Self {
-        let (names, files) = (Names::default(), Names::default());
+        let (names, files) = (NameQueue::default(), NameQueue::default());
         Self { visitor, buffer: ReadBuffer::new(), names, files, counts }
     }
 }
 
-/// What a walk is asked to do, and what all workers share.
+/// The settings of a walk, and what all its workers share.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) roots: Vec<PathBuf>,
@@ -153,109 +159,110 @@ pub(crate) struct Engine {
     pub(crate) same_file_system: bool,
     /// Whether the visitor wants metadata.
     pub(crate) metadata: bool,
-    /// Whether the walk itself wants to know which directory is which.
+    /// Whether the walk itself needs the identities of directories.
     pub(crate) identify: bool,
-    /// Whether the visitor is shown links that lead back to a directory that they are in, and does not enter them.
+    /// Whether to show links that lead back to a directory containing them. The visitor must not
+    /// enter these.
     pub(crate) show_loops: bool,
-    pub(crate) descriptors: Descriptors,
+    pub(crate) descriptors: DescriptorBudget,
     pub(crate) disks: crate::disks::Disks,
-    /// How many files may wait for a visitor that wants them later.
+    /// Limits how many files may wait for [`Visitor::files`].
     pub(crate) waiting_files: CountBudget,
     pub(crate) stop: CancelToken,
 }
 
 impl Engine {
-    /// Does one task.
+    /// Runs one task.
     pub(crate) fn run<V: Visitor>(
         &self,
-        task: WalkTask<V::Dir>,
-        hands: &mut Hands<V>,
-        queue: &mut impl Spawn<V::Dir>,
+        task: WalkTask<V::Dir, V::Task>,
+        scratch: &mut WalkScratch<V>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
         match task {
-            WalkTask::Root(root) => self.start_root(root, hands, queue),
-            WalkTask::RootFile(root, disk) => self.take_root_file(root, disk, hands, queue),
-            WalkTask::Pending(pending) => self.enter_pending(pending, hands, queue),
-            WalkTask::More(open) => self.read(open, true, hands, queue),
-            WalkTask::Arrived(open) => self.read(open, false, hands, queue),
-            WalkTask::Files(pending) => self.take_pending_files(*pending, hands, queue),
-            WalkTask::Visitors(task) => {
+            WalkTask::Root(root) => self.start_root(root, scratch, queue),
+            WalkTask::RootFile(root, disk) => self.take_root_file(root, disk, scratch, queue),
+            WalkTask::EnterDirs(pending) => self.enter_pending(pending, scratch, queue),
+            WalkTask::ReadMore(open) => self.read(open, true, scratch, queue),
+            WalkTask::ReadFirst(open) => self.read(open, false, scratch, queue),
+            WalkTask::VisitFiles(pending) => self.take_pending_files(*pending, scratch, queue),
+            WalkTask::FollowUp(task) => {
                 let disk = task.disk;
-                hands.visitor.task(task.task, &mut |task| {
-                    queue.spawn(WalkTask::Visitors(Box::new(VisitorsTask { disk, task })));
+                scratch.visitor.task(task.task, &mut |task| {
+                    queue.spawn(WalkTask::FollowUp(Box::new(FollowUp { disk, task })));
                 });
             }
         }
-        hands.counts.show();
+        scratch.counts.publish();
     }
 
-    /// Enters one directory, and leaves the others in the queue.
+    /// Enters one of the pending directories and puts the others back into the queue.
     fn enter_pending<V: Visitor>(
         &self,
-        mut pending: Box<Pending<V::Dir>>,
-        hands: &mut Hands<V>,
-        queue: &mut impl Spawn<V::Dir>,
+        mut pending: Box<PendingDirs<V::Dir>>,
+        scratch: &mut WalkScratch<V>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
         let within = Arc::clone(&pending.within);
         match &within.handle {
-            Handle::Open(dir) => {
+            DirHandle::Open(dir) => {
                 if let Some((name, follow)) = pending.names.next() {
-                    // It is needed after the rest has gone to the queue.
+                    // The name is still needed after the rest has gone to the queue.
                     let name = name.into();
                     if pending.names.is_empty() {
                         drop(pending);
                     } else {
-                        queue.spawn(WalkTask::Pending(pending));
+                        queue.spawn(WalkTask::EnterDirs(pending));
                     }
-                    let child = Child { name, follow };
-                    let refused = self.enter_child(&within.node, dir, child, hands, queue);
-                    if let Err(Refused(Child { name, follow })) = refused {
+                    let child = ChildDir { name, follow };
+                    let refused = self.enter_child(&within.node, dir, child, scratch, queue);
+                    if let Err(NoDescriptor(ChildDir { name, follow })) = refused {
                         queue.put_off(WalkTask::enter_one(Arc::clone(&within), &name, follow));
                     }
                 }
             }
-            // Opening it again is dear: one time for all of its names.
-            Handle::Closed(identity) => match self.open_again(&within.node, *identity) {
+            // Opening a directory again is expensive, so it is done once for all of its names.
+            DirHandle::Closed(identity) => match self.open_again(&within.node, *identity) {
                 Ok(Some(dir)) => {
                     let mut refused = false;
                     while let Some((name, follow)) = pending.names.next() {
                         if self.stop.is_cancelled() {
                             return;
                         }
-                        let child = Child { name: name.into(), follow };
-                        if self.enter_child(&within.node, &dir, child, hands, queue).is_err() {
+                        let child = ChildDir { name: name.into(), follow };
+                        if self.enter_child(&within.node, &dir, child, scratch, queue).is_err() {
                             pending.names.put_back();
                             refused = true;
                             break;
                         }
                     }
                     if refused {
-                        queue.put_off(WalkTask::Pending(pending));
+                        queue.put_off(WalkTask::EnterDirs(pending));
                     } else {
                         drop(pending);
                     }
                 }
-                Ok(None) => queue.put_off(WalkTask::Pending(pending)),
+                Ok(None) => queue.put_off(WalkTask::EnterDirs(pending)),
                 Err((path, source)) => {
                     let depth = within.node.depth as usize;
-                    let error = WalkError::new(&path, depth, Operation::ReopenDirectory, source);
-                    self.report(error, Some(&within.node.kept), hands);
+                    let error = WalkError::new(path, depth, Operation::ReopenDirectory, source);
+                    self.report(error, Some(&within.node.kept), scratch);
                     drop(pending);
                 }
             },
         }
-        self.let_go(within, hands);
+        self.release(within, scratch);
     }
 
-    /// Opens a directory that was closed, from its root down, and makes sure that it is the same. `Ok(None)` if it has
-    /// to be put off.
+    /// Opens a closed directory again, from its root down, and makes sure that it is still the same
+    /// directory. Returns `Ok(None)` if the task has to be put off.
     fn open_again<D>(
         &self,
         node: &DirNode<D>,
         identity: Option<FileIdentity>,
     ) -> Result<Option<Dir>, (PathBuf, io::Error)> {
         let failed = |source| (node.path(&self.roots), source);
-        let opened = |result| self.descriptors.step_or_later(result).map_err(failed);
+        let opened = |result| self.descriptors.step_or_put_off(result).map_err(failed);
         let chain: Vec<&DirNode<D>> = node.chain().collect();
         let root = &self.roots[node.root as usize];
         let follow_root = self.symlinks != Symlinks::Never;
@@ -275,45 +282,46 @@ impl Engine {
         }
     }
 
-    /// Enters the directory `child` of `parent`, or gives it back if there is no descriptor for it.
+    /// Enters the directory `child` of `parent`, or gives it back if no descriptor is free.
     fn enter_child<V: Visitor>(
         &self,
         parent: &Arc<DirNode<V::Dir>>,
         parent_dir: &Dir,
-        child: Child,
-        hands: &mut Hands<V>,
-        queue: &mut impl Spawn<V::Dir>,
-    ) -> Result<(), Refused> {
-        // A directory that is not to be read need not be opened.
+        child: ChildDir,
+        scratch: &mut WalkScratch<V>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
+    ) -> Result<(), NoDescriptor> {
+        // At the maximum depth the directory is visited but not read, so it does not have to be
+        // opened.
         let opened = if parent.depth + 1 < self.max_depth {
             let result = parent_dir.open_child(&child.name, child.follow);
-            match self.descriptors.opened_or_later(result) {
-                Ok(None) => return Err(Refused(child)),
+            match self.descriptors.opened_or_put_off(result) {
+                Ok(None) => return Err(NoDescriptor(child)),
                 opened => opened,
             }
         } else {
             Ok(None)
         };
-        self.enter_opened(parent, parent_dir, (child, opened), hands, queue);
+        self.enter_opened(parent, parent_dir, (child, opened), scratch, queue);
         Ok(())
     }
 
-    /// Enters a directory that was opened, or could not be, or need not be because it is not to be read.
+    /// Enters a directory. `opened` is `Ok(None)` if the directory is not to be read.
     fn enter_opened<V: Visitor>(
         &self,
         parent: &Arc<DirNode<V::Dir>>,
         parent_dir: &Dir,
-        (child, opened): (Child, io::Result<Option<Dir>>),
-        hands: &mut Hands<V>,
-        queue: &mut impl Spawn<V::Dir>,
+        (child, opened): (ChildDir, io::Result<Option<Dir>>),
+        scratch: &mut WalkScratch<V>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
-        let Child { name: boxed_name, follow } = child;
+        let ChildDir { name: boxed_name, follow } = child;
         let name = &*boxed_name;
         let depth = parent.depth + 1;
         let path_of = || parent.path(&self.roots);
-        let within = Surroundings::new(&path_of);
+        let within = ParentPath::new(&path_of);
         let fail = |operation, source| {
-            WalkError::new(&within.path().join(os_str(name)), depth as usize, operation, source)
+            WalkError::new(within.path().join(os_str(name)), depth as usize, operation, source)
         };
         let metadata = match &opened {
             _ if !(self.metadata || self.identify) => Ok(None),
@@ -323,12 +331,12 @@ impl Engine {
         let metadata = match metadata {
             Ok(metadata) => metadata,
             Err(source) => {
-                // If it could not be opened either, that says more.
+                // The error of opening it says more.
                 let error = match opened {
                     Err(source) => fail(Operation::OpenDirectory, source),
                     Ok(_) => fail(Operation::ReadMetadata, source),
                 };
-                return self.report(error, Some(&parent.kept), hands);
+                return self.report(error, Some(&parent.kept), scratch);
             }
         };
         let still_directory = match (&opened, &metadata) {
@@ -339,17 +347,17 @@ impl Engine {
         if !still_directory {
             let source = opened.err().unwrap_or_else(|| Refusal::Replaced.into_io_error());
             let error = fail(Operation::OpenDirectory, source);
-            return self.report(error, Some(&parent.kept), hands);
+            return self.report(error, Some(&parent.kept), scratch);
         }
         if self.leaves_file_system(parent, metadata.as_ref()) {
-            hands.counts.so_far.excluded += 1;
+            scratch.counts.so_far.excluded += 1;
             return;
         }
         let identity = metadata.as_ref().and_then(Metadata::identity);
         let is_loop = || identity.is_some() && parent.chain().any(|node| node.identity == identity);
         if follow && !self.show_loops && is_loop() {
             let error = fail(Operation::FollowLink, Refusal::Loop.into_io_error());
-            return self.report(error, Some(&parent.kept), hands);
+            return self.report(error, Some(&parent.kept), scratch);
         }
         let entry = Entry {
             name: os_str(name),
@@ -360,7 +368,7 @@ impl Engine {
             within: Some(&within),
             followed: follow,
         };
-        let Some(kept) = self.ask_to_enter(&entry, Some(&parent.kept), hands) else { return };
+        let Some(kept) = self.ask_to_enter(&entry, Some(&parent.kept), scratch) else { return };
         let mut rule_errors = Vec::new();
         let rules = match &opened {
             Ok(Some(dir)) if self.filter.is_active() => {
@@ -371,7 +379,7 @@ impl Engine {
         };
         let number = metadata.as_ref().map(|metadata| metadata.device);
         let node = DirNode {
-            parent: Parent::new(Some(Arc::clone(parent))),
+            parent: ParentLink::new(Some(Arc::clone(parent))),
             name: Some(boxed_name),
             depth,
             root: parent.root,
@@ -381,28 +389,29 @@ impl Engine {
             rules,
             kept,
         };
-        self.report_rules(rule_errors, &node, hands);
+        self.report_rules(rule_errors, &node, scratch);
         match opened {
-            Ok(None) => self.leave(Arc::new(node), hands),
+            Ok(None) => self.leave(Arc::new(node), scratch),
             Err(source) => {
                 let path = node.path(&self.roots);
-                let error = WalkError::new(&path, depth as usize, Operation::OpenDirectory, source);
-                self.report(error, Some(&node.kept), hands);
-                self.leave(Arc::new(node), hands);
+                let error = WalkError::new(path, depth as usize, Operation::OpenDirectory, source);
+                self.report(error, Some(&node.kept), scratch);
+                self.leave(Arc::new(node), scratch);
             }
             Ok(Some(dir)) => {
                 let elsewhere = node.disk != parent.disk;
-                let open = Arc::new(OpenDir::new(Arc::new(node), Handle::Open(dir)));
+                let open = Arc::new(DirAccess::new(Arc::new(node), DirHandle::Open(dir)));
                 if elsewhere {
-                    queue.spawn(WalkTask::Arrived(open));
+                    queue.spawn(WalkTask::ReadFirst(open));
                 } else {
-                    self.read(open, false, hands, queue);
+                    self.read(open, false, scratch, queue);
                 }
             }
         }
     }
 
-    /// Whether something in `parent` is on another file system, and the walk stays on that of its root.
+    /// Returns `true` if something in `parent` is on another file system and the walk stays on the
+    /// one of its root.
     #[inline(always)]
     fn leaves_file_system<D>(&self, parent: &DirNode<D>, metadata: Option<&Metadata>) -> bool {
         self.same_file_system
@@ -412,16 +421,16 @@ impl Engine {
                 .is_some_and(|(parent, metadata)| parent.device != metadata.device)
     }
 
-    /// Shows a directory to the visitor: what it keeps for it, if the walk goes in.
+    /// Shows a directory to the visitor. Returns the value to keep for it if the walk enters it.
     fn ask_to_enter<V: Visitor>(
         &self,
         entry: &Entry<'_>,
         parent: Option<&V::Dir>,
-        hands: &mut Hands<V>,
+        scratch: &mut WalkScratch<V>,
     ) -> Option<V::Dir> {
-        match hands.visitor.enter_dir(entry, parent) {
+        match scratch.visitor.enter_dir(entry, parent) {
             Enter::Into(kept) => {
-                let counts = &mut hands.counts.so_far;
+                let counts = &mut scratch.counts.so_far;
                 counts.directories += 1;
                 if let Some(metadata) = entry.metadata {
                     counts.bytes += metadata.len;
@@ -437,9 +446,14 @@ impl Engine {
         }
     }
 
-    fn report<V: Visitor>(&self, error: WalkError, parent: Option<&V::Dir>, hands: &mut Hands<V>) {
-        hands.counts.so_far.errors += 1;
-        if hands.visitor.error(error, parent) == Flow::Quit {
+    fn report<V: Visitor>(
+        &self,
+        error: WalkError,
+        parent: Option<&V::Dir>,
+        scratch: &mut WalkScratch<V>,
+    ) {
+        scratch.counts.so_far.errors += 1;
+        if scratch.visitor.error(error, parent) == Flow::Quit {
             self.stop.cancel();
         }
     }
@@ -448,39 +462,41 @@ impl Engine {
         &self,
         errors: Vec<(PathBuf, io::Error)>,
         node: &DirNode<V::Dir>,
-        hands: &mut Hands<V>,
+        scratch: &mut WalkScratch<V>,
     ) {
         if errors.is_empty() {
             return;
         }
         for (path, source) in errors {
             let depth = node.depth as usize + 1;
-            let error = WalkError::new(&path, depth, Operation::ReadIgnoreFile, source);
-            self.report(error, Some(&node.kept), hands);
+            let error = WalkError::new(path, depth, Operation::ReadIgnoreFile, source);
+            self.report(error, Some(&node.kept), scratch);
         }
     }
 
-    /// Lets go of a directory. Whoever is last closes it.
-    fn let_go<V: Visitor>(&self, open: Arc<OpenDir<V::Dir>>, hands: &mut Hands<V>) {
+    /// Releases a hold on a directory. The last holder closes it.
+    fn release<V: Visitor>(&self, open: Arc<DirAccess<V::Dir>>, scratch: &mut WalkScratch<V>) {
         let Some(open) = Arc::into_inner(open) else { return };
         if open.is_kept_open() {
-            self.descriptors.let_go();
+            self.descriptors.release();
         }
         drop(open.handle);
-        self.leave(open.node, hands);
+        self.leave(open.node, scratch);
     }
 
-    /// Lets go of a directory that is closed. Whoever is last leaves it, and then perhaps those that it is in.
-    fn leave<V: Visitor>(&self, node: Arc<DirNode<V::Dir>>, hands: &mut Hands<V>) {
+    /// Releases a hold on a closed directory. The last holder leaves it, and does the same with its
+    /// parent.
+    fn leave<V: Visitor>(&self, node: Arc<DirNode<V::Dir>>, scratch: &mut WalkScratch<V>) {
         let mut next = Some(node);
         while let Some(mut node) = next.and_then(Arc::into_inner) {
-            // What a stopped walk did not finish is not left: others drop what they hold, and then who is last has not
-            // seen everything. Asked of each directory, and only once this is the last hold on it: whoever let go of it
-            // because the walk was stopped did so after the stop.
+            // After a stop, workers release directories that they have not finished, so the last
+            // holder must not leave them. The check comes after taking the last hold: a worker that
+            // released its hold because of the stop did so after the stop, so the last holder sees
+            // the stop.
             if self.stop.is_cancelled() {
                 return;
             }
-            hands.visitor.leave_dir(node.kept, node.parent.kept());
+            scratch.visitor.leave_dir(node.kept, node.parent.kept());
             next = node.parent.take();
         }
     }

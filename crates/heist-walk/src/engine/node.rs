@@ -1,9 +1,9 @@
-//! Directories on the way: [`DirNode`], which lives until everything below it is done, and [`OpenDir`], which lives
-//! while its descriptor is needed.
+//! The directories that a walk is in. A [`DirNode`] lives until everything below the directory is
+//! done, and a [`DirAccess`] lives while the directory has to be accessible.
 //!
-//! Nobody counts a directory's children. Whatever is pending below a directory holds its node; who drops the last hold
-//! ([`Arc::into_inner`] tells exactly one) leaves the directory, and then lets go of the parent. So the end of each
-//! directory, like the end of the walk, is found without a counter of its own.
+//! There is no counter of unfinished children. Instead, everything pending below a directory holds
+//! its node. [`Arc::into_inner`] succeeds for exactly one holder, the last one. That holder leaves
+//! the directory and then releases its hold on the parent.
 
 use crate::filter::DirRules;
 use crate::metadata::FileIdentity;
@@ -16,29 +16,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A directory that was entered.
 #[derive(Debug)]
 pub(crate) struct DirNode<D> {
-    pub(crate) parent: Parent<D>,
-    /// Its name in its parent; `None` for a root.
+    pub(crate) parent: ParentLink<D>,
+    /// The name in the parent, or `None` for a root.
     pub(crate) name: Option<Box<Name>>,
     pub(crate) depth: u32,
     pub(crate) root: u32,
-    /// Whether its name is that of a symbolic link.
+    /// Whether the name is that of a symbolic link.
     pub(crate) followed: bool,
-    /// Which directory it is, if the walk asked.
+    /// The identity of the directory, if the walk needs it.
     pub(crate) identity: Option<FileIdentity>,
-    /// The disk that it is on.
+    /// The disk that the directory is on.
     pub(crate) disk: DeviceId,
     pub(crate) rules: DirRules,
-    /// What the visitor keeps for it.
+    /// The value that the visitor keeps for the directory.
     pub(crate) kept: D,
 }
 
 impl<D> DirNode<D> {
-    /// Its path.
+    /// Returns the path, including the root.
     pub(crate) fn path(&self, roots: &[PathBuf]) -> PathBuf {
         self.path_in(roots.get(self.root as usize).map_or(Path::new(""), PathBuf::as_path))
     }
 
-    /// Its path without the root's.
+    /// Returns the path below the root.
     pub(crate) fn path_below_root(&self) -> PathBuf {
         self.path_in(Path::new(""))
     }
@@ -57,17 +57,17 @@ impl<D> DirNode<D> {
         path
     }
 
-    /// This directory and those that it is in, from the inside out.
+    /// Iterates over this directory and all directories that contain it, from the inside out.
     pub(crate) fn chain(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |node| node.parent.get().map(Arc::as_ref))
     }
 }
 
-/// The directory that a directory is in; none for a root.
+/// A hold on the directory that contains another one. Empty for a root.
 #[derive(Debug)]
-pub(crate) struct Parent<D>(Option<Arc<DirNode<D>>>);
+pub(crate) struct ParentLink<D>(Option<Arc<DirNode<D>>>);
 
-impl<D> Parent<D> {
+impl<D> ParentLink<D> {
     pub(crate) fn new(parent: Option<Arc<DirNode<D>>>) -> Self {
         Self(parent)
     }
@@ -76,7 +76,7 @@ impl<D> Parent<D> {
         self.0.as_ref()
     }
 
-    /// What the visitor keeps for it.
+    /// Returns the value that the visitor keeps for the directory.
     pub(crate) fn kept(&self) -> Option<&D> {
         self.get().map(|parent| &parent.kept)
     }
@@ -86,8 +86,9 @@ impl<D> Parent<D> {
     }
 }
 
-/// Level by level: a chain may be deeper than the stack.
-impl<D> Drop for Parent<D> {
+/// Drops a chain of directories in a loop. The chain may be deeper than the stack, so drops must
+/// not nest.
+impl<D> Drop for ParentLink<D> {
     fn drop(&mut self) {
         let mut next = self.take();
         while let Some(mut node) = next.and_then(Arc::into_inner) {
@@ -96,31 +97,32 @@ impl<D> Drop for Parent<D> {
     }
 }
 
-/// A directory with names in it that wait to be opened, or entries that wait to be read.
+/// A directory with pending names or unread entries.
 #[derive(Debug)]
-pub(crate) struct OpenDir<D> {
+pub(crate) struct DirAccess<D> {
     pub(crate) node: Arc<DirNode<D>>,
-    pub(crate) handle: Handle,
-    /// Whether it counts among the directories that are kept open.
+    pub(crate) handle: DirHandle,
+    /// Whether the directory counts as kept open in the descriptor budget.
     kept_open: AtomicBool,
 }
 
-/// How to get at a directory.
+/// How to access a directory.
 #[derive(Debug)]
-pub(crate) enum Handle {
+pub(crate) enum DirHandle {
     /// Through its descriptor.
     Open(Dir),
-    /// By opening it again: its descriptor was needed elsewhere. It has to be this one then.
+    /// By opening it again, because it was closed to free its descriptor. It must still have this
+    /// identity.
     Closed(Option<FileIdentity>),
 }
 
-impl<D> OpenDir<D> {
-    pub(crate) fn new(node: Arc<DirNode<D>>, handle: Handle) -> Self {
+impl<D> DirAccess<D> {
+    pub(crate) fn new(node: Arc<DirNode<D>>, handle: DirHandle) -> Self {
         Self { node, handle, kept_open: AtomicBool::new(false) }
     }
 
-    /// Relaxed: set by whoever reads the directory before it hands the directory to others, and read by the last one
-    /// to let go of it; the hand-over orders these.
+    /// Relaxed: the worker that reads the directory sets it before it shares the directory, and the
+    /// last holder reads it. Sharing and releasing the `Arc` order these accesses.
     pub(crate) fn set_kept_open(&self) {
         self.kept_open.store(true, Ordering::Relaxed);
     }

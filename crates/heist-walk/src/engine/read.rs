@@ -1,60 +1,63 @@
-//! Reading a directory: its files are visited, its directories become pending.
+//! Reading a directory: the worker visits its files and queues its directories.
 
 use super::{
-    Engine, FILES_PER_TASK, Handle, Hands, NAMES_PER_TASK, OpenDir, Pending, Spawn, WalkTask,
+    DirAccess, DirHandle, Engine, FILES_PER_TASK, NAMES_PER_TASK, PendingDirs, TaskQueue,
+    WalkScratch, WalkTask,
 };
 use crate::Symlinks;
-use crate::entry::{Entry, Surroundings};
+use crate::entry::{Entry, ParentPath};
 use crate::error::{Operation, WalkError};
 use crate::metadata::{FileKind, Metadata};
-use crate::sys::{Dir, Name, Names, os_str};
+use crate::sys::{Dir, Name, NameQueue, os_str};
 use crate::visitor::{Flow, Visitor};
 use std::sync::Arc;
 
 /// What to do with an entry of a directory.
-enum Sort {
-    /// Show it: it, or what it leads to.
+enum EntryAction {
+    /// Show it to the visitor, or show the target of the link.
     File { metadata: Option<Metadata>, followed: bool },
-    /// Enter it, following its name if it is a link.
+    /// Enter it. `follow` tells whether it is a link to a directory.
     Directory { follow: bool },
-    /// It could not be asked.
+    /// Report that its metadata could not be read.
     Failed(Operation, std::io::Error),
 }
 
 impl Engine {
-    /// Reads a directory, from where its last block ended. `handed_on` says that this is a block of a large
-    /// directory, to be handed on as soon as a block has been fetched.
+    /// Reads a directory, starting where the last block ended.
+    ///
+    /// `is_shared` tells that this is a block of a large directory. As soon as such a block is
+    /// fetched, other workers may read the next one.
     pub(super) fn read<V: Visitor>(
         &self,
-        open: Arc<OpenDir<V::Dir>>,
-        handed_on: bool,
-        hands: &mut Hands<V>,
-        queue: &mut impl Spawn<V::Dir>,
+        open: Arc<DirAccess<V::Dir>>,
+        is_shared: bool,
+        scratch: &mut WalkScratch<V>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
-        let Handle::Open(dir) = &open.handle else {
+        let DirHandle::Open(dir) = &open.handle else {
             unreachable!("a directory is closed only after it has been read");
         };
         let node = &*open.node;
         let path_of = || node.path(&self.roots);
-        let within = Surroundings::new(&path_of);
+        let within = ParentPath::new(&path_of);
         let depth = node.depth as usize + 1;
         let fail = |name: Option<&Name>, operation, source| {
             let (path, depth) = match name {
                 Some(name) => (within.path().join(os_str(name)), depth),
                 None => (within.path().to_path_buf(), depth - 1),
             };
-            WalkError::new(&path, depth, operation, source)
+            WalkError::new(path, depth, operation, source)
         };
-        let Hands { visitor, buffer, names, files, counts } = hands;
+        let WalkScratch { visitor, buffer, names, files, counts } = scratch;
         names.clear();
         files.clear();
-        let mut hand_on_next = handed_on;
-        let mut next_is_others = false;
+        let mut share_next = is_shared;
+        let mut next_is_shared = false;
         let mut blocks = 0;
         let mut listing = dir.list(buffer);
         loop {
             let fetches = listing.is_block_done();
-            if fetches && (next_is_others || self.stop.is_cancelled()) {
+            if fetches && (next_is_shared || self.stop.is_cancelled()) {
                 break;
             }
             let listed = match listing.next() {
@@ -72,27 +75,28 @@ impl Engine {
             };
             if fetches {
                 blocks += 1;
-                counts.show();
-                // A directory with a second block is a large one. Others may have the third, if it can stay open.
+                counts.publish();
+                // A directory with a second block is large. Others may read the third one, if the
+                // directory can stay open.
                 if blocks == 2 {
-                    hand_on_next = self.keep_open(&open);
+                    share_next = self.keep_open(&open);
                 }
-                if hand_on_next {
-                    queue.spawn(WalkTask::More(Arc::clone(&open)));
-                    next_is_others = true;
+                if share_next {
+                    queue.spawn(WalkTask::ReadMore(Arc::clone(&open)));
+                    next_is_shared = true;
                 }
             }
             if listed.is_dot() {
                 continue;
             }
             let name = listed.name();
-            let sort = self.sort(dir, name, listed.kind(), &open, &within);
-            let Some(sort) = sort else {
+            let action = self.classify(dir, name, listed.kind(), &open, &within);
+            let Some(action) = action else {
                 counts.so_far.excluded += 1;
                 continue;
             };
-            let flow = match sort {
-                Sort::File { metadata, followed } => {
+            let flow = match action {
+                EntryAction::File { metadata, followed } => {
                     let kind = metadata.map(|metadata| metadata.kind).or(listed.kind());
                     counts.so_far.files += 1;
                     if let Some(metadata) = &metadata {
@@ -117,16 +121,16 @@ impl Engine {
                     }
                     flow
                 }
-                Sort::Directory { follow } => {
+                EntryAction::Directory { follow } => {
                     names.push(name, follow);
                     if names.len() == NAMES_PER_TASK && self.keep_open(&open) {
                         let names = names.take();
                         let within = Arc::clone(&open);
-                        queue.spawn(WalkTask::Pending(Box::new(Pending { within, names })));
+                        queue.spawn(WalkTask::EnterDirs(Box::new(PendingDirs { within, names })));
                     }
                     Flow::Continue
                 }
-                Sort::Failed(operation, source) => {
+                EntryAction::Failed(operation, source) => {
                     counts.so_far.errors += 1;
                     visitor.error(fail(Some(name), operation, source), Some(&node.kept))
                 }
@@ -136,45 +140,46 @@ impl Engine {
                 break;
             }
         }
-        if !hands.files.is_empty() {
-            self.take_last_files(&open, hands, queue);
+        if !scratch.files.is_empty() {
+            self.take_last_files(&open, scratch, queue);
         }
-        self.leave_pending(open, hands, queue);
+        self.leave_pending(open, scratch, queue);
     }
 
-    /// The last files of a block: others can have the directories meanwhile, if these can wait.
+    /// Visits the last files of a block. First it queues the pending directories, if they can wait,
+    /// so that others can enter them meanwhile.
     fn take_last_files<V: Visitor>(
         &self,
-        open: &Arc<OpenDir<V::Dir>>,
-        hands: &mut Hands<V>,
-        queue: &mut impl Spawn<V::Dir>,
+        open: &Arc<DirAccess<V::Dir>>,
+        scratch: &mut WalkScratch<V>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
-        let Hands { visitor, names, files, .. } = hands;
+        let WalkScratch { visitor, names, files, .. } = scratch;
         if !names.is_empty() && self.keep_open(open) {
             let (within, names) = (Arc::clone(open), names.take());
-            queue.spawn(WalkTask::Pending(Box::new(Pending { within, names })));
+            queue.spawn(WalkTask::EnterDirs(Box::new(PendingDirs { within, names })));
         }
         self.take_files(open, files, visitor, queue);
     }
 
-    /// What to do with an entry; `None` if a filter leaves it out, or it is on another file system and is not to be
-    /// seen.
+    /// Decides what to do with an entry. Returns `None` if the filter leaves it out, or if it is on
+    /// another file system and the walk stays on one.
     #[inline(always)]
-    fn sort<D>(
+    fn classify<D>(
         &self,
         dir: &Dir,
         name: &Name,
         listed: Option<FileKind>,
-        open: &OpenDir<D>,
-        within: &Surroundings<'_>,
-    ) -> Option<Sort> {
+        open: &DirAccess<D>,
+        within: &ParentPath<'_>,
+    ) -> Option<EntryAction> {
         let mut metadata = None;
         let kind = match listed {
             Some(kind) => kind,
-            // Not every file system keeps it beside the name.
+            // Not every file system stores the kind beside the name.
             None => match dir.metadata_of(name, false) {
                 Ok(found) => metadata.insert(found).kind,
-                Err(source) => return Some(Sort::Failed(Operation::ReadMetadata, source)),
+                Err(source) => return Some(EntryAction::Failed(Operation::ReadMetadata, source)),
             },
         };
         let excluded = |kind| {
@@ -182,98 +187,100 @@ impl Engine {
                 && self.filter.excludes(&open.node.rules, within, os_str(name), kind)
         };
         if kind.is_symlink() && self.symlinks == Symlinks::Always {
-            // What a filter says about a link depends on what the link leads to.
+            // What the filter says about a link depends on the link's target.
             return match dir.metadata_of(name, true) {
                 Ok(found) if excluded(found.kind) => None,
-                Ok(found) if found.kind.is_dir() => Some(Sort::Directory { follow: true }),
+                Ok(found) if found.kind.is_dir() => Some(EntryAction::Directory { follow: true }),
                 Ok(found) if self.leaves_file_system(&open.node, Some(&found)) => None,
-                Ok(found) => Some(Sort::File { metadata: Some(found), followed: true }),
+                Ok(found) => Some(EntryAction::File { metadata: Some(found), followed: true }),
                 Err(_) if excluded(kind) => None,
-                Err(source) => Some(Sort::Failed(Operation::FollowLink, source)),
+                Err(source) => Some(EntryAction::Failed(Operation::FollowLink, source)),
             };
         }
         if excluded(kind) {
             return None;
         }
         if kind.is_dir() {
-            return Some(Sort::Directory { follow: false });
+            return Some(EntryAction::Directory { follow: false });
         }
         if self.metadata && metadata.is_none() {
             match dir.metadata_of(name, false) {
-                // Seldom: it has become one since it was listed.
-                Ok(found) if found.kind.is_dir() => return Some(Sort::Directory { follow: false }),
+                // Rare: the entry has become a directory since it was listed.
+                Ok(found) if found.kind.is_dir() => {
+                    return Some(EntryAction::Directory { follow: false });
+                }
                 Ok(found) => metadata = Some(found),
-                Err(source) => return Some(Sort::Failed(Operation::ReadMetadata, source)),
+                Err(source) => return Some(EntryAction::Failed(Operation::ReadMetadata, source)),
             }
         }
-        // Files can be mounted on files.
+        // A file can be a mount point.
         if self.leaves_file_system(&open.node, metadata.as_ref()) {
             return None;
         }
-        Some(Sort::File { metadata, followed: false })
+        Some(EntryAction::File { metadata, followed: false })
     }
 
-    /// Whether `open` may stay open while names in it are pending.
-    pub(super) fn keep_open<D>(&self, open: &OpenDir<D>) -> bool {
+    /// Returns `true` if `open` may stay open while names in it are pending.
+    pub(super) fn keep_open<D>(&self, open: &DirAccess<D>) -> bool {
         if open.is_kept_open() {
             return true;
         }
-        let kept = self.descriptors.try_keep();
+        let kept = self.descriptors.try_keep_open();
         if kept {
             open.set_kept_open();
         }
         kept
     }
 
-    /// Keeps `open` open although there may be no descriptor left: files in it were put off.
-    pub(super) fn keep_open_anyway<D>(&self, open: &OpenDir<D>) {
+    /// Keeps `open` open, even over the limit, because files in it were put off.
+    pub(super) fn keep_open_anyway<D>(&self, open: &DirAccess<D>) {
         if !open.is_kept_open() {
-            self.descriptors.keep_anyway();
+            self.descriptors.keep_open_anyway();
             open.set_kept_open();
         }
     }
 
-    /// The rest of a directory that has been read: names that wait.
+    /// Queues the names that are left after a directory has been read.
     fn leave_pending<V: Visitor>(
         &self,
-        open: Arc<OpenDir<V::Dir>>,
-        hands: &mut Hands<V>,
-        queue: &mut impl Spawn<V::Dir>,
+        open: Arc<DirAccess<V::Dir>>,
+        scratch: &mut WalkScratch<V>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
-        let names = &mut hands.names;
+        let names = &mut scratch.names;
         if names.is_empty() {
-            return self.let_go(open, hands);
+            return self.release(open, scratch);
         }
         let within = if self.keep_open(&open) {
             open
         } else {
-            // It was never handed on, so nobody else has it.
+            // Only directories that may stay open are shared, so this is the only holder.
             let Some(open) = Arc::into_inner(open) else {
                 unreachable!("only a directory that may stay open is shared");
             };
-            let Handle::Open(dir) = &open.handle else { return };
+            let DirHandle::Open(dir) = &open.handle else { return };
             let identity = match open.node.identity {
                 Some(identity) => Some(identity),
                 None => dir.identity().ok().flatten(),
             };
-            Arc::new(OpenDir::new(open.node, Handle::Closed(identity)))
+            Arc::new(DirAccess::new(open.node, DirHandle::Closed(identity)))
         };
-        // More than one task's worth only if the directory could not stay open.
+        // There are more names than one task takes only if the directory could not stay open.
         while names.len() > NAMES_PER_TASK {
-            let mut some = Names::default();
+            let mut some = NameQueue::default();
             while some.len() < NAMES_PER_TASK {
                 let Some((name, follow)) = names.next() else { break };
                 some.push(name, follow);
             }
             let within = Arc::clone(&within);
-            queue.spawn(WalkTask::Pending(Box::new(Pending { within, names: some })));
+            queue.spawn(WalkTask::EnterDirs(Box::new(PendingDirs { within, names: some })));
         }
         let names = names.take();
-        queue.spawn(WalkTask::Pending(Box::new(Pending { within, names })));
+        queue.spawn(WalkTask::EnterDirs(Box::new(PendingDirs { within, names })));
     }
 
-    pub(super) fn count_file<V: Visitor>(&self, entry: &Entry<'_>, hands: &mut Hands<V>) {
-        let counts = &mut hands.counts.so_far;
+    pub(super) fn count_file<V: Visitor>(&self, entry: &Entry<'_>, scratch: &mut WalkScratch<V>) {
+        let counts = &mut scratch.counts.so_far;
         counts.files += 1;
         if let Some(metadata) = entry.metadata {
             counts.bytes += metadata.len;

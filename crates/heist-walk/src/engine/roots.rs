@@ -1,6 +1,6 @@
-//! Where a walk starts.
+//! Visiting the roots of a walk.
 
-use super::{DirNode, Engine, Handle, Hands, OpenDir, Parent, Spawn, WalkTask};
+use super::{DirAccess, DirHandle, DirNode, Engine, ParentLink, TaskQueue, WalkScratch, WalkTask};
 use crate::Symlinks;
 use crate::entry::Entry;
 use crate::error::{Operation, WalkError};
@@ -10,12 +10,12 @@ use crate::visitor::{Flow, Visitor};
 use std::sync::Arc;
 
 impl Engine {
-    /// Visits a root: a directory is entered and read, anything else is a file.
+    /// Visits a root: enters and reads a directory, or visits anything else as a file.
     pub(super) fn start_root<V: Visitor>(
         &self,
         root: usize,
-        hands: &mut Hands<V>,
-        queue: &mut impl Spawn<V::Dir>,
+        scratch: &mut WalkScratch<V>,
+        queue: &mut impl TaskQueue<V::Dir, V::Task>,
     ) {
         let path = &self.roots[root];
         let follow = self.symlinks != Symlinks::Never;
@@ -23,7 +23,7 @@ impl Engine {
         let metadata = match sys::metadata_of_root(path, follow) {
             Ok(metadata) => metadata,
             Err(source) => {
-                return self.report(fail(Operation::ReadMetadata, source), None, hands);
+                return self.report(fail(Operation::ReadMetadata, source), None, scratch);
             }
         };
         let mut entry = Entry {
@@ -36,19 +36,19 @@ impl Engine {
             followed: false,
         };
         if !metadata.kind.is_dir() {
-            self.count_file(&entry, hands);
-            match hands.visitor.file(&entry, None) {
+            self.count_file(&entry, scratch);
+            match scratch.visitor.file(&entry, None) {
                 Flow::Continue | Flow::Skip => {}
                 Flow::Quit => self.stop.cancel(),
                 Flow::Later => {
                     let disk = self.disks.disk_of(metadata.device);
-                    self.take_root_file(root, disk, hands, queue);
+                    self.take_root_file(root, disk, scratch, queue);
                 }
             }
             return;
         }
         let opened = if self.max_depth > 0 {
-            match self.descriptors.opened_or_later(Dir::open_root(path, follow)) {
+            match self.descriptors.opened_or_put_off(Dir::open_root(path, follow)) {
                 Ok(Some(dir)) => Some(Ok(dir)),
                 Ok(None) => return queue.put_off(WalkTask::Root(root)),
                 Err(source) => Some(Err(source)),
@@ -56,7 +56,8 @@ impl Engine {
         } else {
             None
         };
-        // What was opened may be another one by now. What is said about it has to be true of what is walked.
+        // The path may lead somewhere else by now. The visitor gets the metadata of the directory
+        // that was opened, because that is the one being walked.
         let opened_metadata = match &opened {
             Some(Ok(dir)) => dir.metadata(),
             _ => Ok(metadata),
@@ -64,11 +65,11 @@ impl Engine {
         let metadata = match opened_metadata {
             Ok(metadata) => metadata,
             Err(source) => {
-                return self.report(fail(Operation::ReadMetadata, source), None, hands);
+                return self.report(fail(Operation::ReadMetadata, source), None, scratch);
             }
         };
         entry.metadata = Some(&metadata).filter(|_| self.metadata);
-        let Some(kept) = self.ask_to_enter(&entry, None, hands) else { return };
+        let Some(kept) = self.ask_to_enter(&entry, None, scratch) else { return };
         let mut rule_errors = Vec::new();
         let rules = match &opened {
             Some(Ok(dir)) if self.filter.is_active() => {
@@ -77,26 +78,26 @@ impl Engine {
             _ => DirRules::default(),
         };
         let node = DirNode {
-            parent: Parent::new(None),
+            parent: ParentLink::new(None),
             name: None,
             depth: 0,
-            root: u32::try_from(root).expect("roots are fewer than 2^32"),
+            root: u32::try_from(root).expect("there are fewer than 2^32 roots"),
             followed: false,
             identity: metadata.identity(),
             disk: self.disks.disk_of(metadata.device),
             rules,
             kept,
         };
-        self.report_rules(rule_errors, &node, hands);
+        self.report_rules(rule_errors, &node, scratch);
         match opened {
-            None => self.leave(Arc::new(node), hands),
+            None => self.leave(Arc::new(node), scratch),
             Some(Err(source)) => {
-                self.report(fail(Operation::OpenDirectory, source), Some(&node.kept), hands);
-                self.leave(Arc::new(node), hands);
+                self.report(fail(Operation::OpenDirectory, source), Some(&node.kept), scratch);
+                self.leave(Arc::new(node), scratch);
             }
             Some(Ok(dir)) => {
-                let open = Arc::new(OpenDir::new(Arc::new(node), Handle::Open(dir)));
-                queue.spawn(WalkTask::Arrived(open));
+                let open = Arc::new(DirAccess::new(Arc::new(node), DirHandle::Open(dir)));
+                queue.spawn(WalkTask::ReadFirst(open));
             }
         }
     }

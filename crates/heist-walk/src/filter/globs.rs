@@ -1,8 +1,9 @@
-//! [`Globs`]: what the caller wants to leave out, or to see alone, wherever it is.
+//! [`Globs`]: the globs by which the caller excludes entries or selects the only ones to show.
 //!
-//! A glob is relative to the root that an entry is below, so what it matches does not depend on the current directory.
+//! A glob is relative to the root of the walk, so what it matches does not depend on the current
+//! directory.
 
-use super::levels::Candidate;
+use super::rule_levels::FilteredEntry;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
@@ -12,7 +13,7 @@ use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A glob that cannot be used.
+/// A glob that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterError {
     glob: String,
@@ -28,7 +29,7 @@ impl FilterError {
         Self { glob: glob.to_owned(), reason }
     }
 
-    /// The glob, as it was given.
+    /// Returns the glob as given by the caller.
     #[must_use]
     pub fn glob(&self) -> &str {
         &self.glob
@@ -38,24 +39,29 @@ impl FilterError {
 impl fmt::Display for FilterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { glob, reason } = self;
-        write!(f, "cannot use the glob '{glob}': {reason} (a backslash takes a character as it is)")
+        write!(
+            f,
+            "cannot use the glob '{glob}': {reason} (to match a special character literally, put a \
+             backslash before it)"
+        )
     }
 }
 
 impl std::error::Error for FilterError {}
 
-/// See the module's documentation.
+/// The globs of a filter. See the module's documentation.
 #[derive(Clone, Debug)]
 pub(super) struct Globs {
     exclude: GitignoreBuilder,
     only: OverrideBuilder,
     is_empty: bool,
-    /// Made of the builders when the walk starts: a matcher for many globs is dear.
-    built: OnceLock<Built>,
+    /// Built when the walk starts and not for each added glob, because building a matcher is
+    /// expensive.
+    built: OnceLock<GlobMatchers>,
 }
 
 #[derive(Clone, Debug)]
-struct Built {
+struct GlobMatchers {
     exclude: Gitignore,
     only: Override,
 }
@@ -63,7 +69,8 @@ struct Built {
 impl Default for Globs {
     fn default() -> Self {
         let mut exclude = GitignoreBuilder::new("");
-        // In a file somebody else's slip is taken as git takes it; here there is a caller to tell.
+        // In an ignore file an unclosed class has a meaning, because git gives it one. Here it is
+        // an error that the caller can correct.
         exclude.allow_unclosed_class(false);
         Self { exclude, only: OverrideBuilder::new(""), is_empty: true, built: OnceLock::new() }
     }
@@ -91,38 +98,39 @@ impl Globs {
         self.is_empty
     }
 
-    /// Makes the matchers, unless they are made already. Fails only if the globs are too much for a matcher.
+    /// Builds the matchers, unless they exist already. Fails only if the globs are too large for a
+    /// matcher.
     pub(super) fn build(&self) -> io::Result<()> {
         if self.is_empty || self.built.get().is_some() {
             return Ok(());
         }
         let exclude = self.exclude.build().map_err(io::Error::other)?;
         let only = self.only.build().map_err(io::Error::other)?;
-        // If another root's worker was faster, it made the same.
-        let _ = self.built.set(Built { exclude, only });
+        // If the worker of another root was faster, it has built the same matchers.
+        let _ = self.built.set(GlobMatchers { exclude, only });
         Ok(())
     }
 
-    /// Whether an entry is to be left out whatever else is said about it.
-    pub(super) fn excludes(&self, candidate: &Candidate<'_>, is_dir: bool) -> bool {
+    /// Returns `true` if `exclude` globs leave the entry out.
+    pub(super) fn excludes(&self, entry: &FilteredEntry<'_>, is_dir: bool) -> bool {
         self.built.get().is_some_and(|built| {
             !built.exclude.is_empty()
-                && built.exclude.matched(candidate.path_below_root(), is_dir).is_ignore()
+                && built.exclude.matched(entry.path_below_root(), is_dir).is_ignore()
         })
     }
 
-    /// Whether a name by itself is to be left out.
+    /// Returns `true` if `exclude` globs leave an entry with this name out of its root.
     pub(super) fn excludes_name(&self, name: &OsStr, is_dir: bool) -> io::Result<bool> {
         self.build()?;
         let exclude = self.built.get().map(|built| &built.exclude);
         Ok(exclude.is_some_and(|exclude| exclude.matched(Path::new(name), is_dir).is_ignore()))
     }
 
-    /// What the globs of what is to be seen alone say.
-    pub(super) fn chooses(&self, candidate: &Candidate<'_>, is_dir: bool) -> Match<()> {
+    /// Returns what the `only` globs say about the entry.
+    pub(super) fn chooses(&self, entry: &FilteredEntry<'_>, is_dir: bool) -> Match<()> {
         match self.built.get() {
             Some(built) if !built.only.is_empty() => {
-                built.only.matched(candidate.path_below_root(), is_dir).map(|_| ())
+                built.only.matched(entry.path_below_root(), is_dir).map(|_| ())
             }
             _ => Match::None,
         }
@@ -134,12 +142,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bad_glob_is_named() {
+    fn the_error_names_the_bad_glob() {
         let mut globs = Globs::default();
-        let error = globs.exclude("a{b").expect_err("the brace is open");
+        let error = globs.exclude("a{b").expect_err("the brace is not closed");
         assert_eq!(error.glob(), "a{b");
         assert!(error.to_string().starts_with("cannot use the glob 'a{b': "), "{error}");
-        assert!(globs.only("[a").is_err(), "the class is open");
+        assert!(globs.only("[a").is_err(), "the class is not closed");
         assert!(globs.is_empty() && globs.exclude("[a]").is_ok() && !globs.is_empty());
     }
 }

@@ -1,28 +1,30 @@
 //! [`Filter`]: which entries a walk leaves out.
 //!
-//! The matchers are those of the `ignore` crate, and so are the rules of who wins (see [`levels`]): a walk with a
-//! filter shows what `ignore::WalkBuilder` shows with the same settings. What is different here is how rules come to
-//! a directory: rule files are read relative to its descriptor, one attempt per kind, and a directory without any
-//! shares the rules of the one that it is in.
+//! The matchers are those of the `ignore` crate, and so is the precedence of the rules (see
+//! [`rule_levels`]). A walk with a filter shows what `ignore::WalkBuilder` shows with the same
+//! settings. The difference is how rules are found: the walk reads rule files relative to the
+//! descriptor of their directory, with one attempt for each kind of file, and a directory without
+//! rule files shares the rules of its parent.
 //!
-//! Not guaranteed: that a rule file which changes during the walk is seen as it was or as it is; each is read once.
+//! Not guaranteed: that the walk notices a rule file that changes during the walk. It reads each
+//! file once.
 
-mod files;
 mod globs;
-mod levels;
+mod rule_files;
+mod rule_levels;
 
 pub use globs::FilterError;
-pub(crate) use levels::DirRules;
+pub(crate) use rule_levels::DirRules;
 
-use crate::entry::Surroundings;
+use crate::entry::ParentPath;
 use crate::metadata::FileKind;
 use crate::sys::Dir;
-use files::Place;
 use globs::Globs;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::types::Types;
-use levels::{Candidate, Level, RootPaths};
+use rule_files::RuleDirectory;
+use rule_levels::{FilteredEntry, RootPaths, RuleLevel};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -31,19 +33,20 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Which entries a walk leaves out. The default leaves out nothing.
 ///
-/// A directory that is left out is not entered. Roots are never left out. When several rules speak about an entry, the
-/// first of these that does decides:
+/// The walk does not enter a directory that the filter leaves out. It never leaves out a root. If
+/// several rules apply to an entry, the first one in this list decides:
 ///
-/// 1. [`exclude`](Self::exclude) and [`kinds`](Self::kinds): what they leave out stays out;
-/// 2. [`only`](Self::only);
-/// 3. [custom ignore files](Self::custom_ignore_file), then [`.ignore`](Self::ignore_files), [`.gitignore`](
-///    Self::git_ignore), [`.git/info/exclude`](Self::git_exclude), [git's global ignore file](Self::git_global); of
-///    each kind the innermost one that says something, and of its lines the last;
-/// 4. [`types`](Self::types);
+/// 1. [`exclude`](Self::exclude) and [`kinds`](Self::kinds). What they leave out stays out.
+/// 2. [`only`](Self::only).
+/// 3. Ignore files: [custom ones](Self::custom_ignore_file), then [`.ignore`](Self::ignore_files),
+///    [`.gitignore`](Self::git_ignore), [`.git/info/exclude`](Self::git_exclude) and [git's global
+///    ignore file](Self::git_global). Among files of one kind the innermost matching one decides,
+///    and in a file the last matching line.
+/// 4. [`types`](Self::types).
 /// 5. [`skip_hidden`](Self::skip_hidden).
 ///
-/// (Types may leave out what an ignore file wants to have; hidden entries are shown if an ignore file wants to have
-/// them.)
+/// There are two exceptions: types also leave out entries that an ignore file re-includes with `!`,
+/// and such a line makes a hidden entry visible.
 ///
 /// ```
 /// use heist_walk::{Filter, Walk};
@@ -56,7 +59,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// Whether anything of what follows is on.
+    /// Whether any of the settings below leaves something out.
     active: bool,
     skip_hidden: bool,
     ignore_files: bool,
@@ -68,24 +71,24 @@ pub struct Filter {
     custom_ignore_files: Vec<OsString>,
     globs: Globs,
     types: Option<Arc<Types>>,
-    /// A bit for each kind that is shown.
+    /// A bit for each kind that the walk shows.
     kinds: u32,
-    found: Found,
+    cache: RuleCache,
 }
 
-/// What could not be used of a file of rules: its path, and why.
+/// A problem with a rule file: its path and the error.
 pub(crate) type RuleError = (PathBuf, io::Error);
 
-/// What a walk has found out, once for all of its roots.
+/// What a walk reads once for all of its roots.
 #[derive(Debug, Default)]
-struct Found {
+struct RuleCache {
     global: OnceLock<Gitignore>,
-    /// The rules in directories that roots are in.
-    above: Mutex<HashMap<PathBuf, Option<Arc<Level>>>>,
+    /// The rules of directories above the roots.
+    above: Mutex<HashMap<PathBuf, Option<Arc<RuleLevel>>>>,
 }
 
-/// Another walk finds out for itself: rules may have changed.
-impl Clone for Found {
+/// A clone starts empty, because the rules may have changed before the next walk.
+impl Clone for RuleCache {
     fn clone(&self) -> Self {
         Self::default()
     }
@@ -98,7 +101,7 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// Leaves nothing out.
+    /// Creates a filter that leaves nothing out.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -114,128 +117,139 @@ impl Filter {
             globs: Globs::default(),
             types: None,
             kinds: u32::MAX,
-            found: Found::default(),
+            cache: RuleCache::default(),
         }
     }
 
-    /// Whether entries whose names begin with a dot are left out.
+    /// Sets whether to leave out entries whose names begin with a dot.
     #[must_use]
     pub fn skip_hidden(mut self, skip: bool) -> Self {
         self.skip_hidden = skip;
-        self.noted()
+        self.with_active_updated()
     }
 
-    /// Whether `.ignore` files hold.
+    /// Sets whether to obey `.ignore` files.
     #[must_use]
-    pub fn ignore_files(mut self, hold: bool) -> Self {
-        self.ignore_files = hold;
-        self.noted()
+    pub fn ignore_files(mut self, obey: bool) -> Self {
+        self.ignore_files = obey;
+        self.with_active_updated()
     }
 
-    /// Whether `.gitignore` files hold, inside of a repository.
+    /// Sets whether to obey `.gitignore` files inside repositories.
     #[must_use]
-    pub fn git_ignore(mut self, hold: bool) -> Self {
-        self.git_ignore = hold;
-        self.noted()
+    pub fn git_ignore(mut self, obey: bool) -> Self {
+        self.git_ignore = obey;
+        self.with_active_updated()
     }
 
-    /// Whether a repository's `.git/info/exclude` holds.
+    /// Sets whether to obey `.git/info/exclude` of a repository.
     #[must_use]
-    pub fn git_exclude(mut self, hold: bool) -> Self {
-        self.git_exclude = hold;
-        self.noted()
+    pub fn git_exclude(mut self, obey: bool) -> Self {
+        self.git_exclude = obey;
+        self.with_active_updated()
     }
 
-    /// Whether git's global ignore file (`core.excludesFile`) holds, inside of a repository. Its rules are relative to
-    /// the current directory. Repositories are looked for only by a filter with [`git_ignore`](Self::git_ignore) or
-    /// [`git_exclude`](Self::git_exclude); without these, this needs [`require_git(false)`](Self::require_git).
+    /// Sets whether to obey git's global ignore file (`core.excludesFile`) inside repositories.
+    ///
+    /// Its rules are relative to the current directory. The filter looks for repositories only with
+    /// [`git_ignore`](Self::git_ignore) or [`git_exclude`](Self::git_exclude). Without these, this
+    /// setting has an effect only with [`require_git(false)`](Self::require_git).
     #[must_use]
-    pub fn git_global(mut self, hold: bool) -> Self {
-        self.git_global = hold;
-        self.noted()
+    pub fn git_global(mut self, obey: bool) -> Self {
+        self.git_global = obey;
+        self.with_active_updated()
     }
 
-    /// Whether git's rules hold only inside of a repository (a directory with a `.git` or a `.jj`), and only up to its
-    /// top. On by default; if off they hold everywhere.
+    /// Sets whether git's rules apply only inside a repository, that is, below a directory with a
+    /// `.git` or `.jj`, and not beyond its top. On by default; if off, they apply everywhere.
     #[must_use]
     pub fn require_git(mut self, require: bool) -> Self {
         self.require_git = require;
-        self.noted()
+        self.with_active_updated()
     }
 
-    /// Whether the rules of directories that a root is in hold. On by default.
+    /// Sets whether to obey the rules of directories above a root. On by default.
     #[must_use]
-    pub fn parents(mut self, hold: bool) -> Self {
-        self.parents = hold;
-        self.noted()
+    pub fn parents(mut self, obey: bool) -> Self {
+        self.parents = obey;
+        self.with_active_updated()
     }
 
-    /// Files of this name are ignore files, too, and before all others. Of several names, later ones win.
+    /// Adds a name for ignore files, which take precedence over all other ignore files. Of several
+    /// names, later ones win.
     #[must_use]
     pub fn custom_ignore_file(mut self, name: impl Into<OsString>) -> Self {
         self.custom_ignore_files.push(name.into());
-        self.noted()
+        self.with_active_updated()
     }
 
-    /// All of git's rules, ignore files and hidden entries at once.
+    /// Turns all of git's rules, `.ignore` files and [`skip_hidden`](Self::skip_hidden) on or off.
     #[must_use]
-    pub fn standard(self, hold: bool) -> Self {
-        self.skip_hidden(hold)
-            .ignore_files(hold)
-            .git_ignore(hold)
-            .git_exclude(hold)
-            .git_global(hold)
+    pub fn standard(self, on: bool) -> Self {
+        self.skip_hidden(on).ignore_files(on).git_ignore(on).git_exclude(on).git_global(on)
     }
 
-    /// Leaves out what a glob matches, whatever other rules say. A glob is a line of a `.gitignore` file in the root:
-    /// `target` is left out at any depth, `/target` only in the root, `target/` only if it is a directory, and
-    /// `!target` is not left out after all.
+    /// Leaves out what a glob matches, regardless of all other rules.
+    ///
+    /// The glob has the meaning of a line in a `.gitignore` file in the root: `target` matches at
+    /// any depth, `/target` only in the root, and `target/` only directories. `!target` shows again
+    /// what an earlier glob has excluded.
     ///
     /// # Errors
-    /// It is no such glob.
-    pub fn exclude(mut self, glob: &str) -> Result<Self, FilterError> {
-        self.globs.exclude(glob)?;
-        Ok(self.noted())
+    ///
+    /// Returns an error if the glob cannot be parsed.
+    pub fn exclude(mut self, glob: impl AsRef<str>) -> Result<Self, FilterError> {
+        self.globs.exclude(glob.as_ref())?;
+        Ok(self.with_active_updated())
     }
 
-    /// Whether [`exclude`](Self::exclude) leaves out `root`, by the last name of its path. A walk visits its roots
-    /// whatever the filter says; this is for callers who take them from a pattern such as `/*`.
+    /// Returns `true` if [`exclude`](Self::exclude) leaves out `root`, judged by the last name of
+    /// its path.
+    ///
+    /// A walk visits its roots even if the filter would leave them out. This method is for callers
+    /// that obtain their roots from a pattern such as `/*`.
     ///
     /// # Errors
-    /// The globs are too much for a matcher.
-    pub fn excludes_root(&self, root: &Path) -> io::Result<bool> {
+    ///
+    /// Returns an error if the globs together are too large for a matcher.
+    pub fn excludes_root(&self, root: impl AsRef<Path>) -> io::Result<bool> {
+        let root = root.as_ref();
         let Some(name) = root.file_name() else { return Ok(false) };
         self.globs.excludes_name(name, root.is_dir())
     }
 
-    /// Leaves out files that match none of these globs, and shows what matches whatever ignore files say about it. A
-    /// glob that begins with `!` leaves out instead; of several that match, the last decides. Directories are entered
-    /// unless a glob leaves them out. Otherwise as [`exclude`](Self::exclude).
+    /// Leaves out files that match none of these globs, and shows matching files even if an ignore
+    /// file leaves them out.
+    ///
+    /// A glob that begins with `!` leaves out what it matches. Of several matching globs the last
+    /// one decides. The walk enters directories unless a glob leaves them out. Otherwise globs have
+    /// the same meaning as in [`exclude`](Self::exclude).
     ///
     /// # Errors
-    /// It is no such glob.
-    pub fn only(mut self, glob: &str) -> Result<Self, FilterError> {
-        self.globs.only(glob)?;
-        Ok(self.noted())
+    ///
+    /// Returns an error if the glob cannot be parsed.
+    pub fn only(mut self, glob: impl AsRef<str>) -> Result<Self, FilterError> {
+        self.globs.only(glob.as_ref())?;
+        Ok(self.with_active_updated())
     }
 
-    /// Leaves out files by their type: see [`TypesBuilder`](crate::TypesBuilder).
+    /// Leaves out files by their type. See [`TypesBuilder`](crate::TypesBuilder).
     #[must_use]
     pub fn types(mut self, types: Types) -> Self {
         self.types = Some(Arc::new(types)).filter(|types| !types.is_empty());
-        self.noted()
+        self.with_active_updated()
     }
 
-    /// Leaves out everything that is neither of these kinds nor a directory. In a walk that follows links, a link is of
-    /// the kind that it leads to.
+    /// Leaves out everything except these kinds and directories. If the walk follows a link, the
+    /// kind is that of the link's target.
     #[must_use]
-    pub fn kinds(mut self, kinds: &[FileKind]) -> Self {
-        self.kinds =
-            kinds.iter().fold(kind_bit(FileKind::Directory), |bits, kind| bits | kind_bit(*kind));
-        self.noted()
+    pub fn kinds(mut self, kinds: impl IntoIterator<Item = FileKind>) -> Self {
+        let directory = kind_bit(FileKind::Directory);
+        self.kinds = kinds.into_iter().fold(directory, |bits, kind| bits | kind_bit(kind));
+        self.with_active_updated()
     }
 
-    fn noted(mut self) -> Self {
+    fn with_active_updated(mut self) -> Self {
         self.active = self.skip_hidden
             || self.needs_levels()
             || !self.globs.is_empty()
@@ -252,17 +266,17 @@ impl Filter {
         self.git_ignore || self.git_exclude || self.git_global
     }
 
-    /// Whether it matters where repositories are.
+    /// Returns `true` if the filter has to know where repositories are.
     fn looks_for_repositories(&self) -> bool {
         self.require_git && (self.git_ignore || self.git_exclude)
     }
 
-    /// Whether it may leave out anything at all.
+    /// Returns `true` if the filter may leave anything out.
     pub(crate) fn is_active(&self) -> bool {
         self.active
     }
 
-    /// The rules in a root, with what its parents say about it.
+    /// Reads the rules in a root and in the directories above it.
     pub(crate) fn rules_in_root(
         &self,
         root: &Path,
@@ -273,7 +287,7 @@ impl Filter {
             errors.push((root.to_path_buf(), error));
         }
         if self.git_global {
-            self.found.global.get_or_init(|| read_global(errors));
+            self.cache.global.get_or_init(|| read_global(errors));
         }
         let mut paths = RootPaths { given: root.to_path_buf(), absolute: None };
         let mut above = None;
@@ -285,17 +299,17 @@ impl Filter {
             paths.absolute = Some(absolute);
         }
         let level = if self.needs_levels() {
-            let place = Place::Open { dir, path: &|| root.to_path_buf() };
-            Level::within(above, self, &place, errors)
+            let directory = RuleDirectory::Open { dir, path: &|| root.to_path_buf() };
+            RuleLevel::within(above, self, &directory, errors)
         } else {
             above
         };
         DirRules { root: Some(Arc::new(paths)), level }
     }
 
-    /// The rules in the directories that `root` is in.
-    fn level_above(&self, root: &Path, errors: &mut Vec<RuleError>) -> Option<Arc<Level>> {
-        let mut known = self.found.above.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Reads the rules in the directories above `root`.
+    fn level_above(&self, root: &Path, errors: &mut Vec<RuleError>) -> Option<Arc<RuleLevel>> {
+        let mut known = self.cache.above.lock().unwrap_or_else(PoisonError::into_inner);
         let mut level = None;
         let outermost_first: Vec<&Path> = root.ancestors().skip(1).collect();
         for directory in outermost_first.into_iter().rev() {
@@ -303,13 +317,14 @@ impl Filter {
                 level = found.clone();
                 continue;
             }
-            level = Level::within(level, self, &Place::AboveRoot(directory), errors);
+            level = RuleLevel::within(level, self, &RuleDirectory::AboveRoot(directory), errors);
             known.insert(directory.to_path_buf(), level.clone());
         }
         level
     }
 
-    /// The rules in a directory below: its parent's and its own. `path` is found out only if it is needed.
+    /// Reads the rules in a directory below a root and adds them to its parent's. It calls `path`
+    /// only if needed.
     pub(crate) fn rules_in(
         &self,
         parent: &DirRules,
@@ -319,16 +334,17 @@ impl Filter {
     ) -> DirRules {
         let mut rules = parent.clone();
         if self.needs_levels() {
-            rules.level = Level::within(rules.level, self, &Place::Open { dir, path }, errors);
+            rules.level =
+                RuleLevel::within(rules.level, self, &RuleDirectory::Open { dir, path }, errors);
         }
         rules
     }
 
-    /// Whether an entry (no root) is left out, by the rules of the directory that it is in.
+    /// Returns `true` if the rules of its directory leave out an entry that is not a root.
     pub(crate) fn excludes(
         &self,
         rules: &DirRules,
-        within: &Surroundings<'_>,
+        within: &ParentPath<'_>,
         name: &OsStr,
         kind: FileKind,
     ) -> bool {
@@ -336,41 +352,41 @@ impl Filter {
             return true;
         }
         let is_dir = kind.is_dir();
-        let candidate = Candidate::new(rules.root.as_deref(), within, name);
-        if self.globs.excludes(&candidate, is_dir) {
+        let entry = FilteredEntry::new(rules.root.as_deref(), within, name);
+        if self.globs.excludes(&entry, is_dir) {
             return true;
         }
-        let chosen = self.globs.chooses(&candidate, is_dir);
+        let chosen = self.globs.chooses(&entry, is_dir);
         if !chosen.is_none() {
             return chosen.is_ignore();
         }
-        let mut verdict = self.verdict_of_files(rules, &candidate, is_dir);
-        if verdict.is_ignore() {
+        let mut decision = self.decision_of_files(rules, &entry, is_dir);
+        if decision.is_ignore() {
             return true;
         }
         if let Some(types) = &self.types {
-            verdict = types.matched(name, is_dir).map(|_| ()).or(verdict);
+            decision = types.matched(name, is_dir).map(|_| ()).or(decision);
         }
-        match verdict {
+        match decision {
             Match::Ignore(()) => true,
             Match::Whitelist(()) => false,
             Match::None => self.skip_hidden && name.as_encoded_bytes().first() == Some(&b'.'),
         }
     }
 
-    fn verdict_of_files(
+    fn decision_of_files(
         &self,
         rules: &DirRules,
-        candidate: &Candidate<'_>,
+        entry: &FilteredEntry<'_>,
         is_dir: bool,
     ) -> Match<()> {
         let level = rules.level.as_deref();
-        let git_holds = !self.require_git || level.is_some_and(Level::is_in_repository);
-        let verdict = level
-            .map_or(Match::None, |level| level.verdict(candidate, is_dir, git_holds, self.parents));
-        verdict.or_else_match(|| match self.found.global.get() {
-            Some(global) if git_holds && !global.is_empty() => {
-                global.matched(candidate.path(), is_dir).map(|_| ())
+        let git_applies = !self.require_git || level.is_some_and(RuleLevel::is_in_repository);
+        let decision = level
+            .map_or(Match::None, |level| level.decision(entry, is_dir, git_applies, self.parents));
+        decision.or_else_match(|| match self.cache.global.get() {
+            Some(global) if git_applies && !global.is_empty() => {
+                global.matched(entry.path(), is_dir).map(|_| ())
             }
             _ => Match::None,
         })
@@ -381,19 +397,19 @@ fn kind_bit(kind: FileKind) -> u32 {
     1 << kind as u32
 }
 
-/// Git's global ignore file.
+/// Reads git's global ignore file.
 fn read_global(errors: &mut Vec<RuleError>) -> Gitignore {
-    // Without a current directory it has no place to be relative to.
+    // The rules would be relative to the current directory, so without one they mean nothing.
     let Ok(here) = std::env::current_dir() else { return Gitignore::empty() };
     let (global, error) = GitignoreBuilder::new(here).build_global();
     if let Some(error) = error {
         let path = ignore::gitignore::gitconfig_excludes_path().unwrap_or_default();
-        files::report(&path, error, errors);
+        rule_files::report(&path, error, errors);
     }
     global
 }
 
-/// What [`Match`] has only for a value that is there already.
+/// [`Match`] has this only for a value that is computed already.
 trait OrElseMatch: Sized {
     fn or_else_match(self, other: impl FnOnce() -> Self) -> Self;
 }
@@ -407,13 +423,15 @@ impl OrElseMatch for Match<()> {
 #[cfg(all(test, target_os = "linux", not(heist_portable)))]
 mod tests {
     use super::*;
-    use crate::sys::fault::{Call, Plan};
+    use crate::sys::fault::{Call, FaultPlan};
     use crate::{Enter, Entry, Flow, Visitor, Walk, WalkError};
+    use std::convert::Infallible;
 
     struct Nothing;
 
     impl Visitor for Nothing {
         type Dir = ();
+        type Task = Infallible;
 
         fn enter_dir(&mut self, _dir: &Entry<'_>, _parent: Option<&()>) -> Enter<()> {
             Enter::Into(())
@@ -428,34 +446,38 @@ mod tests {
         }
     }
 
-    /// How often a walk over three directories makes a call.
+    /// Returns how often a walk over three directories makes a call.
     fn uses(call: Call, filter: Filter) -> u64 {
         let root = tempfile::tempdir().expect("a directory");
         std::fs::create_dir_all(root.path().join("a/b")).expect("directories");
         std::fs::write(root.path().join("a/b/c"), "").expect("a file");
-        // A plan that never comes to its fault.
-        let plan = Plan::new(call, u64::MAX, 1, rustix::io::Errno::IO);
-        Plan::install(Some(Arc::clone(&plan)));
-        let walked = Walk::new(root.path()).filter(filter.parents(false)).run(|_| Nothing);
-        Plan::install(None);
-        assert_eq!(walked.expect("a walk").totals.entries(), 4);
+        // This plan counts and never fails.
+        let plan = FaultPlan::new(call, u64::MAX, 1, rustix::io::Errno::IO);
+        FaultPlan::install(Some(Arc::clone(&plan)));
+        let report = Walk::new(root.path()).filter(filter.parents(false)).run(|_| Nothing);
+        FaultPlan::install(None);
+        assert_eq!(report.expect("a walk").totals.entries(), 4);
         plan.uses()
     }
 
     #[test]
-    fn each_kind_of_rule_file_is_looked_for_once_in_a_directory() {
+    fn a_directory_is_searched_once_for_each_kind_of_rule_file() {
         assert_eq!(uses(Call::OpenFile, Filter::new()), 0);
         assert_eq!(uses(Call::OpenFile, Filter::new().skip_hidden(true)), 0);
         assert_eq!(uses(Call::OpenFile, Filter::new().ignore_files(true)), 3);
         let all = Filter::new().standard(true).custom_ignore_file(".x");
         assert_eq!(uses(Call::OpenFile, all.clone().require_git(false)), 9);
-        assert_eq!(uses(Call::OpenFile, all), 6, "git's rules, and there is no repository");
+        assert_eq!(
+            uses(Call::OpenFile, all),
+            6,
+            "there is no repository, so git's files are not read"
+        );
     }
 
     #[test]
-    fn a_filter_that_reads_no_files_asks_nothing_either() {
+    fn a_filter_without_rule_files_makes_no_calls() {
         let none = uses(Call::Stat, Filter::new());
-        let names = Filter::new().skip_hidden(true).kinds(&[FileKind::File]);
+        let names = Filter::new().skip_hidden(true).kinds([FileKind::File]);
         assert_eq!(uses(Call::Stat, names.exclude("x").expect("a glob")), none);
     }
 

@@ -1,18 +1,18 @@
-//! [`Entries`]: a walk's entries, as they are found.
+//! [`Entries`]: the entries of a walk, as it finds them.
 //!
-//! Each worker's visitor [gathers](super::gatherer) entries and sends them in batches through a bounded channel. A
-//! full channel blocks the worker, and so holds the walk back. The walk is joined by a thread of its own, which ends
-//! the channel.
+//! Each worker's visitor [collects](super::batching_visitor) entries and sends them in batches
+//! through a bounded channel. If the channel is full, the worker blocks, so a slow caller slows the
+//! walk down. A separate thread joins the walk; the channel ends with the walk's last visitor.
 //!
-//! Invariant: at most [`BATCHES_WAITING`] batches wait in the channel, each worker has one in its hands, and the
-//! caller one.
+//! Invariant: at most [`BATCHES_WAITING`] batches wait in the channel. In addition each worker
+//! holds one batch, and the caller one.
 //!
 //! Not guaranteed: any order between directories.
 
-use super::found::WalkEntry;
-use super::gatherer::{Batch, Gatherer, Item};
-use crate::error::WalkError;
-use crate::walk::{Running, Walk, WalkStartError};
+use super::batching_visitor::{Batch, BatchItem, BatchingVisitor};
+use super::walk_entry::WalkEntry;
+use crate::error::{WalkError, WalkStartError};
+use crate::walk::{RunningWalk, Walk};
 use heist::CancelToken;
 use heist::trace::NoTrace;
 use std::iter::FusedIterator;
@@ -22,16 +22,16 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::thread::JoinHandle;
 
-/// Enough that a caller who is as fast as the walk finds something whenever he asks. With batches of 256 entries of
-/// some 100 bytes it is 1.6 MB at most.
+/// Enough that a caller as fast as the walk rarely waits. With batches of 256 entries of about 100
+/// bytes this is at most 1.6 MB.
 const BATCHES_WAITING: usize = 64;
 
 impl Walk {
-    /// Walks on threads in the background, and gives the entries one by one as they are found.
+    /// Walks on background threads and returns the entries as they are found.
     ///
-    /// A directory comes before what is in it; otherwise there is no order, and it is another one each time (for one
-    /// order, see [`Walk::sorted`]). A caller who is slow holds the walk back: about 16,000 entries wait for him at
-    /// most, and up to 256 on each thread. One who drops the iterator ends the walk.
+    /// A directory comes before its contents. Otherwise there is no fixed order; use
+    /// [`Walk::sorted`] if you need one. A slow caller slows the walk down: at most about 16,000
+    /// entries wait for it, and up to 256 more on each thread. Dropping the iterator ends the walk.
     ///
     /// ```
     /// use heist_walk::Walk;
@@ -46,27 +46,28 @@ impl Walk {
     /// ```
     ///
     /// # Errors
-    /// The system refuses a thread, or a setting cannot be used: [`threads`](Walk::threads) is 0, or a field that
-    /// [`executor`](Walk::executor) changed has an impossible value. What goes wrong in the tree comes from the
-    /// iterator, and the walk goes on.
+    ///
+    /// Returns an error under the same conditions as [`Walk::run`]. Problems in the tree do not end
+    /// the walk: the iterator returns them as errors.
     pub fn entries(self) -> Result<Entries, WalkStartError> {
         let (sender, receiver) = sync_channel(BATCHES_WAITING);
-        // Before the walk: workers that wait for room could not be ended by whoever finds that there is no thread to
-        // join them.
-        let (hand_over, running) = channel::<Running<Gatherer>>();
+        // Started before the walk: if this thread were refused later, workers blocked on the full
+        // channel could not be joined.
+        let (hand_over, running) = channel::<RunningWalk<BatchingVisitor>>();
         let join = move || {
             if let Ok(running) = running.recv() {
-                // The visitors send what they have left when they are dropped, and the last one ends the channel.
+                // The visitors send their last batches when they are dropped, and the last one ends
+                // the channel.
                 drop(running.join());
             }
         };
         let joiner = std::thread::Builder::new()
             .name("heist-walk".to_owned())
             .spawn(join)
-            .map_err(|source| WalkStartError::Thread { worker: 0, source })?;
-        let running = self.start(NoTrace, false, move |_| Gatherer::new(sender.clone()))?;
+            .map_err(|source| WalkStartError::SpawnThread { thread: 0, source })?;
+        let running = self.start(NoTrace, false, move |_| BatchingVisitor::new(sender.clone()))?;
         let stop = running.stop();
-        // It waits for just that.
+        // The thread is waiting to receive it.
         let _ = hand_over.send(running);
         Ok(Entries {
             receiver: Some(receiver),
@@ -79,18 +80,19 @@ impl Walk {
     }
 }
 
-/// A walk's entries, as they are found: see [`Walk::entries`].
+/// The entries of a walk, as it finds them. Created by [`Walk::entries`].
 ///
 /// Dropping it ends the walk and waits for its threads.
 ///
 /// # Panics
+///
 /// `next` rethrows a panic of the walk.
 #[derive(Debug)]
 pub struct Entries {
     /// `None` at the end.
     receiver: Option<Receiver<Batch>>,
-    batch: std::vec::IntoIter<Item>,
-    /// The directory that the batch's next entries are in.
+    batch: std::vec::IntoIter<BatchItem>,
+    /// The directory of the next entries in the batch.
     within: Option<Arc<Path>>,
     min_depth: u32,
     joiner: Option<JoinHandle<()>>,
@@ -98,14 +100,15 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// Leaves out entries that are less far below their root: with 1 the roots. Errors come all the same.
+    /// Leaves out entries at a lower depth, for example the roots with 1. Errors are returned at
+    /// any depth.
     #[must_use]
     pub fn min_depth(mut self, min_depth: usize) -> Self {
         self.min_depth = u32::try_from(min_depth).unwrap_or(u32::MAX);
         self
     }
 
-    /// The walk has ended: waits for the last of its threads.
+    /// Waits for the last thread of a walk that has ended.
     fn end(&mut self) {
         self.receiver = None;
         if let Some(joiner) = self.joiner.take()
@@ -122,12 +125,12 @@ impl Iterator for Entries {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             match self.batch.next() {
-                Some(Item::Within(within)) => self.within = within,
-                Some(Item::Found(found)) if found.depth < self.min_depth => {}
-                Some(Item::Found(found)) => {
-                    return Some(Ok(WalkEntry::new(self.within.clone(), found)));
+                Some(BatchItem::Directory(within)) => self.within = within,
+                Some(BatchItem::Entry(data)) if data.depth < self.min_depth => {}
+                Some(BatchItem::Entry(data)) => {
+                    return Some(Ok(WalkEntry::new(self.within.clone(), data)));
                 }
-                Some(Item::Failed(error)) => return Some(Err(error)),
+                Some(BatchItem::Error(error)) => return Some(Err(error)),
                 None => match self.receiver.as_ref()?.recv() {
                     Ok(batch) => self.batch = batch.into_iter(),
                     Err(_) => {
@@ -145,10 +148,11 @@ impl FusedIterator for Entries {}
 impl Drop for Entries {
     fn drop(&mut self) {
         self.stop.cancel();
-        // Wakes whoever waits for room.
+        // Wakes workers that wait for room in the channel.
         self.receiver = None;
         if let Some(joiner) = self.joiner.take() {
-            // Who drops it does not ask how the walk went; and rethrowing here could abort the process.
+            // A caller that drops the iterator does not need the panic, and rethrowing it here
+            // could abort the process.
             let _ = joiner.join();
         }
     }

@@ -1,18 +1,20 @@
-//! Walks as iterators, for callers who want entries one by one and on their own thread.
+//! Walks as iterators, for callers that want the entries one by one on their own thread.
 //!
-//! - [`entries`]: as they are found, [`Entries`], which [`gatherer`] sends;
-//! - [`sorted`]: in the order of a serial walk over sorted directories, [`Sorted`], which is read ahead by [`ahead`];
-//! - [`found`]: what both give, [`WalkEntry`].
+//! - [`entries`]: [`Entries`], in the order in which the walk finds them. [`batching_visitor`]
+//!   sends them.
+//! - [`sorted`]: [`Sorted`], in the order of a serial walk over sorted directories. [`read_ahead`]
+//!   reads directories in advance, and [`sorted_listing`] holds them.
+//! - [`walk_entry`]: [`WalkEntry`], the item of both iterators.
 
-mod ahead;
+mod batching_visitor;
 mod entries;
-mod found;
-mod gatherer;
-mod listing;
+mod read_ahead;
 mod sorted;
+mod sorted_listing;
 #[cfg(test)]
 mod tests;
+mod walk_entry;
 
 pub use entries::Entries;
-pub use found::WalkEntry;
 pub use sorted::Sorted;
+pub use walk_entry::WalkEntry;

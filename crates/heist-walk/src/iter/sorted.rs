@@ -1,53 +1,55 @@
-//! [`Sorted`]: a walk's entries, in the order of a serial walk over sorted directories.
+//! [`Sorted`]: the entries of a walk, in the order of a serial walk over sorted directories.
 //!
-//! The caller's thread goes through the tree in order, with a stack of the directories that it is in. Directories
-//! come from [`Ahead`], which has read them already or is told to read them now. What the caller gets depends on the
-//! tree alone, not on who read what.
+//! The calling thread goes through the tree in order, with a stack of the directories that it is
+//! in. The listings come from [`ReadAhead`], which has them already or reads them now. What the
+//! caller receives depends only on the tree, not on which thread read what.
 //!
-//! Invariant: a directory that has nothing left is taken off the stack before the next one goes on, and one with a
-//! long path does not keep it; so a deep chain of directories takes memory by its depth, and not by its depth times
-//! its path.
+//! Invariant: a directory with nothing left is popped before the next one is pushed, and a
+//! directory with a long path does not keep the path. So a deep chain of directories takes memory
+//! in proportion to its depth, not to its depth times the length of its paths.
 
-use super::ahead::Ahead;
-use super::found::WalkEntry;
-use super::listing::{Content, Listing, Place};
+use super::read_ahead::ReadAhead;
+use super::sorted_listing::{ListedEntry, ListingRequest, SortedListing};
+use super::walk_entry::WalkEntry;
 use crate::disks::cores;
-use crate::error::WalkError;
-use crate::walk::{Walk, WalkStartError};
+use crate::error::{WalkError, WalkStartError};
+use crate::walk::Walk;
 use heist::ExecutorConfig;
 use std::collections::VecDeque;
 use std::iter::FusedIterator;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What may be read ahead, in memory: some 100,000 entries.
+/// How much memory listings that were read ahead may use: about 100,000 entries.
 const BYTES_AHEAD: usize = 16 << 20;
 
-/// How many threads read ahead if nobody says: enough to keep a disk busy, and few enough that on a warm cache they
-/// do not cost more than they read.
+/// The default number of threads: enough to keep a disk busy, and few enough that on a warm cache
+/// they do not cost more than they save.
 const THREADS_IN_ORDER: usize = 8;
 
-/// A path that is longer than most systems allow is put together again rather than kept.
+/// A path longer than most systems allow is built again rather than kept.
 const LONGEST_PATH_KEPT: usize = 4096;
 
 impl Walk {
-    /// Gives the entries one by one, in the order of a serial walk: the roots as they were given; a directory before
-    /// what is in it, that by the bytes of the names, and everything below one entry before the next. The order is
-    /// the same each time, with any number of threads.
+    /// Returns the entries in the order of a serial walk, which is the same for any number of
+    /// threads.
     ///
-    /// An error comes where its entry would; one that is about a directory that was entered comes right after it.
+    /// The roots come in the order given. A directory comes before its contents, its entries are
+    /// sorted by the bytes of their names, and everything below one entry comes before the next. An
+    /// error comes in place of its entry. If the error is about a directory that was entered, it
+    /// follows the directory's entry.
     ///
-    /// Threads in the background read directories ahead of the caller, up to 16 MiB of entries (and each the
-    /// directory at hand). The caller's thread is one of the walk's [`threads`](Walk::threads) and reads what has not
-    /// been read when it comes there; with one thread there is nothing in the background. Dropping the iterator ends
-    /// the walk.
+    /// Background threads read directories ahead of the caller, up to 16 MiB of entries (each
+    /// thread may exceed this by the directory it is reading). The calling thread counts as one of
+    /// the walk's [`threads`](Walk::threads), and itself reads what no other thread has read in
+    /// time. With one thread there are no background threads. Dropping the iterator ends the walk.
     ///
     /// ```
     /// use heist_walk::Walk;
     ///
     /// let mut names = Vec::new();
     /// for entry in Walk::new("src/sys").sorted()? {
-    ///     let entry = entry.expect("nothing here is unreadable");
+    ///     let entry = entry.expect("everything here is readable");
     ///     names.push(entry.path().display().to_string());
     /// }
     /// assert!(names.is_sorted());
@@ -55,27 +57,27 @@ impl Walk {
     /// ```
     ///
     /// # Errors
-    /// The system refuses a thread, or a setting cannot be used: [`threads`](Walk::threads) is 0, or a field that
-    /// [`executor`](Walk::executor) changed has an impossible value. What goes wrong in the tree comes from the
-    /// iterator, and the walk goes on.
+    ///
+    /// Returns an error under the same conditions as [`Walk::run`]. Problems in the tree do not end
+    /// the walk: the iterator returns them as errors.
     pub fn sorted(self) -> Result<Sorted, WalkStartError> {
         self.sorted_within(BYTES_AHEAD)
     }
 
-    /// The same, with `bytes_ahead` for what is read ahead.
+    /// Like [`Self::sorted`], with `bytes_ahead` as the limit on memory for reading ahead.
     pub(super) fn sorted_within(self, bytes_ahead: usize) -> Result<Sorted, WalkStartError> {
         let config = self.checked_executor()?;
         let progress = self.progress();
         let asked_for = self.threads.is_some();
         let (engine, threads) = self.into_engine();
-        // Order keeps many threads from being of use.
+        // The fixed order keeps many threads from being useful.
         let threads = if asked_for { threads } else { threads.min(cores().max(THREADS_IN_ORDER)) };
         let config = ExecutorConfig { workers: threads, ..config };
         let roots = engine.roots.len();
         let sorted = Sorted {
-            ahead: Ahead::new(engine, &config, bytes_ahead, &progress)?,
+            ahead: ReadAhead::new(engine, &config, bytes_ahead, &progress)?,
             stack: Vec::new(),
-            next_root: Some(Place::root(0)).filter(|_| roots > 0),
+            next_root: Some(ListingRequest::root(0)).filter(|_| roots > 0),
             roots_begun: 0,
             errors: VecDeque::new(),
             min_depth: 0,
@@ -87,57 +89,63 @@ impl Walk {
     }
 }
 
-/// A walk's entries, in order: see [`Walk::sorted`].
+/// The entries of a walk in a fixed order. Created by [`Walk::sorted`].
 ///
 /// Dropping it ends the walk and waits for its threads.
 ///
 /// # Panics
+///
 /// `next` rethrows a panic of the walk.
 #[derive(Debug)]
 pub struct Sorted {
-    ahead: Ahead,
-    /// The directories that the caller is in, the innermost last. Each has something left.
-    stack: Vec<Listing>,
-    next_root: Option<Arc<Place>>,
+    ahead: ReadAhead,
+    /// The directories that the caller is in, the innermost last. Each has entries left.
+    stack: Vec<SortedListing>,
+    next_root: Option<Arc<ListingRequest>>,
     roots_begun: usize,
-    /// What comes before anything else.
+    /// Errors to return before anything else.
     errors: VecDeque<WalkError>,
     min_depth: usize,
 }
 
 impl Sorted {
-    /// Leaves out entries that are less far below their root: with 1 the roots. Errors come all the same.
+    /// Leaves out entries at a lower depth, for example the roots with 1. Errors are returned at
+    /// any depth.
     #[must_use]
     pub fn min_depth(mut self, min_depth: usize) -> Self {
         self.min_depth = min_depth;
         self
     }
 
-    /// Goes into a place: its own entry, if it has one, and then what is in it.
-    fn enter(&mut self, within: Option<Arc<Path>>, place: &Arc<Place>) -> Option<WalkEntry> {
-        let mut listing = self.ahead.take(place);
+    /// Enters a directory or a root. Returns its own entry, if it has one.
+    fn enter(
+        &mut self,
+        within: Option<Arc<Path>>,
+        request: &Arc<ListingRequest>,
+    ) -> Option<WalkEntry> {
+        let mut listing = self.ahead.take(request);
         self.errors.extend(listing.errors.drain(..));
         let own = listing.own.take();
         if !listing.contents.is_empty() {
             self.stack.push(listing);
         }
-        own.map(|found| WalkEntry::new(within, found))
+        own.map(|data| WalkEntry::new(within, data))
     }
 
-    fn enter_root(&mut self, root: &Arc<Place>) -> Option<WalkEntry> {
+    fn enter_root(&mut self, root: &Arc<ListingRequest>) -> Option<WalkEntry> {
         let entry = self.enter(None, root);
-        // Not before this one has been read: what several roots have in common (rules above them) is reported with the
-        // first of them.
+        // The next root is requested only now, because a problem that several roots share (with
+        // rules above them) has to be reported with the first one.
         self.roots_begun += 1;
         if self.roots_begun < self.ahead.engine().roots.len() {
-            let next = Place::root(self.roots_begun);
+            let next = ListingRequest::root(self.roots_begun);
             self.ahead.add_last(Arc::clone(&next));
             self.next_root = Some(next);
         }
         entry
     }
 
-    /// The next thing in the innermost directory; `None` if there are no directories on the stack.
+    /// Takes the next step in the innermost directory. Returns `None` if the stack is empty.
     fn step(&mut self) -> Option<Step> {
         let innermost = self.stack.last_mut()?;
         let content = innermost.contents.pop();
@@ -152,13 +160,13 @@ impl Sorted {
             innermost.path.clone_from(&within);
         }
         Some(match content {
-            Some(Content::File(found)) => Step::Show(Ok(WalkEntry::new(within, found))),
-            Some(Content::Failed(error)) => Step::Show(Err(error)),
-            Some(Content::Directory(_, place)) => {
+            Some(ListedEntry::File(data)) => Step::Show(Ok(WalkEntry::new(within, data))),
+            Some(ListedEntry::Failed(error)) => Step::Show(Err(error)),
+            Some(ListedEntry::Directory(_, request)) => {
                 if let Some(outer) = self.stack.last_mut() {
                     outer.path.take_if(|path| path.as_os_str().len() > LONGEST_PATH_KEPT);
                 }
-                Step::Enter(within, place)
+                Step::Enter(within, request)
             }
             None => Step::Nothing,
         })
@@ -167,7 +175,7 @@ impl Sorted {
 
 enum Step {
     Show(Result<WalkEntry, WalkError>),
-    Enter(Option<Arc<Path>>, Arc<Place>),
+    Enter(Option<Arc<Path>>, Arc<ListingRequest>),
     Nothing,
 }
 
@@ -186,7 +194,7 @@ impl Iterator for Sorted {
             let entry = match self.step() {
                 Some(Step::Show(Err(error))) => return Some(Err(error)),
                 Some(Step::Show(Ok(entry))) => Some(entry),
-                Some(Step::Enter(within, place)) => self.enter(within, &place),
+                Some(Step::Enter(within, request)) => self.enter(within, &request),
                 Some(Step::Nothing) => None,
                 None => match self.next_root.take() {
                     Some(root) => self.enter_root(&root),

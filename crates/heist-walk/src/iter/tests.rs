@@ -1,4 +1,4 @@
-//! What cannot be seen from outside: panics, little memory, faults.
+//! Tests of the iterators that need access to internals: panics, little memory and injected faults.
 
 use super::WalkEntry;
 use crate::{Walk, WalkError};
@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// `directories` directories of `files` files each.
+/// Makes `directories` directories with `files` files each.
 fn tree(directories: usize, files: usize) -> tempfile::TempDir {
     let in_memory = tempfile::tempdir_in("/dev/shm");
     let root = in_memory.or_else(|_| tempfile::tempdir()).expect("a directory");
@@ -21,7 +21,7 @@ fn tree(directories: usize, files: usize) -> tempfile::TempDir {
     root
 }
 
-/// A line for each entry and each error.
+/// Formats each entry and each error as a line.
 fn lines(items: impl Iterator<Item = Result<WalkEntry, WalkError>>) -> Vec<String> {
     let line = |item: Result<WalkEntry, WalkError>| match item {
         Ok(entry) => format!("{} {:?} {}", entry.depth(), entry.kind(), entry.path().display()),
@@ -47,15 +47,15 @@ fn next_rethrows_a_panic_and_then_ends() {
             let payload = panicked.expect_err("a panic");
             let message = payload.downcast_ref::<String>().expect("a message");
             assert!(message.contains("panics on purpose"), "{message}");
-            // Whatever is left of it, it ends.
+            // Whatever the iterator returns now, it must end.
             let _ = catch_unwind(AssertUnwindSafe(|| items.by_ref().for_each(drop)));
         }
     }
 }
 
-/// With room for nothing at all, the memory is always full of directories that come later.
+/// With a limit of 0 bytes, the memory is always full of later directories.
 #[test]
-fn sorted_never_waits_for_room() {
+fn a_sorted_walk_never_waits_for_memory() {
     let root = tree(60, 3);
     let expected = lines(walk(root.path(), 1).sorted().expect("a walk"));
     assert_eq!(expected.len(), 1 + 60 * 4);
@@ -67,7 +67,7 @@ fn sorted_never_waits_for_room() {
     }
 }
 
-/// Waits until the walk stands still, and says how far it came.
+/// Waits until the walk makes no more progress. Returns how many entries it has visited.
 fn at_rest(progress: &crate::Progress) -> u64 {
     let mut before = 0;
     let begun = Instant::now();
@@ -83,11 +83,11 @@ fn at_rest(progress: &crate::Progress) -> u64 {
 }
 
 #[test]
-fn a_slow_caller_holds_a_sorted_walk_back() {
+fn a_slow_caller_slows_a_sorted_walk_down() {
     let root = tree(100, 50);
     let walk = walk(root.path(), 3);
     let progress = walk.progress();
-    // About ten directories' worth.
+    // Room for about ten directories.
     let mut sorted = walk.sorted_within(50_000).expect("a walk");
     assert_eq!(sorted.next().expect("an entry").expect("no error").depth(), 0);
     let seen = at_rest(&progress);
@@ -96,17 +96,17 @@ fn a_slow_caller_holds_a_sorted_walk_back() {
     assert_eq!(progress.totals().entries(), 1 + 100 * 51);
 }
 
-/// Deep enough that to drop one listing inside of the other would need more stack than there is.
+/// So deep that nested drops would overflow the stack.
 #[cfg(all(target_os = "linux", not(heist_portable)))]
 #[test]
-fn what_was_read_ahead_is_dropped_level_by_level() {
-    use super::listing::{Content, Listing, Place};
-    let mut listing = Listing::default();
+fn nested_listings_are_dropped_without_recursion() {
+    use super::sorted_listing::{ListedEntry, ListingRequest, SortedListing};
+    let mut listing = SortedListing::default();
     for _ in 0..200_000 {
-        let place = Place::root(0);
-        place.set_read(listing);
-        listing = Listing::default();
-        listing.contents.push(Content::Directory(std::ffi::OsStr::new("d").into(), place));
+        let request = ListingRequest::root(0);
+        request.set_done(listing);
+        listing = SortedListing::default();
+        listing.contents.push(ListedEntry::Directory(std::ffi::OsStr::new("d").into(), request));
     }
     let small = std::thread::Builder::new().stack_size(64 << 10);
     small.spawn(move || drop(listing)).expect("a thread").join().expect("no overflow");
@@ -115,21 +115,22 @@ fn what_was_read_ahead_is_dropped_level_by_level() {
 #[cfg(all(target_os = "linux", not(heist_portable)))]
 mod faults {
     use super::{lines, tree, walk};
-    use crate::sys::fault::{Call, Plan};
+    use crate::sys::fault::{Call, FaultPlan};
     use rustix::io::Errno;
 
     #[test]
-    fn an_error_comes_right_after_its_directory() {
+    fn an_error_follows_its_directory() {
         let root = tree(3, 1);
         let path = |name: &str| root.path().join(name).display().to_string();
-        // The root is the first to be opened, and the first to be listed (twice: there is an end to be found).
+        // The root is opened and listed first. Listing takes two calls, because the second one
+        // finds the end.
         for (call, from, error, message) in [
             (Call::Open, 3, Errno::ACCESS, "cannot open directory"),
             (Call::List, 5, Errno::IO, "cannot read directory"),
         ] {
-            Plan::install(Some(Plan::new(call, from, 1, error)));
+            FaultPlan::install(Some(FaultPlan::new(call, from, 1, error)));
             let sorted = lines(walk(root.path(), 1).sorted().expect("a walk"));
-            Plan::install(None);
+            FaultPlan::install(None);
             let at = sorted.iter().position(|line| line.starts_with(message)).expect("an error");
             assert!(
                 sorted[at].starts_with(&format!("{message} '{}': ", path("d001"))),

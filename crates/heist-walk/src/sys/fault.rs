@@ -1,7 +1,8 @@
-//! Faults on purpose: makes chosen calls of the Linux layer fail, in tests.
+//! Fault injection for tests: makes chosen calls of the Linux layer fail.
 //!
-//! A plan belongs to one walk: it is kept by the thread that starts it and handed to the walk's workers (see
-//! [`Plan::install`]), so tests that run side by side do not disturb each other.
+//! A plan belongs to one walk. The thread that starts the walk installs it
+//! ([`FaultPlan::install`]), and the walk passes it on to its workers, so concurrent tests do not
+//! disturb each other.
 
 use rustix::io::Errno;
 use std::cell::RefCell;
@@ -17,44 +18,44 @@ pub(crate) enum Call {
     Stat,
 }
 
-/// Which use of which call fails, and how.
+/// Which use of which call fails, and with which error.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct FaultPlan {
     call: Call,
     /// The first use that fails, counted from 1.
     from: u64,
-    /// How many in a row.
+    /// How many uses in a row fail.
     times: u64,
     error: Errno,
     uses: AtomicU64,
 }
 
 thread_local! {
-    static PLAN: RefCell<Option<Arc<Plan>>> = const { RefCell::new(None) };
+    static PLAN: RefCell<Option<Arc<FaultPlan>>> = const { RefCell::new(None) };
 }
 
-impl Plan {
+impl FaultPlan {
     pub(crate) fn new(call: Call, from: u64, times: u64, error: Errno) -> Arc<Self> {
         Arc::new(Self { call, from, times, error, uses: AtomicU64::new(0) })
     }
 
-    /// How often the call was made.
+    /// Returns how often the call was made.
     pub(crate) fn uses(&self) -> u64 {
         self.uses.load(Ordering::Relaxed)
     }
 
-    /// From now on, on this thread.
+    /// Installs a plan on this thread.
     pub(crate) fn install(plan: Option<Arc<Self>>) {
         PLAN.set(plan);
     }
 
-    /// The plan of this thread.
+    /// Returns the plan of this thread.
     pub(crate) fn current() -> Option<Arc<Self>> {
         PLAN.with_borrow(Clone::clone)
     }
 }
 
-/// Fails if this use of `call` is to fail.
+/// Fails if the plan says that this use of `call` fails.
 pub(crate) fn check(call: Call) -> Result<(), Errno> {
     PLAN.with_borrow(|plan| {
         let Some(plan) = plan.as_ref().filter(|plan| plan.call == call) else { return Ok(()) };

@@ -1,13 +1,14 @@
-//! The only door to the file system: opening, listing and asking, always relative to an open directory.
+//! The only module that accesses the file system of a walk: it opens, lists and examines entries,
+//! always relative to an open directory.
 //!
-//! Two back ends have the same names and signatures. On Linux it is `openat`, `getdents64` and `statx`; elsewhere
-//! (and on Linux with `--cfg heist_portable`, which is how it is tested) it is `std::fs`, where "relative" means a
-//! joined path.
+//! Two implementations have the same names and signatures. On Linux they use `openat`, `getdents64`
+//! and `statx`. Elsewhere they use `std::fs`, where "relative" means a joined path;
+//! `--cfg heist_portable` selects this one on Linux, to test it.
 //!
-//! - [`Dir`]: an open directory;
-//! - [`Listing`]: its entries, block by block, into a worker's [`ReadBuffer`]. What is not read yet stays in the
-//!   `Dir`, so that another worker can go on with the next block;
-//! - [`Name`]: what both ends call an entry; [`Names`]: many of them, packed.
+//! - [`Dir`] is an open directory.
+//! - [`RawEntries`] reads its entries block by block into a worker's [`ReadBuffer`]. The position
+//!   of the next block is part of the `Dir`, so another worker can continue.
+//! - [`Name`] is the name of an entry, and [`NameQueue`] holds many of them, packed.
 
 #[cfg(all(target_os = "linux", not(heist_portable)))]
 mod linux;

@@ -1,7 +1,8 @@
-//! Every other system: `std::fs`, with joined paths.
+//! The implementation for systems other than Linux: `std::fs` with joined paths.
 //!
-//! What the Linux layer has and this one has not: a directory that is renamed during the walk is lost, one that is
-//! replaced by a link may be followed, and a path that is too long for the system is an error.
+//! Not guaranteed, unlike on Linux: if a directory is renamed during the walk, the walk loses it;
+//! if a link replaces a directory, the walk may follow it; and a path that is too long for the
+//! system is an error.
 
 use crate::metadata::{FileIdentity, FileKind, Metadata};
 use std::collections::VecDeque;
@@ -11,21 +12,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What an entry is called.
+/// The name of an entry.
 pub(crate) type Name = OsStr;
 
-/// The name, as the rest of the world wants it.
+/// Returns the name as the standard library represents it.
 pub(crate) fn os_str(name: &Name) -> &OsStr {
     name
 }
 
-/// The name of an entry, if there can be one that is called so.
+/// Returns the name in this layer's representation.
 #[expect(clippy::unnecessary_wraps, reason = "the Linux layer's signature")]
 pub(crate) fn boxed_name(name: &OsStr) -> Option<Box<Name>> {
     Some(name.into())
 }
 
-/// Nothing: `std` has buffers of its own.
+/// Empty, because `std` has buffers of its own.
 #[derive(Debug)]
 pub(crate) struct ReadBuffer;
 
@@ -35,10 +36,10 @@ impl ReadBuffer {
     }
 }
 
-/// After this many entries another worker may go on.
+/// After this many entries another worker may continue.
 const ENTRIES_PER_BLOCK: usize = 512;
 
-/// A directory, and what of it is not read yet.
+/// A directory and its unread entries.
 #[derive(Debug)]
 pub(crate) struct Dir {
     path: PathBuf,
@@ -59,22 +60,23 @@ impl Dir {
         Self::open_root(&self.path.join(name), follow)
     }
 
-    /// What this directory is.
+    /// Returns the metadata of this directory.
     pub(crate) fn metadata(&self) -> io::Result<Metadata> {
         metadata_of_root(&self.path, true)
     }
 
-    /// Which directory this is.
+    /// Returns the identity of this directory.
     pub(crate) fn identity(&self) -> io::Result<Option<FileIdentity>> {
         Ok(self.metadata()?.identity())
     }
 
-    /// What an entry of this directory is.
+    /// Returns the metadata of an entry in this directory.
     pub(crate) fn metadata_of(&self, name: &Name, follow: bool) -> io::Result<Metadata> {
         metadata_of_root(&self.path.join(name), follow)
     }
 
-    /// A small file in this directory, whole; `None` if there is no such file, or it is not a regular one.
+    /// Reads a small file in this directory. Returns `None` if it does not exist or is not a
+    /// regular file.
     pub(crate) fn read_file(&self, name: &Name) -> io::Result<Option<Vec<u8>>> {
         let path = self.path.join(name);
         match path.metadata() {
@@ -90,40 +92,44 @@ impl Dir {
         open_root_file(&self.path.join(name), follow)
     }
 
-    /// The entries from where the last listing of this directory stopped.
-    pub(crate) fn list<'a>(&'a self, _buffer: &'a mut ReadBuffer) -> Listing<'a> {
-        Listing { dir: self, left_in_block: 0 }
+    /// Lists the entries, starting where the last listing of this directory stopped.
+    pub(crate) fn list<'a>(&'a self, _buffer: &'a mut ReadBuffer) -> RawEntries<'a> {
+        RawEntries { dir: self, left_in_block: 0 }
     }
 }
 
-/// Opens a root that is a file for reading. Asked first what it is: whoever opens a pipe may wait for ever.
+/// Opens a root that is a file for reading. It checks the kind first, because opening a named pipe
+/// may block forever.
 pub(crate) fn open_root_file(path: &Path, follow: bool) -> io::Result<File> {
     let metadata = if follow { path.metadata()? } else { path.symlink_metadata()? };
     if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no longer a regular file"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file any more",
+        ));
     }
     File::open(path)
 }
 
-/// What `path` is.
+/// Returns the metadata of `path`.
 pub(crate) fn metadata_of_root(path: &Path, follow: bool) -> io::Result<Metadata> {
     let metadata = if follow { path.metadata()? } else { path.symlink_metadata()? };
     Ok(metadata_from(&metadata))
 }
 
 /// The entries of a directory.
-pub(crate) struct Listing<'a> {
+pub(crate) struct RawEntries<'a> {
     dir: &'a Dir,
     left_in_block: usize,
 }
 
-/// One of them.
-pub(crate) struct Listed {
+/// An entry of a directory.
+pub(crate) struct RawEntry {
     name: OsString,
     kind: Option<FileKind>,
 }
 
-impl Listed {
+impl RawEntry {
     fn new(entry: &DirEntry) -> Self {
         Self { name: entry.file_name(), kind: entry.file_type().ok().map(FileKind::from) }
     }
@@ -132,70 +138,71 @@ impl Listed {
         &self.name
     }
 
-    /// What it is, if the file system keeps that beside the name.
+    /// Returns the kind, if the file system stores it beside the name.
     pub(crate) fn kind(&self) -> Option<FileKind> {
         self.kind
     }
 
-    /// Whether it is the directory itself, or its parent: `std` leaves these out.
+    /// Returns `true` for `.` and `..`, which `std` leaves out.
     #[expect(clippy::unused_self, reason = "the Linux layer's signature")]
     pub(crate) fn is_dot(&self) -> bool {
         false
     }
 }
 
-impl Listing<'_> {
-    /// The next entry. `None` at the end of the directory.
-    pub(crate) fn next(&mut self) -> Option<io::Result<Listed>> {
+impl RawEntries<'_> {
+    /// Returns the next entry, or `None` at the end of the directory.
+    pub(crate) fn next(&mut self) -> Option<io::Result<RawEntry>> {
         if self.left_in_block == 0 {
             self.left_in_block = ENTRIES_PER_BLOCK;
         }
         self.left_in_block -= 1;
         let mut unread = self.dir.unread.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(unread.next()?.map(|entry| Listed::new(&entry)))
+        Some(unread.next()?.map(|entry| RawEntry::new(&entry)))
     }
 
-    /// Whether the next entry comes from the next block: another worker may then go on with it.
+    /// Returns `true` if the next entry comes from the next block, which another worker may read.
     pub(crate) fn is_block_done(&self) -> bool {
         self.left_in_block == 0
     }
 }
 
-/// Names of directories that wait to be opened, first in, first out.
+/// Names of directories or files that wait to be opened, first in, first out.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NameQueue {
     names: VecDeque<(OsString, bool)>,
     last: (OsString, bool),
 }
 
-impl Names {
+impl NameQueue {
     /// Adds a name at the end.
     pub(crate) fn push(&mut self, name: &Name, follow: bool) {
         self.names.push_back((name.to_os_string(), follow));
     }
 
-    /// Takes the first name: with whether to follow it.
+    /// Takes the first name, and whether to follow it.
     pub(crate) fn next(&mut self) -> Option<(&Name, bool)> {
         self.last = self.names.pop_front()?;
         Some((&self.last.0, self.last.1))
     }
 
-    /// Puts the last name that was taken back: it is the first again. To be called once after [`Self::next`].
+    /// Puts the name that was taken last back to the front. Call it at most once after
+    /// [`Self::next`].
     pub(crate) fn put_back(&mut self) {
         self.names.push_front(std::mem::take(&mut self.last));
     }
 
-    /// Takes them all out.
+    /// Takes all names out.
     pub(crate) fn take(&mut self) -> Self {
         std::mem::take(self)
     }
 
-    /// Forgets them.
+    /// Removes all names.
     pub(crate) fn clear(&mut self) {
         self.names.clear();
     }
 
-    /// How many there are.
+    /// Returns the number of names.
     pub(crate) fn len(&self) -> usize {
         self.names.len()
     }
@@ -205,15 +212,15 @@ impl Names {
     }
 }
 
-/// Nothing to raise.
+/// Does nothing: `std` offers no limit to raise.
 pub(crate) fn raise_descriptor_limit() {}
 
-/// Not known: what most systems allow at least.
+/// Returns what most systems allow at least, because `std` does not tell the real limit.
 pub(crate) fn descriptors_available() -> usize {
     256 - 16
 }
 
-/// `std` does not tell.
+/// Returns `None`, because `std` does not tell.
 pub(crate) fn time_computed() -> Option<std::time::Duration> {
     None
 }

@@ -1,22 +1,43 @@
-//! [`Extensions`]: sums by extension.
+//! [`ExtensionSums`]: sizes summed up by extension.
 //!
-//! The extension is what [`Path::extension`] says, in lower case (ASCII letters only: names are bytes). A file
-//! without one, and one whose name ends in a dot, is summed up under the empty name. Directories have none.
+//! The extension is that of [`Path::extension`] in lower case (only ASCII letters change, because
+//! names are bytes). Files without an extension, and files whose names end in a dot, count under
+//! the empty extension. Directories do not count.
 
 use super::Size;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// See the module's documentation.
+/// What the files with one extension take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExtensionUsage {
+    /// The extension in lower case, without its dot. It is empty for files without an extension.
+    pub extension: OsString,
+    /// What these files take together.
+    pub size: Size,
+    /// The number of these files.
+    pub files: u64,
+}
+
+impl ExtensionUsage {
+    /// Creates the report of one extension.
+    #[must_use]
+    pub const fn new(extension: OsString, size: Size, files: u64) -> Self {
+        Self { extension, size, files }
+    }
+}
+
+/// Sums by extension. See the module's documentation.
 #[derive(Debug, Default)]
-pub(super) struct Extensions {
+pub(super) struct ExtensionSums {
     sums: HashMap<OsString, (Size, u64)>,
-    /// The extension at hand: kept, so that looking one up allocates nothing.
+    /// The extension being looked up. Kept to avoid an allocation per lookup.
     lower: OsString,
 }
 
-impl Extensions {
+impl ExtensionSums {
     pub(super) fn add(&mut self, name: &OsStr, size: Size) {
         self.lower.clear();
         if let Some(extension) = Path::new(name).extension() {
@@ -42,14 +63,16 @@ impl Extensions {
         }
     }
 
-    /// From the one that takes most of the disk; among equals by name.
-    pub(super) fn into_sorted(self) -> Vec<(OsString, Size, u64)> {
+    /// Returns the sums by decreasing disk space, and by name among equals.
+    pub(super) fn into_sorted(self) -> Vec<ExtensionUsage> {
         let sums = self.sums.into_iter();
-        let mut sorted: Vec<_> =
-            sums.map(|(extension, (size, files))| (extension, size, files)).collect();
-        sorted.sort_unstable_by(|(one, one_size, _), (other, other_size, _)| {
-            let by_name = || one.as_encoded_bytes().cmp(other.as_encoded_bytes());
-            other_size.allocated.cmp(&one_size.allocated).then_with(by_name)
+        let mut sorted: Vec<_> = sums
+            .map(|(extension, (size, files))| ExtensionUsage::new(extension, size, files))
+            .collect();
+        sorted.sort_unstable_by(|one, other| {
+            let (one_name, other_name) = (&one.extension, &other.extension);
+            let by_name = || one_name.as_encoded_bytes().cmp(other_name.as_encoded_bytes());
+            other.size.allocated.cmp(&one.size.allocated).then_with(by_name)
         });
         sorted
     }
@@ -60,22 +83,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extensions_are_lower_case_and_sorted_by_what_they_take() {
+    fn extensions_are_lower_case_and_sorted_by_disk_space() {
         let size = |allocated| Size { len: 1, allocated, inodes: 1 };
-        let mut extensions = Extensions::default();
+        let mut extensions = ExtensionSums::default();
         for (name, allocated) in
             [("a.TXT", 1), ("b.txt", 2), ("c.rs", 9), (".hidden", 1), ("d.", 2)]
         {
             extensions.add(OsStr::new(name), size(allocated));
         }
-        let mut more = Extensions::default();
+        let mut more = ExtensionSums::default();
         more.add(OsStr::new("dir.d/plain"), size(0));
         more.add(OsStr::new("x.rs"), size(0));
         extensions.merge(more);
         let sorted = extensions.into_sorted();
         let shown: Vec<_> = sorted
             .iter()
-            .map(|(name, size, files)| (name.to_str().unwrap(), size.allocated, *files))
+            .map(|usage| (usage.extension.to_str().unwrap(), usage.size.allocated, usage.files))
             .collect();
         assert_eq!(shown, [("rs", 9, 2), ("", 3, 3), ("txt", 3, 2)]);
     }

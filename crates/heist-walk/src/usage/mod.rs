@@ -1,36 +1,38 @@
-//! How much room trees take: [`measure`] walks, and adds up.
+//! Measures how much disk space trees take. [`measure`] walks them and adds up.
 //!
-//! | file | idea |
+//! | file | purpose |
 //! |---|---|
-//! | `options` | what is added up, and what is kept |
-//! | `size` | lengths, room on the disk and numbers of files, added up together |
-//! | `totals` | the visitor that keeps nothing but a sum for each root |
-//! | `inodes` | compact sets of files: those that were counted |
-//! | `overlap` | roots in roots |
-//! | `tree_visitor`, `record`, `names` | the visitor for trees, and what it keeps of an entry |
-//! | `build` | from what the workers have found to a tree |
+//! | `options` | what to add up and what to keep |
+//! | `size` | lengths, disk space and numbers of files, added up together |
+//! | `totals` | the visitor that keeps only a sum for each root |
+//! | `inodes` | compact sets of files that are already counted |
+//! | `overlap` | roots inside roots |
+//! | `tree_visitor`, `records`, `packed_names` | the visitor for trees, and what it keeps of an entry |
+//! | `build` | builds a tree from the workers' records |
 //! | `tree` | the tree |
 //! | `extensions` | sums by extension |
 //!
 //! Invariants:
-//! - the result is the same for any number of workers;
-//! - unless the options say otherwise, whatever the walk comes to several times counts once, where a serial walk
-//!   would come to it first: roots in the order given, names by their bytes, what is in a directory before the next
-//!   name. That goes for files with several names, for roots in roots, and in a walk that follows all links for
-//!   everything.
 //!
-//! A link that leads back to a directory that it is in is no error here: what it leads to is counted already. For the
-//! walk of one worker it leads back, for that of another, who came from elsewhere, it does not.
+//! - The result is the same for any number of threads.
+//! - Unless the options say otherwise, everything that the walk reaches several times counts once,
+//!   where a serial walk would reach it first. A serial walk visits the roots in the order given,
+//!   names by their bytes, and the contents of a directory before the next name. This applies to
+//!   files with several names, to roots inside roots, and to everything if the walk follows all
+//!   links.
 //!
-//! Not guaranteed, while others change the tree: that the sums were right at any one time.
+//! A link that leads back to a directory containing it is not an error here, because that directory
+//! is counted anyway. Whether a link leads back depends on the way by which a worker reached it.
+//!
+//! Not guaranteed, if the tree changes during the walk: that the sums were correct at any one time.
 
 mod build;
 mod extensions;
 mod inodes;
-mod names;
 mod options;
 mod overlap;
-mod record;
+mod packed_names;
+mod records;
 mod size;
 #[cfg(all(test, target_os = "linux", not(heist_portable)))]
 mod tests;
@@ -38,76 +40,101 @@ mod totals;
 mod tree;
 mod tree_visitor;
 
+pub use extensions::ExtensionUsage;
 pub use options::{Detail, UsageOptions};
 pub use size::Size;
 pub use tree::{NodeId, UsageTree};
 
 use crate::counters::Totals;
-use crate::error::WalkError;
-use crate::walk::{Symlinks, Walk, WalkStartError, Walked};
+use crate::error::{WalkError, WalkStartError};
+use crate::walk::{Symlinks, Walk, WalkReport};
 use build::build;
 use heist::MetricsSnapshot;
 use heist::trace::{NoTrace, Tracer};
 use inodes::SharedInodes;
-use overlap::Overlap;
-use record::Numbers;
-use std::ffi::OsString;
+use overlap::RootOverlap;
+use records::SharedNumbering;
 use std::path::PathBuf;
 use std::sync::Arc;
 use totals::{SharedTotals, TotalsVisitor};
 use tree_visitor::{Repeats, SharedTree, TreeVisitor};
 
-/// What a measurement came to.
+/// The result of [`measure`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Usage {
-    /// The roots, in the order given.
+    /// The roots in the order given.
     pub roots: Vec<RootUsage>,
-    /// Every directory or file, if [asked for](UsageOptions::detail).
+    /// The tree, if [requested](UsageOptions::detail).
     pub tree: Option<UsageTree>,
-    /// If [asked for](UsageOptions::by_extension): each extension (in lower case; empty for files that have none), what
-    /// these files take, and how many they are. Sorted by what they take on the disk, the largest first, then by name.
-    pub extensions: Vec<(OsString, Size, u64)>,
-    /// What the walk visited. Files with several names are in it each time.
+    /// What each extension takes, if [requested](UsageOptions::by_extension), by decreasing disk
+    /// space and then by name.
+    pub extensions: Vec<ExtensionUsage>,
+    /// What the walk visited. A file counts once for each of its names.
     pub totals: Totals,
-    /// Whether the walk ended early, so that this is only a part.
+    /// Whether the walk ended early. Then the figures cover only a part of the trees.
     pub stopped: bool,
-    /// How many workers it had.
+    /// The number of threads of the walk.
     pub threads: usize,
-    /// What the executor did.
+    /// The metrics of the executor that ran the walk.
     pub metrics: MetricsSnapshot,
-    /// How many errors were reported.
+    /// The number of errors reported.
     pub errors: u64,
 }
 
 impl Usage {
-    /// What all roots take together.
+    /// Creates a report about `roots` in which everything else is empty.
+    #[must_use]
+    pub fn new(roots: impl IntoIterator<Item = RootUsage>) -> Self {
+        Self {
+            roots: roots.into_iter().collect(),
+            tree: None,
+            extensions: Vec::new(),
+            totals: Totals::default(),
+            stopped: false,
+            threads: 0,
+            metrics: MetricsSnapshot::default(),
+            errors: 0,
+        }
+    }
+
+    /// Returns what all roots take together.
     #[must_use]
     pub fn total(&self) -> Size {
         self.roots.iter().filter_map(|root| root.size).sum()
     }
 }
 
-/// One root of a measurement.
+/// What one root takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RootUsage {
-    /// Its path, as it was given.
+    /// The path as given to the walk.
     pub path: PathBuf,
-    /// What it takes; `None` if it could not be read at all, or everything in it is counted for earlier roots.
+    /// What the root takes. `None` if it could not be read at all, or if everything in it counts
+    /// for earlier roots.
     pub size: Option<Size>,
-    /// Its place in the tree, if there is one.
+    /// The root's node in the tree, if there is one.
     pub node: Option<NodeId>,
 }
 
-/// Somebody who wants to know of errors as they come.
+impl RootUsage {
+    /// Creates the report of a root that takes `size` and is not in a tree.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>, size: Option<Size>) -> Self {
+        Self { path: path.into(), size, node: None }
+    }
+}
+
+/// A callback for errors.
 trait OnError: Fn(&WalkError) + Send + Sync + 'static {}
 
 impl<F: Fn(&WalkError) + Send + Sync + 'static> OnError for F {}
 
-/// Walks, and adds up. The walk asks for metadata, whether or not it was told to.
+/// Walks trees and adds up how much disk space they take.
 ///
-/// `on_error` is called on the workers, several of them at a time, for what could not be visited; the rest is measured.
+/// The walk reads metadata even if the caller did not enable it. `on_error` receives everything
+/// that could not be visited, on the worker threads and several at a time. The rest is measured.
 ///
 /// ```
 /// use heist_walk::Walk;
@@ -115,7 +142,7 @@ impl<F: Fn(&WalkError) + Send + Sync + 'static> OnError for F {}
 ///
 /// let options = UsageOptions::new().detail(Detail::Directories);
 /// let usage = measure(Walk::new("src"), &options, |error| eprintln!("{error}"))?;
-/// let tree = usage.tree.expect("asked for");
+/// let tree = usage.tree.expect("the options request a tree");
 /// for root in tree.roots() {
 ///     for directory in tree.children(root) {
 ///         println!("{:10} {}", tree.size(directory).allocated, tree.path(directory).display());
@@ -125,9 +152,11 @@ impl<F: Fn(&WalkError) + Send + Sync + 'static> OnError for F {}
 /// ```
 ///
 /// # Errors
-/// As [`Walk::run`].
+///
+/// See [`Walk::run`].
 ///
 /// # Panics
+///
 /// Rethrows a panic of `on_error`.
 pub fn measure(
     walk: Walk,
@@ -137,25 +166,31 @@ pub fn measure(
     measure_traced(walk, options, NoTrace, on_error)
 }
 
-/// [`measure`], watched by a tracer.
+/// Measures like [`measure`] and reports to a tracer.
 ///
 /// # Errors
-/// As [`Walk::run`].
+///
+/// See [`Walk::run`].
 ///
 /// # Panics
-/// As [`measure`].
+///
+/// See [`measure`].
 pub fn measure_traced(
     walk: Walk,
     options: &UsageOptions,
     tracer: impl Tracer,
     on_error: impl Fn(&WalkError) + Send + Sync + 'static,
 ) -> Result<Usage, WalkStartError> {
-    // If all links are followed, and nothing counts twice, the visitors remember every directory. They have to be shown
-    // all that leads to one, also from below: which of them comes first shows only at the end.
+    // If all links are followed and nothing counts twice, the visitors remember every directory.
+    // They have to see everything that leads to a directory, even from below it, because only the
+    // end shows which way comes first.
     let walk = walk.metadata(true).show_loops(!options.count_links);
     let symlinks = walk.followed_symlinks();
-    let overlap =
-        if options.count_links { Overlap::default() } else { Overlap::of(walk.roots(), symlinks) };
+    let overlap = if options.count_links {
+        RootOverlap::default()
+    } else {
+        RootOverlap::of(walk.roots(), symlinks)
+    };
     if needs_tree(&walk, options, &overlap) {
         measure_tree(walk, options, overlap, tracer, on_error)
     } else {
@@ -163,8 +198,9 @@ pub fn measure_traced(
     }
 }
 
-/// Whether sums are not enough: for what the caller wants, or because only a tree tells what comes first.
-fn needs_tree(walk: &Walk, options: &UsageOptions, overlap: &Overlap) -> bool {
+/// Returns `true` if a sum per root is not enough, because the caller wants more or because only a
+/// tree shows what comes first.
+fn needs_tree(walk: &Walk, options: &UsageOptions, overlap: &RootOverlap) -> bool {
     let roots = walk.roots().len();
     let is_followed = walk.followed_symlinks() == Symlinks::Always;
     options.detail != Detail::Total
@@ -176,7 +212,7 @@ fn needs_tree(walk: &Walk, options: &UsageOptions, overlap: &Overlap) -> bool {
 fn measure_totals(
     walk: Walk,
     options: &UsageOptions,
-    overlap: Overlap,
+    overlap: RootOverlap,
     tracer: impl Tracer,
     on_error: impl OnError,
 ) -> Result<Usage, WalkStartError> {
@@ -188,27 +224,27 @@ fn measure_totals(
         roots: overlap.identities,
     });
     let on_error = Arc::new(on_error);
-    let walked = walk.run_traced(tracer, move |_worker| {
+    let report = walk.run_traced(tracer, move |_thread| {
         TotalsVisitor::new(Arc::clone(&shared), Arc::clone(&on_error))
     })?;
-    let sums = TotalsVisitor::merge(roots, &walked.visitors);
+    let sums = TotalsVisitor::merge(roots, &report.visitors);
     let roots = paths.into_iter().zip(sums);
-    let roots = roots.map(|(path, size)| RootUsage { path, size, node: None }).collect();
-    let loops = walked.visitors.iter().map(TotalsVisitor::loops).sum();
-    Ok(usage_of(walked, roots, loops))
+    let roots = roots.map(|(path, size)| RootUsage::new(path, size)).collect();
+    let loops = report.visitors.iter().map(TotalsVisitor::loops).sum();
+    Ok(usage_of(report, roots, loops))
 }
 
 fn measure_tree(
     walk: Walk,
     options: &UsageOptions,
-    overlap: Overlap,
+    overlap: RootOverlap,
     tracer: impl Tracer,
     on_error: impl OnError,
 ) -> Result<Usage, WalkStartError> {
     let paths = walk.roots().to_vec();
     let has_tree = options.detail != Detail::Total;
     let shared = Arc::new(SharedTree {
-        numbers: Numbers::default(),
+        numbering: SharedNumbering::default(),
         keep_files: options.detail == Detail::Files,
         by_extension: options.by_extension,
         repeats: (!options.count_links).then(|| Repeats {
@@ -219,34 +255,33 @@ fn measure_tree(
     });
     let on_error = Arc::new(on_error);
     let visitors_share = Arc::clone(&shared);
-    let mut walked = walk.run_traced(tracer, move |_worker| {
+    let mut report = walk.run_traced(tracer, move |_thread| {
         TreeVisitor::new(Arc::clone(&visitors_share), Arc::clone(&on_error))
     })?;
-    let found: Vec<_> = walked.visitors.drain(..).map(TreeVisitor::into_found).collect();
-    let loops = found.iter().map(|found| found.loops).sum();
-    let built = build(found, &shared, paths.len());
+    let records: Vec<_> = report.visitors.drain(..).map(TreeVisitor::into_records).collect();
+    let loops = records.iter().map(|records| records.loops).sum();
+    let built = build(records, &shared, paths.len());
     let roots = paths.into_iter().zip(&built.roots).map(|(path, placed)| RootUsage {
         path,
         size: placed.map(|(_, size)| size),
         node: placed.filter(|_| has_tree).map(|(id, _)| NodeId(id)),
     });
-    let mut usage = usage_of(walked, roots.collect(), loops);
+    let mut usage = usage_of(report, roots.collect(), loops);
     usage.tree = has_tree.then_some(built.tree);
     usage.extensions = built.extensions.into_sorted();
     Ok(usage)
 }
 
-/// `loops` of the walk's errors are none.
-fn usage_of<V>(walked: Walked<V>, roots: Vec<RootUsage>, loops: u64) -> Usage {
-    let errors = walked.totals.errors.saturating_sub(loops);
+/// Makes the report. `loops` of the walk's errors are links that lead back, which do not count as
+/// errors here.
+fn usage_of<V>(report: WalkReport<V>, roots: Vec<RootUsage>, loops: u64) -> Usage {
+    let errors = report.totals.errors.saturating_sub(loops);
     Usage {
-        roots,
-        tree: None,
-        extensions: Vec::new(),
-        totals: Totals { errors, ..walked.totals },
-        stopped: walked.stopped,
-        threads: walked.threads,
+        totals: Totals { errors, ..report.totals },
+        stopped: report.stopped,
+        threads: report.threads,
         errors,
-        metrics: walked.metrics,
+        metrics: report.metrics,
+        ..Usage::new(roots)
     }
 }

@@ -1,10 +1,10 @@
-//! [`UsageOptions`]: what is added up, and what is kept of it.
+//! [`UsageOptions`]: what a measurement adds up and what it keeps.
 
-/// What the tree of a measurement has nodes for.
+/// What the tree of a measurement contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Detail {
-    /// Nothing: there is no tree, only a sum for each root.
+    /// No tree, only a sum for each root.
     #[default]
     Total,
     /// Roots and directories.
@@ -13,7 +13,7 @@ pub enum Detail {
     Files,
 }
 
-/// What [`measure`](super::measure) adds up, and what it keeps.
+/// What [`measure`](super::measure) adds up and what it keeps.
 ///
 /// ```
 /// use heist_walk::usage::{Detail, UsageOptions};
@@ -24,37 +24,37 @@ pub enum Detail {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UsageOptions {
-    /// What the tree has nodes for.
+    /// What the tree contains.
     pub detail: Detail,
-    /// Whether everything counts each time that the walk comes to it: a file with several names, and what is below
-    /// several roots. If not, once.
+    /// Whether everything counts each time the walk reaches it: a file once for each of its names,
+    /// and a directory once for each root that contains it.
     pub count_links: bool,
-    /// Whether sizes are also summed up by extension.
+    /// Whether to add up sizes by extension as well.
     pub by_extension: bool,
 }
 
 impl UsageOptions {
-    /// Sums for each root, and nothing else.
+    /// Creates options that request a sum for each root and nothing else.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What the tree has nodes for. By default there is none.
+    /// Sets what the tree contains. By default there is no tree.
     #[must_use]
     pub fn detail(mut self, detail: Detail) -> Self {
         self.detail = detail;
         self
     }
 
-    /// Whether everything counts each time that the walk comes to it. Off by default.
+    /// Sets whether everything counts each time the walk reaches it. Off by default.
     #[must_use]
     pub fn count_links(mut self, count: bool) -> Self {
         self.count_links = count;
         self
     }
 
-    /// Whether sizes are also summed up by extension. Off by default.
+    /// Sets whether to add up sizes by extension as well. Off by default.
     #[must_use]
     pub fn by_extension(mut self, by_extension: bool) -> Self {
         self.by_extension = by_extension;

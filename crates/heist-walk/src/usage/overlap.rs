@@ -1,13 +1,16 @@
-//! Roots that overlap: one is in another, or both are the same.
+//! Roots that overlap: one is inside another, or both are the same.
 //!
-//! What is below several roots belongs to the first of them, as if they were walked one after the other. Nobody
-//! remembers every file for that. The walk of a root stops where it comes to another root (known by its device and
-//! number) and notes the place; when everything is known, the other root is put there, if it is a later one.
+//! What is below several roots belongs to the first of them, as if they were walked one after the
+//! other. To find out, no visitor has to remember every file. The walk of a root stops where it
+//! reaches another root, recognized by its identity, and records that place. At the end, the
+//! contents of a later root move there.
 //!
-//! That needs a tree. So it is worth knowing beforehand whether any roots overlap at all: their real paths say so. Not
-//! seen by these is a directory that is mounted in two places; it is still counted once, but perhaps for a later root.
+//! This takes a tree. So the roots' real paths are compared first, to find out whether any roots
+//! overlap at all. The comparison misses a directory that is mounted in two places. It still counts
+//! once, but perhaps for a later root.
 //!
-//! A root in a root is walked as a root: its depth, and its filter, are those of a root, wherever it is counted.
+//! A root inside another root is walked as a root: its depths and its filter start there, wherever
+//! it counts.
 
 use crate::Symlinks;
 use crate::metadata::{FileIdentity, Metadata};
@@ -15,22 +18,23 @@ use crate::sys;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Which directories and which files are roots. Empty if there is only one: then the walk never comes to it again.
+/// The identities of the roots. Empty if there is only one root, because the walk cannot reach it
+/// again.
 #[derive(Debug, Default)]
 pub(super) struct RootIdentities {
     directories: HashSet<FileIdentity>,
-    /// Seldom any, so that most walks have nothing to ask for a file.
+    /// Usually empty, so most walks have nothing to check for a file.
     files: HashSet<FileIdentity>,
 }
 
 impl RootIdentities {
-    /// Whether this directory is one of the roots.
+    /// Returns `true` if this directory is a root.
     #[inline]
     pub(super) fn contain_directory(&self, metadata: &Metadata) -> bool {
         Self::contain(&self.directories, metadata)
     }
 
-    /// Whether this is one of the roots, and no directory.
+    /// Returns `true` if this is a root and not a directory.
     #[inline]
     pub(super) fn contain_file(&self, metadata: &Metadata) -> bool {
         Self::contain(&self.files, metadata)
@@ -41,23 +45,23 @@ impl RootIdentities {
         !roots.is_empty() && metadata.identity().is_some_and(|file| roots.contains(&file))
     }
 
-    /// `false` if it was there before.
+    /// Returns `false` if the identity was already there.
     fn insert(&mut self, metadata: &Metadata) -> bool {
         let roots = if metadata.kind.is_dir() { &mut self.directories } else { &mut self.files };
         metadata.identity().is_none_or(|file| roots.insert(file))
     }
 }
 
-/// How the roots of a walk lie.
+/// How the roots of a walk overlap.
 #[derive(Debug, Default)]
-pub(super) struct Overlap {
+pub(super) struct RootOverlap {
     pub(super) identities: RootIdentities,
-    /// Whether any of them is in another, or the same.
+    /// Whether any root is inside another one or the same as another one.
     pub(super) any: bool,
 }
 
-impl Overlap {
-    /// Looks at the roots. One that cannot be looked at overlaps with nothing.
+impl RootOverlap {
+    /// Examines the roots. A root that cannot be examined overlaps with nothing.
     pub(super) fn of(roots: &[PathBuf], symlinks: Symlinks) -> Self {
         if roots.len() < 2 {
             return Self::default();
@@ -72,19 +76,19 @@ impl Overlap {
             any |= !identities.insert(&metadata);
             paths.extend(real_path(root, &metadata));
         }
-        // In this order a directory is directly before what is in it.
+        // In this order a directory comes directly before its contents.
         paths.sort_unstable();
         any |= paths.windows(2).any(|pair| pair[1].starts_with(&pair[0]));
         Self { identities, any }
     }
 }
 
-/// The path of a root without any links on the way.
+/// Returns the path of a root with all links resolved on the way to it.
 fn real_path(root: &Path, metadata: &Metadata) -> Option<PathBuf> {
     if !metadata.kind.is_symlink() {
         return root.canonicalize().ok();
     }
-    // The link itself is meant.
+    // The root is the link itself, so only its parent is resolved.
     let name = root.file_name()?;
     let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
     Some(parent.unwrap_or(Path::new(".")).canonicalize().ok()?.join(name))
@@ -106,7 +110,7 @@ mod tests {
         std::os::unix::fs::symlink("a/b", at("link")).unwrap();
         let any = |paths: &[&str], symlinks| {
             let roots: Vec<_> = paths.iter().map(|path| at(path)).collect();
-            Overlap::of(&roots, symlinks).any
+            RootOverlap::of(&roots, symlinks).any
         };
         for (paths, expected) in [
             (&["a"] as &[&str], false),

@@ -1,30 +1,37 @@
-//! [`Size`]: how much room something takes, counted in the three ways that people ask for.
+//! [`Size`]: how much space something takes, counted in three ways.
 //!
-//! Sums stop at the largest number: a file system may claim what it likes, and no claim makes a sum small.
+//! Sums saturate: whatever sizes a file system claims, a sum never wraps around to a small number.
 
 use crate::metadata::Metadata;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-/// How much room something takes.
+/// How much space something takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Size {
-    /// Bytes, as a reader of the contents sees them: holes included. A directory's are those of its list of names.
+    /// The length in bytes, including holes. A directory's is the length of its list of names.
     pub len: u64,
-    /// Bytes on the disk.
+    /// The bytes allocated on the disk.
     pub allocated: u64,
-    /// Files and directories.
+    /// The number of files and directories.
     pub inodes: u64,
 }
 
 impl Size {
-    /// The size of one entry.
+    /// Creates a size from its three figures.
+    #[must_use]
+    pub const fn new(len: u64, allocated: u64, inodes: u64) -> Self {
+        Self { len, allocated, inodes }
+    }
+
+    /// Returns the size of one entry.
     #[must_use]
     pub const fn of(metadata: &Metadata) -> Self {
         Self { len: metadata.len, allocated: metadata.allocated, inodes: 1 }
     }
 
-    /// What is left without `other`; nothing, if that is larger.
+    /// Subtracts `other`, saturating at zero.
     pub(super) const fn without(self, other: Self) -> Self {
         Self {
             len: self.len.saturating_sub(other.len),
@@ -65,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_stop_at_the_largest_number() {
+    fn sums_saturate() {
         let huge = Size { len: u64::MAX, allocated: u64::MAX - 1, inodes: 1 };
         let sum: Size = [huge, huge].into_iter().sum();
         assert_eq!(sum, Size { len: u64::MAX, allocated: u64::MAX, inodes: 2 });

@@ -1,14 +1,15 @@
-//! Measurements of trees that cannot be read, by faults on purpose: permissions do not stop everybody who runs tests.
+//! Measurements of unreadable trees, by fault injection, because permissions do not stop a root
+//! user who runs the tests.
 
 use super::{Detail, Size, Usage, UsageOptions, measure};
-use crate::sys::fault::{Call, Plan};
+use crate::sys::fault::{Call, FaultPlan};
 use crate::walk::Walk;
 use rustix::io::Errno;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// `r`, with `r/d` and `r/d/f`.
+/// Makes the directory `r` with `r/d` and `r/d/f`.
 fn scratch() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
     fs::create_dir_all(scratch.path().join("r/d")).unwrap();
@@ -16,17 +17,17 @@ fn scratch() -> tempfile::TempDir {
     scratch
 }
 
-fn measure_with(fault: Arc<Plan>, root: &Path, detail: Detail) -> Usage {
-    Plan::install(Some(fault));
+fn measure_with(fault: Arc<FaultPlan>, root: &Path, detail: Detail) -> Usage {
+    FaultPlan::install(Some(fault));
     let walk = Walk::new(root).threads(Some(1));
     let usage = measure(walk, &UsageOptions::new().detail(detail), |_| {});
-    Plan::install(None);
+    FaultPlan::install(None);
     usage.unwrap()
 }
 
-/// How many entries count, and the marks of the root and of the directory in it.
+/// Checks how many entries count, and the error marks of the root and of the directory in it.
 #[track_caller]
-fn check(fault: impl Fn() -> Arc<Plan>, inodes: Option<u64>, marks: &[bool]) {
+fn check(fault: impl Fn() -> Arc<FaultPlan>, inodes: Option<u64>, marks: &[bool]) {
     let scratch = scratch();
     let root = scratch.path().join("r");
     for detail in [Detail::Total, Detail::Directories, Detail::Files] {
@@ -45,26 +46,26 @@ fn check(fault: impl Fn() -> Arc<Plan>, inodes: Option<u64>, marks: &[bool]) {
 
 #[test]
 fn a_directory_that_cannot_be_opened_counts_itself() {
-    check(|| Plan::new(Call::Open, 2, 1, Errno::ACCESS), Some(2), &[false, true]);
+    check(|| FaultPlan::new(Call::Open, 2, 1, Errno::ACCESS), Some(2), &[false, true]);
 }
 
 #[test]
 fn a_root_that_cannot_be_opened_counts_itself() {
-    check(|| Plan::new(Call::Open, 1, 1, Errno::ACCESS), Some(1), &[true]);
+    check(|| FaultPlan::new(Call::Open, 1, 1, Errno::ACCESS), Some(1), &[true]);
 }
 
 #[test]
-fn a_root_that_cannot_be_looked_at_counts_nothing() {
-    check(|| Plan::new(Call::Stat, 1, 1, Errno::ACCESS), None, &[]);
+fn a_root_without_metadata_counts_nothing() {
+    check(|| FaultPlan::new(Call::Stat, 1, 1, Errno::ACCESS), None, &[]);
 }
 
 #[test]
-fn a_directory_that_cannot_be_listed_counts_what_is_known() {
-    check(|| Plan::new(Call::List, 1, 1, Errno::IO), Some(1), &[true]);
+fn a_directory_that_cannot_be_listed_counts_only_what_is_known() {
+    check(|| FaultPlan::new(Call::List, 1, 1, Errno::IO), Some(1), &[true]);
 }
 
 #[test]
-fn a_file_that_cannot_be_looked_at_marks_its_directory() {
-    // Twice for the root, once for the directory, and then the file.
-    check(|| Plan::new(Call::Stat, 4, 1, Errno::IO), Some(2), &[false, true]);
+fn a_file_without_metadata_marks_its_directory() {
+    // The root is examined twice, the directory once, and then the file.
+    check(|| FaultPlan::new(Call::Stat, 4, 1, Errno::IO), Some(2), &[false, true]);
 }

@@ -1,9 +1,11 @@
-//! [`TotalsVisitor`]: a sum for each root, and nothing kept for a directory or a file.
+//! [`TotalsVisitor`]: adds up a sum for each root and keeps nothing for directories and files.
 //!
-//! Only a file with several names goes to a set that all workers share, and belongs to the first root that has a name
-//! of it. So the sums are the same whatever the order in which the workers come to things.
+//! Only files with several names go into a set that all workers share. Each belongs to the first
+//! root that contains one of its names, so the sums do not depend on the order in which the workers
+//! visit things.
 //!
-//! A worker has sums only for the roots that it came to: there may be a million roots, and many workers.
+//! A worker keeps sums only for the roots that it has visited, because there may be a million roots
+//! and many workers.
 
 use super::inodes::{Claim, SharedInodes};
 use super::overlap::RootIdentities;
@@ -13,36 +15,39 @@ use crate::error::WalkError;
 use crate::metadata::{FileIdentity, Metadata};
 use crate::visitor::{Enter, Flow, Visitor};
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
-/// What all workers share.
+/// What all workers of the measurement share.
 #[derive(Debug)]
 pub(super) struct SharedTotals {
-    /// Files that were counted; `None` if everything counts each time.
+    /// The files counted so far, or `None` if everything counts each time.
     pub(super) counted: Option<SharedInodes>,
-    /// Whether files with one name, and directories, may be met again: links to them are followed.
+    /// Whether the walk may reach files with one name, and directories, several times, because it
+    /// follows links to them.
     pub(super) all_may_repeat: bool,
-    /// Directories that are counted as roots, and so nowhere else.
+    /// Directories that count as roots and nowhere else.
     pub(super) roots: RootIdentities,
 }
 
-/// One root's sums, on one worker.
+/// The sums of one root on one worker.
 #[derive(Clone, Copy, Debug, Default)]
 struct RootSums {
     counted: Size,
-    /// What was counted here, perhaps by another worker, until an earlier root turned out to have it.
+    /// What was counted here, possibly by another worker, before it turned out to belong to an
+    /// earlier root.
     given_up: Size,
 }
 
-/// See the module's documentation.
+/// Adds up a sum for each root. See the module's documentation.
 pub(super) struct TotalsVisitor<E> {
     shared: Arc<SharedTotals>,
-    /// The root at hand, and its sums: a worker mostly stays below one.
+    /// The current root and its sums. A worker usually stays below one root for long.
     root: usize,
     here: RootSums,
-    /// The sums of other roots.
+    /// The sums of the other roots.
     elsewhere: HashMap<usize, RootSums>,
-    /// Links that lead back to where they are.
+    /// The number of links that lead back to a directory containing them.
     loops: u64,
     on_error: Arc<E>,
 }
@@ -57,13 +62,13 @@ impl<E> TotalsVisitor<E> {
         self.loops
     }
 
-    /// The sums of all workers; `None` for a root that has nothing of its own.
+    /// Adds up the sums of all workers. A root for which nothing counts gets `None`.
     pub(super) fn merge(roots: usize, visitors: &[Self]) -> Vec<Option<Size>> {
         let mut all = vec![RootSums::default(); roots];
         for visitor in visitors {
             let elsewhere = visitor.elsewhere.iter().map(|(root, sums)| (*root, sums));
             for (root, sums) in elsewhere.chain([(visitor.root, &visitor.here)]) {
-                // (In a walk without any roots there is none at hand either.)
+                // Without any roots, there is no current root either.
                 if let Some(sum) = all.get_mut(root) {
                     sum.counted += sums.counted;
                     sum.given_up += sums.given_up;
@@ -74,7 +79,7 @@ impl<E> TotalsVisitor<E> {
         sizes.map(|size| (size.inodes > 0).then_some(size)).collect()
     }
 
-    /// The sums of a root.
+    /// Returns the sums of a root.
     #[inline]
     fn sums_of(&mut self, root: usize) -> &mut RootSums {
         if root != self.root {
@@ -90,11 +95,11 @@ impl<E> TotalsVisitor<E> {
         self.elsewhere.insert(std::mem::replace(&mut self.root, root), left);
     }
 
-    /// Whether this is the first time that the walk comes to a file.
+    /// Returns `true` if a file counts for this root.
     #[cold]
     fn claim(&mut self, root: usize, file: FileIdentity, size: Size) -> bool {
         let Some(counted) = &self.shared.counted else { return true };
-        // There are no more roots than that in a walk that is only summed up.
+        // With more roots than this, the measurement builds a tree instead.
         let owner = u16::try_from(root).unwrap_or(u16::MAX);
         match counted.claim(file, owner) {
             Claim::First => true,
@@ -106,7 +111,7 @@ impl<E> TotalsVisitor<E> {
         }
     }
 
-    /// Adds an entry to its root; `false` if it is counted elsewhere.
+    /// Adds an entry to its root. Returns `false` if it counts elsewhere.
     #[inline]
     fn count(&mut self, entry: &Entry<'_>, metadata: &Metadata, may_repeat: bool) -> bool {
         let size = Size::of(metadata);
@@ -123,6 +128,7 @@ impl<E> TotalsVisitor<E> {
 
 impl<E: OnError> Visitor for TotalsVisitor<E> {
     type Dir = ();
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&()>) -> Enter<()> {
         let Some(metadata) = dir.metadata() else { return Enter::Into(()) };

@@ -1,48 +1,51 @@
-//! [`TreeVisitor`]: keeps a record for each directory, and for each file if the tree is to have files.
+//! [`TreeVisitor`]: keeps a record for each directory, and for each file if the tree contains
+//! files.
 //!
-//! Where files are only summed up, their worker adds them to a sum of its own for the directory at hand. A worker has
-//! all of a block before it goes to another directory, so there is one such sum for each directory, and one more for
-//! each further block of a large one. Who sums what is forgotten when the tree is [built](super::build).
+//! If the tree does not contain files, a worker adds them to a sum for the current directory. A
+//! worker finishes a block before it goes to another directory. So there is one such sum for each
+//! directory, and one more for each further block of a large one. [Building](mod@super::build) the
+//! tree merges them.
 //!
-//! A file that may have other names in the walk has a record of its own in any case: only the whole tree tells which
-//! of its names comes first.
+//! A file that the walk may reach under other names always has a record, because only the whole
+//! tree shows which name comes first.
 
-use super::extensions::Extensions;
+use super::extensions::ExtensionSums;
 use super::inodes::SharedInodes;
 use super::overlap::RootIdentities;
-use super::record::{Arena, Marks, NONE, Numbers};
+use super::records::{Marks, NONE, RecordArena, SharedNumbering};
 use super::{OnError, Size};
 use crate::entry::Entry;
 use crate::error::{Operation, WalkError};
 use crate::metadata::Metadata;
 use crate::visitor::{Enter, Flow, Visitor};
+use std::convert::Infallible;
 use std::sync::Arc;
 
-/// What all workers share.
+/// What all workers of the measurement share.
 #[derive(Debug)]
 pub(super) struct SharedTree {
-    pub(super) numbers: Numbers,
+    pub(super) numbering: SharedNumbering,
     /// Whether each file has a record.
     pub(super) keep_files: bool,
-    /// Whether there are sums by extension.
+    /// Whether to add up sizes by extension.
     pub(super) by_extension: bool,
-    /// How the walk may come to something again; `None` if everything counts each time.
+    /// How the walk may reach something several times, or `None` if everything counts each time.
     pub(super) repeats: Option<Repeats>,
 }
 
-/// How a walk may come to something again.
+/// How a walk may reach something several times, other than by further names of a file.
 #[derive(Debug)]
 pub(super) struct Repeats {
-    /// Over links to anything, and not only by further names of a file.
+    /// By links to anything.
     pub(super) over_links: bool,
-    /// Over roots in roots.
+    /// By roots inside roots.
     pub(super) roots: RootIdentities,
-    /// The directories that were entered: all if links are followed, and otherwise the roots.
+    /// The directories that were entered: all of them if links are followed, otherwise the roots.
     pub(super) entered: SharedInodes,
 }
 
 impl Repeats {
-    /// Whether a directory is entered elsewhere, or at least was.
+    /// Returns `true` if a directory is entered elsewhere.
     fn is_entered_elsewhere(&self, metadata: &Metadata, is_root: bool) -> bool {
         if self.over_links || is_root {
             metadata.identity().is_some_and(|directory| !self.entered.insert(directory))
@@ -57,35 +60,36 @@ impl Repeats {
     }
 }
 
-/// What one worker has found.
+/// What one worker has recorded.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) arena: Arena,
-    /// Roots, by their numbers in the walk.
+pub(super) struct WorkerRecords {
+    pub(super) arena: RecordArena,
+    /// The roots, by their index in the walk.
     pub(super) roots: Vec<(usize, u32)>,
-    /// Sums of files without records, each for a directory. The last one is not complete before the walk ends.
+    /// Sums of files without records, each for a directory. The last one is incomplete until the
+    /// walk ends.
     pub(super) sums: Vec<(u32, Size)>,
-    /// Directories that could not be read, or not completely.
+    /// Directories that could not be read, or only in part.
     pub(super) with_errors: Vec<u32>,
-    /// Links that lead back to where they are.
+    /// The number of links that lead back to a directory containing them.
     pub(super) loops: u64,
-    pub(super) extensions: Extensions,
+    pub(super) extensions: ExtensionSums,
 }
 
-/// See the module's documentation.
+/// Records entries. See the module's documentation.
 pub(super) struct TreeVisitor<E> {
     shared: Arc<SharedTree>,
-    found: Found,
+    records: WorkerRecords,
     on_error: Arc<E>,
 }
 
 impl<E> TreeVisitor<E> {
     pub(super) fn new(shared: Arc<SharedTree>, on_error: Arc<E>) -> Self {
-        Self { shared, found: Found::default(), on_error }
+        Self { shared, records: WorkerRecords::default(), on_error }
     }
 
-    pub(super) fn into_found(self) -> Found {
-        self.found
+    pub(super) fn into_records(self) -> WorkerRecords {
+        self.records
     }
 
     #[inline]
@@ -96,8 +100,8 @@ impl<E> TreeVisitor<E> {
         parent: u32,
         marks: Marks,
     ) -> Option<u32> {
-        let Found { arena, roots, .. } = &mut self.found;
-        let id = arena.push(&self.shared.numbers, entry.name(), metadata, parent, marks)?;
+        let WorkerRecords { arena, roots, .. } = &mut self.records;
+        let id = arena.push(&self.shared.numbering, entry.name(), metadata, parent, marks)?;
         if parent == NONE {
             roots.push((entry.root(), id));
         }
@@ -106,16 +110,17 @@ impl<E> TreeVisitor<E> {
 
     #[inline]
     fn add_to_sum(&mut self, directory: u32, size: Size) {
-        match self.found.sums.last_mut() {
+        match self.records.sums.last_mut() {
             Some((current, sum)) if *current == directory => *sum += size,
-            _ => self.found.sums.push((directory, size)),
+            _ => self.records.sums.push((directory, size)),
         }
     }
 }
 
 impl<E: OnError> Visitor for TreeVisitor<E> {
-    /// The directory's record.
+    /// The id of the directory's record.
     type Dir = u32;
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, parent: Option<&u32>) -> Enter<u32> {
         let Some(metadata) = dir.metadata() else { return Enter::Skip };
@@ -139,7 +144,7 @@ impl<E: OnError> Visitor for TreeVisitor<E> {
         let repeats = self.shared.repeats.as_ref();
         let may_repeat = repeats.is_some_and(|repeats| repeats.may_repeat(metadata));
         if self.shared.by_extension && !may_repeat {
-            self.found.extensions.add(file.name(), Size::of(metadata));
+            self.records.extensions.add(file.name(), Size::of(metadata));
         }
         match parent {
             Some(&directory) if !self.shared.keep_files && !may_repeat => {
@@ -158,12 +163,12 @@ impl<E: OnError> Visitor for TreeVisitor<E> {
 
     fn error(&mut self, error: WalkError, parent: Option<&u32>) -> Flow {
         if error.is_loop() {
-            self.found.loops += 1;
+            self.records.loops += 1;
             return Flow::Continue;
         }
-        // Without its ignore rules a directory is still read.
+        // A directory is read even if its ignore rules cannot be.
         if error.operation != Operation::ReadIgnoreFile {
-            self.found.with_errors.extend(parent);
+            self.records.with_errors.extend(parent);
         }
         (self.on_error)(&error);
         Flow::Continue

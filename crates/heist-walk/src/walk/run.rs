@@ -1,18 +1,21 @@
-//! A walk under way: the executor that runs the engine's tasks, its workers, and whose disk is whose.
+//! A running walk: the executor that runs the engine's tasks, its workers, and the device slots
+//! they hold.
 //!
-//! A worker holds a slot of the disk that its tasks are on ([`heist_device::DeviceSlots`]), so that a disk which does
-//! not answer has no more than its share of the workers. The slot covers everything that a task calls: looking up
-//! names, listing, metadata, and the files that a visitor opens and reads. It belongs to the worker and not to the
-//! task: the next task on the same disk finds it there.
+//! A worker holds a device slot of the disk that its tasks are on ([`heist_device::DeviceSlots`]), so a
+//! disk that does not answer blocks only its share of the workers. The device slot covers
+//! everything that a task does on the disk: looking up names, listing directories, reading
+//! metadata, and reading files in the visitor. The worker keeps it after the task, because its next
+//! task is usually on the same disk.
 //!
-//! Invariant: a worker has at most one slot of a disk, and none while it sleeps. A task whose disk has no slot free
-//! waits in that disk's lane and comes back with one.
+//! Invariant: a worker holds at most one device slot, and none while it sleeps. If a disk has no
+//! free device slot, the task waits in the disk's lane and comes back with one.
 
-use super::{Walk, WalkStartError, Walked};
+use super::{Walk, WalkReport};
 use crate::counters::Progress;
 use crate::disks::cores;
-use crate::engine::{Engine, Hands, Spawn, WalkTask};
-use crate::reserve::Reserve;
+use crate::engine::{Engine, TaskQueue, WalkScratch, WalkTask};
+use crate::error::WalkStartError;
+use crate::extra_threads::ExtraThreads;
 use crate::visitor::Visitor;
 use heist::trace::{Tracer, name_slice};
 use heist::{CancelToken, Executor, ExecutorBuilder};
@@ -20,140 +23,150 @@ use heist_device::{DeviceLanes, DeviceSlotPermit, DeviceTurn};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 impl Walk {
-    /// Starts the walk, and does not wait for it. If nobody will watch it, no thread is held in reserve.
+    /// Starts the walk and returns without waiting for it.
+    ///
+    /// `watched` tells whether the caller will wait in [`RunningWalk::join`] at once. If not,
+    /// nothing can release extra threads in time, so all threads start immediately.
     pub(crate) fn start<V: Visitor>(
         self,
         tracer: impl Tracer,
         watched: bool,
         visitor: impl Fn(usize) -> V + Send + Sync + 'static,
-    ) -> Result<Running<V>, WalkStartError> {
+    ) -> Result<RunningWalk<V>, WalkStartError> {
         let mut config = self.checked_executor()?;
         let roots = self.roots.len();
         let progress = self.progress();
-        // Whoever says how many means it.
-        let first = if watched { self.threads.unwrap_or_else(cores) } else { usize::MAX };
+        // A caller who sets the number of threads gets all of them at once.
+        let initial = if watched { self.threads.unwrap_or_else(cores) } else { usize::MAX };
         let (engine, threads) = self.into_engine();
         let stop = engine.stop.clone();
         let slots = Arc::clone(engine.disks.slots());
-        let ended = Arc::new(Mutex::new(Vec::new()));
+        let finished_visitors = Arc::new(Mutex::new(Vec::new()));
         let lanes = Arc::new(OnceLock::new());
-        let reserve = Arc::new(Reserve::new(first.min(threads), threads, V::READS_FILES));
+        let extra = Arc::new(ExtraThreads::new(initial.min(threads), threads, V::READS_FILES));
         config.workers = threads;
         config.cancel = stop.clone();
         let builder = ExecutorBuilder::new(config).trace(tracer);
         let executor = {
-            let (progress, ended) = (progress.clone(), Arc::clone(&ended));
-            let reserve_of_workers = Arc::clone(&reserve);
+            let (progress, finished_visitors) = (progress.clone(), Arc::clone(&finished_visitors));
+            let extra_for_workers = Arc::clone(&extra);
             #[cfg(all(test, target_os = "linux", not(heist_portable)))]
-            let faults = crate::sys::fault::Plan::current();
-            let at_work = AtWork { engine, lanes: Arc::clone(&lanes) };
-            builder.build_with(
-                move |worker| {
-                    #[cfg(all(test, target_os = "linux", not(heist_portable)))]
-                    crate::sys::fault::Plan::install(faults.clone());
-                    let reserve = CallAtTheEnd(Arc::clone(&reserve_of_workers));
-                    reserve.0.hold_back(worker);
-                    Worker {
-                        number: worker,
-                        reserve,
-                        resting: false,
-                        hands: Some(Hands::new(visitor(worker), progress.add_worker())),
-                        slot: None,
-                        ended: Arc::clone(&ended),
-                    }
-                },
-                move |job, ctx| {
-                    let (worker, mut queue) = ctx.split();
-                    at_work.run(job, worker, &mut queue);
-                },
-                |worker| {
-                    // Others may be waiting for the disk, and for what was found on it.
-                    worker.slot = None;
-                    if let Some(hands) = &mut worker.hands {
-                        hands.visitor.before_sleep();
-                    }
-                    worker.reserve.0.rest(worker.number, &mut worker.resting);
-                },
-            )?
+            let faults = crate::sys::fault::FaultPlan::current();
+            let runner = TaskRunner { engine, lanes: Arc::clone(&lanes) };
+            builder
+                .build_with(
+                    move |worker| {
+                        #[cfg(all(test, target_os = "linux", not(heist_portable)))]
+                        crate::sys::fault::FaultPlan::install(faults.clone());
+                        let extra = ReleaseOnDrop(Arc::clone(&extra_for_workers));
+                        extra.0.hold_until_released(worker);
+                        WalkWorker {
+                            number: worker,
+                            extra,
+                            is_idle: false,
+                            scratch: Some(WalkScratch::new(visitor(worker), progress.add_worker())),
+                            slot: None,
+                            finished_visitors: Arc::clone(&finished_visitors),
+                        }
+                    },
+                    move |job, ctx| {
+                        let (worker, mut queue) = ctx.split();
+                        runner.run(job, worker, &mut queue);
+                    },
+                    |worker| {
+                        // Others may be waiting for this disk, or for what this worker has
+                        // collected.
+                        worker.slot = None;
+                        if let Some(scratch) = &mut worker.scratch {
+                            scratch.visitor.before_sleep();
+                        }
+                        worker.extra.0.note_idle(worker.number, &mut worker.is_idle);
+                    },
+                )
+                .map_err(|error| WalkStartError::from_executor(error, Some(threads)))?
         };
-        // Set before there is any task that could want it.
-        let _ = lanes.set(DeviceLanes::new(&executor.handle(), slots, Job::OnDisk));
+        // Set before the first task exists, because tasks use it.
+        let _ = lanes.set(DeviceLanes::new(&executor.handle(), slots, WalkJob::OnDisk));
         for root in 0..roots {
-            // Refused only if the walk was cancelled already.
-            let _ = executor.spawn(Job::Walk(WalkTask::Root(root)));
+            // Fails only if the walk is already cancelled.
+            let _ = executor.spawn(WalkJob::Task(WalkTask::Root(root)));
         }
-        Ok(Running { executor, ended, progress, stop, threads, reserve })
+        Ok(RunningWalk { executor, finished_visitors, progress, stop, threads, extra })
     }
 }
 
-/// A walk under way.
-pub(crate) struct Running<V: Visitor> {
-    executor: Executor<Job<V::Dir>>,
-    ended: Arc<Mutex<Vec<V>>>,
+/// A walk that has started.
+pub(crate) struct RunningWalk<V: Visitor> {
+    executor: Executor<WalkJob<V::Dir, V::Task>>,
+    finished_visitors: Arc<Mutex<Vec<V>>>,
     progress: Progress,
     stop: CancelToken,
     threads: usize,
-    reserve: Arc<Reserve>,
+    extra: Arc<ExtraThreads>,
 }
 
-impl<V: Visitor> Running<V> {
-    /// What ends it early.
+impl<V: Visitor> RunningWalk<V> {
+    /// Returns the token that ends the walk early.
     pub(crate) fn stop(&self) -> CancelToken {
         self.stop.clone()
     }
 
-    /// Waits until everything is visited and every thread is gone. Rethrows the first panic of a visitor.
-    pub(crate) fn join(self) -> Walked<V> {
-        self.reserve.watch(&self.progress);
+    /// Waits until everything is visited and every thread has ended. Rethrows the first panic of
+    /// a visitor.
+    pub(crate) fn join(self) -> WalkReport<V> {
+        self.extra.release_when_waiting(&self.progress);
         let metrics = self.executor.join();
-        let visitors =
-            std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        let visitors = std::mem::take(
+            &mut *self.finished_visitors.lock().unwrap_or_else(PoisonError::into_inner),
+        );
         let (totals, stopped) = (self.progress.totals(), self.stop.is_cancelled());
-        Walked { visitors, totals, stopped, threads: self.threads, metrics }
+        WalkReport { visitors, totals, stopped, threads: self.threads, metrics }
     }
 }
 
 /// What the executor runs.
-enum Job<D> {
-    Walk(WalkTask<D>),
-    /// A task that had to wait for its disk.
-    OnDisk(DeviceTurn<WalkTask<D>>),
+enum WalkJob<D, T> {
+    Task(WalkTask<D, T>),
+    /// A task that waited in its disk's lane and now has a device slot.
+    OnDisk(DeviceTurn<WalkTask<D, T>>),
 }
 
-/// The queue of the worker at hand.
-impl<D> Spawn<D> for heist::Spawner<'_, Job<D>> {
-    fn spawn(&mut self, task: WalkTask<D>) {
-        self.spawn_local(Job::Walk(task));
+/// Queues tasks on the worker that runs the current one.
+impl<D, T> TaskQueue<D, T> for heist::Spawner<'_, WalkJob<D, T>> {
+    fn spawn(&mut self, task: WalkTask<D, T>) {
+        self.spawn_local(WalkJob::Task(task));
     }
 
-    fn put_off(&mut self, task: WalkTask<D>) {
-        self.spawn_yielded(Job::Walk(task));
-        // If it is the only task left, it comes back at once: the threads that may close something go first.
+    fn put_off(&mut self, task: WalkTask<D, T>) {
+        self.spawn_yielded(WalkJob::Task(task));
+        // If this is the only task left, it comes back at once. Give other threads a chance to
+        // close something first.
         std::thread::yield_now();
     }
 }
 
-/// What all workers share.
-struct AtWork<D> {
+/// What all workers of a walk share.
+struct TaskRunner<D, T> {
     engine: Engine,
-    lanes: Arc<OnceLock<DeviceLanes<WalkTask<D>>>>,
+    lanes: Arc<OnceLock<DeviceLanes<WalkTask<D, T>>>>,
 }
 
-impl<D: Send + Sync + 'static> AtWork<D> {
-    fn run<V: Visitor<Dir = D>>(
+impl<D: Send + Sync + 'static, T: Send + 'static> TaskRunner<D, T> {
+    fn run<V: Visitor<Dir = D, Task = T>>(
         &self,
-        job: Job<D>,
-        worker: &mut Worker<V>,
-        queue: &mut heist::Spawner<'_, Job<D>>,
+        job: WalkJob<D, T>,
+        worker: &mut WalkWorker<V>,
+        queue: &mut heist::Spawner<'_, WalkJob<D, T>>,
     ) {
         match job {
-            Job::Walk(task) => {
+            WalkJob::Task(task) => {
                 if let Some(task) = self.admit(task, worker) {
                     self.work(task, worker, queue);
                 }
             }
-            Job::OnDisk(turn) => {
-                // The worker stays on that disk until it finds something else to do, or nothing.
+            WalkJob::OnDisk(turn) => {
+                // The worker keeps the device slot until it works on another disk or runs out of
+                // work.
                 let admitted = turn.run(|task, slot| {
                     worker.slot = Some(slot);
                     task
@@ -165,24 +178,25 @@ impl<D: Send + Sync + 'static> AtWork<D> {
         }
     }
 
-    fn work<V: Visitor<Dir = D>>(
+    fn work<V: Visitor<Dir = D, Task = T>>(
         &self,
-        task: WalkTask<D>,
-        worker: &mut Worker<V>,
-        queue: &mut heist::Spawner<'_, Job<D>>,
+        task: WalkTask<D, T>,
+        worker: &mut WalkWorker<V>,
+        queue: &mut heist::Spawner<'_, WalkJob<D, T>>,
     ) {
-        worker.reserve.0.work_again(&mut worker.resting);
+        worker.extra.0.note_busy(&mut worker.is_idle);
         name_slice(task.label());
-        if let Some(hands) = &mut worker.hands {
-            self.engine.run(task, hands, queue);
+        if let Some(scratch) = &mut worker.scratch {
+            self.engine.run(task, scratch, queue);
         }
     }
 
-    /// Sees to it that the worker has a slot of the task's disk. If there is none free, the task waits in the disk's
-    /// lane, and the worker is free for others.
-    fn admit<V>(&self, task: WalkTask<D>, worker: &mut Worker<V>) -> Option<WalkTask<D>> {
+    /// Makes sure that the worker holds a device slot of the task's disk. If none is free, the task
+    /// waits in the disk's lane and the worker can run other tasks.
+    fn admit<V>(&self, task: WalkTask<D, T>, worker: &mut WalkWorker<V>) -> Option<WalkTask<D, T>> {
         let Some(disk) = task.disk() else {
-            // Where a root is shows only when it answers, which may take long: others may need this disk meanwhile.
+            // The disk of a root is known only after the root has answered, which may take long.
+            // Until then others may need the device slot.
             worker.slot = None;
             return Some(task);
         };
@@ -195,39 +209,43 @@ impl<D: Send + Sync + 'static> AtWork<D> {
             return Some(task);
         }
         if let Some(lanes) = self.lanes.get() {
-            // Refused only if the walk was stopped, and then it would be dropped anyway.
+            // Fails only if the walk was stopped, and then the task would be dropped anyway.
             let _ = lanes.submit(disk, task);
         }
         None
     }
 }
 
-/// What a worker has: when it ends, its visitor goes back to the caller.
-struct Worker<V> {
+/// The state of one worker. When the worker ends, its visitor goes back to the caller.
+struct WalkWorker<V> {
     number: usize,
-    hands: Option<Hands<V>>,
-    reserve: CallAtTheEnd,
-    /// Whether it counts as out of work.
-    resting: bool,
-    /// The right to use a disk: kept while the worker stays on that disk.
+    scratch: Option<WalkScratch<V>>,
+    extra: ReleaseOnDrop,
+    /// Whether [`ExtraThreads`] counts the worker as idle.
+    is_idle: bool,
+    /// The device slot of the disk that the worker is on.
     slot: Option<DeviceSlotPermit>,
-    ended: Arc<Mutex<Vec<V>>>,
+    finished_visitors: Arc<Mutex<Vec<V>>>,
 }
 
-/// Calls the reserve when a worker ends, also by a panic: nobody may be held back then.
-struct CallAtTheEnd(Arc<Reserve>);
+/// Releases the extra threads when a worker ends, even by a panic, so that none of them waits
+/// forever.
+struct ReleaseOnDrop(Arc<ExtraThreads>);
 
-impl Drop for CallAtTheEnd {
+impl Drop for ReleaseOnDrop {
     fn drop(&mut self) {
-        self.0.call();
+        self.0.release();
     }
 }
 
-impl<V> Drop for Worker<V> {
+impl<V> Drop for WalkWorker<V> {
     fn drop(&mut self) {
-        if let Some(hands) = self.hands.take() {
-            hands.counts.show();
-            self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(hands.visitor);
+        if let Some(scratch) = self.scratch.take() {
+            scratch.counts.publish();
+            self.finished_visitors
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(scratch.visitor);
         }
     }
 }

@@ -1,14 +1,15 @@
-//! What the tests of walks share: a visitor that writes everything down, and trees.
+//! Shared by the tests of walks: a visitor that records everything, and trees.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 #[cfg(target_os = "linux")]
 pub(crate) mod mounts;
 
-use heist_walk::{Enter, Entry, FileKind, Flow, Visitor, Walk, WalkError};
+use heist_walk::{Enter, Entry, FileKind, Flow, Totals, Visitor, Walk, WalkError};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
-/// One entry, as a visitor saw it.
+/// An entry as a visitor saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) kind: FileKind,
@@ -17,7 +18,7 @@ pub(crate) struct Seen {
     pub(crate) len: Option<u64>,
 }
 
-/// Writes down what it sees.
+/// Records what it sees.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) seen: Vec<(PathBuf, Seen)>,
@@ -39,6 +40,7 @@ impl Log {
 
 impl Visitor for Log {
     type Dir = PathBuf;
+    type Task = Infallible;
 
     fn enter_dir(&mut self, dir: &Entry<'_>, _parent: Option<&PathBuf>) -> Enter<PathBuf> {
         self.see(dir);
@@ -60,15 +62,16 @@ impl Visitor for Log {
     }
 }
 
-/// What a walk saw, by path.
+/// Everything that a walk has seen, by path.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct WalkRecord {
     pub(crate) seen: BTreeMap<PathBuf, Seen>,
     pub(crate) errors: Vec<WalkError>,
+    pub(crate) totals: Totals,
 }
 
-impl Outcome {
-    /// The paths below `root`, in order.
+impl WalkRecord {
+    /// Returns the paths below `root`, in order.
     pub(crate) fn below(&self, root: &Path) -> Vec<String> {
         let below = |path: &PathBuf| path.strip_prefix(root).ok().map(Path::to_path_buf);
         let shown = |path: PathBuf| path.to_string_lossy().into_owned();
@@ -76,14 +79,15 @@ impl Outcome {
     }
 }
 
-/// Walks, and checks what holds for every walk that was not stopped: nothing is seen twice, every directory is left.
+/// Walks and checks what is true for every complete walk: nothing is seen twice, and every
+/// directory is left.
 #[track_caller]
-pub(crate) fn check(walk: Walk) -> Outcome {
-    let walked = walk.run(|_worker| Log::default()).expect("the walk starts");
-    assert!(!walked.stopped);
+pub(crate) fn check(walk: Walk) -> WalkRecord {
+    let report = walk.run(|_thread| Log::default()).expect("the walk starts");
+    assert!(!report.stopped);
     let (mut seen, mut errors) = (BTreeMap::new(), Vec::new());
     let (mut directories, mut left, mut entries) = (0, 0, 0);
-    for log in walked.visitors {
+    for log in report.visitors {
         left += log.left.len();
         entries += log.seen.len();
         for (path, one) in log.seen {
@@ -93,12 +97,12 @@ pub(crate) fn check(walk: Walk) -> Outcome {
         errors.extend(log.errors);
     }
     assert_eq!(directories, left, "every directory is left once");
-    assert_eq!(walked.totals.entries(), entries as u64);
-    assert_eq!(walked.totals.errors, errors.len() as u64);
-    Outcome { seen, errors }
+    assert_eq!(report.totals.entries(), entries as u64);
+    assert_eq!(report.totals.errors, errors.len() as u64);
+    WalkRecord { seen, errors, totals: report.totals }
 }
 
-/// Makes files and, for names that end in a slash, directories.
+/// Makes files, and directories for names that end in a slash.
 pub(crate) fn make(root: &Path, names: &[&str]) {
     for name in names {
         let path = root.join(name);

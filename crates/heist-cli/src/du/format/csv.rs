@@ -1,17 +1,18 @@
-//! `--format csv`: a header, and a line for each entry: parents before their children, by name.
+//! `--format csv`: a header, then one line per entry, sorted by name, parents before their
+//! children.
 //!
-//! | column | what it is |
+//! | column | meaning |
 //! |---|---|
-//! | `path` | the path; what is not UTF-8 in it is U+FFFD |
+//! | `path` | the path, with U+FFFD for bytes that are not UTF-8 |
 //! | `kind` | `directory`, `file`, `symlink`, `fifo`, `socket`, `character-device`, `block-device`, `other` |
-//! | `bytes` | its length, with everything below |
-//! | `allocated` | what that takes on the disk, in bytes |
-//! | `inodes` | how many entries that is; 0 for a further name of a file that is counted elsewhere |
+//! | `bytes` | the length of the entry and everything below it |
+//! | `allocated` | the space that these take on the disk, in bytes |
+//! | `inodes` | the number of entries; 0 for another name of a file that is counted elsewhere |
 //! | `path_base64` | the bytes of the path, if it is not UTF-8; empty otherwise |
 //!
-//! Quotes are those of RFC 4180, lines end with a newline.
+//! Fields are quoted as in RFC 4180, but lines end with a single newline.
 
-use super::{Names, Output, kind_name, root_kind, shown};
+use super::{DuOutput, NameStyle, kind_name, root_kind, shown};
 use crate::du::traverse::{Step, root_path, traverse};
 use crate::du::view::View;
 use crate::escape;
@@ -20,7 +21,11 @@ use heist_walk::usage::{Size, Usage};
 use std::io::{self, Write};
 
 /// Writes the table.
-pub(super) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>) -> io::Result<()> {
+pub(super) fn write(
+    usage: &Usage,
+    view: &View,
+    output: &mut DuOutput<impl Write>,
+) -> io::Result<()> {
     output.out.write_all(b"path,kind,bytes,allocated,inodes,path_base64\n")?;
     let Some(tree) = &usage.tree else {
         for root in &usage.roots {
@@ -46,7 +51,7 @@ fn write_line(
     path: &[u8],
     kind: FileKind,
     size: Size,
-    output: &mut Output<impl Write>,
+    output: &mut DuOutput<impl Write>,
 ) -> io::Result<()> {
     write_field(path, output)?;
     let Size { len, allocated, inodes, .. } = size;
@@ -57,11 +62,11 @@ fn write_line(
     output.out.write_all(b"\n")
 }
 
-/// Writes text, in quotes if it needs them.
-pub(super) fn write_field(text: &[u8], output: &mut Output<impl Write>) -> io::Result<()> {
+/// Writes a field, quoted if necessary.
+pub(super) fn write_field(text: &[u8], output: &mut DuOutput<impl Write>) -> io::Result<()> {
     let text = match output.names {
-        Names::Raw => String::from_utf8_lossy(text),
-        Names::Shown => shown(text),
+        NameStyle::Raw => String::from_utf8_lossy(text),
+        NameStyle::Escaped => shown(text),
     };
     if text.contains(['"', ',', '\n', '\r']) || text.starts_with(' ') || text.ends_with(' ') {
         write!(output.out, "\"{}\"", text.replace('"', "\"\""))

@@ -1,16 +1,22 @@
-//! `--format du`: the lines of GNU du. Size, tab, path; what is in a directory before the directory itself, by name.
+//! `--format du`: the lines of GNU du (size, tab, path), sorted by name, children before their
+//! parents.
 //!
-//! The lines are those of GNU du, byte for byte, in another order; but a file with several names is counted for the
-//! first one by name, where GNU du counts it for the one that it comes to first.
+//! The lines equal those of GNU du byte for byte; only their order differs. One exception: heist
+//! counts a file with several names for the first of them in sorted order, GNU du for the first one
+//! that it reads.
 
-use super::Output;
+use super::DuOutput;
 use crate::du::traverse::{Step, root_path, traverse};
 use crate::du::view::View;
 use heist_walk::usage::{Size, Usage};
 use std::io::{self, Write};
 
 /// Writes the lines.
-pub(super) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>) -> io::Result<()> {
+pub(super) fn write(
+    usage: &Usage,
+    view: &View,
+    output: &mut DuOutput<impl Write>,
+) -> io::Result<()> {
     match &usage.tree {
         None => {
             for root in &usage.roots {
@@ -43,7 +49,7 @@ fn write_line(
     size: Size,
     path: &[u8],
     view: &View,
-    output: &mut Output<impl Write>,
+    output: &mut DuOutput<impl Write>,
 ) -> io::Result<()> {
     write!(output.out, "{}\t", view.unit.show(view.amount(size)))?;
     output.name(path)?;

@@ -1,4 +1,4 @@
-//! `--format json`: one object, written as it goes, however deep the tree is.
+//! `--format json`: one JSON object, written piece by piece, for trees of any depth.
 //!
 //! ```json
 //! {"format": "heist-du", "version": 1, "complete": true, "errors": 0,
@@ -9,25 +9,28 @@
 //!  "extensions": [{"extension": "rs", "files": 1, "bytes": 7, "allocated": 4096, "inodes": 1}]}
 //! ```
 //!
-//! - Sizes are in bytes, and with everything below. `bytes` are lengths, `allocated` what is taken on the disk,
-//!   `inodes` how many entries there are.
-//! - `name` of a root is its path as it was given. A name that is not UTF-8 has U+FFFD in its place, and `name_base64`
-//!   beside it with its bytes.
-//! - `children` is there for directories whose content is shown (see `-a`, `-d`, `-t`), in order of their names' bytes.
-//! - `"incomplete": true` marks what could not be read, or not completely; `"counted": false` a further name of a file
-//!   that is counted elsewhere.
-//! - `complete` is false if the walk was ended early; `errors` counts what could not be read.
-//! - `extensions` is there with `--by-extension`: the largest first, in small letters, `""` for none.
+//! - Sizes are in bytes and include everything below. `bytes` is the length, `allocated` the space
+//!   on the disk, `inodes` the number of entries.
+//! - The `name` of a root is its path as the user gave it. If a name is not UTF-8, `name` has
+//!   U+FFFD for the invalid bytes, and `name_base64` has the bytes.
+//! - Directories have `children` if their content is shown (see `-a`, `-d`, `-t`), sorted by the
+//!   bytes of the names.
+//! - `"incomplete": true` marks an entry that could not be read completely; `"counted": false`
+//!   marks another name of a file that is counted elsewhere.
+//! - `complete` is false if the walk ended early; `errors` counts the entries that could not be
+//!   read.
+//! - With `--by-extension` there are `extensions`, the largest first, in lower case; `""` stands
+//!   for files without one.
 
 use super::{kind_name, root_kind};
 use crate::du::traverse::{Step, root_path, traverse};
 use crate::du::view::View;
 use crate::escape::{write_base64, write_json_string};
 use heist_walk::FileKind;
-use heist_walk::usage::{NodeId, Size, Usage, UsageTree};
+use heist_walk::usage::{ExtensionUsage, NodeId, Size, Usage, UsageTree};
 use std::io::{self, Write};
 
-/// The version of the schema: raised when something in it changes its meaning or goes away.
+/// The version of the schema. It increases when a field changes its meaning or disappears.
 const VERSION: u32 = 1;
 
 /// Writes the object.
@@ -65,7 +68,7 @@ pub(super) fn write(usage: &Usage, view: &View, out: &mut impl Write) -> io::Res
 }
 
 fn write_tree(tree: &UsageTree, root: NodeId, view: &View, out: &mut impl Write) -> io::Result<()> {
-    // How many entries have been written of each directory that is open.
+    // The number of entries written so far in each open directory.
     let mut written = vec![0];
     traverse(tree, root, view.depth_max, |visit| {
         let node = visit.node;
@@ -100,7 +103,7 @@ fn write_tree(tree: &UsageTree, root: NodeId, view: &View, out: &mut impl Write)
 fn write_extensions(usage: &Usage, view: &View, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b",\n\"extensions\":[")?;
     let mut written = 0;
-    for (extension, size, files) in &usage.extensions {
+    for ExtensionUsage { extension, size, files, .. } in &usage.extensions {
         if view.admits(*size) {
             separate(&mut written, out)?;
             out.write_all(b"{")?;
@@ -113,7 +116,7 @@ fn write_extensions(usage: &Usage, view: &View, out: &mut impl Write) -> io::Res
     out.write_all(b"]")
 }
 
-/// What stands before an element of an array: a comma, but for the first.
+/// Writes what separates array elements: a newline, with a comma before it except for the first.
 fn separate(written: &mut usize, out: &mut impl Write) -> io::Result<()> {
     *written += 1;
     out.write_all(if *written == 1 { b"\n" } else { b",\n" })
@@ -126,7 +129,7 @@ fn begin_entry(name: &[u8], kind: FileKind, size: Size, out: &mut impl Write) ->
     write_size(size, out)
 }
 
-/// A field of text, and one with its bytes if it is not UTF-8.
+/// Writes a string field and, if it is not UTF-8, a second field with its bytes in base64.
 fn write_text(field: &str, text: &[u8], out: &mut impl Write) -> io::Result<()> {
     write!(out, "\"{field}\":")?;
     write_json_string(out, text)?;

@@ -1,5 +1,6 @@
-//! What `heist du` can print. Each format writes to one stream and knows nothing of files and terminals, but for
-//! [`Output::names`] and [`Output::columns`].
+//! The output formats of `heist du`.
+//!
+//! A format writes to one stream. All it knows about the terminal is in [`DuOutput`].
 
 mod csv;
 mod extensions;
@@ -8,7 +9,7 @@ mod json;
 mod ncdu;
 mod text;
 
-use super::arguments::Format;
+use super::arguments::DuFormat;
 use super::view::View;
 use crate::color::Colors;
 use crate::escape;
@@ -18,53 +19,57 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// How names are written where the format itself does not say.
+/// How file names are written in formats that do not define it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Names {
+pub(crate) enum NameStyle {
     /// Byte for byte.
     Raw,
-    /// Fit to be seen by a terminal.
-    Shown,
+    /// With escapes, safe to print on a terminal.
+    Escaped,
 }
 
-/// Where output goes, and what that can do.
+/// The stream that output goes to, and its properties.
 #[derive(Debug)]
-pub(crate) struct Output<W> {
+pub(crate) struct DuOutput<W> {
     pub(crate) out: W,
-    pub(crate) names: Names,
+    pub(crate) names: NameStyle,
     pub(crate) colors: Colors,
-    /// How wide it is; `None` if lines may have any length.
+    /// The width in columns; `None` if lines may have any length.
     pub(crate) columns: Option<usize>,
 }
 
-impl<W: Write> Output<W> {
-    /// Writes a name or path.
+impl<W: Write> DuOutput<W> {
+    /// Writes a name or a path.
     fn name(&mut self, name: &[u8]) -> io::Result<()> {
         match self.names {
-            Names::Raw => self.out.write_all(name),
-            Names::Shown => self.out.write_all(shown(name).as_bytes()),
+            NameStyle::Raw => self.out.write_all(name),
+            NameStyle::Escaped => self.out.write_all(shown(name).as_bytes()),
         }
     }
 }
 
-/// Writes what was measured.
+/// Writes the measured tree in the format of the view.
 ///
 /// # Errors
-/// Those of writing.
-pub(crate) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>) -> io::Result<()> {
+/// The stream cannot be written to.
+pub(crate) fn write(
+    usage: &Usage,
+    view: &View,
+    output: &mut DuOutput<impl Write>,
+) -> io::Result<()> {
     match view.format {
-        Format::Text if view.by_extension => extensions::write_text(usage, view, output),
-        Format::Text => text::write(usage, view, output),
-        Format::Du => gnu::write(usage, view, output),
-        Format::Json => json::write(usage, view, &mut output.out),
-        Format::Ncdu => ncdu::write(usage, output),
-        Format::Csv if view.by_extension => extensions::write_csv(usage, view, output),
-        Format::Csv => csv::write(usage, view, output),
+        DuFormat::Text if view.by_extension => extensions::write_text(usage, view, output),
+        DuFormat::Text => text::write(usage, view, output),
+        DuFormat::Du => gnu::write(usage, view, output),
+        DuFormat::Json => json::write(usage, view, &mut output.out),
+        DuFormat::Ncdu => ncdu::write(usage, output),
+        DuFormat::Csv if view.by_extension => extensions::write_csv(usage, view, output),
+        DuFormat::Csv => csv::write(usage, view, output),
     }?;
     output.out.flush()
 }
 
-/// A name, fit to be seen by a terminal.
+/// Returns a name that is safe to print on a terminal.
 fn shown(name: &[u8]) -> std::borrow::Cow<'_, str> {
     escape::for_terminal(os_str(name))
 }
@@ -76,18 +81,18 @@ fn os_str(bytes: &[u8]) -> &OsStr {
 
 #[cfg(not(unix))]
 fn os_str(bytes: &[u8]) -> &OsStr {
-    // Names come from the system as text there, and roots from the command line do, too.
+    // On these systems both the file system and the command line give names as text.
     OsStr::new(std::str::from_utf8(bytes).unwrap_or("?"))
 }
 
-/// What a root is, where there is no tree that says so.
+/// Returns the kind of a root when there is no tree that contains it.
 fn root_kind(path: &Path, view: &View) -> FileKind {
     let asked = if view.follows_roots { path.metadata() } else { path.symlink_metadata() };
-    // It was there a moment ago.
+    // It may have been deleted since the walk.
     asked.map_or(FileKind::Other, |metadata| metadata.file_type().into())
 }
 
-/// What a kind of entry is called in `json` and `csv`.
+/// Returns the name of a kind in `json` and `csv`.
 fn kind_name(kind: FileKind) -> &'static str {
     match kind {
         FileKind::Directory => "directory",

@@ -1,19 +1,20 @@
 //! `--format ncdu`: the export format of ncdu, version 1.2, which `ncdu -f FILE` reads.
 //!
-//! Every entry is there with its own sizes; ncdu adds them up itself, and counts a file with several names once by its
-//! inode. Names are bytes: what is not UTF-8 is written as it is, as ncdu does, though that is no valid JSON.
+//! Every entry has its own size; ncdu adds them up, and it counts a file with several names once,
+//! by its inode. Names are written byte for byte, as ncdu writes them, so a name that is not UTF-8
+//! makes the output invalid as JSON.
 //!
-//! Not written: owners, permissions and times (ncdu's extended mode), and what a filter left out.
+//! Not exported: owners, permissions and times (the extended mode of ncdu), and excluded entries.
 
-use super::{Names, Output, shown};
+use super::{DuOutput, NameStyle, shown};
 use crate::du::traverse::{Step, traverse};
 use heist_walk::FileKind;
 use heist_walk::usage::{NodeId, Usage, UsageTree};
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Writes the export of the one root, whose path must be absolute.
-pub(super) fn write(usage: &Usage, output: &mut Output<impl Write>) -> io::Result<()> {
+/// Exports the only root, whose path must be absolute.
+pub(super) fn write(usage: &Usage, output: &mut DuOutput<impl Write>) -> io::Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     write!(
@@ -38,12 +39,16 @@ pub(super) fn write(usage: &Usage, output: &mut Output<impl Write>) -> io::Resul
     output.out.write_all(b"]\n")
 }
 
-fn write_entry(tree: &UsageTree, node: NodeId, output: &mut Output<impl Write>) -> io::Result<()> {
+fn write_entry(
+    tree: &UsageTree,
+    node: NodeId,
+    output: &mut DuOutput<impl Write>,
+) -> io::Result<()> {
     output.out.write_all(b"{\"name\":\"")?;
     write_name(tree.name(node).as_encoded_bytes(), output)?;
     output.out.write_all(b"\"")?;
     let (own, kind) = (tree.own_size(node), tree.kind(node));
-    // What is 0 or false is left out, as ncdu does.
+    // Like ncdu, leave out values that are 0 or false.
     if own.len > 0 {
         write!(output.out, ",\"asize\":{}", own.len)?;
     }
@@ -67,12 +72,12 @@ fn write_entry(tree: &UsageTree, node: NodeId, output: &mut Output<impl Write>) 
     output.out.write_all(b"}")
 }
 
-/// The escapes that ncdu knows, and no others.
-fn write_name(name: &[u8], output: &mut Output<impl Write>) -> io::Result<()> {
+/// Writes a name with the escapes that ncdu supports, and no others.
+fn write_name(name: &[u8], output: &mut DuOutput<impl Write>) -> io::Result<()> {
     let text;
     let name = match output.names {
-        Names::Raw => name,
-        Names::Shown => {
+        NameStyle::Raw => name,
+        NameStyle::Escaped => {
             text = shown(name);
             text.as_bytes()
         }

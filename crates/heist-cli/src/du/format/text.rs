@@ -1,9 +1,10 @@
-//! `--format text`: a tree with bars and percent, for people.
+//! `--format text`: a tree with percentages and bars, for people.
 //!
-//! Percent and bars are shares of all roots together. Of each directory the largest entries are shown, and in one
-//! line how many more there are. A directory that is over a limit (`-t -SIZE`) is shown if something below it is not.
+//! Percentages and bars are shares of all roots together. For each directory the largest entries
+//! are shown, and one line says how many more there are. With an upper limit (`-t -SIZE`), a
+//! directory above the limit is still shown if it contains an entry below the limit.
 
-use super::{Output, shown};
+use super::{DuOutput, shown};
 use crate::color::Role;
 use crate::du::arguments::Order;
 use crate::du::traverse::{Step, root_path, traverse};
@@ -16,29 +17,29 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 use std::io::{self, Write};
 
-/// Columns of a bar where there is room for one.
+/// The width of a bar.
 const BAR_COLUMNS: usize = 20;
 
-/// Columns of a size; a longer one moves its line.
+/// The width of a size. A longer size shifts the rest of its line.
 const SIZE_COLUMNS: usize = 6;
 
-/// A terminal narrower than this has no room for bars.
+/// Narrower terminals show no bars.
 const COLUMNS_WITH_BARS: usize = 60;
 
-/// A name is not cut shorter than this, however narrow the terminal.
+/// Names are not shortened to less than this, even on a narrower terminal.
 const NAME_COLUMNS_MIN: usize = 12;
 
 /// A line of the tree.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    what: What,
+    what: RowContent,
     depth: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum RowContent {
     Entry(NodeId),
-    /// Entries of a directory that are not shown.
+    /// The entries of a directory that are not shown.
     More {
         count: usize,
         size: Size,
@@ -46,11 +47,15 @@ enum What {
 }
 
 /// Writes the tree.
-pub(super) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>) -> io::Result<()> {
+pub(super) fn write(
+    usage: &Usage,
+    view: &View,
+    output: &mut DuOutput<impl Write>,
+) -> io::Result<()> {
     let total = usage.total();
-    // One total is all of the whole; there is nothing to compare.
+    // A single total is always 100 percent, so its share says nothing.
     let has_shares = usage.tree.is_some() || usage.roots.len() > 1;
-    let lines = Lines { has_shares, ..Lines::new(view, total) };
+    let lines = RowWriter { has_shares, ..RowWriter::new(view, total) };
     match &usage.tree {
         None => {
             for root in &usage.roots {
@@ -71,33 +76,33 @@ pub(super) fn write(usage: &Usage, view: &View, output: &mut Output<impl Write>)
     Ok(())
 }
 
-/// The lines of one root, parents before their children.
+/// Returns the lines of one root, parents before their children.
 fn rows(tree: &UsageTree, root: NodeId, view: &View) -> Vec<Row> {
-    let ways = ways_to_shown(tree, root, view);
+    let ancestors = ancestors_of_visible(tree, root, view);
     let mut rows = Vec::new();
-    // What is still to be written, the next one last.
+    // A stack: the next line is the last element.
     let mut pending = Vec::new();
-    if is_shown(tree, root, view, &ways) {
-        pending.push(Row { what: What::Entry(root), depth: 0 });
+    if is_shown(tree, root, view, &ancestors) {
+        pending.push(Row { what: RowContent::Entry(root), depth: 0 });
     }
     while let Some(row) = pending.pop() {
         rows.push(row);
-        if let What::Entry(node) = row.what
+        if let RowContent::Entry(node) = row.what
             && row.depth < view.depth_max
         {
-            push_children(tree, node, row.depth + 1, view, &ways, &mut pending);
+            push_children(tree, node, row.depth + 1, view, &ancestors, &mut pending);
         }
     }
     rows
 }
 
-/// The directories that are over the limit, and have something below them that is not.
-fn ways_to_shown(tree: &UsageTree, root: NodeId, view: &View) -> HashSet<NodeId> {
-    let mut ways = HashSet::new();
+/// Returns the directories above the limit that contain something below the limit.
+fn ancestors_of_visible(tree: &UsageTree, root: NodeId, view: &View) -> HashSet<NodeId> {
+    let mut ancestors = HashSet::new();
     if !matches!(view.threshold, Some(Threshold::AtMost(_))) {
-        return ways;
+        return ancestors;
     }
-    // For each directory on the way down, whether anything in it is shown.
+    // For each open directory, whether anything in it is shown.
     let mut shown_within = Vec::new();
     let Ok(()) = traverse(tree, root, view.depth_max, |visit| {
         if visit.step == Step::Enter {
@@ -107,30 +112,30 @@ fn ways_to_shown(tree: &UsageTree, root: NodeId, view: &View) -> HashSet<NodeId>
         let within = shown_within.pop().unwrap_or(false);
         let admitted = view.admits(tree.size(visit.node));
         if within && !admitted {
-            ways.insert(visit.node);
+            ancestors.insert(visit.node);
         }
         if let Some(above) = shown_within.last_mut() {
             *above |= within || admitted;
         }
         Ok(true)
     });
-    ways
+    ancestors
 }
 
-fn is_shown(tree: &UsageTree, node: NodeId, view: &View, ways: &HashSet<NodeId>) -> bool {
-    view.admits(tree.size(node)) || ways.contains(&node)
+fn is_shown(tree: &UsageTree, node: NodeId, view: &View, ancestors: &HashSet<NodeId>) -> bool {
+    view.admits(tree.size(node)) || ancestors.contains(&node)
 }
 
-/// The entries of a directory that are shown, the first one last.
+/// Pushes the visible entries of a directory, in reverse order.
 fn push_children(
     tree: &UsageTree,
     node: NodeId,
     depth: usize,
     view: &View,
-    ways: &HashSet<NodeId>,
+    ancestors: &HashSet<NodeId>,
     pending: &mut Vec<Row>,
 ) {
-    let shown = tree.children(node).filter(|child| is_shown(tree, *child, view, ways));
+    let shown = tree.children(node).filter(|child| is_shown(tree, *child, view, ancestors));
     let mut children: Vec<NodeId> = shown.collect();
     let weight = |child: &NodeId| match view.order {
         Order::Count => tree.size(*child).inodes,
@@ -138,11 +143,11 @@ fn push_children(
     };
     let mut more = None;
     if children.len() > view.top {
-        // They come by name, and sorting keeps that order among equals.
+        // Children come sorted by name; a stable sort keeps that order among equals.
         children.sort_by_key(|child| Reverse(weight(child)));
         let rest = children.split_off(view.top);
         let size = rest.iter().map(|child| tree.size(*child)).sum();
-        more = Some(What::More { count: rest.len(), size });
+        more = Some(RowContent::More { count: rest.len(), size });
     }
     match view.order {
         Order::Name => children.sort_by(|a, b| tree.name(*a).cmp(tree.name(*b))),
@@ -152,20 +157,22 @@ fn push_children(
         children.reverse();
     }
     pending.extend(more.map(|what| Row { what, depth }));
-    pending.extend(children.into_iter().rev().map(|child| Row { what: What::Entry(child), depth }));
+    pending.extend(
+        children.into_iter().rev().map(|child| Row { what: RowContent::Entry(child), depth }),
+    );
 }
 
-/// Writes lines that belong together.
-pub(super) struct Lines<'a> {
+/// Writes the lines of one table or tree.
+pub(super) struct RowWriter<'a> {
     view: &'a View,
-    /// What 100 percent is.
+    /// The amount that counts as 100 percent.
     whole: u64,
     /// Whether lines have a percentage and a bar.
     has_shares: bool,
 }
 
-impl<'a> Lines<'a> {
-    /// Lines whose percent are shares of `whole`.
+impl<'a> RowWriter<'a> {
+    /// Creates a writer whose percentages are shares of `whole`.
     pub(super) fn new(view: &'a View, whole: Size) -> Self {
         Self { view, whole: view.amount(whole), has_shares: true }
     }
@@ -174,16 +181,16 @@ impl<'a> Lines<'a> {
         &self,
         tree: &UsageTree,
         rows: &[Row],
-        output: &mut Output<impl Write>,
+        output: &mut DuOutput<impl Write>,
     ) -> io::Result<()> {
         let is_last = last_of_their_directories(rows);
-        // For each directory above the line: whether more of its own siblings follow.
+        // The vertical lines of the directories above the current line.
         let mut branches = String::new();
-        // ... and how many bytes of that each depth has.
+        // The length of `branches`, in bytes, at each depth.
         let mut ends = vec![0];
         for (row, is_last) in rows.iter().zip(is_last) {
             ends.truncate(row.depth + 1);
-            // There is no gap: a line's directory is always there.
+            // A line's directory always precedes it, so no depth is missing.
             branches.truncate(ends[ends.len() - 1]);
             let own = match (row.depth, is_last) {
                 (0, _) => "",
@@ -192,11 +199,11 @@ impl<'a> Lines<'a> {
             };
             let prefix = format!("{branches}{own}");
             match row.what {
-                What::Entry(node) => {
+                RowContent::Entry(node) => {
                     let (name, role) = label(tree, node, row.depth);
                     self.write(tree.size(node), &prefix, &name, role, output)?;
                 }
-                What::More { count, size } => {
+                RowContent::More { count, size } => {
                     let name = format!("({} more)", grouped(count as u64));
                     self.write(size, &prefix, &name, Role::Faint, output)?;
                 }
@@ -209,8 +216,9 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// Writes the percentage and, if there is room, the bar. Says how many columns that took.
-    fn write_share(&self, amount: u64, output: &mut Output<impl Write>) -> io::Result<usize> {
+    /// Writes the percentage and, if the terminal is wide enough, the bar. Returns the columns
+    /// used.
+    fn write_share(&self, amount: u64, output: &mut DuOutput<impl Write>) -> io::Result<usize> {
         let share = if self.whole == 0 { 0.0 } else { amount as f64 / self.whole as f64 };
         let percent = format!("{:>3.0}% ", share * 100.0);
         output.out.write_all(percent.as_bytes())?;
@@ -225,14 +233,14 @@ impl<'a> Lines<'a> {
         Ok(percent.len() + BAR_COLUMNS + 1)
     }
 
-    /// Writes one line. `name` must be fit to be shown.
+    /// Writes one line. `name` must be safe to print.
     pub(super) fn write(
         &self,
         size: Size,
         prefix: &str,
         name: &str,
         role: Role,
-        output: &mut Output<impl Write>,
+        output: &mut DuOutput<impl Write>,
     ) -> io::Result<()> {
         let colors = output.colors;
         let amount = self.view.amount(size);
@@ -254,9 +262,9 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// For each line whether it is the last one of its directory.
+/// Returns for each line whether it is the last one of its directory.
 fn last_of_their_directories(rows: &[Row]) -> Vec<bool> {
-    // From the end: for each depth whether a line of the same directory has been seen.
+    // Walk backwards and remember, for each depth, whether the directory already had a line.
     let mut seen = Vec::new();
     let mut is_last = vec![false; rows.len()];
     for (row, is_last) in rows.iter().zip(&mut is_last).rev() {
@@ -267,7 +275,7 @@ fn last_of_their_directories(rows: &[Row]) -> Vec<bool> {
     is_last
 }
 
-/// What an entry is called, and its colour.
+/// Returns the text of an entry and its colour.
 fn label(tree: &UsageTree, node: NodeId, depth: usize) -> (String, Role) {
     let name = tree.name(node).as_encoded_bytes();
     let mut label = shown(if depth == 0 { root_path(name) } else { name }).into_owned();

@@ -1,41 +1,42 @@
-//! [`Columns`]: where places begin and end in their lines, counted in UTF-16 code units, in the files themselves.
+//! [`Columns`]: the columns of findings in UTF-16 code units, counted by reading the files again.
 //!
-//! Places come in order, and most lines have few of them; but a line may be a whole file, with a place in every part of
-//! it. So what was counted for one place is where the next one in the same line goes on: each byte is read about once.
-//! Not guaranteed: that a file is still what was scanned. What does not look like the same line counts bytes.
+//! A whole file may be one line with many findings. Findings come in order, so counting continues
+//! from the previous finding on the same line, and each byte is read about once. Not guaranteed:
+//! that a file still has the content that was scanned. If the line looks different, columns count
+//! bytes.
 
-use crate::scan::place::Place;
+use crate::scan::reported_finding::ReportedFinding;
 use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How much of a line is read to count its characters. Beyond this, columns count bytes.
+/// How much of a line is read. After that, columns count bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Enough for the places that are near to each other.
+/// Enough for findings that are close to each other.
 const BUFFER_BYTES: usize = 16 * 1024;
 
-/// Counts the characters before places. They are best asked about in order.
+/// Counts the UTF-16 units before findings. This is fast if findings come in order.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    /// The file that was asked about last.
+    /// The file of the last finding.
     path: Option<Arc<Path>>,
-    line: Option<Line>,
+    line: Option<LineReader>,
 }
 
-/// The file, and how far its current lines were counted.
+/// An open file, and how far its current line has been counted.
 #[derive(Debug)]
-struct Line {
+struct LineReader {
     reader: BufReader<File>,
-    /// What the reader gives next.
+    /// The offset of the next byte that the reader returns.
     position: u64,
-    /// Up to the begin and up to the end of the last place: these may be in two lines.
+    /// At the start and at the end of the last finding, which may be on different lines.
     marks: [Option<Mark>; 2],
     bytes: Vec<u8>,
 }
 
-/// How many units are between the begin of a line and a place in it. No character is cut in two there.
+/// The number of UTF-16 units between the start of a line and an offset, at a character boundary.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     line_start: u64,
@@ -44,28 +45,31 @@ struct Mark {
 }
 
 impl Columns {
-    /// The columns where a place begins and ends.
-    pub(super) fn of(&mut self, place: &Place) -> (u64, u64) {
-        if self.path.as_ref() != Some(&place.path) {
-            // Never a FIFO, which would be waited for.
-            let file = place.path.is_file().then(|| File::open(&place.path).ok()).flatten();
-            self.line = file.map(Line::new);
-            self.path = Some(Arc::clone(&place.path));
+    /// Returns the columns where a finding begins and ends.
+    pub(super) fn of(&mut self, finding: &ReportedFinding) -> (u64, u64) {
+        if self.path.as_ref() != Some(&finding.path) {
+            // Opening a FIFO would block.
+            let file = finding.path.is_file().then(|| File::open(&finding.path).ok()).flatten();
+            self.line = file.map(LineReader::new);
+            self.path = Some(Arc::clone(&finding.path));
         }
-        let Some(line) = &mut self.line else { return (place.column, place.end_column) };
+        let Some(line) = &mut self.line else { return (finding.column, finding.end_column) };
         let mut column = |mark, at, bytes: u64| line.column(mark, at, bytes).unwrap_or(bytes);
-        (column(0, place.offset.start, place.column), column(1, place.offset.end, place.end_column))
+        (
+            column(0, finding.offset.start, finding.column),
+            column(1, finding.offset.end, finding.end_column),
+        )
     }
 }
 
-impl Line {
+impl LineReader {
     fn new(file: File) -> Self {
         let reader = BufReader::with_capacity(BUFFER_BYTES, file);
         Self { reader, position: 0, marks: [None; 2], bytes: Vec::new() }
     }
 
-    /// The column of what is at `at` and in column `column` in bytes. `None` if the line cannot be read, or is another
-    /// one by now.
+    /// Returns the column of the offset `at`, whose column in bytes is `column`. Returns `None` if
+    /// the line cannot be read or has changed.
     fn column(&mut self, mark: usize, at: u64, column: u64) -> Option<u64> {
         let before = column.checked_sub(1)?;
         let line_start = at.checked_sub(before)?;
@@ -98,13 +102,13 @@ impl Line {
     }
 }
 
-/// How many units there are, and how many bytes at the end are the beginning of a character. What is not UTF-8 counts
-/// as U+FFFD.
+/// Returns the number of UTF-16 units, and the number of bytes at the end that begin a character.
+/// Invalid UTF-8 counts as U+FFFD.
 fn utf16_units(bytes: &[u8]) -> (u64, usize) {
     let mut units = 0;
     let mut chunks = bytes.utf8_chunks().peekable();
     while let Some(chunk) = chunks.next() {
-        // A unit for each character, and another one for those that are written as four bytes.
+        // One unit per character, and a second one for characters of four bytes.
         let starts = chunk.valid().bytes().filter(|byte| byte & 0xc0 != 0x80).count();
         let pairs = chunk.valid().bytes().filter(|byte| *byte >= 0xf0).count();
         units += (starts + pairs) as u64;
@@ -122,18 +126,18 @@ fn utf16_units(bytes: &[u8]) -> (u64, usize) {
 #[cfg(test)]
 mod tests {
     use super::Columns;
-    use crate::scan::place::tests::place;
+    use crate::scan::reported_finding::tests::finding;
     use heist_scan::Confidence;
     use std::path::Path;
     use std::sync::Arc;
 
-    /// All at once, and obvious.
+    /// The slow, obvious way.
     fn slow(line: &[u8], at: usize) -> u64 {
         String::from_utf8_lossy(&line[..at]).encode_utf16().count() as u64 + 1
     }
 
     #[test]
-    fn going_on_counts_as_much_as_beginning_anew() {
+    fn continuing_a_count_equals_starting_over() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("file");
         let lines: [&[u8]; 4] = [
@@ -149,13 +153,13 @@ mod tests {
             let mut line_start = 0;
             for (number, line) in (1..).zip(lines) {
                 for begin in (0..line.len()).step_by(step) {
-                    // Some overlap with the next ones, and end after these begin.
+                    // Some findings overlap with the next ones.
                     let end = (begin + 1 + begin % 7).min(line.len());
-                    let mut place = place("", number, "x", Confidence::High);
-                    place.path = Arc::clone(&path);
-                    place.offset = (line_start + begin) as u64..(line_start + end) as u64;
-                    (place.column, place.end_column) = (begin as u64 + 1, end as u64 + 1);
-                    assert_eq!(columns.of(&place), (slow(line, begin), slow(line, end)));
+                    let mut finding = finding("", number, "x", Confidence::High);
+                    finding.path = Arc::clone(&path);
+                    finding.offset = (line_start + begin) as u64..(line_start + end) as u64;
+                    (finding.column, finding.end_column) = (begin as u64 + 1, end as u64 + 1);
+                    assert_eq!(columns.of(&finding), (slow(line, begin), slow(line, end)));
                 }
                 line_start += line.len() + 1;
             }
@@ -163,35 +167,35 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_read_once_however_many_places_it_has() {
+    fn a_line_with_many_findings_is_read_once() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("file");
         std::fs::write(&path, "x".repeat(1 << 20)).expect("a file");
-        let mut place = place("", 1, "x", Confidence::High);
-        place.path = Arc::from(path);
+        let mut finding = finding("", 1, "x", Confidence::High);
+        finding.path = Arc::from(path);
         let mut columns = Columns::default();
         let started = std::time::Instant::now();
         for at in (0..(1 << 20) - 40).step_by(40) {
-            place.offset = at..at + 39;
-            (place.column, place.end_column) = (at + 1, at + 40);
-            assert_eq!(columns.of(&place), (at + 1, at + 40));
+            finding.offset = at..at + 39;
+            (finding.column, finding.end_column) = (at + 1, at + 40);
+            assert_eq!(columns.of(&finding), (at + 1, at + 40));
         }
-        // Some milliseconds; from the line's begin each time it would be 26 GB, and minutes.
+        // This takes milliseconds. Counting from the start of the line each time would read 26 GB.
         assert!(started.elapsed() < std::time::Duration::from_secs(20));
     }
 
     #[test]
-    fn what_cannot_be_read_counts_bytes() {
+    fn columns_count_bytes_if_the_line_cannot_be_read() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("file");
         std::fs::write(&path, "é\né").expect("a file");
-        let mut place = place("/no/such/file", 1, "x", Confidence::High);
-        (place.offset, place.column, place.end_column) = (2..3, 3, 4);
-        assert_eq!(Columns::default().of(&place), (3, 4));
-        place.path = Arc::from(path);
-        assert_eq!(Columns::default().of(&place), (2, 4), "the line ends before");
-        place.offset = 2..90;
-        place.end_column = 91;
-        assert_eq!(Columns::default().of(&place), (2, 91), "the file ends before");
+        let mut finding = finding("/no/such/file", 1, "x", Confidence::High);
+        (finding.offset, finding.column, finding.end_column) = (2..3, 3, 4);
+        assert_eq!(Columns::default().of(&finding), (3, 4));
+        finding.path = Arc::from(path);
+        assert_eq!(Columns::default().of(&finding), (2, 4), "the line ends before");
+        finding.offset = 2..90;
+        finding.end_column = 91;
+        assert_eq!(Columns::default().of(&finding), (2, 91), "the file ends before");
     }
 }

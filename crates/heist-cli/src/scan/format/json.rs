@@ -1,4 +1,4 @@
-//! `--format json`: one object.
+//! `--format json`: one JSON object.
 //!
 //! ```json
 //! {"format": "heist-scan", "version": 1, "complete": true, "files": 17, "bytes": 40961,
@@ -15,39 +15,44 @@
 //!  "incomplete": [{"path": "closed", "reason": "Permission denied"}], "incomplete_more": 0}
 //! ```
 //!
-//! Fields of places are those of `jsonl`. `own` are findings in the output or the baseline itself, `too_many` those
-//! for which there was no room. `complete` is false if there are any of these, if something in `incomplete` was not
-//! scanned, or if the scan was ended early; then `ended` says by what: `interrupted` or `timeout`. `incomplete_more`
-//! counts what is not in the list. `failed_rules`, if there are any, were needed and could not be used.
-//! `configuration` is the configuration file that was used, if there was one.
+//! - The elements of `places` have the fields of `jsonl`.
+//! - `own` counts findings in the output, trace or baseline of this run, `too_many` findings that
+//!   did not fit into memory.
+//! - `complete` is false if `too_many` is not 0, if `incomplete` lists anything, or if the scan
+//!   ended early; then `ended` is `interrupted` or `timeout`.
+//! - `incomplete_more` counts incomplete paths that are not in the list.
+//! - `failed_rules`, if present, are rules that are too large to be used.
+//! - `configuration`, if present, is the configuration file in use.
 
 use super::{Report, path_bytes, write_judgement, write_position};
 use crate::escape::write_json_string;
-use crate::json::{Object, array};
-use crate::scan::place::{Group, Place, groups};
-use crate::scan::summary::{Ended, Summary};
+use crate::json::{JsonObject, write_array};
+use crate::scan::reported_finding::{ReportedFinding, SecretGroup, group_by_secret};
+use crate::scan::summary::{EndedEarly, Summary};
 use std::io::{self, Write};
 
-/// The version of the schema: raised when something in it changes its meaning or goes away.
+/// The version of the schema. It increases when a field changes its meaning or disappears.
 const VERSION: u32 = 1;
 
 /// Writes the object.
 pub(super) fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     let summary = report.summary;
-    let mut object = Object::begin(out)?;
+    let mut object = JsonObject::begin(out)?;
     object.text("format", "heist-scan")?;
     object.plain("version", VERSION)?;
     write_summary(summary, &mut object)?;
-    array(object.field("secrets")?, groups(report.places), |out, group| write_group(&group, out))?;
-    array(object.field("incomplete")?, &summary.gaps, |out, gap| {
-        let mut object = Object::begin(out)?;
+    write_array(object.field("secrets")?, group_by_secret(report.findings), |out, group| {
+        write_group(&group, out)
+    })?;
+    write_array(object.field("incomplete")?, &summary.gaps, |out, gap| {
+        let mut object = JsonObject::begin(out)?;
         object.bytes("path", path_bytes(&gap.path))?;
         object.text("reason", &gap.reason)?;
         object.end()
     })?;
     object.plain("incomplete_more", summary.gaps_more)?;
     if !summary.failed_rules.is_empty() {
-        array(object.field("failed_rules")?, &summary.failed_rules, |out, rule| {
+        write_array(object.field("failed_rules")?, &summary.failed_rules, |out, rule| {
             write_json_string(out, rule.as_bytes())
         })?;
     }
@@ -55,14 +60,14 @@ pub(super) fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()>
     out.write_all(b"\n")
 }
 
-fn write_summary<W: Write>(summary: &Summary, object: &mut Object<'_, W>) -> io::Result<()> {
+fn write_summary<W: Write>(summary: &Summary, object: &mut JsonObject<'_, W>) -> io::Result<()> {
     object.plain("complete", summary.is_complete())?;
     if let Some(ended) = summary.ended {
         object.text(
             "ended",
             match ended {
-                Ended::Interrupted => "interrupted",
-                Ended::TimedOut => "timeout",
+                EndedEarly::Interrupted => "interrupted",
+                EndedEarly::TimedOut => "timeout",
             },
         )?;
     }
@@ -72,16 +77,16 @@ fn write_summary<W: Write>(summary: &Summary, object: &mut Object<'_, W>) -> io:
     object.plain("files", summary.files)?;
     object.plain("bytes", summary.bytes)?;
     let unreported = summary.unreported;
-    let mut counts = Object::begin(object.field("not_reported")?)?;
-    counts.plain("below_confidence", unreported.unsure)?;
+    let mut counts = JsonObject::begin(object.field("not_reported")?)?;
+    counts.plain("below_confidence", unreported.below_confidence)?;
     counts.plain("allowed", unreported.allowed)?;
     counts.plain("in_baseline", unreported.in_baseline)?;
-    counts.plain("ignored", unreported.ignored)?;
-    counts.plain("own", unreported.own)?;
-    counts.plain("too_many", unreported.too_many)?;
+    counts.plain("ignored", unreported.in_gitleaksignore)?;
+    counts.plain("own", unreported.in_own_files)?;
+    counts.plain("too_many", unreported.over_limit)?;
     counts.end()?;
     let skipped = summary.skipped;
-    let mut counts = Object::begin(object.field("skipped")?)?;
+    let mut counts = JsonObject::begin(object.field("skipped")?)?;
     counts.plain("binary", skipped.binary)?;
     counts.plain("too_large", skipped.too_large)?;
     counts.plain("special", skipped.special)?;
@@ -90,24 +95,26 @@ fn write_summary<W: Write>(summary: &Summary, object: &mut Object<'_, W>) -> io:
     counts.end()
 }
 
-fn write_group(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
+fn write_group(group: &SecretGroup<'_>, out: &mut impl Write) -> io::Result<()> {
     let surest = group.surest();
-    let mut object = Object::begin(out)?;
+    let mut object = JsonObject::begin(out)?;
     object.plain("fingerprint", format_args!("\"{}\"", surest.fingerprint))?;
     object.text("rule", &surest.rule)?;
     object.text("description", &surest.description)?;
     object.text("remedy", &surest.remedy)?;
     object.text("confidence", surest.confidence.as_str())?;
     object.bytes("secret", &surest.secret)?;
-    array(object.field("places")?, &group.places, |out, place| write_place(place, out))?;
+    write_array(object.field("places")?, &group.findings, |out, finding| {
+        write_finding(finding, out)
+    })?;
     object.end()
 }
 
-fn write_place(place: &Place, out: &mut impl Write) -> io::Result<()> {
-    let mut object = Object::begin(out)?;
-    object.text("rule", &place.rule)?;
-    write_position(place, &mut object)?;
-    write_judgement(place, &mut object)?;
-    object.bytes("excerpt", &place.excerpt)?;
+fn write_finding(finding: &ReportedFinding, out: &mut impl Write) -> io::Result<()> {
+    let mut object = JsonObject::begin(out)?;
+    object.text("rule", &finding.rule)?;
+    write_position(finding, &mut object)?;
+    write_judgement(finding, &mut object)?;
+    object.bytes("excerpt", &finding.excerpt)?;
     object.end()
 }

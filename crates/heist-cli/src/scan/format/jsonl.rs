@@ -1,4 +1,4 @@
-//! `--format jsonl`: an object for each place, each in a line of its own.
+//! `--format jsonl`: one JSON object per line and finding.
 //!
 //! ```json
 //! {"rule": "github-personal-token", "description": "A GitHub token.", "path": "src/a.rs", "line": 3, "column": 9,
@@ -7,27 +7,27 @@
 //!  "excerpt": "let token = \"ghp_******2f\";"}
 //! ```
 //!
-//! - Lines and columns are counted from 1, columns in bytes; `offset` is counted from 0. The end is that after the last
-//!   byte.
-//! - `fingerprint` is the same for the same secret, wherever it is.
-//! - A path that is not UTF-8 has U+FFFD in it, and `path_bytes` beside it with its bytes in base64. With
-//!   `--show-secrets` the same holds for `secret` and `excerpt`.
+//! - Lines and columns start at 1, and columns count bytes. `offset` starts at 0. The end is the
+//!   position after the last byte.
+//! - Equal secrets have equal fingerprints.
+//! - If a path is not UTF-8, `path` has U+FFFD for the invalid bytes, and `path_bytes` has all
+//!   bytes in base64. With `--show-secrets` the same holds for `secret` and `excerpt`.
 
 use super::{write_judgement, write_position};
-use crate::json::Object;
-use crate::scan::place::Place;
+use crate::json::JsonObject;
+use crate::scan::reported_finding::ReportedFinding;
 use std::io::{self, Write};
 
-/// Writes the line of a place.
-pub(in crate::scan) fn write(place: &Place, out: &mut impl Write) -> io::Result<()> {
-    let mut object = Object::begin(out)?;
-    object.text("rule", &place.rule)?;
-    object.text("description", &place.description)?;
-    write_position(place, &mut object)?;
-    object.plain("fingerprint", format_args!("\"{}\"", place.fingerprint))?;
-    write_judgement(place, &mut object)?;
-    object.bytes("secret", &place.secret)?;
-    object.bytes("excerpt", &place.excerpt)?;
+/// Writes one line.
+pub(in crate::scan) fn write(finding: &ReportedFinding, out: &mut impl Write) -> io::Result<()> {
+    let mut object = JsonObject::begin(out)?;
+    object.text("rule", &finding.rule)?;
+    object.text("description", &finding.description)?;
+    write_position(finding, &mut object)?;
+    object.plain("fingerprint", format_args!("\"{}\"", finding.fingerprint))?;
+    write_judgement(finding, &mut object)?;
+    object.bytes("secret", &finding.secret)?;
+    object.bytes("excerpt", &finding.excerpt)?;
     object.end()?;
     out.write_all(b"\n")
 }

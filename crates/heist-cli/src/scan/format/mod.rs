@@ -1,4 +1,5 @@
-//! What `heist scan` can print. Each format writes to one stream and knows nothing of files and terminals.
+//! The output formats of `heist scan`. A format writes to one stream and knows nothing about its
+//! destination except [`TextStyle`].
 
 mod columns;
 mod json;
@@ -8,69 +9,77 @@ mod text;
 mod uri;
 
 use super::advice::Advice;
-use super::arguments::Format;
-use super::place::Place;
+use super::arguments::ScanFormat;
+use super::reported_finding::ReportedFinding;
 use super::summary::Summary;
 use crate::color::Colors;
 use crate::exit::Exit;
-use crate::json::Object;
+use crate::json::JsonObject;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What is printed, all of it.
+/// Everything that a format prints.
 #[derive(Debug)]
 pub(crate) struct Report<'a> {
     /// Sorted.
-    pub(crate) places: &'a [Place],
+    pub(crate) findings: &'a [ReportedFinding],
     pub(crate) summary: &'a Summary,
-    /// How the process will end.
+    /// The exit code of the process.
     pub(crate) exit: Exit,
-    /// For `text`.
+    /// Only `text` prints it.
     pub(crate) advice: &'a Advice,
 }
 
-/// What the place that it goes to can do. For `text`.
+/// How `text` is laid out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct TextStyle {
     pub(crate) colors: Colors,
-    /// How wide it is; `None` if lines may have any length.
+    /// The width in columns; `None` if lines may have any length.
     pub(crate) columns: Option<usize>,
 }
 
 /// Writes a report.
 ///
 /// # Errors
-/// Those of writing.
+/// The stream cannot be written to.
 pub(crate) fn write(
-    format: Format,
+    format: ScanFormat,
     report: &Report<'_>,
-    look: Look,
+    look: TextStyle,
     out: &mut impl Write,
 ) -> io::Result<()> {
     match format {
-        Format::Text => text::write(report, look, out),
-        Format::Json => json::write(report, out),
-        Format::Jsonl => report.places.iter().try_for_each(|place| jsonl::write(place, out)),
-        Format::Sarif => sarif::write(report, out),
+        ScanFormat::Text => text::write(report, look, out),
+        ScanFormat::Json => json::write(report, out),
+        ScanFormat::Jsonl => {
+            report.findings.iter().try_for_each(|finding| jsonl::write(finding, out))
+        }
+        ScanFormat::Sarif => sarif::write(report, out),
     }
 }
 
-/// The fields of a place that `json` and `jsonl` have in common.
-fn write_position<W: Write>(place: &Place, object: &mut Object<'_, W>) -> io::Result<()> {
-    object.bytes("path", path_bytes(&place.path))?;
-    object.number("line", place.line)?;
-    object.number("column", place.column)?;
-    object.number("end_line", place.end_line)?;
-    object.number("end_column", place.end_column)?;
-    object.number("offset", place.offset.start)?;
-    object.number("length", place.offset.end.saturating_sub(place.offset.start))
+/// Writes the location, which is the same in `json` and `jsonl`.
+fn write_position<W: Write>(
+    finding: &ReportedFinding,
+    object: &mut JsonObject<'_, W>,
+) -> io::Result<()> {
+    object.bytes("path", path_bytes(&finding.path))?;
+    object.number("line", finding.line)?;
+    object.number("column", finding.column)?;
+    object.number("end_line", finding.end_line)?;
+    object.number("end_column", finding.end_column)?;
+    object.number("offset", finding.offset.start)?;
+    object.number("length", finding.offset.end.saturating_sub(finding.offset.start))
 }
 
-/// Why it is thought to be a secret.
-fn write_judgement<W: Write>(place: &Place, object: &mut Object<'_, W>) -> io::Result<()> {
-    object.text("confidence", place.confidence.as_str())?;
-    object.text("reason", &place.reason)?;
-    object.text("encoding", place.encoding.as_str())
+/// Writes how certain the finding is, and why.
+fn write_judgement<W: Write>(
+    finding: &ReportedFinding,
+    object: &mut JsonObject<'_, W>,
+) -> io::Result<()> {
+    object.text("confidence", finding.confidence.as_str())?;
+    object.text("reason", &finding.reason)?;
+    object.text("encoding", finding.encoding.as_str())
 }
 
 fn path_bytes(path: &Path) -> &[u8] {

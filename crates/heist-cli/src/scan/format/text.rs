@@ -1,22 +1,23 @@
-//! `--format text`: for people. Each secret once, with all of its places; then what it comes to, and what to do next.
+//! `--format text`: a report for people. Each secret appears once with all its locations; totals
+//! and next steps follow.
 
-use super::{Look, Report};
+use super::{Report, TextStyle};
 use crate::color::Role;
 use crate::escape;
 use crate::scan::advice::Advice;
-use crate::scan::place::{Group, Place, groups};
+use crate::scan::reported_finding::{ReportedFinding, SecretGroup, group_by_secret};
 use crate::scan::summary::Summary;
 use crate::units::{Unit, grouped};
 use heist_scan::Confidence;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// What stands before an excerpt.
+/// The indentation of an excerpt.
 const EXCERPT_INDENT: &str = "      ";
 
 /// Writes the report.
-pub(super) fn write(report: &Report<'_>, look: Look, out: &mut impl Write) -> io::Result<()> {
-    let groups = groups(report.places);
+pub(super) fn write(report: &Report<'_>, look: TextStyle, out: &mut impl Write) -> io::Result<()> {
+    let groups = group_by_secret(report.findings);
     for group in &groups {
         write_group(group, look, out)?;
     }
@@ -28,10 +29,10 @@ pub(super) fn write(report: &Report<'_>, look: Look, out: &mut impl Write) -> io
     Ok(())
 }
 
-fn write_group(group: &Group<'_>, look: Look, out: &mut impl Write) -> io::Result<()> {
+fn write_group(group: &SecretGroup<'_>, look: TextStyle, out: &mut impl Write) -> io::Result<()> {
     let surest = group.surest();
     let colors = look.colors;
-    // Of a file that is a secret by its name there is nothing to be masked.
+    // If the file itself is the secret, because of its name, there is no text to mask.
     let secret =
         if surest.offset.is_empty() { "the file itself".to_owned() } else { shown(&surest.secret) };
     writeln!(
@@ -44,8 +45,8 @@ fn write_group(group: &Group<'_>, look: Look, out: &mut impl Write) -> io::Resul
             format_args!("({}, {})", escape::visible(&surest.rule), surest.fingerprint)
         ),
     )?;
-    for place in &group.places {
-        write_place(place, surest, look, out)?;
+    for finding in &group.findings {
+        write_finding(finding, surest, look, out)?;
     }
     writeln!(
         out,
@@ -61,23 +62,28 @@ fn write_group(group: &Group<'_>, look: Look, out: &mut impl Write) -> io::Resul
     )
 }
 
-fn write_place(place: &Place, surest: &Place, look: Look, out: &mut impl Write) -> io::Result<()> {
-    let path = escape::for_terminal(place.path.as_os_str());
+fn write_finding(
+    finding: &ReportedFinding,
+    surest: &ReportedFinding,
+    look: TextStyle,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let path = escape::for_terminal(finding.path.as_os_str());
     let colors = look.colors;
     write!(out, "    {}", colors.paint(Role::Directory, path))?;
-    // A file that is a secret by its name has no line.
-    if !place.offset.is_empty() {
-        write!(out, ":{}:{}", place.line, place.column)?;
+    // If the file itself is the secret, there is no line.
+    if !finding.offset.is_empty() {
+        write!(out, ":{}:{}", finding.line, finding.column)?;
     }
-    if place.encoding != heist_scan::Encoding::Plain {
-        write!(out, "  {}", colors.paint(Role::Faint, format_args!("in {}", place.encoding)))?;
+    if finding.encoding != heist_scan::Encoding::Plain {
+        write!(out, "  {}", colors.paint(Role::Faint, format_args!("in {}", finding.encoding)))?;
     }
-    if place.confidence != surest.confidence {
-        let text = format!("{}: {}", place.confidence, escape::visible(&place.reason));
+    if finding.confidence != surest.confidence {
+        let text = format!("{}: {}", finding.confidence, escape::visible(&finding.reason));
         write!(out, "  {}", colors.paint(Role::Faint, text))?;
     }
     writeln!(out)?;
-    let excerpt = shown(place.excerpt.trim_ascii());
+    let excerpt = shown(finding.excerpt.trim_ascii());
     if excerpt.is_empty() {
         return Ok(());
     }
@@ -91,15 +97,15 @@ fn write_place(place: &Place, surest: &Place, look: Look, out: &mut impl Write) 
 }
 
 fn write_total(
-    groups: &[Group<'_>],
+    groups: &[SecretGroup<'_>],
     report: &Report<'_>,
-    look: Look,
+    look: TextStyle,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let summary = report.summary;
     let scanned = format!("{} ({})", files(summary.files), size(summary.bytes));
     if groups.is_empty() {
-        let text = if summary.unreported.unsure > 0 {
+        let text = if summary.unreported.below_confidence > 0 {
             format!("No secrets of {} confidence or more", summary.confidence)
         } else {
             "No secrets".to_owned()
@@ -114,26 +120,29 @@ fn write_total(
         }
     }
     let secrets = counted(groups.len() as u64, "secret", "secrets");
-    let places = counted(report.places.len() as u64, "place", "places");
-    let text = format!("{secrets} in {places}");
+    let findings = counted(report.findings.len() as u64, "place", "places");
+    let text = format!("{secrets} in {findings}");
     writeln!(out, "{} ({}), in {scanned}.", look.colors.paint(Role::Alarm, text), levels.join(", "))
 }
 
-/// What is not in the report, and how to see it.
+/// Writes what the report does not contain, and how to see it.
 fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     let unreported = &summary.unreported;
-    let below = format!("less sure (--confidence low shows {})", them(unreported.unsure));
+    let below = format!(
+        "with lower confidence (--confidence low shows {})",
+        them(unreported.below_confidence)
+    );
     write_counts(
         "Not reported: ",
         &[
-            (unreported.unsure, &below),
+            (unreported.below_confidence, &below),
             (unreported.allowed, "allowed by a comment"),
             (unreported.in_baseline, "in the baseline"),
-            (unreported.ignored, "named by .gitleaksignore"),
-            (unreported.own, "in the output or the baseline itself"),
+            (unreported.in_gitleaksignore, "listed in .gitleaksignore"),
+            (unreported.in_own_files, "in the output, trace or baseline of this run"),
             (
-                unreported.too_many,
-                "too many to be listed (--format jsonl without --sorted lists any number)",
+                unreported.over_limit,
+                "over the memory limit (--format jsonl without --sorted has no limit)",
             ),
         ],
         out,
@@ -160,7 +169,7 @@ fn write_left_out(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "Not complete: {}.", ended.text())?;
     }
     if !summary.failed_rules.is_empty() {
-        writeln!(out, "Not complete: rules that could not be used; stderr names them.")?;
+        writeln!(out, "Not complete: some rules could not be used; stderr names them.")?;
     }
     let count = summary.gap_count();
     if count == 0 {
@@ -189,14 +198,14 @@ fn write_counts(label: &str, counts: &[(u64, &str)], out: &mut impl Write) -> io
     if parts.is_empty() { Ok(()) } else { writeln!(out, "{label}{}.", parts.join("; ")) }
 }
 
-fn write_next_steps(advice: &Advice, look: Look, out: &mut impl Write) -> io::Result<()> {
+fn write_next_steps(advice: &Advice, look: TextStyle, out: &mut impl Write) -> io::Result<()> {
     let colors = look.colors;
     writeln!(
         out,
         "\n{}\n\
-         \x20 1. Revoke each secret where it was issued: everyone who could read the file may have it.\n\
+         \x20 1. Revoke each secret where it was issued: anyone who could read the file may have it.\n\
          \x20 2. Remove it from the file, and load it from the environment or a secret store.\n\
-         \x20 3. If the file was committed, the secret is in the history, too: only revoking it helps.",
+         \x20 3. If the file was committed, the history still has the secret: only revoking it helps.",
         colors.paint(Role::Heading, "What to do next:")
     )?;
     let with_input = match advice.read_stdin {
@@ -206,8 +215,8 @@ fn write_next_steps(advice: &Advice, look: Look, out: &mut impl Write) -> io::Re
     writeln!(
         out,
         "\n{}\n\
-         \x20 To allow one, write `heist:allow` in a comment on its line. To accept all of these findings, so that\n\
-         \x20 only new ones are reported{with_input}:\n\
+         \x20 To allow one finding, write `heist:allow` in a comment on its line. To accept all of them and\n\
+         \x20 report only new ones{with_input}:\n\
          \x20   {}\n\
          \x20   {}",
         colors.paint(Role::Heading, "Not secrets?"),
@@ -224,12 +233,12 @@ fn role_of(confidence: Confidence) -> Role {
     }
 }
 
-/// Bytes of a file, fit to be seen by a terminal.
+/// Returns bytes of a file as text that is safe to print.
 fn shown(bytes: &[u8]) -> String {
     escape::visible(&String::from_utf8_lossy(bytes)).into_owned()
 }
 
-/// A size; small ones look like counts without their unit.
+/// Formats a size. Small sizes get a unit, because they would look like counts.
 fn size(bytes: u64) -> String {
     if bytes < 1024 { counted(bytes, "byte", "bytes") } else { Unit::HUMAN.show(bytes) }
 }

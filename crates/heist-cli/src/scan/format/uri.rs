@@ -1,11 +1,12 @@
-//! URIs of paths, as SARIF wants them: relative to a base where they can be, percent-encoded, without dot segments.
+//! URIs of paths for SARIF: relative to a base where possible, percent-encoded, without dot
+//! segments.
 //!
-//! A URI's bytes, decoded, are the path's: also those that are not UTF-8.
+//! Decoding a URI gives the bytes of the path, even if they are not UTF-8.
 
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-/// The URI of a path, and whether it is relative to `base`.
+/// Returns the URI of a path, and whether it is relative to `base`.
 pub(super) fn of_path(path: &Path, base: &Path) -> (String, bool) {
     let below = if path.is_absolute() { path.strip_prefix(base).ok() } else { Some(path) };
     let goes_up = |path: &Path| path.components().any(|part| part == Component::ParentDir);
@@ -13,14 +14,14 @@ pub(super) fn of_path(path: &Path, base: &Path) -> (String, bool) {
         Some(below) if !goes_up(below) => (encoded_relative(below), true),
         _ => {
             let whole = base.join(path);
-            // What `..` leads to only the system knows: there may be links in the path.
+            // Only the system can resolve `..`, because the path may contain symbolic links.
             let resolved = if goes_up(&whole) { resolved(&whole) } else { whole };
             (of_absolute(&resolved), false)
         }
     }
 }
 
-/// The URI of a directory that others are relative to.
+/// Returns the URI of a directory, which ends with a slash.
 pub(super) fn of_directory(path: &Path) -> String {
     let mut uri = of_absolute(path);
     if !uri.ends_with('/') {
@@ -48,7 +49,7 @@ fn of_absolute(path: &Path) -> String {
     format!("file:///{encoded}")
 }
 
-/// The names of a path, encoded, with slashes between them.
+/// Encodes the names of a path and joins them with slashes.
 fn encoded_relative(path: &Path) -> String {
     let mut uri = String::new();
     for part in path.components() {
@@ -60,7 +61,7 @@ fn encoded_relative(path: &Path) -> String {
             if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
                 uri.push(char::from(byte));
             } else {
-                // (Writing to a string cannot fail.)
+                // Writing to a string cannot fail.
                 let _ = write!(uri, "%{byte:02X}");
             }
         }
@@ -76,7 +77,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn paths_are_encoded_and_relative_where_they_can_be() {
+    fn paths_are_encoded_and_relative_where_possible() {
         let base = Path::new("/no such/base");
         for (path, expected, is_relative) in [
             (&b"a/b.txt"[..], "a/b.txt", true),

@@ -1,42 +1,43 @@
-//! Random secrets of the kinds that are looked for by hand-written detectors.
+//! Generates random secrets for the detectors that are written in Rust.
 
-use super::super::model::HandKind;
+use super::super::model::ParserKind;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use heist::rng::XorShift64;
 
 const LETTERS_AND_DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Marks that mean nothing special in quotes, in YAML or in a connection string, and are no mask either.
+/// Punctuation that has no special meaning in quotes, in YAML or in a connection string, and does
+/// not look like a masked value either.
 const MARKS: &[u8] = b"#!";
 
-/// Marks that need no escaping in a URL.
+/// Punctuation that needs no escaping in a URL.
 const MARKS_OF_URLS: &[u8] = b"!-_";
 
-/// A secret of this kind.
-pub(super) fn generate(kind: HandKind, rng: &mut XorShift64) -> String {
+/// Generates a secret of the given kind.
+pub(super) fn generate(kind: ParserKind, rng: &mut XorShift64) -> String {
     match kind {
-        HandKind::GenericSecret => mixed(32, b"", rng),
-        HandKind::Password | HandKind::ConnectionString => {
+        ParserKind::GenericSecret => mixed(32, b"", rng),
+        ParserKind::Password | ParserKind::ConnectionString => {
             let length = 12 + rng.below_usize(5);
             mixed(length, MARKS, rng)
         }
-        HandKind::UrlCredentials => {
+        ParserKind::UrlCredentials => {
             let length = 12 + rng.below_usize(5);
             mixed(length, MARKS_OF_URLS, rng)
         }
-        HandKind::Jwt => json_web_token(rng),
-        HandKind::PrivateKey => private_key(rng),
+        ParserKind::Jwt => json_web_token(rng),
+        ParserKind::PrivateKey => private_key(rng),
     }
 }
 
-/// Letters of both cases, digits and some of the marks, at least one of each kind, no two marks side by side, and a
-/// letter at both ends.
+/// Generates a text of letters in both cases, digits and `marks`, with at least one of each. Marks
+/// are never adjacent, and the first and last characters are letters.
 fn mixed(length: usize, marks: &[u8], rng: &mut XorShift64) -> String {
     loop {
         let text: String = (0..length)
             .map(|_| {
-                // About every sixth is a mark.
+                // About every sixth character is a mark.
                 let alphabet =
                     if !marks.is_empty() && rng.below(6) == 0 { marks } else { LETTERS_AND_DIGITS };
                 char::from(alphabet[rng.below_usize(alphabet.len())])
@@ -57,7 +58,7 @@ fn mixed(length: usize, marks: &[u8], rng: &mut XorShift64) -> String {
 }
 
 fn random_bytes<const LENGTH: usize>(rng: &mut XorShift64) -> [u8; LENGTH] {
-    // The upper byte: the lower ones are weaker.
+    // The high byte, because the low bits of this generator are weaker.
     std::array::from_fn(|_| (rng.next_u64() >> 56) as u8)
 }
 
@@ -73,19 +74,20 @@ fn json_web_token(rng: &mut XorShift64) -> String {
     format!("{}.{}.{}", encode(header.as_bytes()), encode(payload.as_bytes()), encode(&signature))
 }
 
-/// Up to its length byte: version 0, Ed25519 (1.3.101.112), and an octet string in an octet string. Any 32 bytes are a
-/// key.
+/// The DER prefix of an Ed25519 key: version 0, the algorithm (1.3.101.112), and an octet string
+/// inside an octet string. Any 32 bytes that follow are a valid key.
 const ED25519_BEGINNING: [u8; 16] = [
     0x30, 0x2E, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
 ];
 
-/// Version 1 and an octet string ...
+/// The DER prefix of a P-256 key: version 1 and an octet string of 32 bytes.
 const P256_BEGINNING: [u8; 7] = [0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20];
 
-/// ... then the curve P-256 (1.2.840.10045.3.1.7). Nearly any 32 bytes are a key.
+/// The DER suffix of a P-256 key: the curve (1.2.840.10045.3.1.7). Almost any 32 bytes between
+/// prefix and suffix are a valid key.
 const P256_END: [u8; 12] = [0xA0, 0x0A, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07];
 
-/// A key in PEM that any program reads.
+/// Generates a valid private key in PEM format.
 fn private_key(rng: &mut XorShift64) -> String {
     let (label, der) = if rng.below(2) == 0 {
         ("PRIVATE KEY", [&ED25519_BEGINNING[..], &random_bytes::<32>(rng)].concat())

@@ -1,18 +1,21 @@
-//! Random secrets that a rule finds: for its tests, and for texts with secrets in them.
+//! Generates random secrets that a rule finds, for testing rules and for texts with planted
+//! secrets.
 //!
-//! A secret is made from the rule's regular expression: a random text that it matches, and what it finds to be the
-//! secret in there. Checksums are put right. What the rule itself would not take (too little entropy, on its allowlist)
-//! is made again.
+//! The generator creates a random text that the rule's regular expression matches, takes the secret
+//! out of it as the rule would, and corrects the checksum. It tries again if the rule would reject
+//! the result (too little entropy, or allowed by an allowlist).
 //!
-//! Invariants: the same rule and the same random numbers give the same secret; and the regular expression finds it.
+//! Invariants: the same rule and the same random numbers give the same secret, and the regular
+//! expression finds that secret.
 //!
-//! Not guaranteed: that every secret of the form can come. Where an expression takes any character, letters and digits
-//! are taken, as most secrets have nothing else and quotes would end them.
+//! Not guaranteed: that every possible secret can occur. Where an expression accepts any character,
+//! the generator uses letters and digits: most secrets consist of these, and a quote would end the
+//! secret.
 
 mod hand;
 mod text;
 
-use super::model::{HandKind, Pattern, RegexTarget, Rule};
+use super::model::{ParserKind, Pattern, RegexTarget, Rule};
 use super::syntax;
 use crate::checksum::Checksum;
 use crate::noise::shannon_entropy;
@@ -23,22 +26,23 @@ use regex_syntax::hir::{Hir, Look};
 use std::ops::Range;
 use text::Part;
 
-/// How often something is made again before it counts as impossible.
+/// The number of attempts after which a secret counts as impossible.
 const ATTEMPTS: usize = 500;
 
-/// What stands for a secret in an example.
+/// The placeholder for a secret in an example.
 const SECRET: &str = "{secret}";
 
-/// What stands for a secret with a wrong checksum in an example.
+/// The placeholder for a secret with a wrong checksum in an example.
 const WRONG: &str = "{wrong}";
 
-/// One random secret that the rule finds. `None`: none can be made, as for a rule that looks at paths only.
+/// Generates a random secret that the rule finds. Returns `None` if that is impossible, for
+/// instance because the rule only looks at paths.
 ///
 /// ```
 /// use heist_scan::rules::{Pattern, Rule, sample};
 ///
 /// let rule = Rule::new("house-token", Pattern::Regex("house_[a-z0-9]{32}".to_owned()));
-/// let secret = sample(&rule, &mut heist::rng::XorShift64::new(1)).expect("it can be made");
+/// let secret = sample(&rule, &mut heist::rng::XorShift64::new(1)).expect("the rule has samples");
 /// assert!(secret.starts_with("house_") && secret.len() == 38);
 /// ```
 #[must_use]
@@ -46,7 +50,8 @@ pub fn sample(rule: &Rule, rng: &mut XorShift64) -> Option<String> {
     Sampler::new(rule)?.secret(rng)
 }
 
-/// An example with random secrets for each `{secret}` and `{wrong}` in it. `None`: one of them cannot be made.
+/// Replaces each `{secret}` and `{wrong}` in an example with a random secret. Returns `None` if one
+/// of them cannot be generated.
 #[must_use]
 pub fn expand_example(text: &str, rule: &Rule, rng: &mut XorShift64) -> Option<String> {
     if !text.contains(SECRET) && !text.contains(WRONG) {
@@ -55,16 +60,16 @@ pub fn expand_example(text: &str, rule: &Rule, rng: &mut XorShift64) -> Option<S
     Some(Sampler::new(rule)?.expand(text, rng)?.text)
 }
 
-/// An example with random secrets in it.
+/// An example with its placeholders filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expanded {
     /// The text.
     pub text: String,
-    /// Where in it the secrets are that stand for `{secret}`.
+    /// The ranges of the secrets that replaced `{secret}`.
     pub secrets: Vec<Range<usize>>,
 }
 
-/// Makes many secrets of one rule; what [`sample`] does, prepared once.
+/// Generates many secrets for one rule. Does the same as [`sample`] but parses the rule only once.
 #[derive(Debug)]
 pub struct Sampler {
     maker: Maker,
@@ -76,20 +81,21 @@ pub struct Sampler {
     allowed: Vec<(RegexTarget, Regex)>,
 }
 
-/// What makes the secrets.
+/// How the secrets are generated.
 #[derive(Debug)]
 enum Maker {
     Text {
         part: Part,
         regex: Regex,
-        /// The whole text is the secret.
+        /// `true` if the whole text is the secret.
         whole: bool,
     },
-    Hand(HandKind),
+    Hand(ParserKind),
 }
 
 impl Sampler {
-    /// For a rule. `None`: its expression cannot be used, or it looks at paths only.
+    /// Creates a sampler for a rule. Returns `None` if the rule's expression is not usable or the
+    /// rule only looks at paths.
     #[must_use]
     pub fn new(rule: &Rule) -> Option<Self> {
         let maker = match &rule.pattern {
@@ -107,7 +113,7 @@ impl Sampler {
                 let all = Hir::concat(vec![Hir::look(Look::Start), hir, Hir::look(Look::End)]);
                 Maker::Text { part, regex: syntax::compile(&all).ok()?, whole: true }
             }
-            Pattern::Hand(kind) => Maker::Hand(*kind),
+            Pattern::Parser(kind) => Maker::Hand(*kind),
             Pattern::Path => return None,
         };
         let mut allowed = Vec::new();
@@ -128,7 +134,8 @@ impl Sampler {
         })
     }
 
-    /// One random secret, with the right checksum if it has one. `None`: none was found in many attempts.
+    /// Generates a random secret, with a correct checksum if the rule has one. Returns `None` if
+    /// many attempts fail.
     pub fn secret(&self, rng: &mut XorShift64) -> Option<String> {
         (0..ATTEMPTS).find_map(|_| {
             let (text, secret) = self.attempt(rng)?;
@@ -138,13 +145,14 @@ impl Sampler {
             let completed = checksum.complete(&text[secret.clone()])?;
             let mut text = text;
             text.splice(secret.clone(), completed.iter().copied());
-            // The checksum's characters may be none that the expression takes.
+            // The expression may not allow the characters of the checksum.
             let place = secret.start..secret.start + completed.len();
             (self.accepts(&text)? == place).then(|| String::from_utf8(completed).ok()).flatten()
         })
     }
 
-    /// One random secret with a wrong checksum. `None`: it has no checksum, or none was found in many attempts.
+    /// Generates a random secret with a wrong checksum. Returns `None` if the rule has no checksum
+    /// or many attempts fail.
     pub fn wrong(&self, rng: &mut XorShift64) -> Option<String> {
         let checksum = self.checksum?;
         (0..ATTEMPTS).find_map(|_| {
@@ -154,7 +162,7 @@ impl Sampler {
         })
     }
 
-    /// An example with a random secret of its own for each `{secret}` and `{wrong}`.
+    /// Replaces each `{secret}` and `{wrong}` in an example with a different random secret.
     pub fn expand(&self, text: &str, rng: &mut XorShift64) -> Option<Expanded> {
         let mut expanded =
             Expanded { text: String::with_capacity(text.len() + 64), secrets: Vec::new() };
@@ -179,7 +187,8 @@ impl Sampler {
         Some(expanded)
     }
 
-    /// One text with a secret in it that the rule takes, checksum aside; and where the secret is.
+    /// Generates one text, and the range of the secret in it, that the rule accepts. Ignores the
+    /// checksum.
     fn attempt(&self, rng: &mut XorShift64) -> Option<(Vec<u8>, Range<usize>)> {
         let text = match &self.maker {
             Maker::Text { part, .. } => part.generate(self.max_length, rng)?,
@@ -189,7 +198,7 @@ impl Sampler {
         Some((text, secret))
     }
 
-    /// Where in the text the rule finds its secret, checksum aside.
+    /// Returns the range of the secret if the rule accepts the text. Ignores the checksum.
     fn accepts(&self, text: &[u8]) -> Option<Range<usize>> {
         let secret = self.find(text)?;
         let bytes = &text[secret.clone()];
@@ -207,7 +216,7 @@ impl Sampler {
         taken.then_some(secret)
     }
 
-    /// Where the expression finds the secret in its own text.
+    /// Returns the range of the secret that the expression finds in a generated text.
     fn find(&self, text: &[u8]) -> Option<Range<usize>> {
         let Maker::Text { regex, whole, .. } = &self.maker else {
             return Some(0..text.len());

@@ -1,4 +1,5 @@
-//! Secrets are found by the expression that they were made from, checksums hold, and the same seed gives the same.
+//! Generated secrets are found by their own expression, their checksums hold, and the same seed
+//! gives the same secret.
 
 use super::*;
 use crate::rules::{Allowlist, RuleSet};
@@ -31,7 +32,9 @@ const PATTERNS: [&str; 16] = [
 fn a_sample_is_found_by_its_own_expression() {
     for pattern in PATTERNS {
         let rule = rule(pattern);
-        let Pattern::Regex(translated) = &rule.pattern else { unreachable!("made so") };
+        let Pattern::Regex(translated) = &rule.pattern else {
+            unreachable!("`rule` builds a regex")
+        };
         let regex = syntax::compile(&syntax::parse(translated).expect("right")).expect("small");
         let sampler = Sampler::new(&rule).expect("right");
         let mut rng = XorShift64::new(7);
@@ -54,7 +57,7 @@ fn a_sample_is_found_by_its_own_expression() {
 }
 
 #[test]
-fn the_secret_is_the_group_that_the_rule_says() {
+fn the_secret_is_taken_from_the_rules_group() {
     let mut rng = XorShift64::new(1);
     let mut rule = rule("(a+)(?:-)(b+)(c*)");
     assert!(sample(&rule, &mut rng).expect("simple").starts_with('a'));
@@ -65,7 +68,7 @@ fn the_secret_is_the_group_that_the_rule_says() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same() {
+fn the_same_seed_gives_the_same_secret() {
     for pattern in PATTERNS {
         let rule = rule(pattern);
         let draw = |seed| sample(&rule, &mut XorShift64::new(seed));
@@ -100,14 +103,14 @@ fn checksums_are_right_or_wrong_as_asked() {
         assert!(!Checksum::GithubCrc32.holds(wrong.as_bytes()));
         assert_eq!(wrong.len(), secret.len());
     }
-    // One whose alphabet has no room for it.
+    // The alphabet does not contain the characters of the checksum.
     let mut rule = self::rule("ghp_[a-c]{36}");
     rule.checksum = Some(Checksum::GithubCrc32);
     assert_eq!(sample(&rule, &mut rng), None);
 }
 
 #[test]
-fn what_the_rule_does_not_take_is_not_made() {
+fn secrets_that_the_rule_rejects_are_not_generated() {
     let mut rule = rule("[a-d]{4}");
     rule.entropy = Some(1.9);
     let allowlist = |regexes: &[&str], regex_target, stopwords: &[&str]| Allowlist {
@@ -137,7 +140,7 @@ fn what_the_rule_does_not_take_is_not_made() {
 }
 
 #[test]
-fn what_cannot_be_made_is_none() {
+fn impossible_secrets_are_none() {
     let mut rng = XorShift64::new(1);
     assert_eq!(sample(&Rule::new("path", Pattern::Path), &mut rng), None);
     assert_eq!(sample(&rule("[^\\x00-\\x{10FFFF}]"), &mut rng), None);
@@ -153,7 +156,7 @@ fn examples_are_filled_in() {
     let rule = rule("k[0-9]{5}");
     let expanded = Sampler::new(&rule)
         .and_then(|sampler| sampler.expand("a {secret} {b} ${{secret}} {", &mut rng))
-        .expect("it can be made");
+        .expect("the rule has samples");
     let [first, second] = &expanded.secrets[..] else { panic!("{expanded:?}") };
     let (first, second) = (&expanded.text[first.clone()], &expanded.text[second.clone()]);
     assert_eq!(expanded.text, format!("a {first} {{b}} ${{{second}}} {{"));
@@ -173,9 +176,9 @@ fn an_assigned_value_matches_as_a_whole() {
 }
 
 #[test]
-fn every_kind_by_hand_has_a_form() {
-    for kind in HandKind::ALL {
-        let rule = Rule::new("hand", Pattern::Hand(kind));
+fn every_hand_written_detector_has_samples() {
+    for kind in ParserKind::ALL {
+        let rule = Rule::new("hand", Pattern::Parser(kind));
         let sampler = Sampler::new(&rule).expect("any kind");
         let mut rng = XorShift64::new(8);
         let drawn: std::collections::HashSet<_> =
@@ -183,14 +186,14 @@ fn every_kind_by_hand_has_a_form() {
         assert_eq!(drawn.len(), 1000, "{kind}");
         for secret in &drawn {
             let right = match kind {
-                HandKind::GenericSecret => secret.len() == 32,
-                HandKind::Jwt => secret.split('.').count() == 3 && secret.starts_with("eyJ"),
-                HandKind::PrivateKey => {
+                ParserKind::GenericSecret => secret.len() == 32,
+                ParserKind::Jwt => secret.split('.').count() == 3 && secret.starts_with("eyJ"),
+                ParserKind::PrivateKey => {
                     secret.starts_with("-----BEGIN ") && secret.ends_with(" KEY-----")
                 }
-                HandKind::Password | HandKind::UrlCredentials | HandKind::ConnectionString => {
-                    (12..=16).contains(&secret.len())
-                }
+                ParserKind::Password
+                | ParserKind::UrlCredentials
+                | ParserKind::ConnectionString => (12..=16).contains(&secret.len()),
             };
             assert!(right, "{kind}");
         }

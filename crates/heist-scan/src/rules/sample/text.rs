@@ -1,23 +1,24 @@
-//! A random text that a regular expression matches, from its parsed form.
+//! Generates a random text from a parsed regular expression.
 //!
-//! Look-arounds are passed over: whoever asks has to try whether the text is a match, and ask again.
+//! Assertions such as `\b` and `$` are ignored, so the text may not match. The caller has to check,
+//! and try again if it does not.
 
 use heist::rng::XorShift64;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// How many more than it has to, an unbounded repetition repeats at most.
+/// How far an unbounded repetition may exceed its minimum.
 const UNBOUNDED_EXTRA: u32 = 16;
 
-/// How many more than it has to, any repetition repeats at most. Lengths far apart are not what is tested.
+/// How far any repetition may exceed its minimum. Very long repetitions would not test more.
 const EXTRA_MAX: u32 = 256;
 
-/// One part of an expression, with everything found out that does not depend on chance.
+/// A part of an expression, prepared so that only the random choices are left.
 #[derive(Debug)]
 pub(super) enum Part {
     Literal(Box<[u8]>),
-    /// One of these bytes, each as likely as the other.
+    /// One of these bytes, all equally likely.
     OneOf(Vec<u8>),
-    /// One character of one of these ranges, if there is no other choice.
+    /// A character from one of these ranges. Only used for classes without ASCII characters.
     Character(Vec<(char, char)>),
     Repeated {
         least: u32,
@@ -26,12 +27,13 @@ pub(super) enum Part {
     },
     Each(Vec<Part>),
     Either(Vec<Part>),
-    /// Nothing matches, or nothing that could be part of a text.
+    /// Matches nothing, or only bytes that are not text.
     Impossible,
 }
 
 impl Part {
-    /// Recurses as deep as groups stand in each other, which parsing bounds.
+    /// Converts a parsed expression. The recursion is as deep as the groups nest, which parsing
+    /// limits.
     pub(super) fn new(hir: &Hir) -> Self {
         match hir.kind() {
             HirKind::Empty | HirKind::Look(_) => Self::Each(Vec::new()),
@@ -56,7 +58,7 @@ impl Part {
         if !choices.is_empty() {
             return Self::OneOf(choices);
         }
-        // Nothing of ASCII in it.
+        // The class contains no ASCII characters.
         match class {
             Class::Unicode(class) if !class.ranges().is_empty() => {
                 Self::Character(class.iter().map(|range| (range.start(), range.end())).collect())
@@ -65,20 +67,21 @@ impl Part {
         }
     }
 
-    /// A text of at most `length_max` bytes. `None`: it became longer, or nothing matches.
+    /// Generates a text of at most `length_max` bytes. Returns `None` if it gets longer or the
+    /// expression matches nothing.
     pub(super) fn generate(&self, length_max: usize, rng: &mut XorShift64) -> Option<Vec<u8>> {
-        // Repetitions of nothing take steps, too.
+        // The limit on steps stops repetitions of the empty text, which never reach `length_max`.
         let mut draft = Draft { text: Vec::new(), length_max, steps: 4 * length_max + 1024, rng };
         draft.add(self)?;
         Some(draft.text)
     }
 }
 
-/// A text that is being made.
+/// A text under construction.
 struct Draft<'r> {
     text: Vec<u8>,
     length_max: usize,
-    /// How many parts of the expression may still be gone through.
+    /// The number of expression parts that may still be visited.
     steps: usize,
     rng: &'r mut XorShift64,
 }
@@ -93,7 +96,7 @@ impl Draft<'_> {
                 let (first, last) = ranges[self.rng.below_usize(ranges.len())];
                 let code =
                     u32::from(first) + self.rng.below(u32::from(last) - u32::from(first) + 1);
-                // Between the ends of a range there can be codes that are no characters.
+                // A range can span code points that are not characters (surrogates).
                 let character = char::from_u32(code).unwrap_or(first);
                 self.text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             }
@@ -118,12 +121,12 @@ impl Draft<'_> {
     }
 }
 
-/// The characters of a class that are taken: letters and digits if it takes whatever there is, else what can be seen,
-/// else blanks, else what else there is in ASCII.
+/// Returns the ASCII characters of a class that the generator uses: letters and digits if the class
+/// accepts nearly everything; otherwise visible characters; otherwise blanks; otherwise all.
 fn choices(class: &Class) -> Vec<u8> {
     let mut ascii = Vec::with_capacity(128);
     let mut add = |first: u32, last: u32| {
-        // Below 128, so it fits.
+        // `last` is at most 127, so the code fits into a byte.
         ascii.extend((first..=last.min(127)).map(|code| code as u8));
     };
     match class {
@@ -134,7 +137,7 @@ fn choices(class: &Class) -> Vec<u8> {
             class.iter().for_each(|range| add(range.start().into(), range.end().into()));
         }
     }
-    // What takes both quotes and letters is no alphabet, but "anything up to the end".
+    // A class with quotes and letters is not an alphabet; it means "anything up to the end".
     let anything = ascii.contains(&b'"') && ascii.contains(&b'x') && ascii.contains(&b'X');
     let kinds: [fn(&u8) -> bool; 3] = [
         |byte| byte.is_ascii_alphanumeric(),

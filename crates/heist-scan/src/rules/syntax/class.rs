@@ -1,18 +1,20 @@
-//! Character classes: taken apart as Go reads them, and put together so that Rust reads the same.
+//! Translates character classes: parses them as Go does and writes them so that Rust reads the
+//! same.
 //!
-//! Go knows characters, ranges, `\d` and its like, `[:alpha:]` and its like, and properties of Unicode. Everything
-//! else in a class is a plain character, also what is an operation on sets in Rust.
+//! Go's classes consist of characters, ranges, `\d` and the like, `[:alpha:]` and the like, and
+//! Unicode properties. Everything else is a literal character in Go, even what Rust reads as a set
+//! operation.
 
 use super::{SyntaxError, character_code, property};
 use std::fmt::Write as _;
 
-/// The names in `[:name:]`; `^` before one negates it.
+/// The names allowed in `[:name:]`; a `^` before the name negates it.
 const POSIX_NAMES: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
     "space", "upper", "word", "xdigit",
 ];
 
-/// One part of a class.
+/// An item of a character class.
 enum Item<'t> {
     /// `a` or `a-z`.
     Range(char, char),
@@ -24,7 +26,7 @@ enum Item<'t> {
     Property(String),
 }
 
-/// Translates the class at the beginning of `text`; what comes after it.
+/// Translates the class at the beginning of `text` and returns the text after it.
 pub(super) fn translate<'t>(text: &'t str, output: &mut String) -> Result<&'t str, SyntaxError> {
     let mut rest = &text[1..];
     let negated = rest.starts_with('^');
@@ -47,7 +49,7 @@ pub(super) fn translate<'t>(text: &'t str, output: &mut String) -> Result<&'t st
 fn item(text: &str) -> Result<(Item<'_>, &str), SyntaxError> {
     if let Some((name, after)) = text.strip_prefix("[:").and_then(|inner| inner.split_once(":]")) {
         if !POSIX_NAMES.contains(&name.strip_prefix('^').unwrap_or(name)) {
-            return Err(SyntaxError(format!("`[:{name}:]` is no character class")));
+            return Err(SyntaxError(format!("`[:{name}:]` is not a character class")));
         }
         return Ok((Item::Posix(name), after));
     }
@@ -80,7 +82,7 @@ fn item(text: &str) -> Result<(Item<'_>, &str), SyntaxError> {
     Ok((Item::Range(low, high), after))
 }
 
-/// One character, escaped or not.
+/// Reads one character, escaped or not.
 fn character(text: &str) -> Result<(char, &str), SyntaxError> {
     let mut characters = text.chars();
     let first = characters
@@ -127,8 +129,9 @@ fn write_class(negated: bool, items: &[Item<'_>], output: &mut String) {
                     push_character(*high, output);
                 }
             }
-            // With Unicode, Rust's `\d` has the digits of all scripts. Go's never has. (No class in a class: Go does
-            // not know these, and what is translated can be translated once more.)
+            // With Unicode on, Rust's `\d` matches the digits of all scripts; Go's never does.
+            // Spelled out as ranges instead of a nested class: Go has no nested classes, and
+            // translating the result once more must not change it.
             Item::Perl(letter) if unicode => output.push_str(match letter {
                 'd' => "0-9",
                 'D' => r"\x00-/:-\x{10FFFF}",
@@ -152,14 +155,14 @@ fn write_class(negated: bool, items: &[Item<'_>], output: &mut String) {
     output.push_str(if unicode { "])" } else { "]" });
 }
 
-/// One character that stands for itself, in a class or outside.
+/// Appends a literal character, escaped if necessary. Works inside and outside of classes.
 pub(super) fn push_character(character: char, output: &mut String) {
     match character {
         '\n' => output.push_str("\\n"),
         '\r' => output.push_str("\\r"),
         '\t' => output.push_str("\\t"),
         _ if character.is_ascii_control() => {
-            // Writing to a string does not fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(output, "\\x{:02X}", u32::from(character));
         }
         _ => {

@@ -1,6 +1,6 @@
-//! Regular expressions of rules: from the syntax of their files, which is that of Go and RE2, to Rust's.
+//! Translates the regular expressions of rule files from the syntax of Go (RE2) to Rust's.
 //!
-//! Both are nearly the same language. What differs, and what becomes of it:
+//! The two languages are nearly the same. These are the differences and their translations:
 //!
 //! | in the file | here |
 //! |---|---|
@@ -15,13 +15,15 @@
 //! | `(?P<1st>...)` | `(?P<_1st>...)`: Rust's names begin with a letter |
 //! | `[\w-.]`, `[a[b]`, `[a&&b]`: plain characters | `[\w\-.]`, `[a\[b]`, `[a\&\&b]` |
 //!
-//! Invariant: what is the same in both comes out as it went in, so that a translated expression, translated once
-//! more, means the same.
+//! Invariant: whatever means the same in both languages is copied unchanged, and translating a
+//! translated expression again does not change its meaning.
 //!
-//! Not guaranteed: that characters are counted as Go counts them. `.` and `[^x]` are one byte here and one character
-//! there; and the vertical tab belongs to `\s` here and not there. What Rust alone has (set operations in classes,
-//! `\<` as the beginning of a word, `(?x)`) is not for rules. What is wrong with an expression is mostly found by
-//! [`parse`] and not by [`translate`].
+//! Not guaranteed:
+//! - that characters count as in Go: `.` and `[^x]` match one byte in heist and one character in
+//!   Go, and `\s` includes the vertical tab in heist but not in Go;
+//! - that Rust-only syntax works: rules cannot use set operations in classes, `\<` for the start of
+//!   a word, or `(?x)`;
+//! - that [`translate`] finds the errors in an expression: [`parse`] finds most of them.
 
 mod class;
 
@@ -30,7 +32,7 @@ use regex_syntax::hir::Hir;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Why an expression is refused.
+/// Explains why an expression is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError(pub String);
 
@@ -42,14 +44,15 @@ impl fmt::Display for SyntaxError {
 
 impl std::error::Error for SyntaxError {}
 
-/// How deep groups may stand in each other. Parsing and everything after it recurses that deep at most.
+/// How deep groups may nest, which bounds the recursion of the parser and of everything after it.
 const NEST_LIMIT: u32 = 200;
 
-/// Parses a rule's expression (in Rust's syntax) as all rules are meant: on bytes, without Unicode.
+/// Parses an expression in Rust's syntax with the settings that all rules use: it matches bytes,
+/// and Unicode is off.
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// Returns an error if the expression is not valid.
 pub fn parse(pattern: &str) -> Result<Hir, SyntaxError> {
     let mut parser = regex_syntax::ParserBuilder::new()
         .unicode(false)
@@ -59,14 +62,14 @@ pub fn parse(pattern: &str) -> Result<Hir, SyntaxError> {
     parser.parse(pattern).map_err(|error| SyntaxError(one_line(&error)))
 }
 
-/// How large an expression may become when it is compiled, in bytes. A rule of ordinary size takes a hundredth of it.
+/// The size limit of a compiled expression, in bytes. An ordinary rule needs a hundredth of it.
 pub(crate) const COMPILED_BYTES_MAX: usize = 16 << 20;
 
-/// Compiles what [`parse`] has parsed.
+/// Compiles an expression that [`parse`] returned.
 ///
 /// # Errors
 ///
-/// It becomes too large.
+/// Returns an error if the compiled expression exceeds the size limit.
 pub fn compile(hir: &Hir) -> Result<Regex, SyntaxError> {
     let config = Regex::config().utf8_empty(false).nfa_size_limit(Some(COMPILED_BYTES_MAX));
     let regex = Regex::builder().configure(config).build_from_hir(hir);
@@ -74,14 +77,17 @@ pub fn compile(hir: &Hir) -> Result<Regex, SyntaxError> {
         let problem = error.size_limit().map_or_else(
             || error.to_string(),
             |limit| {
-                format!("it becomes larger than {limit} bytes when it is compiled; repeat less")
+                format!(
+                    "it becomes larger than {limit} bytes when compiled; reduce its repetitions"
+                )
             },
         );
         SyntaxError(problem)
     })
 }
 
-/// What is wrong, without the picture of the expression that comes before it: that can be as long as the expression.
+/// Formats an error on one line, without regex-syntax's picture of the expression, which can be as
+/// long as the expression itself.
 fn one_line(error: &regex_syntax::Error) -> String {
     let (kind, at) = match error {
         regex_syntax::Error::Parse(error) => (error.kind().to_string(), error.span().start.offset),
@@ -90,14 +96,15 @@ fn one_line(error: &regex_syntax::Error) -> String {
         }
         other => return other.to_string(),
     };
-    format!("{kind} (at byte {at} of it)")
+    format!("{kind} (at byte {at} of the expression)")
 }
 
-/// From Go's syntax to Rust's.
+/// Translates an expression from Go's syntax to Rust's.
 ///
 /// # Errors
 ///
-/// What is wrong with a character class or an escape in it; everything else is left for [`parse`] to find.
+/// Returns an error if a character class, or an escape in one, is invalid. All other errors are
+/// left for [`parse`] to report.
 pub fn translate(pattern: &str) -> Result<Cow<'_, str>, SyntaxError> {
     if !needs_translation(pattern) {
         return Ok(Cow::Borrowed(pattern));
@@ -135,7 +142,7 @@ pub fn translate(pattern: &str) -> Result<Cow<'_, str>, SyntaxError> {
     Ok(Cow::Owned(output))
 }
 
-/// Whether anything in the expression could mean something else in Rust. Most of them have nothing of the kind.
+/// Returns `true` if anything in the expression might mean something else in Rust. This is rare.
 fn needs_translation(pattern: &str) -> bool {
     let bytes = pattern.as_bytes();
     let mut at = 0;
@@ -145,7 +152,7 @@ fn needs_translation(pattern: &str) -> bool {
             b'\\' => {
                 match bytes.get(at + 1) {
                     Some(b'A' | b'b' | b'B' | b'z' | b'd' | b'D' | b's' | b'S' | b'w' | b'W') => {
-                        // A class of its own in a class: what follows it must be no hyphen.
+                        // After `\w` and the like in a class, Rust does not accept a hyphen.
                         if in_class && bytes.get(at + 2) == Some(&b'-') {
                             return true;
                         }
@@ -160,14 +167,14 @@ fn needs_translation(pattern: &str) -> bool {
             b'[' if in_class => return true,
             b'[' => {
                 in_class = true;
-                // A bracket that closes is a plain character at the beginning of a class.
+                // A `]` at the beginning of a class is a literal character.
                 at += 1;
                 if bytes.get(at) == Some(&b'^') {
                     at += 1;
                 }
                 if bytes.get(at) == Some(&b']') {
                     at += 1;
-                    // In Rust it begins no range.
+                    // In Rust, a range cannot start with it.
                     if bytes.get(at) == Some(&b'-') {
                         return true;
                     }
@@ -192,12 +199,12 @@ fn needs_translation(pattern: &str) -> bool {
         }
         at += 1;
     }
-    // A class that does not end is an error, which the translation words better.
+    // An unclosed class is an error, and `translate` explains it better than `parse`.
     in_class
 }
 
-/// How long the repetition at the beginning of `text` is: `{n}`, `{n,}` or `{n,m}` without leading zeros. 0: it is
-/// none.
+/// Returns the length of the repetition at the beginning of `text` (`{n}`, `{n,}` or `{n,m}`
+/// without leading zeros), or 0 if there is none.
 fn repetition(text: &str) -> usize {
     let number = |text: &str| {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -215,7 +222,7 @@ fn repetition(text: &str) -> usize {
     if text[length..].starts_with('}') { length + 1 } else { 0 }
 }
 
-/// The opening of a group; a name that begins with a digit gets an underscore.
+/// Translates the opening of a group. A name that begins with a digit gets an underscore in front.
 fn group<'t>(text: &'t str, output: &mut String) -> &'t str {
     let opening = if text.starts_with("(?P<") {
         4
@@ -231,10 +238,10 @@ fn group<'t>(text: &'t str, output: &mut String) -> &'t str {
     &text[opening..]
 }
 
-/// What begins with a backslash outside of classes.
+/// Translates an escape outside of classes and returns the text after it.
 fn escape<'t>(text: &'t str, output: &mut String) -> &'t str {
     let Some(second) = text[1..].chars().next() else {
-        // A backslash at the end: an error, which `parse` reports.
+        // `parse` reports the backslash at the end as an error.
         output.push('\\');
         return "";
     };
@@ -274,12 +281,12 @@ fn escape<'t>(text: &'t str, output: &mut String) -> &'t str {
     }
 }
 
-/// `\p{...}` or `\pN` at the beginning of `text`, as Rust has it, and what comes after it.
+/// Translates `\p{...}` or `\pN` at the beginning of `text`. Also returns the text after it.
 fn property(text: &str) -> (String, &str) {
     let negated = text[1..].starts_with('P');
     let after = &text[2..];
     let Some(braced) = after.strip_prefix('{') else {
-        // One letter; whatever else stands there is an error, which `parse` reports.
+        // A single letter. Anything else is an error, which `parse` reports.
         let length = after.chars().next().map_or(0, char::len_utf8);
         return (text[..2 + length].to_owned(), &after[length..]);
     };
@@ -292,7 +299,7 @@ fn property(text: &str) -> (String, &str) {
     }
 }
 
-/// The character of an octal or hexadecimal escape at the beginning of `text`, and what comes after it.
+/// Reads an octal or hexadecimal escape at the beginning of `text`. Also returns the text after it.
 fn character_code(text: &str) -> Option<(char, &str)> {
     let after = text.strip_prefix('\\')?;
     if let Some(hexadecimal) = after.strip_prefix('x') {
@@ -306,7 +313,7 @@ fn character_code(text: &str) -> Option<(char, &str)> {
         return Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, rest));
     }
     let octal = after.bytes().take(3).take_while(|digit| (b'0'..=b'7').contains(digit)).count();
-    // One digit alone, unless it is 0, would be a reference to a group, which neither side has.
+    // A single digit other than 0 would be a backreference, which neither language has.
     if octal == 0 || octal == 1 && !after.starts_with('0') {
         return None;
     }
@@ -314,7 +321,7 @@ fn character_code(text: &str) -> Option<(char, &str)> {
     Some((char::from_u32(code)?, &after[octal..]))
 }
 
-/// One character that stands for itself, outside of classes.
+/// Appends a literal character outside of classes.
 fn push_literal(character: char, output: &mut String) {
     if character.is_ascii() {
         class::push_character(character, output);

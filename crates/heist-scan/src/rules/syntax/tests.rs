@@ -1,4 +1,4 @@
-//! Translations, one by one: what comes out, and what it matches.
+//! Checks translations one by one: their text, and what they match.
 
 use super::*;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ fn regex(pattern: &str) -> Regex {
     compile(&hir).expect("small enough")
 }
 
-/// Whether the whole text is a match.
+/// Returns `true` if the pattern matches the whole text.
 fn is_match(pattern: &str, text: impl AsRef<[u8]>) -> bool {
     regex(&format!(r"\A(?:{pattern})\z")).is_match(text.as_ref())
 }
@@ -26,7 +26,7 @@ fn check(pattern: &str, matching: &[&str], others: &[&str]) {
 }
 
 #[test]
-fn what_is_the_same_in_both_stays_as_it_is() {
+fn common_syntax_is_not_changed() {
     for pattern in [
         r"(?i)\b(AKIA|ASIA)[0-9A-Z]{16}\b",
         r"(?:^|\s)x{2,}y{3,5}?z{4}\z",
@@ -40,22 +40,22 @@ fn what_is_the_same_in_both_stays_as_it_is() {
 }
 
 #[test]
-fn quoted_text_is_plain() {
+fn quoted_text_is_literal() {
     check(r"\Qa.b*\E", &["a.b*"], &["axb", "aab"]);
     check(r"\Q(x)\E+", &["(x)", "(x))"], &["(x)(x)", "x"]);
-    // Without an end it goes on to the end.
+    // Without `\E` the quoted text extends to the end.
     assert_eq!(translate(r"\Q.[").expect("fine"), r"\.\[");
 }
 
 #[test]
-fn any_byte() {
+fn backslash_c_matches_any_byte() {
     assert!(is_match(r"a\Cb", b"a\xFFb"));
     assert!(is_match(r"a\Cb", b"a\nb"));
     assert!(!is_match(r"a\Cb", "aéb"));
 }
 
 #[test]
-fn escaped_punctuation_is_itself() {
+fn escaped_punctuation_is_literal() {
     for mark in (0..128u8).map(char::from).filter(|mark| !mark.is_ascii_alphanumeric()) {
         check(&format!("\\{mark}"), &[&mark.to_string()], &["", "a"]);
         check(&format!("[\\{mark}]"), &[&mark.to_string()], &["", "a"]);
@@ -66,9 +66,9 @@ fn escaped_punctuation_is_itself() {
 }
 
 #[test]
-fn character_codes() {
+fn octal_and_hexadecimal_escapes() {
     check(r"\101\0\x42\x{43}[\103-\x45]", &["A\0BCD", "A\0BCC"], &["A\0BCF"]);
-    // A character, not a byte.
+    // A character code means a character, not a byte.
     check(r"\xE9", &["é"], &[]);
     assert!(!is_match(r"\xE9", b"\xE9"));
     check(r"[\xE9]", &["é"], &[]);
@@ -77,7 +77,7 @@ fn character_codes() {
 }
 
 #[test]
-fn properties_of_unicode() {
+fn unicode_properties() {
     check(r"\pN\p{Lu}\PN", &["1Ax", "٣Éx"], &["xAx", "1A1"]);
     check(r"\p{^Greek}\P{^Greek}", &["aα"], &["αα"]);
     check(r"[\p{Greek}\d]", &["α", "5"], &["a", "٣"]);
@@ -87,12 +87,12 @@ fn properties_of_unicode() {
 }
 
 #[test]
-fn without_unicode_classes_are_of_ascii() {
+fn perl_classes_are_ascii_only() {
     check(r"\d\w", &["5a"], &["٣a", "5é"]);
 }
 
 #[test]
-fn beside_unicode_classes_are_still_of_ascii() {
+fn perl_classes_stay_ascii_only_beside_unicode_characters() {
     for (letter, part) in [('d', "0-9"), ('s', r"\t\n\x0B\f\r\x20"), ('w', "0-9A-Za-z_")] {
         let inside = format!(r"[\{letter}é]");
         assert_eq!(
@@ -109,7 +109,7 @@ fn beside_unicode_classes_are_still_of_ascii() {
 }
 
 #[test]
-fn a_brace_that_repeats_nothing_is_plain() {
+fn a_brace_that_is_not_a_repetition_is_literal() {
     check(r"a{", &["a{"], &["a"]);
     check(r"\$\{\{ x }}", &["${{ x }}"], &[]);
     check(r"{{x}}", &["{{x}}"], &["x"]);
@@ -122,7 +122,7 @@ fn a_brace_that_repeats_nothing_is_plain() {
 }
 
 #[test]
-fn groups_keep_their_numbers_and_may_be_called_anything() {
+fn groups_keep_their_numbers_and_may_have_any_name() {
     check(r"(?P<name>a)(?<other>b)(?P<1st>c)", &["abc"], &[]);
     let hir = parse(&translate(r"(?P<a>x)((?:y)z)").expect("fine")).expect("fine");
     assert_eq!(hir.properties().explicit_captures_len(), 2);
@@ -148,7 +148,7 @@ fn hyphens_and_brackets_in_classes() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_name_the_problem() {
     for (pattern, part) in [
         (r"[a", "no closing `]`"),
         (r"[]", "no closing `]`"),
@@ -182,7 +182,7 @@ fn deep_nesting_is_an_error() {
     assert!(parse(&translate(&deep).expect("nothing to translate")).is_err());
 }
 
-/// Pieces from which expressions with everything in them are put together.
+/// Building blocks for random expressions that cover all of the syntax.
 const PIECES: [&str; 44] = [
     "a", "b", "é", "😀", "[", "]", "[^", "-", "\\", "{", "}", "{2}", "{,", ",", "1", "0", "(", ")",
     "(?P<", "(?", ">", "?", "*", "+", "|", "^", "$", ".", "\\Q", "\\E", "\\C", "\\p", "\\x",
@@ -191,7 +191,7 @@ const PIECES: [&str; 44] = [
 
 proptest! {
     #[test]
-    fn nothing_panics_and_what_is_translated_stays(picks in prop::collection::vec(0..PIECES.len(), 0..24)) {
+    fn translating_twice_changes_nothing(picks in prop::collection::vec(0..PIECES.len(), 0..24)) {
         let pattern: String = picks.into_iter().map(|pick| PIECES[pick]).collect();
         if let Ok(translated) = translate(&pattern)
             && let Ok(hir) = parse(&translated)
@@ -202,10 +202,10 @@ proptest! {
     }
 
     #[test]
-    fn leaving_out_the_translation_changes_nothing(picks in prop::collection::vec(0..PIECES.len(), 0..12)) {
+    fn skipping_the_translation_changes_nothing(picks in prop::collection::vec(0..PIECES.len(), 0..12)) {
         let pattern: String = picks.into_iter().map(|pick| PIECES[pick]).collect();
         if !needs_translation(&pattern) {
-            // A name that nothing needs, so that the translation is made.
+            // A named group forces the translation and changes nothing else.
             let forced = format!("{pattern}(?P<x>)");
             if let (Ok(plain), Ok(forced)) = (parse(&format!("{pattern}(?P<x>)")), translate(&forced)) {
                 prop_assert_eq!(parse(&forced).expect("as the plain one"), plain, "{}", pattern);
@@ -214,7 +214,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_translated_or_refused(pattern in "\\PC{0,40}") {
+    fn translation_never_panics(pattern in "\\PC{0,40}") {
         let _ = translate(&pattern).map(|translated| parse(&translated).is_ok());
     }
 }

@@ -60,7 +60,7 @@ const LETTER_HIGH: u8 = 4;
 impl Avx2 {
     /// If this machine has the instructions.
     pub(crate) fn new(tables: &Arc<Tables>) -> Option<Self> {
-        // (Every processor with the first has the others, too; the compiler wants to know.)
+        // (Every processor with the first feature also has the others; the compiler must be told.)
         if !(is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("popcnt"))
@@ -153,7 +153,7 @@ impl Avx2 {
         }
     }
 
-    /// Where a bucket is left, and which bytes are letters or digits.
+    /// Returns where a bucket is left, and which bytes are letters or digits.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     #[inline]
     fn look(&self, step: &[u8; STEP_READS]) -> (u64, u64) {
@@ -179,7 +179,8 @@ impl Avx2 {
         (is_not_zero(any.unwrap_or([zero; 2])), is_not_zero(class))
     }
 
-    /// Whether the run that begins at `begin` has a digit among the bytes that are looked at.
+    /// Returns `true` if the run that begins at `begin` has a digit among the bytes that are looked
+    /// at.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     #[inline]
     fn has_digit(&self, text: &[u8], begin: usize) -> bool {
@@ -214,7 +215,7 @@ fn load(step: &[u8; STEP_READS], from: usize) -> __m256i {
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
 }
 
-/// The last bytes of a text, and zeros: no literal and no run has any.
+/// Returns the last bytes of a text, and zeros: no literal and no run has any.
 #[cold]
 fn pad(rest: &[u8]) -> [u8; STEP_READS] {
     let mut padded = [0; STEP_READS];
@@ -222,7 +223,7 @@ fn pad(rest: &[u8]) -> [u8; STEP_READS] {
     padded
 }
 
-/// The low and the high half of each byte.
+/// Splits each byte into its low and its high half.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn halves(bytes: __m256i) -> (__m256i, __m256i) {
@@ -230,7 +231,7 @@ fn halves(bytes: __m256i) -> (__m256i, __m256i) {
     (_mm256_and_si256(bytes, mask), _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), mask))
 }
 
-/// What a table has for the low and the high half of each byte.
+/// Returns what a table has for the low and the high half of each byte.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn look_up(tables: &ByHalves, halves: [(__m256i, __m256i); 2]) -> [__m256i; 2] {
@@ -242,7 +243,7 @@ fn look_up(tables: &ByHalves, halves: [(__m256i, __m256i); 2]) -> [__m256i; 2] {
     })
 }
 
-/// A bit for each byte that is not zero.
+/// Returns a bit for each byte that is not zero.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn is_not_zero(bytes: [__m256i; 2]) -> u64 {
@@ -251,7 +252,8 @@ fn is_not_zero(bytes: [__m256i; 2]) -> u64 {
     !(u64::from(zeros[0]) | u64::from(zeros[1]) << VECTOR)
 }
 
-/// Windows that are to be looked up: many at a time, so that how many a step has is no branch to be predicted.
+/// Windows that wait to be looked up. Many are looked up at a time, so that the number that one
+/// step adds does not become a branch to predict.
 #[derive(Debug)]
 struct Waiting {
     windows: [usize; WAITING_MAX],
@@ -260,7 +262,7 @@ struct Waiting {
 
 const WAITING_MAX: usize = 256;
 
-/// So many of a step are written whether there are as many or not.
+/// How many entries each step writes, even if fewer of them are used.
 const WRITTEN_ALWAYS: usize = 4;
 
 impl Default for Waiting {
@@ -286,7 +288,7 @@ impl Waiting {
         self.len += count;
     }
 
-    /// Whether there is no room for another step's.
+    /// Returns `true` if another step may not fit.
     fn is_full(&self) -> bool {
         self.len > WAITING_MAX - STEP
     }
@@ -317,7 +319,7 @@ impl Runs {
         runs
     }
 
-    /// Where a run reaches its least length.
+    /// Returns where a run reaches its least length.
     #[inline(always)]
     fn step(&mut self, of_1: u64) -> u64 {
         const { assert!(RUN_BYTES_MIN == 12) };

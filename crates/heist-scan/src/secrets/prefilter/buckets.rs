@@ -7,7 +7,7 @@
 
 use super::super::frequency::frequency;
 use super::super::literal::{LiteralByte, WINDOW_BYTES};
-use super::Table;
+use super::LiteralTable;
 
 /// Which low and which high halves a byte may have: sixteen bits each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Halves {
 pub(super) type Bucket = [Halves; WINDOW_BYTES];
 
 /// Spreads a table's literals over `count` buckets.
-pub(super) fn assign(table: &Table, count: usize) -> Vec<Bucket> {
+pub(super) fn assign(table: &LiteralTable, count: usize) -> Vec<Bucket> {
     let odds = Odds::new();
     let mut windows: Vec<(f64, Bucket)> = table
         .windows()

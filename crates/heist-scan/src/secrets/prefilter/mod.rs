@@ -1,14 +1,16 @@
 //! The prefilter: one sweep over a text that says where any rule could match.
 //!
-//! It looks for two things: the literals of rules (see [`anchors`](super::anchors)), and runs of letters and digits
-//! that a generic secret or an encoded text could begin with. [`Naive`] compares every literal at every position and
-//! is there to be right. [`Scalar`] looks up four bytes in a table; [`Avx2`] classifies 64 positions at a time and
-//! asks the table only about those that are left. These two find exactly the same: what [`Naive`] finds, but for
-//! literals that no rule matches where they stand (see [`Sought`]).
+//! It looks for two things: the literals of rules (see [`anchors`](super::anchors)), and runs of
+//! letters and digits that a generic secret or an encoded text could begin with. [`Naive`] compares
+//! every literal at every position and is there to be right. [`Scalar`] looks up four bytes in a
+//! table; [`Avx2`] classifies 64 positions at a time and asks the table only about those that are
+//! left. These two find exactly the same: what [`Naive`] finds, except literals at places where no
+//! rule can match (see [`Sought`]).
 //!
 //! Invariant: what is found depends on the text around it alone, not on where the sweep begins or ends.
 
 #[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "vector instructions: loads, and calls of functions that need them")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod buckets;
@@ -20,7 +22,7 @@ mod table;
 use avx2::Avx2;
 use naive::Naive;
 use scalar::Scalar;
-pub(crate) use table::{Placed, Table};
+pub(crate) use table::{LiteralTable, PlacedLiteral};
 
 use super::boundary::escape_ahead;
 use super::literal::{Literal, WINDOW_BYTES};
@@ -31,7 +33,7 @@ use std::sync::Arc;
 /// Runs of fewer letters and digits are words.
 pub(crate) const RUN_BYTES_MIN: usize = 12;
 
-/// A run must have a digit within so many bytes.
+/// A run must have a digit among its first bytes; this is how many count.
 pub(crate) const RUN_BYTES_SEEN: usize = 64;
 
 /// A literal that is looked for.
@@ -41,7 +43,7 @@ pub(crate) struct Sought {
     /// How far after its beginning a run of letters and digits must begin, if one must: then it may be passed over
     /// where none does.
     pub(crate) gate: Option<usize>,
-    /// Whether it may be passed over where a letter or digit stands before it.
+    /// Whether it may be passed over where a letter or digit comes before it.
     pub(crate) begins_word: bool,
 }
 
@@ -103,7 +105,8 @@ pub enum PrefilterKind {
 }
 
 impl PrefilterKind {
-    /// The prefilter of this kind for these literals, which are known by their numbers from then on.
+    /// Returns the prefilter of this kind for these literals, which are known by their numbers from
+    /// then on.
     pub(crate) fn build(self, sought: &[Sought]) -> Box<dyn Prefilter> {
         if self == Self::Off {
             return Box::new(Naive(sought.to_vec()));
@@ -119,15 +122,15 @@ impl PrefilterKind {
     }
 }
 
-/// The literals: those that can stand anywhere, and those that only stand where a run begins.
+/// The literals: those that can occur anywhere, and those that only occur where a run begins.
 #[derive(Debug)]
 pub(crate) struct Tables {
-    anywhere: Table,
-    at_runs: Table,
-    /// How far after each literal's beginning the run begins (0 for those that can stand anywhere), and the furthest.
+    anywhere: LiteralTable,
+    at_runs: LiteralTable,
+    /// How far after each literal's beginning the run begins (0 for those that can occur anywhere), and the furthest.
     gates: Vec<usize>,
     gate_max: usize,
-    /// Which bytes stand right before the run in a literal. Most bytes before a run are spaces and brackets.
+    /// Which bytes are right before the run in a literal. Most bytes before a run are spaces and brackets.
     before_runs: [bool; 256],
 }
 
@@ -137,7 +140,7 @@ impl Tables {
         let mut at_runs = Vec::new();
         let gates: Vec<usize> = sought.iter().map(|sought| sought.gate.unwrap_or(0)).collect();
         for (number, Sought { literal, gate, begins_word }) in sought.iter().enumerate() {
-            let placed = |window_at| Placed {
+            let placed = |window_at| PlacedLiteral {
                 number: number as u32,
                 literal: literal.clone(),
                 window_at,
@@ -165,8 +168,8 @@ impl Tables {
             }
         }
         Self {
-            anywhere: Table::new(anywhere),
-            at_runs: Table::new(at_runs),
+            anywhere: LiteralTable::new(anywhere),
+            at_runs: LiteralTable::new(at_runs),
             gates,
             gate_max,
             before_runs,
@@ -201,7 +204,7 @@ impl Tables {
             }
         }
         self.at_runs.look_up(text, run, owned, found);
-        // One of three bytes is found four bytes before a run, too.
+        // A literal of three bytes is also found four bytes before a run.
         let mut next = known;
         while let Some(hit) = found.anchors.get(next) {
             if hit.at + self.gates[hit.literal as usize] == run {
@@ -213,8 +216,8 @@ impl Tables {
     }
 }
 
-/// Whether a run begins at `at`: at least [`RUN_BYTES_MIN`] letters and digits, none before them, and a digit among
-/// the first [`RUN_BYTES_SEEN`].
+/// Returns `true` if a run begins at `at`: at least [`RUN_BYTES_MIN`] letters and digits, none
+/// before them, and a digit among the first [`RUN_BYTES_SEEN`].
 #[inline]
 pub(crate) fn begins_run(text: &[u8], at: usize) -> bool {
     begins_long_run(text, at) && has_digit(text, at)
@@ -226,14 +229,14 @@ fn begins_long_run(text: &[u8], at: usize) -> bool {
     (at == 0 || !text[at - 1].is_ascii_alphanumeric()) && is_run(text, at)
 }
 
-/// Whether enough letters and digits stand at `at`.
+/// Returns `true` if enough letters and digits are at `at`.
 #[inline]
 fn is_run(text: &[u8], at: usize) -> bool {
     let run = text.get(at..at + RUN_BYTES_MIN);
     run.is_some_and(|run| run.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Whether a digit is among the first bytes of the run that begins at `at`.
+/// Returns `true` if a digit is among the first bytes of the run that begins at `at`.
 #[inline]
 fn has_digit(text: &[u8], at: usize) -> bool {
     let seen = text[at..].iter().take(RUN_BYTES_SEEN);
@@ -244,8 +247,8 @@ fn has_digit(text: &[u8], at: usize) -> bool {
 const TOKEN_BEFORE: usize = 48;
 const SPACE_BEFORE: usize = 16;
 
-/// Whether something may be set to the token that the run at `at` is in: a quote or an operator stands before it.
-/// Words in code and prose mostly have neither.
+/// Returns `true` if something may be set to the token that the run at `at` is in: a quote or an
+/// operator comes before it. Words in code and prose mostly have neither.
 #[inline]
 pub(crate) fn may_be_value(text: &[u8], at: usize) -> bool {
     let is_in_token = |byte: &&u8| {
@@ -294,7 +297,8 @@ mod tests {
             return false;
         }
         let Some(gate) = sought.gate else { return true };
-        // One that is too near its literal's beginning for a window of its own is looked for anywhere.
+        // A gate that is too near its literal's beginning leaves no room for a window, so that
+        // literal is looked for anywhere.
         let is_looked_for_anywhere = gate == 2;
         let run = hit.at + gate;
         let len = text[run..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();

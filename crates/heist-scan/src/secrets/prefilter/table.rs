@@ -1,24 +1,25 @@
-//! [`Table`]: which literals have a given window of four bytes.
+//! [`LiteralTable`]: which literals have a given window of four bytes.
 //!
-//! Windows are looked up without regard to case (a bit of each byte is set), so that one look-up serves literals in
-//! one case and in either; what is found is compared in full.
+//! Windows are looked up ignoring case (a bit of each byte is set), so that one look-up serves
+//! literals in one case and in either; what is found is compared in full.
 
 use super::super::boundary::begins_word;
 use super::super::literal::{Literal, LiteralByte, WINDOW_BYTES};
 use super::{AnchorHit, Candidates};
 use std::ops::Range;
 
-/// So many that hardly any window is known by accident: a hash has 750 windows among 65,536.
+/// How many bits a hash has: enough that hardly any window is hit by accident (750 windows among
+/// 65,536 hashes).
 const HASH_BITS: u32 = 16;
 
-/// Of these, so many lead to the entries.
+/// How many bits of a hash lead to the entries.
 const ENTRY_BITS: u32 = 12;
 
-/// In lower case, if they are letters. Other bytes become each other's, too: two bytes that differ in this bit alone
-/// are told apart by the comparison.
+/// Turns letters into lower case. It also merges other bytes that differ in this bit alone; the
+/// full comparison separates them again.
 const FOLD: u32 = 0x2020_2020;
 
-/// The first three bytes of a window: literals of three bytes have no more.
+/// The first three bytes of a window, for literals that are only three bytes long.
 const THREE_BYTES: u32 = 0x00ff_ffff;
 
 /// No entry has this place.
@@ -26,7 +27,7 @@ const NONE: u32 = u32::MAX;
 
 /// Which literals have a given window.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct LiteralTable {
     entries: Vec<Entry>,
     window_at_max: usize,
     has_short: bool,
@@ -38,11 +39,11 @@ pub(crate) struct Table {
 
 /// What a table is made of: a literal with its number among all, and where its window begins.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedLiteral {
     pub(crate) number: u32,
     pub(crate) literal: Literal,
     pub(crate) window_at: usize,
-    /// Whether it may be passed over where a letter or digit stands before it.
+    /// Whether it may be passed over where a letter or digit comes before it.
     pub(crate) begins_word: bool,
 }
 
@@ -59,8 +60,8 @@ struct Entry {
     next: u32,
 }
 
-impl Table {
-    pub(crate) fn new(literals: impl IntoIterator<Item = Placed>) -> Self {
+impl LiteralTable {
+    pub(crate) fn new(literals: impl IntoIterator<Item = PlacedLiteral>) -> Self {
         let mut table = Self {
             entries: Vec::new(),
             window_at_max: 0,
@@ -68,7 +69,7 @@ impl Table {
             known: vec![0; 1 << (HASH_BITS - 6)].into(),
             first: vec![NONE; 1 << ENTRY_BITS].into(),
         };
-        for Placed { number, literal, window_at, begins_word } in literals {
+        for PlacedLiteral { number, literal, window_at, begins_word } in literals {
             let window = window(&literal, window_at);
             let mut bytes = [0; WINDOW_BYTES];
             for (byte, wanted) in bytes.iter_mut().zip(window) {
@@ -87,12 +88,12 @@ impl Table {
         table
     }
 
-    /// How far after a literal's beginning its window can begin.
+    /// Returns how far after a literal's beginning its window can begin.
     pub(crate) fn window_at_max(&self) -> usize {
         self.window_at_max
     }
 
-    /// What the windows are, byte by byte; fewer than four if the literal has no more.
+    /// Returns the windows, byte by byte; fewer than four bytes for a shorter literal.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn windows(&self) -> impl Iterator<Item = &[LiteralByte]> {
         self.entries.iter().map(|entry| window(&entry.literal, entry.window_at))
@@ -158,7 +159,7 @@ fn window(literal: &Literal, at: usize) -> &[LiteralByte] {
     &literal.bytes()[at..(at + WINDOW_BYTES).min(literal.len())]
 }
 
-/// The bytes from `at` on, of which there are fewer than four, and zeros.
+/// Returns the bytes from `at` on, of which there are fewer than four, and zeros.
 #[cold]
 fn last_bytes(text: &[u8], at: usize) -> u32 {
     let mut bytes = [0; WINDOW_BYTES];
@@ -173,7 +174,7 @@ fn hash(folded: u32) -> usize {
     (folded.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS)) as usize
 }
 
-/// The bits of a hash that lead to the entries.
+/// Returns the bits of a hash that lead to the entries.
 #[inline(always)]
 fn entry_bits(hash: usize) -> usize {
     hash >> (HASH_BITS - ENTRY_BITS)

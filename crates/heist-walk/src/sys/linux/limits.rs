@@ -1,16 +1,18 @@
-//! What this process may have and has used: descriptors, and time.
+//! The resources of this process: descriptors and CPU time.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::time::Duration;
 
-/// If the system does not tell how many are open, or how many there may be.
+/// Estimates for when the system does not report these figures.
 const USUALLY_OPEN: usize = 16;
 const USUALLY_ALLOWED: usize = 1024;
 
-/// More than a walk can use; without a bound, the process's table of descriptors could grow to the millions.
+/// More than a walk can use. Without a bound, the process's table of descriptors could grow to
+/// millions of entries.
 const MOST_USEFUL: u64 = 65_536;
 
-/// Raises the soft limit towards the hard one. If that is refused the walk makes do with what there is.
+/// Raises the soft limit towards the hard limit. If the system refuses, the walk manages with fewer
+/// descriptors.
 pub(crate) fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     let wanted = limit.maximum.unwrap_or(MOST_USEFUL).min(MOST_USEFUL);
@@ -19,7 +21,7 @@ pub(crate) fn raise_descriptor_limit() {
     }
 }
 
-/// How long this process has computed so far, all threads together.
+/// Returns how much CPU time all threads of this process have used.
 #[expect(clippy::unnecessary_wraps, reason = "not every system tells")]
 pub(crate) fn time_computed() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
@@ -30,7 +32,7 @@ pub(crate) fn time_computed() -> Option<Duration> {
     )
 }
 
-/// How many more descriptors this process may open now.
+/// Returns how many more descriptors this process may open.
 pub(crate) fn descriptors_available() -> usize {
     let limit = getrlimit(Resource::Nofile).current.map_or(USUALLY_ALLOWED, |limit| {
         usize::try_from(limit.min(MOST_USEFUL)).unwrap_or(USUALLY_ALLOWED)

@@ -1,13 +1,15 @@
-//! Linux: `openat`, `getdents64` and `statx`, relative to the parent's descriptor.
+//! The implementation for Linux: `openat`, `getdents64` and `statx`, relative to the parent's
+//! descriptor.
 //!
-//! Invariant: no name is ever resolved over a symbolic link unless the caller asks to follow that one. So a directory
-//! that is replaced by a link during the walk is an error, and not a way out of the root.
+//! Invariant: no call resolves a symbolic link unless the caller asks to follow that link. If a
+//! link replaces a directory during the walk, the walk reports an error instead of leaving its
+//! root.
 
 mod limits;
-mod names;
+mod name_queue;
 
 pub(crate) use limits::{descriptors_available, raise_descriptor_limit, time_computed};
-pub(crate) use names::Names;
+pub(crate) use name_queue::NameQueue;
 
 use crate::metadata::{FileIdentity, FileKind, Metadata};
 use rustix::fd::{AsFd, OwnedFd};
@@ -21,38 +23,39 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What an entry is called, as the kernel wants it.
+/// The name of an entry, as the kernel wants it.
 pub(crate) type Name = CStr;
 
-/// The name, as the rest of the world wants it.
+/// Returns the name as the standard library represents it.
 pub(crate) fn os_str(name: &Name) -> &OsStr {
     OsStr::from_bytes(name.to_bytes())
 }
 
-/// The name of an entry, if there can be one that is called so.
+/// Returns the name in this layer's representation, or `None` if no entry can have this name.
 pub(crate) fn boxed_name(name: &OsStr) -> Option<Box<Name>> {
     std::ffi::CString::new(name.as_bytes()).ok().map(std::ffi::CString::into_boxed_c_str)
 }
 
-/// How a directory is opened. Not blocking, in case somebody puts a named pipe in its place.
+/// How to open a directory. `NONBLOCK` is there in case a named pipe has replaced it.
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// How a file is opened: likewise.
+/// How to open a file, with `NONBLOCK` for the same reason.
 const FILE: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// Asking for less saves nothing: the kernel fills the whole record.
+/// Asking for less saves nothing: the kernel fills in the whole record.
 const WANTED: StatxFlags = StatxFlags::BASIC_STATS;
 
-/// What `getdents64` writes into, in one worker. Larger ones did not pay: the kernel's work per entry is what counts.
+/// The buffer of one worker for `getdents64`. Larger ones did not help, because the kernel's work
+/// per entry dominates.
 #[derive(Debug)]
 pub(crate) struct ReadBuffer(Box<[MaybeUninit<u8>]>);
 
-/// About a thousand entries.
+/// Room for about a thousand entries.
 const BUFFER_BYTES: usize = 64 << 10;
 
 impl ReadBuffer {
@@ -61,8 +64,7 @@ impl ReadBuffer {
     }
 }
 
-/// Each call that a walk makes passes here. A signal that interrupts it is nobody's business; and the tests' fault
-/// injector can make it fail.
+/// Makes a system call. It retries after a signal, and lets the tests inject faults.
 macro_rules! call {
     ($name:ident, $call:expr) => {
         rustix::io::retry_on_intr(|| {
@@ -93,19 +95,19 @@ impl Dir {
         Ok(Self(fd))
     }
 
-    /// What this directory is.
+    /// Returns the metadata of this directory.
     pub(crate) fn metadata(&self) -> io::Result<Metadata> {
         let flags = AtFlags::EMPTY_PATH;
         let record = call!(Stat, rustix::fs::statx(&self.0, c"", flags, WANTED))?;
         Ok(metadata_from(&record))
     }
 
-    /// Which directory this is.
+    /// Returns the identity of this directory.
     pub(crate) fn identity(&self) -> io::Result<Option<FileIdentity>> {
         Ok(self.metadata()?.identity())
     }
 
-    /// What an entry of this directory is.
+    /// Returns the metadata of an entry in this directory.
     #[inline(always)]
     pub(crate) fn metadata_of(&self, name: &Name, follow: bool) -> io::Result<Metadata> {
         let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
@@ -114,7 +116,8 @@ impl Dir {
         Ok(metadata_from(&record))
     }
 
-    /// A small file in this directory, whole; `None` if there is no such file, or it is not a regular one.
+    /// Reads a small file in this directory. Returns `None` if it does not exist or is not a
+    /// regular file.
     pub(crate) fn read_file(&self, name: &Name) -> io::Result<Option<Vec<u8>>> {
         let opened = call!(OpenFile, rustix::fs::openat(&self.0, name, FILE, Mode::empty()));
         let file = match opened {
@@ -137,9 +140,9 @@ impl Dir {
         Ok(File::from(call!(OpenFile, rustix::fs::openat(&self.0, name, flags, Mode::empty()))?))
     }
 
-    /// The entries from where the last listing of this directory stopped.
-    pub(crate) fn list<'a>(&'a self, buffer: &'a mut ReadBuffer) -> Listing<'a> {
-        Listing { raw: RawDir::new(self.0.as_fd(), &mut buffer.0) }
+    /// Lists the entries, starting where the last listing of this directory stopped.
+    pub(crate) fn list<'a>(&'a self, buffer: &'a mut ReadBuffer) -> RawEntries<'a> {
+        RawEntries { raw: RawDir::new(self.0.as_fd(), &mut buffer.0) }
     }
 }
 
@@ -149,41 +152,41 @@ pub(crate) fn open_root_file(path: &Path, follow: bool) -> io::Result<File> {
     Ok(File::from(call!(OpenFile, rustix::fs::openat(CWD, path, flags, Mode::empty()))?))
 }
 
-/// What `path` is.
+/// Returns the metadata of `path`.
 pub(crate) fn metadata_of_root(path: &Path, follow: bool) -> io::Result<Metadata> {
     let flags = if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
     let record = call!(Stat, rustix::fs::statx(CWD, path, flags, WANTED))?;
     Ok(metadata_from(&record))
 }
 
-/// The entries of a directory, as they come from the kernel.
-pub(crate) struct Listing<'a> {
+/// The entries of a directory, as the kernel returns them.
+pub(crate) struct RawEntries<'a> {
     raw: RawDir<'a, rustix::fd::BorrowedFd<'a>>,
 }
 
-/// One of them.
-pub(crate) struct Listed<'a>(RawDirEntry<'a>);
+/// An entry of a directory.
+pub(crate) struct RawEntry<'a>(RawDirEntry<'a>);
 
-impl Listed<'_> {
+impl RawEntry<'_> {
     pub(crate) fn name(&self) -> &Name {
         self.0.file_name()
     }
 
-    /// What it is, if the file system keeps that beside the name.
+    /// Returns the kind, if the file system stores it beside the name.
     pub(crate) fn kind(&self) -> Option<FileKind> {
         kind_from(self.0.file_type())
     }
 
-    /// Whether it is the directory itself, or its parent.
+    /// Returns `true` for `.` and `..`.
     pub(crate) fn is_dot(&self) -> bool {
         matches!(self.name().to_bytes(), b"." | b"..")
     }
 }
 
-impl Listing<'_> {
-    /// The next entry. `None` at the end of the directory.
+impl RawEntries<'_> {
+    /// Returns the next entry, or `None` at the end of the directory.
     #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<io::Result<Listed<'_>>> {
+    pub(crate) fn next(&mut self) -> Option<io::Result<RawEntry<'_>>> {
         #[cfg(test)]
         if self.is_block_done()
             && let Err(error) = crate::sys::fault::check(crate::sys::fault::Call::List)
@@ -191,14 +194,15 @@ impl Listing<'_> {
             return Some(Err(error.into()));
         }
         match self.raw.next()? {
-            Ok(entry) => Some(Ok(Listed(entry))),
-            // It has been removed since it was opened, so there is nothing in it: that is all of it, as POSIX has it.
+            Ok(entry) => Some(Ok(RawEntry(entry))),
+            // The directory was removed after it was opened. Only empty directories can be removed,
+            // so nothing is missing, and POSIX treats this as the end as well.
             Err(Errno::NOENT) => None,
             Err(error) => Some(Err(error.into())),
         }
     }
 
-    /// Whether the next entry comes from the next block: another worker may then go on with it.
+    /// Returns `true` if the next entry comes from the next block, which another worker may read.
     pub(crate) fn is_block_done(&self) -> bool {
         self.raw.is_buffer_empty()
     }
@@ -217,7 +221,7 @@ fn kind_from(file_type: FileType) -> Option<FileKind> {
     })
 }
 
-/// A block, in `st_blocks`, whatever the file system's own blocks are.
+/// The unit of `st_blocks`, whatever the block size of the file system is.
 const BLOCK_BYTES: u64 = 512;
 
 #[inline(always)]
@@ -235,7 +239,8 @@ fn metadata_from(record: &Statx) -> Metadata {
     }
 }
 
-/// A time in seconds, before or after 1970, and nanoseconds; `None` if it is beyond what the standard library can say.
+/// Converts seconds since 1970, which may be negative, and nanoseconds. Returns `None` if
+/// [`SystemTime`] cannot represent the time.
 fn system_time(seconds: i64, nanoseconds: u32) -> Option<SystemTime> {
     let whole = Duration::from_secs(seconds.unsigned_abs());
     let time =

@@ -1,0 +1,28 @@
+//! The behaviour of the `heist` binary, one module per subject, in one test program.
+//!
+//! Every test starts `heist` as a child process, so no test needs a test program of its own. The
+//! two that mount file systems run themselves again in a process with its own mount namespace.
+#![cfg(target_os = "linux")]
+
+#[path = "../../../heist-walk/tests/support/mounts.rs"]
+mod mounts;
+mod support;
+
+mod du_behaviour;
+mod du_borders;
+mod du_faults;
+mod du_formats;
+mod du_gnu;
+mod du_limits;
+mod du_terminal;
+mod help;
+mod packaging;
+mod rules;
+mod scan_advice;
+mod scan_behaviour;
+mod scan_explain;
+mod scan_formats;
+mod scan_output;
+mod scan_sarif;
+mod scan_suppression;
+mod scan_terminal;

@@ -1,0 +1,163 @@
+//! Parsers for what regular expressions find badly: assignments, passwords, credentials in URLs,
+//! connection strings, JSON Web Tokens and private keys.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `assignment`, `operator`, `name`, `value` | key, operator, value: the one parser for all notations |
+//! | `key_words` | whether a key's words name a secret |
+//! | `words` | lists of words |
+//! | `shape` | what a value looks like: classes of characters, identifiers, placeholders |
+//! | `generic`, `password` | values of assignments |
+//! | `url`, `url_credentials`, `connection` | URLs with a password, and connection strings |
+//! | `json`, `jwt` | a strict JSON reader, and JSON Web Tokens |
+//! | `der`, `pem`, `private_key` | private keys |
+//!
+//! Each parser is a pure function of a [`Window`]: the bytes around one position, cut to the
+//! parser's [`Reach`]. So what it finds never depends on how an object was cut into chunks.
+//!
+//! Invariants: hits lie inside the window; no input makes a parser panic; nothing is allocated
+//! before a hit is nearly certain.
+//!
+//! Not guaranteed: that a hit is reported once. A value with several runs in it is found at each of them, always with
+//! the same ranges.
+
+pub mod assignment;
+mod connection;
+mod der;
+mod generic;
+mod json;
+mod jwt;
+mod key_words;
+mod name;
+mod operator;
+mod password;
+mod pem;
+mod private_key;
+mod shape;
+#[cfg(test)]
+mod testing;
+mod url;
+mod url_credentials;
+mod value;
+mod words;
+
+use crate::rules::ParserKind;
+pub use assignment::{ASSIGNMENT_REACH, Assignment};
+pub use pem::canonical_key;
+pub(crate) use url::{JUDGED_LENGTH_MAX, percent_decoded};
+
+use crate::confidence::Confidence;
+use crate::noise::NoiseCheck;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The bytes around one position of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Window<'a> {
+    /// Cut to the parser's reach, or to the object's ends.
+    pub text: &'a [u8],
+    /// The position, in `text`.
+    pub at: usize,
+    /// Whether `text` begins where the object begins.
+    pub begins_object: bool,
+    /// Whether `text` ends where the object ends.
+    pub ends_object: bool,
+}
+
+/// What a parser found. Ranges are positions in the window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// Everything that belongs to it, with the key of an assignment.
+    pub whole: Range<usize>,
+    /// The secret.
+    pub secret: Range<usize>,
+    /// What it is assigned to; empty if to nothing.
+    pub key: Range<usize>,
+    /// What the parser thinks of the value.
+    pub form: Form,
+    /// How strictly the noise filter looks at the secret afterwards.
+    pub noise: NoiseCheck,
+}
+
+/// What a parser thinks of a value that stands where a secret would.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// It may be a secret: how sure the parser is, and why.
+    Secret(Confidence, Cow<'static, str>),
+    /// It is something else, for this reason. The detector does not report it, but can explain why.
+    Other(&'static str),
+}
+
+/// How sure a parser is that a value is a secret, and why; or why it is something else.
+type Assessment = Result<(Confidence, &'static str), &'static str>;
+
+impl From<Assessment> for Form {
+    fn from(assessment: Assessment) -> Self {
+        match assessment {
+            Ok((confidence, reason)) => Self::Secret(confidence, Cow::Borrowed(reason)),
+            Err(reason) => Self::Other(reason),
+        }
+    }
+}
+
+/// How far a parser looks around a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Bytes before it.
+    pub before: usize,
+    /// Bytes from it on.
+    pub after: usize,
+}
+
+/// At which positions a parser is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// The first byte of every occurrence.
+    Literal(&'static str),
+    /// The first byte of every occurrence, ignoring ASCII case. Written in lower case.
+    LiteralNoCase(&'static str),
+    /// The first byte of every maximal run of 12 or more ASCII letters and digits that has a digit in it.
+    Run,
+}
+
+impl ParserKind {
+    /// Returns the positions at which to ask the parser.
+    #[must_use]
+    pub fn triggers(self) -> &'static [Trigger] {
+        match self {
+            Self::GenericSecret => &[Trigger::Run],
+            Self::Password => password::TRIGGERS,
+            Self::UrlCredentials => &[Trigger::Literal("://")],
+            Self::Jwt => &[Trigger::Literal("eyJ")],
+            Self::PrivateKey => private_key::TRIGGERS,
+            Self::ConnectionString => connection::TRIGGERS,
+        }
+    }
+
+    /// Returns how far the parser looks.
+    #[must_use]
+    pub fn reach(self) -> Reach {
+        match self {
+            Self::GenericSecret | Self::Password => ASSIGNMENT_REACH,
+            Self::UrlCredentials => url_credentials::REACH,
+            Self::Jwt => jwt::REACH,
+            Self::PrivateKey => private_key::REACH,
+            Self::ConnectionString => connection::REACH,
+        }
+    }
+
+    /// Adds what the parser finds at the window's position, with what it refuses.
+    pub fn examine(self, window: &Window<'_>, hits: &mut Vec<Hit>) {
+        if window.at >= window.text.len() {
+            return;
+        }
+        match self {
+            Self::GenericSecret => generic::examine(window, hits),
+            Self::Password => password::examine(window, hits),
+            Self::UrlCredentials => url_credentials::examine(window, hits),
+            Self::Jwt => jwt::examine(window, hits),
+            Self::PrivateKey => private_key::examine(window, hits),
+            Self::ConnectionString => connection::examine(window, hits),
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Where the search for an expression without a literal begins.
+//!
+//! Such an expression is searched from left to right, each match after the end of the previous one,
+//! so the result depends on where the search began. It begins anew at each *search start*, and
+//! search starts depend only on the text around them: a text that is moved to another offset keeps
+//! its search starts and its matches.
+//!
+//! A position is a search start if its key is smaller than that of every other candidate within
+//! [`Spacing`] of it. Candidates are the beginnings of lines and, where no line begins for a while,
+//! one position in 16; the key is a hash of the bytes around. The beginning of a text is also a
+//! search start.
+//!
+//! Not guaranteed: that a text has search starts. A text that repeats itself does not, because all
+//! of its positions look alike. Where a plain text has none for [`GRID`] bytes, multiples of that
+//! in the object take their place; there, and only there, the result depends on the offset. In
+//! decoded text a search ends after [`DECODED_SEARCH_MAX`] bytes.
+
+use std::ops::Range;
+
+/// How far around a search start every other candidate has a greater key. On average two search
+/// starts are twice as far apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spacing(pub(crate) usize);
+
+/// For text as it stands in an object.
+pub(crate) const PLAIN_SPACING: Spacing = Spacing(256);
+
+/// For decoded text. Ten bytes of the source may become one byte of it, and only so much of the
+/// source is visible.
+pub(crate) const DECODED_SPACING: Spacing = Spacing(128);
+
+/// In decoded text the search from a start ends after this many bytes, even without another start.
+/// Text that repeats itself has shown everything by then.
+pub(crate) const DECODED_SEARCH_MAX: usize = 8192;
+
+/// Where a text has no search starts of its own, multiples of this offset take their place.
+const GRID: usize = 8192;
+
+/// How far from a position in plain text its search start and the next one may be, including what
+/// must be read to find them.
+pub(crate) const SEARCH_START_REACH: usize = 2 * GRID + PLAIN_SPACING.context();
+
+/// How many bytes on each side of a position make its key.
+const KEY_BYTES: usize = 32;
+
+/// The bit that is set in the key of what is not a beginning of a line.
+const INSIDE_LINE: u64 = 1 << 63;
+
+impl Spacing {
+    /// Returns what is looked at on each side of a position to know whether it is a start: whether
+    /// there are beginnings of lines near its rivals, and the bytes that make their keys.
+    pub(crate) const fn context(self) -> usize {
+        2 * self.0 + KEY_BYTES
+    }
+}
+
+/// How much more of a plain text is looked at for starts than one search needs. The next keyword is often near.
+const MORE: usize = 8192;
+
+/// The starts of a text, in order.
+#[derive(Debug, Default)]
+pub(crate) struct SearchStarts {
+    places: Vec<usize>,
+    /// The part of a plain text that was looked at.
+    looked_at: Range<usize>,
+    /// Candidates to which no later one with a key as small is known yet.
+    rising: Vec<StartCandidate>,
+    line_begins: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct StartCandidate {
+    at: usize,
+    key: u64,
+    /// Whether no candidate before it and within the spacing has a key as small.
+    is_smallest_so_far: bool,
+}
+
+impl SearchStarts {
+    /// Forgets the text whose starts were found.
+    pub(crate) fn clear(&mut self) {
+        self.places.clear();
+        self.looked_at = 0..0;
+    }
+
+    /// Finds the search starts of `text`, whose beginning is one if `begins`. Starts that are
+    /// nearer to an end of the text than the spacing's context are unreliable, unless that end is
+    /// the object's own.
+    fn find(&mut self, text: &[u8], begins: bool, spacing: Spacing) {
+        self.places.clear();
+        self.rising.clear();
+        self.line_begins.clear();
+        if begins {
+            self.places.push(0);
+            self.line_begins.push(0);
+        }
+        self.line_begins.extend(memchr::memchr_iter(b'\n', text).map(|at| at + 1));
+        let line_begins = std::mem::take(&mut self.line_begins);
+        let mut inside_from = 0;
+        for &line in &line_begins {
+            self.add_inside(text, inside_from..line.saturating_sub(spacing.0), spacing);
+            self.add(StartCandidate::new(text, line, 0), spacing);
+            inside_from = line + spacing.0 + 1;
+        }
+        self.add_inside(text, inside_from..text.len(), spacing);
+        while let Some(last) = self.rising.pop() {
+            self.keep(last, usize::MAX, spacing);
+        }
+        self.line_begins = line_begins;
+        self.places.sort_unstable();
+        self.places.dedup();
+    }
+
+    /// The same for a piece of an object that begins at this offset: with the multiples of [`GRID`].
+    fn find_plain(&mut self, text: &[u8], offset: u64) {
+        self.find(text, offset == 0, PLAIN_SPACING);
+        let first = (offset.next_multiple_of(GRID as u64) - offset) as usize;
+        let from_text = self.places.len();
+        for at in (first..text.len()).step_by(GRID) {
+            let starts = &self.places[..from_text];
+            let before = starts.partition_point(|&start| start <= at);
+            if before == 0 || starts[before - 1] + GRID <= at {
+                self.places.push(at);
+            }
+        }
+        self.places.sort_unstable();
+    }
+
+    /// Finds the starts in `wanted`, the last one before and the first one after it, unless they are known. The text
+    /// is a piece of an object, and begins at this offset of it.
+    pub(crate) fn find_around(&mut self, text: &[u8], offset: u64, wanted: Range<usize>) {
+        let around = |more: usize| {
+            let end = wanted.end + SEARCH_START_REACH + more;
+            wanted.start.saturating_sub(SEARCH_START_REACH + more)..end.min(text.len())
+        };
+        let needed = around(0);
+        if self.looked_at.start <= needed.start && needed.end <= self.looked_at.end {
+            return;
+        }
+        let looked_at = around(MORE);
+        self.find_plain(&text[looked_at.clone()], offset + looked_at.start as u64);
+        self.places.iter_mut().for_each(|place| *place += looked_at.start);
+        self.looked_at = looked_at;
+    }
+
+    /// Finds the search starts in a part of a decoded text, and as far after it as a search goes.
+    /// The `given` positions are search starts as well.
+    pub(crate) fn find_decoded(
+        &mut self,
+        text: &[u8],
+        part: Range<usize>,
+        given: [Option<usize>; 2],
+    ) {
+        let from = part.start.saturating_sub(DECODED_SPACING.context());
+        let to = part.end + DECODED_SEARCH_MAX + DECODED_SPACING.context();
+        self.find(&text[from..to.min(text.len())], false, DECODED_SPACING);
+        self.places.iter_mut().for_each(|place| *place += from);
+        self.places.extend(given.into_iter().flatten());
+        self.places.sort_unstable();
+        self.places.dedup();
+    }
+
+    /// Returns the starts in `range`, each with where the search from it ends: at the next one, or
+    /// at the text's end.
+    pub(crate) fn within(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+        let first = self.places.partition_point(|&start| start < range.start);
+        let places = &self.places[first..];
+        let nexts = places.iter().skip(1).copied().chain([usize::MAX]);
+        places.iter().copied().zip(nexts).take_while(move |&(start, _)| start < range.end)
+    }
+
+    /// Returns the last start at or before a position, or that position.
+    pub(crate) fn before(&self, at: usize) -> usize {
+        let after = self.places.partition_point(|&start| start <= at);
+        after.checked_sub(1).map_or(at, |last| self.places[last])
+    }
+
+    fn add_inside(&mut self, text: &[u8], range: Range<usize>, spacing: Spacing) {
+        for at in range.filter(|&at| is_sampled(text, at)) {
+            self.add(StartCandidate::new(text, at, INSIDE_LINE), spacing);
+        }
+    }
+
+    fn add(&mut self, mut candidate: StartCandidate, spacing: Spacing) {
+        while let Some(&last) = self.rising.last() {
+            if last.key < candidate.key {
+                break;
+            }
+            self.rising.pop();
+            // Of two equal candidates near each other, neither is a start.
+            let is_near = candidate.at - last.at <= spacing.0;
+            candidate.is_smallest_so_far &= !(last.key == candidate.key && is_near);
+            self.keep(last, candidate.at, spacing);
+        }
+        if let Some(smaller) = self.rising.last() {
+            candidate.is_smallest_so_far &= candidate.at - smaller.at > spacing.0;
+        }
+        self.rising.push(candidate);
+    }
+
+    /// Keeps a candidate if it is a search start. The next candidate with a key as small is at
+    /// `rival`.
+    fn keep(&mut self, candidate: StartCandidate, rival: usize, spacing: Spacing) {
+        if candidate.is_smallest_so_far && rival - candidate.at > spacing.0 {
+            self.places.push(candidate.at);
+        }
+    }
+}
+
+impl StartCandidate {
+    fn new(text: &[u8], at: usize, class: u64) -> Self {
+        let (before, after) = text.split_at(at);
+        let before = before.last_chunk().copied().unwrap_or_else(|| padded(before));
+        let after = after.first_chunk().copied().unwrap_or_else(|| padded(after));
+        let (before, after): ([u8; KEY_BYTES], [u8; KEY_BYTES]) = (before, after);
+        let mut hash = 0_u64;
+        for &word in before.as_chunks().0.iter().chain(after.as_chunks().0) {
+            hash = (hash.rotate_left(23) ^ u64::from_le_bytes(word))
+                .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        }
+        // Different keys must also differ in the upper bits.
+        let mixed = (hash ^ hash >> 32).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        Self { at, key: mixed >> 1 | class, is_smallest_so_far: true }
+    }
+}
+
+/// Returns `true` if a position inside of a line is a candidate, by the bytes around it: one in 16
+/// is. To compare all of them would take longer than the search.
+fn is_sampled(text: &[u8], at: usize) -> bool {
+    let around = text.get(at.wrapping_sub(2)..).and_then(|rest| rest.first_chunk());
+    around.is_some_and(|&around| u32::from_le_bytes(around).wrapping_mul(0x9E37_79B1) >> 28 == 0)
+}
+
+/// Fewer bytes than make a key, at the end of a text.
+fn padded(bytes: &[u8]) -> [u8; KEY_BYTES] {
+    let mut padded = [0; KEY_BYTES];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    padded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heist::rng::XorShift64;
+
+    /// Prose in lines of up to `width` characters.
+    fn prose(len: usize, width: usize, seed: u64) -> Vec<u8> {
+        let mut rng = XorShift64::new(seed);
+        let mut text = Vec::new();
+        while text.len() < len {
+            let line = rng.below_usize(width) + 1;
+            text.extend((0..line).map(|_| b"etaoin shrdlu"[rng.below_usize(13)]));
+            text.push(b'\n');
+        }
+        text
+    }
+
+    fn places(text: &[u8], begins: bool, spacing: Spacing) -> Vec<usize> {
+        let mut starts = SearchStarts::default();
+        starts.find(text, begins, spacing);
+        starts.places
+    }
+
+    /// By comparing every candidate with every other.
+    fn slowly(text: &[u8], begins: bool, spacing: Spacing) -> Vec<usize> {
+        let is_line = |at: usize| at == 0 && begins || at > 0 && text[at - 1] == b'\n';
+        let near =
+            |at: usize| at.saturating_sub(spacing.0)..(at + spacing.0 + 1).min(text.len() + 1);
+        let candidates: Vec<StartCandidate> = (0..=text.len())
+            .filter_map(|at| match is_line(at) {
+                true => Some(StartCandidate::new(text, at, 0)),
+                false if !is_sampled(text, at) || near(at).any(is_line) => None,
+                false => Some(StartCandidate::new(text, at, INSIDE_LINE)),
+            })
+            .collect();
+        let is_smallest = |one: &&StartCandidate| {
+            let rivals = candidates.iter().filter(|other| other.at != one.at);
+            rivals
+                .filter(|other| other.at.abs_diff(one.at) <= spacing.0)
+                .all(|other| other.key > one.key)
+        };
+        let mut places: Vec<usize> =
+            candidates.iter().filter(is_smallest).map(|one| one.at).collect();
+        if begins && places.first() != Some(&0) {
+            places.insert(0, 0);
+        }
+        places
+    }
+
+    #[test]
+    fn search_starts_are_those_of_the_definition() {
+        for (width, seed) in [(1, 1), (9, 2), (80, 3), (400, 4), (3000, 5)] {
+            for begins in [false, true] {
+                let text = prose(6000, width, seed);
+                assert_eq!(
+                    places(&text, begins, DECODED_SPACING),
+                    slowly(&text, begins, DECODED_SPACING),
+                    "{width}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_moved_keeps_its_search_starts() {
+        for (width, seed) in [(60, 1), (900, 2), (100_000, 3)] {
+            let text = prose(60_000, width, seed);
+            let context = PLAIN_SPACING.context();
+            let expected = places(&text, false, PLAIN_SPACING);
+            assert!(expected.len() > 30, "{} starts", expected.len());
+            assert!(expected.windows(2).all(|pair| pair[1] - pair[0] > PLAIN_SPACING.0));
+            for shift in [1, 2, 3, 4096, 5000] {
+                let moved = [&prose(shift, 7, 9)[..shift], &text].concat();
+                let found: Vec<usize> = places(&moved, true, PLAIN_SPACING)
+                    .into_iter()
+                    .filter_map(|at| at.checked_sub(shift + context))
+                    .collect();
+                let inside: Vec<usize> =
+                    expected.iter().filter_map(|at| at.checked_sub(context)).collect();
+                assert_eq!(found, inside, "by {shift}");
+            }
+        }
+    }
+
+    #[test]
+    fn search_starts_around_a_place_are_those_of_the_whole_text() {
+        let mut rng = XorShift64::new(7);
+        let repeating = [prose(30_000, 60, 1), b"ab".repeat(30_000), prose(60_000, 90, 2)].concat();
+        for (text, offset) in
+            [(prose(200_000, 70, 3), 0), (repeating, 5), (b"ab".repeat(99_000), 3)]
+        {
+            let (mut whole, mut around) = (SearchStarts::default(), SearchStarts::default());
+            whole.find_plain(&text, offset);
+            for _ in 0..300 {
+                let start = rng.below_usize(text.len());
+                let end = (start + rng.below_usize(5000)).min(text.len());
+                around.find_around(&text, offset, start..end);
+                let searched = |starts: &SearchStarts| -> Vec<(usize, usize)> {
+                    starts.within(starts.before(start)..end).collect()
+                };
+                assert_eq!(searched(&around), searched(&whole), "{start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_repeats_itself_is_searched_from_multiples_of_the_grid() {
+        let text = b"ab".repeat(10_000);
+        let mut starts = SearchStarts::default();
+        starts.find_plain(&text, 0);
+        // At its end it does not repeat itself any more.
+        assert_eq!(starts.places[..3], [0, 8192, 16384]);
+        starts.find_plain(&text, 5);
+        assert!(starts.places.contains(&16379));
+        starts.find_plain(&prose(60_000, 60, 1), 0);
+        assert!(starts.places.iter().skip(1).all(|at| !at.is_multiple_of(GRID)));
+    }
+}

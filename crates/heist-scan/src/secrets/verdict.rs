@@ -1,0 +1,460 @@
+//! The judgement: what becomes of a [`Candidate`], and why.
+//!
+//! A candidate is a place where a rule's expression matched or a parser found something.
+//! [`SecretDetector::judge`] takes it through all [`Step`]s and returns a [`Verdict`]. To find out
+//! why something was (not) reported, read that function and the two that it calls, from top to
+//! bottom:
+//!
+//! 1. [`SecretDetector::judge_content`]: everything that depends on the text alone;
+//! 2. [`SecretDetector::judge_path`]: everything that depends on the object's path. One text may be
+//!    the content of many paths; then the first part is the same for all of them.
+//!
+//! A [`Witness`] hears of each step. A scan uses [`Unobserved`], which costs nothing; an explanation
+//! takes notes.
+//!
+//! Invariants: the verdict depends on the candidate's text within the rule's reach, on the path, on
+//! the rules, and on nothing else. A rejected candidate costs no allocation: its reason is static.
+//!
+//! Not decided here: which of several overlapping findings stays (the scan does), and what a user
+//! has suppressed.
+
+use super::SecretDetector;
+use super::allow::{Allow, AllowlistInput};
+use super::pattern::Searcher;
+use super::rule::{ActiveRule, KeywordCheck, LINE_REACH};
+use crate::confidence::Confidence;
+use crate::encoding::Encoding;
+use crate::noise::{NoiseCheck, NoiseContext, NoiseVerdict, shannon_entropy};
+use crate::parsers::{Form, JUDGED_LENGTH_MAX, percent_decoded};
+use crate::rules::Pattern;
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+
+/// A step of the judgement, in the order in which a candidate passes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Step {
+    /// Generic rules do not apply to decoded text, except UTF-16.
+    Encoding,
+    /// The rule's parser takes the value for a secret.
+    Form,
+    /// One of the rule's keywords is near.
+    Keyword,
+    /// The secret is not empty.
+    NotEmpty,
+    /// The secret's own checksum holds.
+    Checksum,
+    /// The secret has the entropy that the rule demands.
+    Entropy,
+    /// No allowlist names the secret, the match or the line.
+    Allowlist,
+    /// The noise filter does not take the secret for a placeholder, a word, a hash or the like.
+    Noise,
+    /// A generic secret does not have a vendor's form with a wrong checksum.
+    VendorChecksum,
+    /// The rule applies to the object's path.
+    Path,
+    /// No allowlist names the object's path.
+    PathAllowlist,
+    /// The path and the kind of line do not suggest that a generic secret is made up.
+    Location,
+}
+
+impl Step {
+    /// Returns the step's name in explanations.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Encoding => "encoding",
+            Self::Form => "form",
+            Self::Keyword => "keyword",
+            Self::NotEmpty => "not empty",
+            Self::Checksum => "checksum",
+            Self::Entropy => "entropy",
+            Self::Allowlist => "allowlist",
+            Self::Noise => "noise filter",
+            Self::VendorChecksum => "vendor checksum",
+            Self::Path => "rule's path",
+            Self::PathAllowlist => "path allowlist",
+            Self::Location => "location",
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What becomes of a candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The detector reports it.
+    Reported {
+        /// How sure the detector is.
+        confidence: Confidence,
+        /// Why.
+        reason: Cow<'static, str>,
+    },
+    /// The detector does not report it.
+    Rejected {
+        /// The first step that it failed.
+        step: Step,
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+/// A place where a rule's expression matched, or its parser found something.
+#[derive(Debug)]
+pub(crate) struct Candidate<'a> {
+    /// The rule's number.
+    pub(crate) rule: u32,
+    /// The text around, in whose positions the ranges are.
+    pub(crate) text: &'a [u8],
+    /// How the text is encoded in its object.
+    pub(crate) encoding: Encoding,
+    /// Everything that the rule matched, with the key of an assignment.
+    pub(crate) whole: Range<usize>,
+    pub(crate) secret: Range<usize>,
+    /// What the rule's parser says, if it has one.
+    pub(crate) parsed: Option<Parsed>,
+}
+
+/// What a parser says about a candidate.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    /// What the secret is assigned to.
+    pub(crate) key: Range<usize>,
+    pub(crate) form: Form,
+    pub(crate) noise: NoiseCheck,
+}
+
+/// The step that a candidate failed, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rejection {
+    step: Step,
+    reason: &'static str,
+}
+
+/// What the text says about a candidate that passed. It is valid for every path with this content.
+#[derive(Debug)]
+pub(crate) struct ContentVerdict {
+    confidence: Confidence,
+    reason: Cow<'static, str>,
+    location: Location,
+}
+
+/// Whether the place of a secret can lower its confidence.
+#[derive(Clone, Copy, Debug)]
+enum Location {
+    /// No: a vendor's token is as valid in a test as anywhere else.
+    Irrelevant,
+    /// Yes: the path, or else the kind of line, if that is an unlikely one.
+    Matters { unlikely_line: Option<&'static str> },
+}
+
+/// Hears of each step of a judgement. `detail` is only called by a witness that takes notes.
+pub(crate) trait Witness {
+    fn passed(&mut self, step: Step, detail: impl FnOnce() -> Cow<'static, str>);
+
+    /// The candidate passed, but its confidence becomes low.
+    fn lowered(&mut self, step: Step, reason: &'static str);
+
+    fn failed(&mut self, step: Step, reason: &'static str, detail: impl FnOnce() -> String);
+
+    /// Ends the judgement.
+    #[inline]
+    fn reject(&mut self, step: Step, reason: &'static str) -> Rejection {
+        self.failed(step, reason, String::new);
+        Rejection { step, reason }
+    }
+}
+
+/// The witness of a scan: nothing is noted, at no cost.
+#[derive(Debug)]
+pub(crate) struct Unobserved;
+
+impl Witness for Unobserved {
+    #[inline]
+    fn passed(&mut self, _: Step, _: impl FnOnce() -> Cow<'static, str>) {}
+
+    #[inline]
+    fn lowered(&mut self, _: Step, _: &'static str) {}
+
+    #[inline]
+    fn failed(&mut self, _: Step, _: &'static str, _: impl FnOnce() -> String) {}
+}
+
+impl SecretDetector {
+    /// Judges a candidate: first by its text, then by the path of its object.
+    pub(crate) fn judge(
+        &self,
+        mut candidate: Candidate<'_>,
+        path: &Path,
+        searchers: &mut [Option<Box<Searcher>>],
+        witness: &mut impl Witness,
+    ) -> Verdict {
+        let judged = self
+            .judge_content(&mut candidate, searchers, witness)
+            .and_then(|content| self.judge_path(&candidate, content, path, witness));
+        match judged {
+            Ok((confidence, reason)) => Verdict::Reported { confidence, reason },
+            Err(Rejection { step, reason }) => Verdict::Rejected { step, reason },
+        }
+    }
+
+    /// Takes the steps that depend on the text alone.
+    pub(crate) fn judge_content(
+        &self,
+        candidate: &mut Candidate<'_>,
+        searchers: &mut [Option<Box<Searcher>>],
+        witness: &mut impl Witness,
+    ) -> Result<ContentVerdict, Rejection> {
+        let active = &self.rules[candidate.rule as usize];
+        let rule = &active.rule;
+        let (text, parsed) = (candidate.text, candidate.parsed.take());
+        let secret = &text[candidate.secret.clone()];
+
+        // A random value in decoded text is noise; a vendor's token is not. UTF-16 is not a disguise.
+        match candidate.encoding {
+            Encoding::Plain => {}
+            Encoding::Utf16Le | Encoding::Utf16Be => {
+                witness.passed(Step::Encoding, || "UTF-16: all rules apply".into());
+            }
+            _ if rule.generic => {
+                let reason = "a generic rule, which does not apply to decoded text";
+                return Err(witness.reject(Step::Encoding, reason));
+            }
+            _ => witness.passed(Step::Encoding, || "not a generic rule".into()),
+        }
+
+        let (mut confidence, mut reason, key, noise) = match parsed {
+            None => (rule.confidence, default_reason(active), 0..0, NoiseCheck::Mild),
+            Some(Parsed { form: Form::Secret(confidence, reason), key, noise }) => {
+                witness.passed(Step::Form, || reason.clone());
+                (confidence, reason, key, noise)
+            }
+            Some(Parsed { form: Form::Other(reason), .. }) => {
+                return Err(witness.reject(Step::Form, reason));
+            }
+        };
+
+        match active.check_keyword(text, &candidate.whole) {
+            KeywordCheck::NotNeeded => {}
+            KeywordCheck::Near(keyword) => {
+                witness.passed(Step::Keyword, || format!("`{keyword}` is near").into());
+            }
+            KeywordCheck::Missing => {
+                return Err(witness.reject(Step::Keyword, "none of the rule's keywords is near"));
+            }
+        }
+
+        if secret.is_empty() {
+            return Err(witness.reject(Step::NotEmpty, "the secret is empty"));
+        }
+
+        let is_certain = match rule.checksum {
+            None => false,
+            Some(checksum) if checksum.holds(secret) => {
+                witness.passed(Step::Checksum, || "its checksum holds".into());
+                (confidence, reason) = (Confidence::Certain, "its checksum holds".into());
+                true
+            }
+            Some(_) => return Err(witness.reject(Step::Checksum, "its checksum does not hold")),
+        };
+
+        if let Some(least) = rule.entropy {
+            let entropy = shannon_entropy(secret);
+            let detail = || format!("{entropy:.2} bits per byte, and the rule demands {least:.2}");
+            if entropy < least {
+                let reason = "too little entropy";
+                witness.failed(Step::Entropy, reason, detail);
+                return Err(Rejection { step: Step::Entropy, reason });
+            }
+            witness.passed(Step::Entropy, || detail().into());
+        }
+
+        let input = allowlist_input(candidate);
+        match self.allows_of(active).find(|allow| allow.allows_content(&input)) {
+            Some(allow) => {
+                let reason = "an allowlist names it";
+                witness.failed(Step::Allowlist, reason, || allow.description.clone());
+                return Err(Rejection { step: Step::Allowlist, reason });
+            }
+            None => witness.passed(Step::Allowlist, || "no allowlist names it".into()),
+        }
+
+        let mut location = Location::Irrelevant;
+        if !is_certain {
+            let context = NoiseContext { key: &text[key], line: input.line };
+            match self.check_noise(noise, secret, &context) {
+                NoiseVerdict::Keep => {
+                    witness.passed(Step::Noise, || noise_detail(self.noise.enabled, noise).into());
+                    if noise == NoiseCheck::Strict {
+                        let unlikely_line = self.noise.unlikely_line(input.line);
+                        location = Location::Matters { unlikely_line };
+                    }
+                }
+                NoiseVerdict::Lower(why) => {
+                    witness.lowered(Step::Noise, why);
+                    (confidence, reason) = (Confidence::Low, why.into());
+                }
+                NoiseVerdict::Drop(why) => return Err(witness.reject(Step::Noise, why)),
+            }
+        }
+
+        if rule.generic {
+            if self.has_wrong_checksum(text, &candidate.secret, searchers) {
+                let reason = "a vendor's form with a wrong checksum, so an example";
+                return Err(witness.reject(Step::VendorChecksum, reason));
+            }
+            witness.passed(Step::VendorChecksum, || "not a vendor's form".into());
+        }
+        Ok(ContentVerdict { confidence, reason, location })
+    }
+
+    /// Takes the steps that depend on the object's path, for a candidate whose text passed.
+    pub(crate) fn judge_path(
+        &self,
+        candidate: &Candidate<'_>,
+        content: ContentVerdict,
+        path: &Path,
+        witness: &mut impl Witness,
+    ) -> Result<(Confidence, Cow<'static, str>), Rejection> {
+        let active = &self.rules[candidate.rule as usize];
+        let ContentVerdict { confidence, reason, location } = content;
+
+        if active.rule.path.is_some() {
+            if !active.is_for(path) {
+                return Err(witness.reject(Step::Path, "the rule does not apply to this path"));
+            }
+            witness.passed(Step::Path, || "the rule applies to this path".into());
+        }
+
+        let mut with_paths = self.allows_of(active).filter(|allow| allow.has_paths()).peekable();
+        if with_paths.peek().is_some() {
+            let input = allowlist_input(candidate);
+            if let Some(allow) = with_paths.find(|allow| allow.allows_at(path, &input)) {
+                let reason = "an allowlist names the path";
+                witness.failed(Step::PathAllowlist, reason, || allow.description.clone());
+                return Err(Rejection { step: Step::PathAllowlist, reason });
+            }
+            witness.passed(Step::PathAllowlist, || "no allowlist names the path".into());
+        }
+
+        if let Location::Matters { unlikely_line } = location {
+            if let Some(why) = self.noise.made_up_path(path).or(unlikely_line) {
+                witness.lowered(Step::Location, why);
+                return Ok((Confidence::Low, why.into()));
+            }
+            witness.passed(Step::Location, || "neither a test nor documentation".into());
+        }
+        Ok((confidence, reason))
+    }
+
+    /// Judges a rule that is about paths alone.
+    pub(crate) fn judge_path_rule(
+        &self,
+        rule: u32,
+        path: &Path,
+        witness: &mut impl Witness,
+    ) -> Verdict {
+        let active = &self.rules[rule as usize];
+        let rejected = |Rejection { step, reason }| Verdict::Rejected { step, reason };
+        if !active.is_for(path) {
+            return rejected(witness.reject(Step::Path, "the rule does not apply to this path"));
+        }
+        witness.passed(Step::Path, || "the rule applies to this path".into());
+        if active.allows_path(path) {
+            return rejected(witness.reject(Step::PathAllowlist, "an allowlist names the path"));
+        }
+        witness.passed(Step::PathAllowlist, || "no allowlist names the path".into());
+        Verdict::Reported {
+            confidence: active.rule.confidence.min(Confidence::High),
+            reason: "a file of this name is a secret".into(),
+        }
+    }
+
+    /// Returns the allowlists of a rule, then those of all rules.
+    fn allows_of<'a>(&'a self, active: &'a ActiveRule) -> impl Iterator<Item = &'a Allow> {
+        active.allows.iter().chain(&self.allows)
+    }
+
+    fn check_noise(
+        &self,
+        check: NoiseCheck,
+        secret: &[u8],
+        context: &NoiseContext<'_>,
+    ) -> NoiseVerdict {
+        match check {
+            NoiseCheck::Strict => self.noise.judge_generic(secret, context),
+            NoiseCheck::Mild => self.noise.judge_vendor(secret),
+            NoiseCheck::UrlPassword => {
+                let mut buffer = [0; JUDGED_LENGTH_MAX];
+                self.noise.judge_url_password(secret, percent_decoded(secret, &mut buffer))
+            }
+            NoiseCheck::Skip => NoiseVerdict::Keep,
+        }
+    }
+
+    /// Returns `true` if a generic secret has the form of a vendor's, but not its checksum: then it is an example.
+    fn has_wrong_checksum(
+        &self,
+        text: &[u8],
+        secret: &Range<usize>,
+        searchers: &mut [Option<Box<Searcher>>],
+    ) -> bool {
+        // One byte more on each side, for expressions that say what stands there.
+        let span = secret.start.saturating_sub(1)..(secret.end + 1).min(text.len());
+        self.checksum_rules.iter().any(|&rule| {
+            let active = &self.rules[rule as usize];
+            let searcher = &mut searchers[rule as usize];
+            let group = active.rule.secret_group;
+            let found = active.regex.find(text, span.clone(), false, group, searcher);
+            let has_form = found.is_some_and(|found| found.secret == *secret);
+            let bytes = &text[secret.clone()];
+            has_form && active.rule.checksum.is_some_and(|checksum| !checksum.holds(bytes))
+        })
+    }
+}
+
+/// Returns the reason for a match of a rule without a parser.
+fn default_reason(active: &ActiveRule) -> Cow<'static, str> {
+    Cow::Borrowed(match (&active.rule.pattern, active.rule.confidence) {
+        (Pattern::Assignment(_), _) => "assigned to a name of this vendor's, and of the right form",
+        (_, Confidence::Certain | Confidence::High) => "the vendor's prefix, length and alphabet",
+        _ => "the form that the rule describes",
+    })
+}
+
+fn noise_detail(enabled: bool, check: NoiseCheck) -> &'static str {
+    match check {
+        _ if !enabled => "switched off",
+        NoiseCheck::Skip => "not needed: the secret was parsed",
+        NoiseCheck::Strict | NoiseCheck::Mild | NoiseCheck::UrlPassword => {
+            "nothing speaks against it"
+        }
+    }
+}
+
+/// Returns what allowlists look at.
+fn allowlist_input<'a>(candidate: &Candidate<'a>) -> AllowlistInput<'a> {
+    AllowlistInput {
+        secret: &candidate.text[candidate.secret.clone()],
+        whole: &candidate.text[candidate.whole.clone()],
+        line: line_of_secret(candidate.text, &candidate.secret),
+    }
+}
+
+/// Returns the line that the secret is in, at most [`LINE_REACH`] bytes on each side of it.
+fn line_of_secret<'a>(text: &'a [u8], secret: &Range<usize>) -> &'a [u8] {
+    let from = secret.start.saturating_sub(LINE_REACH);
+    let to = (secret.end + LINE_REACH).min(text.len());
+    let begin = memchr::memrchr(b'\n', &text[from..secret.start]).map_or(from, |at| from + at + 1);
+    let end = memchr::memchr(b'\n', &text[secret.end..to]).map_or(to, |at| secret.end + at);
+    &text[begin..end]
+}
