@@ -1,4 +1,4 @@
-//! The simulator as a program.
+//! Tests of the program `heist-sim`.
 #![cfg(heist_sim)]
 
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 fn heist_sim(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_heist-sim"))
         .args(args)
-        // Failures are written to a folder beside the caller, by default.
+        // By default failures are written to a directory below the current one.
         .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .env_remove("HEIST_SIM_SEED")
         .env_remove("HEIST_SIM_PLANT")
@@ -48,7 +48,7 @@ fn a_failure_can_be_replayed_and_minimised() {
     let again = heist_sim(&[&["replay", seed][..], &planted[..]].concat());
     assert_eq!(again.status.code(), Some(1));
     assert!(text(&again.stdout).contains("asleep-beside-work"));
-    // Without the bug nothing is wrong with the same decisions of the same dice.
+    // Without the bug, the same plan passes.
     assert!(heist_sim(&["replay", seed]).status.success());
 
     let written = out.join(format!("{}.json", seed.replace('/', "-")));

@@ -143,13 +143,16 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_at_its_deadline_or_when_somebody_ends_it() {
+    fn a_wait_ends_at_its_deadline_or_when_another_thread_ends_it() {
         use crate::machine::costs::{WAKE_NS, WAKER_NS};
         let spoken = order_of(vec![
             (
                 "waits",
                 Box::new(|| {
-                    assert!(machine().wait(machine().allocate(0), Some(20_000)), "time is over");
+                    assert!(
+                        machine().wait(machine().allocate(0), Some(20_000)),
+                        "the wait times out"
+                    );
                 }),
             ),
             (
@@ -157,7 +160,10 @@ mod tests {
                 Box::new(|| {
                     // The first word that the other thread allocates.
                     let word = heist::sync::machine::Address(1);
-                    assert!(!machine().wait(word, Some(90_000)), "somebody was faster");
+                    assert!(
+                        !machine().wait(word, Some(90_000)),
+                        "the other thread ends the wait first"
+                    );
                 }),
             ),
             (

@@ -407,13 +407,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_one_has_is_cheap_and_one_that_another_wrote_travels() {
+    fn own_lines_are_cheap_and_lines_that_another_thread_wrote_travel() {
         let mut costs = CostModel::default();
         let word = site(0, 0x1000);
         assert_eq!(costs.access(1, word, Access::Store, 0), HIT_NS + TRAVEL_NS);
         assert_eq!(costs.access(1, word, Access::Store, 100), HIT_NS);
         assert_eq!(costs.access(1, word, Access::Modify, 100), HIT_NS + MODIFY_NS);
-        assert_eq!(traffic(&costs).shared_writes, 0, "it is alone");
+        assert_eq!(traffic(&costs).shared_writes, 0, "no other thread uses it");
         assert_eq!(costs.access(2, word, Access::Load, 200), HIT_NS + TRAVEL_NS);
         assert_eq!(costs.access(2, word, Access::Load, 300), HIT_NS);
         assert_eq!(traffic(&costs).read_misses, 1);
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_a_line_that_is_under_way_waits_for_it() {
+    fn threads_queue_for_a_line_that_is_travelling() {
         let mut costs = CostModel::default();
         let word = site(0, 0x1000);
         for thread in 1..=3 {
@@ -443,18 +443,18 @@ mod tests {
     }
 
     #[test]
-    fn words_share_a_line_if_they_were_made_together_and_lie_together() {
+    fn words_share_a_line_if_they_were_created_together_and_are_adjacent() {
         let mut costs = CostModel::default();
         let mut line = |word, memory| costs.line_of(site(word, memory));
         let first = line(10, 0x1000);
         assert_eq!(line(11, 0x1008), first, "two fields");
         assert_ne!(line(12, 0x1080), first, "padded");
-        assert_ne!(line(40, 0x1010), first, "of another allocation, which happens to be near");
+        assert_ne!(line(40, 0x1010), first, "another allocation that happens to be near");
         let array = line(53, 0x3018);
         assert_eq!(line(50, 0x3000), array, "an array, whichever is used first");
         assert_eq!(line(60, 0x4008), line(61, 0x4000), "fields in the other order");
         // The same at other addresses: the allocator's choice does not matter.
-        assert_eq!(line(70, 0x1038), line(71, 0x1040), "across what would be a border");
+        assert_eq!(line(70, 0x1038), line(71, 0x1040), "across an alignment boundary");
     }
 
     #[test]
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_lock_spins_before_it_sleeps() {
+    fn a_thread_spins_for_a_lock_before_it_sleeps() {
         let mut costs = CostModel::default();
         costs.fell_asleep(1, true, 0);
         assert!(costs.spins(1, 200) && !costs.spins(1, LOCK_SPIN_NS));
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_known_by_their_folder() {
+    fn parts_are_recognised_by_their_directory() {
         assert_eq!(Part::of("crates/heist/src/queue/injector.rs"), Part::Injector);
         assert_eq!(Part::of("crates/heist/src/queue/local_model.rs"), Part::Queues);
         assert_eq!(Part::of("crates\\heist\\src\\idle\\mod.rs"), Part::Idle);

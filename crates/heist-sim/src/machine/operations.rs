@@ -157,7 +157,8 @@ impl Machine for SimMachine {
         let me = state.running();
         let unanswered = state.threads[me].unanswered_queue.take();
         if unanswered.is_some_and(|unanswered| unanswered != queue.0) {
-            let text = "a thief lost a race for a queue, and looked elsewhere without asking again";
+            let text =
+                "a thief lost a race for a queue and looked elsewhere without trying it again";
             state.fail(Failure::new(Kind::RetryIgnored, text.to_owned()));
         }
     }

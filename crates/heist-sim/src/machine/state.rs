@@ -121,7 +121,8 @@ impl State {
             if self.runnable.is_empty() && self.memory.timed_waits == 0 {
                 return None;
             }
-            let mut driver = self.driver.take().expect("it is back after each question");
+            let mut driver =
+                self.driver.take().expect("the driver is put back after each question");
             let action = driver.choose(&self.view());
             self.driver = Some(driver);
             self.woken.clear();
@@ -146,7 +147,10 @@ impl State {
     pub(super) fn count_step(&mut self) {
         self.steps += 1;
         if self.steps == self.steps_max {
-            self.fail(Failure::new(Kind::NoEnd, format!("no end after {} steps", self.steps_max)));
+            self.fail(Failure::new(
+                Kind::NoEnd,
+                format!("the schedule has not ended after {} steps", self.steps_max),
+            ));
         }
     }
 
@@ -252,7 +256,7 @@ impl State {
             _ => false,
         };
         let waiting: Vec<_> = (0..self.threads.len()).filter(waits_here).collect();
-        for thread in self.who_is_told(address, waiting) {
+        for thread in self.threads_to_wake(address, waiting) {
             let now_ns = self.time_ns();
             self.end_wait(thread, false);
             if let Some(costs) = &mut self.costs {
@@ -266,7 +270,7 @@ impl State {
     /// Returns which of the waiting threads to wake: all of them, unless there is a cost model and
     /// the word is a lock. A lock wakes the thread that has spun for it longest, and one sleeping
     /// thread unless another one is already on its way, as real operating systems do.
-    fn who_is_told(&self, address: usize, mut waiting: Vec<ThreadId>) -> Vec<ThreadId> {
+    fn threads_to_wake(&self, address: usize, mut waiting: Vec<ThreadId>) -> Vec<ThreadId> {
         let wants_lock =
             |thread: &Thread| thread.pending == Pending { kind: EventKind::Lock, address };
         let Some(costs) = &self.costs else { return waiting };

@@ -22,7 +22,7 @@ pub enum Of {
 pub type Ask = u64;
 
 /// The request number of grants that their holder did not request itself.
-pub const NOBODY_ASKED: Ask = 0;
+pub const WITHOUT_REQUEST: Ask = 0;
 
 #[derive(Debug)]
 struct Asked {
@@ -83,7 +83,7 @@ impl Budgets {
         Self {
             budgets: scenario.budgets.iter().map(|total| Budget::new(*total)).collect(),
             devices: devices.map(|device| Budget::new(device.slots as u64)).collect(),
-            next_ask: NOBODY_ASKED + 1,
+            next_ask: WITHOUT_REQUEST + 1,
         }
     }
 
@@ -137,7 +137,7 @@ impl World {
             let (in_use, total) = (budget.in_use, budget.total_max);
             fail(
                 Kind::OverGranted,
-                format!("{in_use} of {of:?} are in use, but there are {total}"),
+                format!("{in_use} of {of:?} are in use, but the total is {total}"),
             );
         }
         // An earlier request that was already granted, but not yet received, counts as in use.
@@ -149,7 +149,7 @@ impl World {
         let in_order = !stopped && !budget.closing && !budget.resized;
         if in_order && let Some(earlier) = budget.asked.iter().find(overtakes) {
             let text = format!(
-                "request {ask} was granted {count} of {of:?}, and request {} has waited for {} since before",
+                "request {ask} was granted {count} of {of:?}, but request {} was waiting for {} before it",
                 earlier.ask, earlier.count
             );
             fail(Kind::Overtaken, text);
@@ -209,7 +209,7 @@ impl World {
     /// Returns a failure if a request waits although it could be granted. Called when the machine
     /// is at rest. The first request in line can be granted if there is enough for the largest of
     /// all requests. A future may be queued after its grant, unless every worker sleeps.
-    pub(super) fn forgotten_at_rest(&self, everybody_sleeps: bool) -> Option<Failure> {
+    pub(super) fn forgotten_at_rest(&self, all_workers_sleep: bool) -> Option<Failure> {
         let budgets = self.budgets.budgets.iter().enumerate();
         let devices = self.budgets.devices.iter().enumerate();
         let all = budgets
@@ -219,7 +219,7 @@ impl World {
             let Some(largest) = budget.asked.iter().map(|asked| asked.count).max() else {
                 continue;
             };
-            if !everybody_sleeps && budget.asked.iter().any(|asked| asked.may_be_queued) {
+            if !all_workers_sleep && budget.asked.iter().any(|asked| asked.may_be_queued) {
                 continue;
             }
             // A queued job has a slot that it has not received yet.
@@ -229,8 +229,9 @@ impl World {
             };
             if budget.has_room_for(largest + with_turns) {
                 let (waiting, in_use) = (budget.asked.len(), budget.in_use);
-                let text =
-                    format!("{waiting} wait for {of:?}, {in_use} are in use, and nobody tells");
+                let text = format!(
+                    "{waiting} requests wait for {of:?}, only {in_use} are in use, and none is granted"
+                );
                 return Some(Failure::new(Kind::WaiterForgotten, text));
             }
         }
@@ -241,11 +242,11 @@ impl World {
     pub fn check_budget(&mut self, of: Of, in_use: u64, waiting: usize) {
         let held = self.budgets.of(of).in_use;
         if in_use != held {
-            let text = format!("{in_use} of {of:?} are in use at the end, but {held} are held");
+            let text = format!("{in_use} of {of:?} are in use at the end, but holders have {held}");
             fail(Kind::PermitLost, text);
         }
         if waiting > 0 {
-            fail(Kind::WaiterForgotten, format!("{waiting} wait for {of:?} at the end"));
+            fail(Kind::WaiterForgotten, format!("{waiting} requests wait for {of:?} at the end"));
         }
     }
 }

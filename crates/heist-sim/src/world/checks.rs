@@ -24,7 +24,7 @@ impl World {
         if self.joining && nothing_left {
             let worker = idle_workers.first()?;
             let text = format!(
-                "every task has ended and the pool is closed, but worker {worker} sleeps on"
+                "every task has ended and the pool is closed, but worker {worker} still sleeps"
             );
             return Some(Failure::new(Kind::DoneNeverFound, text));
         }
@@ -37,7 +37,7 @@ impl World {
             };
             if let Some(worker) = idle_workers.iter().find(|worker| can_take(worker)) {
                 let text =
-                    format!("task {number} waits, worker {worker} sleeps, and nobody searches");
+                    format!("task {number} waits, worker {worker} sleeps, and no worker searches");
                 return Some(Failure::new(Kind::AsleepBesideWork, text));
             }
         }
@@ -50,7 +50,7 @@ impl World {
         let running = self.running.iter().flatten().count();
         let futures = self.futures.live();
         let text = format!(
-            "everybody waits: {running} tasks are running, {waiting} are queued, {futures} futures live"
+            "all threads wait: {running} tasks are running, {waiting} are queued, {futures} futures are live"
         );
         Failure::new(Kind::Stuck, text)
     }
@@ -63,7 +63,10 @@ impl World {
             return Some(Failure::new(Kind::Lost, format!("task {number} is {fate:?} at the end")));
         }
         if let Some(number) = self.futures.any_live() {
-            return Some(Failure::new(Kind::Lost, format!("future {number} lives at the end")));
+            return Some(Failure::new(
+                Kind::Lost,
+                format!("future {number} is still live at the end"),
+            ));
         }
         let figures = [
             ("tasks run", metrics.tasks_run(), self.tasks_begun),

@@ -213,7 +213,7 @@ impl World {
     /// known to be closed before the call.
     pub fn future_accepted(&mut self, number: usize, was_closed: bool) {
         if was_closed {
-            let text = format!("future {number} was accepted by a pool that was closed");
+            let text = format!("future {number} was accepted by a closed pool");
             fail(Kind::AcceptedAfterClose, text);
         }
         if self.futures.futures[number].fate != FutureFate::Offered {
@@ -224,7 +224,7 @@ impl World {
             self.watch_for_starvation(Waiting::Future(number));
         }
         if self.left.contains(&true) {
-            let text = format!("future {number} was accepted, and a worker had left already");
+            let text = format!("future {number} was accepted after a worker had left");
             fail(Kind::DoneTooEarly, text);
         }
     }
@@ -255,11 +255,11 @@ impl World {
         self.note_accepted(number);
         let future = &mut self.futures.futures[number];
         let wrong = if let Some(other) = future.polled_by {
-            Some(format!("while thread {other} does"))
+            Some(format!("while thread {other} polls it"))
         } else if !future.fate.is_live() {
-            Some(format!("and it is {:?}", future.fate))
+            Some(format!("but it is {:?}", future.fate))
         } else {
-            future.aborted.then(|| "and it was aborted before".to_owned())
+            future.aborted.then(|| "but it was aborted before".to_owned())
         };
         future.polled_by = Some(machine().thread());
         future.due = false;
@@ -338,7 +338,7 @@ impl World {
             future.fate = FutureFate::Dropped;
             self.futures.cut_short += 1;
             if !future.aborting && !stopped {
-                let text = format!("future {number} was dropped, and nobody had stopped the pool");
+                let text = format!("future {number} was dropped although the pool was not stopped");
                 fail(Kind::DroppedForNoReason, text);
             }
         }
@@ -417,7 +417,7 @@ impl World {
         let future = &mut self.futures.futures[number];
         future.operations += 1;
         if future.operations > OPERATIONS_PER_POLL {
-            let text = format!("future {number} does operation {} in one poll", future.operations);
+            let text = format!("future {number} makes operation {} in one poll", future.operations);
             fail(Kind::PollTooLong, text);
         }
     }
@@ -484,12 +484,11 @@ impl World {
         if let Some((thread, number)) =
             self.futures.awaiting.iter().find(|(_, number)| is_over(*number))
         {
-            let text =
-                format!("future {number} has ended, and thread {thread} awaits it all the same");
+            let text = format!("future {number} has ended, but thread {thread} still awaits it");
             return Some(Failure::new(Kind::WakeLost, text));
         }
         let idle = *idle_workers.first()?;
-        let everybody_sleeps = idle_workers.len() == self.running.len();
+        let all_workers_sleep = idle_workers.len() == self.running.len();
         let is_due = |future: &Future| {
             let is_reached = future.due || future.aborting || self.stopped;
             let is_due = is_reached || future.awaits.is_some_and(is_over);
@@ -505,17 +504,19 @@ impl World {
                 Whereabouts::Unknown => false,
             };
             let is_known = future.due && !future.aborting && !self.stopped;
-            everybody_sleeps
+            all_workers_sleep
                 || self.futures.stealing
                     && (self.futures.stealing_from_slots || is_queued && is_known)
         };
         let due = (0..all.len()).filter(|number| is_due(&all[*number]));
         let number = due.into_iter().find(|number| can_be_taken(*number))?;
-        Some(if everybody_sleeps {
-            let text = format!("future {number} is to be polled or dropped, and nobody will");
+        Some(if all_workers_sleep {
+            let text =
+                format!("future {number} should be polled or dropped, but no thread will do it");
             Failure::new(Kind::WakeLost, text)
         } else {
-            let text = format!("future {number} waits, worker {idle} sleeps, and nobody searches");
+            let text =
+                format!("future {number} waits, worker {idle} sleeps, and no worker searches");
             Failure::new(Kind::AsleepBesideWork, text)
         })
     }

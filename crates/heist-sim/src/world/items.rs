@@ -33,7 +33,7 @@ pub enum Producer {
     /// A future on one of the pool's workers.
     Future(usize),
     /// The thread that makes room pushes the item, so its order is not known.
-    WhoeverMakesRoom,
+    MakerOfRoom,
 }
 
 impl Producer {
@@ -161,7 +161,7 @@ impl World {
     /// the push.
     pub fn item_accepted(&mut self, item: usize, must_be_refused: bool) {
         if must_be_refused {
-            let text = format!("item {item} was accepted by a queue or a pool that was closed");
+            let text = format!("item {item} was accepted by a closed queue or pool");
             fail(Kind::AcceptedAfterClose, text);
         }
         if self.items.items[item].fate != ItemFate::Offered {
@@ -179,11 +179,12 @@ impl World {
             && !drops
             && queue.capacity.is_some_and(|capacity| queue.inside as u64 > capacity)
         {
-            let text = format!("{} items are in {to:?}, which is more than it holds", queue.inside);
+            let text =
+                format!("{} items are in {to:?}, which is more than its capacity", queue.inside);
             fail(Kind::OverGranted, text);
         }
         if !self.items.queue(to).drops && self.left.contains(&true) {
-            let text = format!("item {item} was accepted, and a worker had left already");
+            let text = format!("item {item} was accepted after a worker had left");
             fail(Kind::Stranded, text);
         }
     }
@@ -220,8 +221,7 @@ impl World {
             fail(Kind::ItemTwice, format!("item {item} was consumed twice"));
         }
         self.items.becomes(item, ItemFate::Consumed);
-        let ordered =
-            self.items.queue(to).consumers_max == 1 && producer != Producer::WhoeverMakesRoom;
+        let ordered = self.items.queue(to).consumers_max == 1 && producer != Producer::MakerOfRoom;
         let overtaken = self.items.items[..item].iter().position(|earlier| {
             earlier.to == to && earlier.producer == producer && earlier.fate == ItemFate::In
         });
@@ -242,7 +242,8 @@ impl World {
         }
         self.items.becomes(item, ItemFate::Dropped);
         if !self.stopped && !self.items.queue(to).drops {
-            let text = format!("item {item} was dropped, and nobody had stopped anything");
+            let text =
+                format!("item {item} was dropped although neither queue nor pool was stopped");
             fail(Kind::DroppedForNoReason, text);
         }
     }
@@ -274,7 +275,7 @@ impl World {
     pub fn consumer_begins(&mut self, to: To) {
         let me = machine().thread();
         if let Some(other) = self.items.queue_mut(to).consumer.replace(me) {
-            let text = format!("{to:?} is consumed by threads {other} and {me} at the same time");
+            let text = format!("threads {other} and {me} consume {to:?} at the same time");
             fail(Kind::TwoConsumers, text);
         }
     }
@@ -293,7 +294,7 @@ impl World {
         };
         let left = (0..items.items.len()).find(is_left);
         if let Some(item) = left {
-            let text = format!("the pool was joined, and item {item} is still in its queue");
+            let text = format!("the pool was joined, but item {item} is still in its queue");
             fail(Kind::Stranded, text);
         }
     }
@@ -308,7 +309,8 @@ impl World {
             };
             queue.inside > 0 && queue.turns == 0 && has_room
         })?;
-        let text = format!("{} items are in {to:?}, and nobody will come for them", queue.inside);
+        let text =
+            format!("{} items are in {to:?}, but no consumer will come for them", queue.inside);
         Some(Failure::new(Kind::Stranded, text))
     }
 

@@ -13,7 +13,7 @@ mod items;
 mod seats;
 mod signals;
 
-pub use budgets::{Ask, NOBODY_ASKED, Of};
+pub use budgets::{Ask, Of, WITHOUT_REQUEST};
 pub use futures::{Answer, OnDrop, Wake};
 pub use items::Producer;
 
@@ -312,10 +312,7 @@ impl World {
     /// `must_refuse` before the call.
     pub fn accepted(&mut self, job: usize, was_closed: bool) {
         if was_closed {
-            fail(
-                Kind::AcceptedAfterClose,
-                format!("task {job} was accepted by a pool that was closed"),
-            );
+            fail(Kind::AcceptedAfterClose, format!("task {job} was accepted by a closed pool"));
         }
         if self.jobs[job].fate != Fate::Offered {
             return;
@@ -324,7 +321,7 @@ impl World {
         self.outstanding += 1;
         self.watch_for_starvation(Waiting::Task(job));
         if self.left.contains(&true) {
-            let text = format!("task {job} was accepted, and a worker had left already");
+            let text = format!("task {job} was accepted after a worker had left");
             fail(Kind::DoneTooEarly, text);
         }
     }
@@ -339,7 +336,7 @@ impl World {
             Refusable::Never => false,
         };
         if !may_refuse {
-            let text = format!("task {job} was refused, and may be {refusable:?} only");
+            let text = format!("task {job} was refused, which is allowed {refusable:?} only");
             fail(Kind::RefusedForNoReason, text);
         }
     }
@@ -353,7 +350,7 @@ impl World {
         self.running[worker] = Some(job);
         self.tasks_begun += 1;
         if self.left.contains(&true) || self.joined {
-            fail(Kind::RanAfterDone, format!("task {job} was run after a worker had left"));
+            fail(Kind::RanAfterDone, format!("task {job} ran after a worker had left"));
         }
         self.check_starvation(Waiting::Task(job), worker);
     }
@@ -368,7 +365,7 @@ impl World {
         let others = self.begun[worker] - oldest.begun[worker];
         if others > bound {
             let text = format!(
-                "{:?} waits, and worker {worker} has begun {others} others since",
+                "{:?} waits, but worker {worker} has begun {others} others since",
                 oldest.what
             );
             fail(Kind::Starved, text);
@@ -408,7 +405,7 @@ impl World {
         // A refused task is dropped by its producer, which does not expect a panic.
         let panics = std::mem::take(&mut record.panics_on_drop) && record.fate != Fate::Refused;
         if record.fate == Fate::Offered && record.offered_by == Some(machine().thread()) {
-            let text = format!("task {job} was accepted, and its own producer had to drop it");
+            let text = format!("task {job} was accepted, but its own producer had to drop it");
             fail(Kind::DoneTooEarly, text);
         }
         match record.fate {
@@ -421,7 +418,7 @@ impl World {
                 self.note_turn_over(job);
                 self.worker_seen();
                 if !self.stopped {
-                    let text = format!("task {job} was dropped, and nobody had stopped the pool");
+                    let text = format!("task {job} was dropped although the pool was not stopped");
                     fail(Kind::DroppedForNoReason, text);
                 }
             }
@@ -438,7 +435,7 @@ impl World {
         let is_busy = |worker: usize| self.running[worker].is_some() || is_polling(worker);
         if self.outstanding > 0 && (0..self.running.len()).any(is_busy) {
             let text = format!(
-                "worker {worker} left, and {} tasks or futures had not ended",
+                "worker {worker} left, but {} tasks or futures had not ended",
                 self.outstanding
             );
             fail(Kind::DoneTooEarly, text);
@@ -446,7 +443,7 @@ impl World {
     }
 
     /// Keeps what a vanished producer holds until the schedule is over.
-    pub fn keep_for_ever(&mut self, held: impl Any) {
+    pub fn keep_forever(&mut self, held: impl Any) {
         self.lost.push(Box::new(held));
     }
 
@@ -494,12 +491,15 @@ impl World {
         self.closed = true;
         self.check_items_at_join();
         if let Some(future) = self.futures.any_accepted() {
-            fail(Kind::DoneTooEarly, format!("the pool was joined, and future {future} lives"));
+            fail(
+                Kind::DoneTooEarly,
+                format!("the pool was joined, but future {future} is still live"),
+            );
         }
         if let Some(worker) = self.left.iter().position(|left| !left) {
             fail(
                 Kind::DoneTooEarly,
-                format!("the pool was joined, and worker {worker} had not left"),
+                format!("the pool was joined, but worker {worker} had not left"),
             );
         }
     }

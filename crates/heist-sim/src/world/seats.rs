@@ -111,7 +111,7 @@ impl Seats {
         self.dropped(Some(worker), future);
         let text = || {
             format!(
-                "future {future} is polled by worker {worker}, in whose queue future {next} has waited since before"
+                "worker {worker} polls future {future}, but future {next} was ahead of it in the queue"
             )
         };
         overtakes.then(|| Failure::new(Kind::PolledTooSoon, text()))

@@ -125,7 +125,7 @@ impl World {
         let all_wait = signals.waiting == signals.consumers;
         let left = |queue: &Queue| queue.announced > queue.consumed;
         let queue = signals.queues.iter().position(left).filter(|_| all_wait)?;
-        let text = format!("queue {queue} was announced, and every consumer sleeps");
+        let text = format!("an item of queue {queue} was announced, but every consumer sleeps");
         Some(Failure::new(Kind::Stranded, text))
     }
 }
