@@ -1,4 +1,7 @@
-//! What the simulator can be asked to do.
+//! The command line of the simulator.
+//!
+//! Results go to the standard output, progress and errors to the standard error stream. Exit codes:
+//! 0 if no schedule failed, 1 if one did, 2 if the command could not be carried out.
 
 use clap::{Args, Parser, Subcommand};
 use heist::__internal::sync::plant::{self, Plant};
@@ -20,7 +23,8 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Plays the heist scheduler, as it ships, on a simulated machine: every interleaving can be had, and had again.
+/// Runs heist's real scheduler on a simulated machine, where every interleaving of threads can be
+/// explored and replayed
 #[derive(Parser)]
 #[command(name = "heist-sim", version)]
 struct Cli {
@@ -30,65 +34,65 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Play schedules until the time is over or something is wrong. Exits with 1 if something is.
+    /// Play schedules until one fails or the limit is reached. Exits with 1 if one failed
     Run(RunArgs),
-    /// Play one schedule again, and tell it step by step.
+    /// Play one schedule again and print every step
     Replay(ReplayArgs),
-    /// Take away from a failing schedule whatever does not matter.
+    /// Simplify a failing schedule: remove every part that the failure does not need
     Minimise(MinimiseArgs),
-    /// Play the same workloads with 2 to 256 workers, and say what they cost under each protocol.
+    /// Measure the same workloads with 2 to 256 workers under each protocol
     Scale {
-        /// Where to write `scale.svg`, `scale.json`, and the table of `SCALE.md`.
+        /// Directory for `scale.svg`, `scale.json` and the tables of `SCALE.md`
         #[arg(long, default_value = "docs")]
         out: PathBuf,
     },
-    /// Write the simplest failing schedule of every planted bug.
+    /// Find every planted bug again and write its minimised schedule
     Corpus {
-        /// Where to.
+        /// Directory for the schedules
         folder: PathBuf,
     },
-    /// Name the scenarios and the bugs that can be planted.
+    /// List the scenarios and the bugs that can be planted
     List,
 }
 
 #[derive(Args)]
 struct RunArgs {
-    /// Stop after this many seconds [default: 60, unless there is another limit].
+    /// Stop after this many seconds [default: 60, unless `--schedules` is given]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
-    /// Stop after this many schedules.
+    /// Stop after this many schedules
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     schedules: Option<u64>,
-    /// Where the dice start.
+    /// Seed of the random numbers that choose the schedules
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Play this scenario only.
+    /// Play only this scenario
     #[arg(long)]
     scenario: Option<String>,
-    /// Plant this bug.
+    /// Plant this bug
     #[arg(long, env = "HEIST_SIM_PLANT", value_parser = plant_by_name)]
     plant: Option<Plant>,
-    /// Play every schedule with at most this many deviations from the default, instead of rolling dice. Needs
-    /// `--scenario`.
+    /// Play every schedule with at most this many deviations from the default schedule, instead of
+    /// random ones. Needs `--scenario`
     #[arg(long, requires = "scenario", conflicts_with_all = ["jobs", "keep_going"])]
     exhaustive: Option<u32>,
-    /// How many schedules to play at a time [default: one for each core].
+    /// Number of schedules to play in parallel [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1024))]
     jobs: Option<u64>,
-    /// Go on after a failure, and count.
+    /// Continue after a failure, and count the failures
     #[arg(long)]
     keep_going: bool,
-    /// Where to write the schedules that fail.
+    /// Directory for the schedules that fail
     #[arg(long, default_value = "failures")]
     out: PathBuf,
 }
 
 #[derive(Args)]
 struct ReplayArgs {
-    /// A schedule: SCENARIO/DRIVER/SEED, or a file that `run` or `minimise` wrote.
+    /// SCENARIO/DRIVER/SEED, or a file written by `run` or `minimise`
     #[arg(env = "HEIST_SIM_SEED")]
     schedule: String,
-    /// Plant this bug. A file says for itself.
+    /// Plant this bug. Not needed for a file, which names its bug
     #[arg(long, env = "HEIST_SIM_PLANT", value_parser = plant_by_name)]
     plant: Option<Plant>,
 }
@@ -97,7 +101,7 @@ struct ReplayArgs {
 struct MinimiseArgs {
     #[command(flatten)]
     replay: ReplayArgs,
-    /// Where to write the result.
+    /// File for the minimised schedule
     #[arg(long, default_value = "minimised.json")]
     out: PathBuf,
 }
@@ -121,9 +125,9 @@ fn run(args: &RunArgs) -> Result<ExitCode, String> {
     if let Some(name) = &args.scenario {
         scenario_by_name(name)?;
     }
-    // Now, and not when there is something to write.
+    // Fail before the first schedule rather than when there is a failure to save.
     std::fs::create_dir_all(&args.out)
-        .map_err(|error| format!("cannot make the folder {}: {error}", args.out.display()))?;
+        .map_err(|error| format!("cannot create the directory {}: {error}", args.out.display()))?;
     if let Some(bound) = args.exhaustive {
         return run_exhaustive(args, bound);
     }
@@ -145,25 +149,29 @@ fn run(args: &RunArgs) -> Result<ExitCode, String> {
         explain(found, args)?;
     }
     if told as u64 != tally.failures {
-        say(format_args!("told: {told} of {} failures", tally.failures));
+        say(format_args!("printed {told} of {} failures", tally.failures));
     }
-    say(format_args!("{} steps, {} a schedule", tally.steps, tally.steps / tally.schedules.max(1)));
+    say(format_args!(
+        "{} steps, {} per schedule",
+        tally.steps,
+        tally.steps / tally.schedules.max(1)
+    ));
     say(format_args!("schedules: {}, failures: {}", tally.schedules, tally.failures));
     Ok(if tally.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Failures beyond these are counted, and not told.
+/// The number of failures that `run --keep-going` prints in full. Further ones are only counted.
 const TOLD_MAX: usize = 5;
 
 impl RunArgs {
-    /// How long to play: for `otherwise` if there is no limit at all.
+    /// Returns the time limit: `otherwise` if the user gave no limit at all.
     fn time_max(&self, otherwise: Duration) -> Duration {
         let unlimited = if self.schedules.is_some() { Duration::MAX } else { otherwise };
         self.seconds.map_or(unlimited, Duration::from_secs)
     }
 }
 
-/// The scenario of that name, generated ones included.
+/// Returns the library scenario or generated scenario with this name.
 fn scenario_by_name(name: &str) -> Result<Rc<Scenario>, String> {
     let plan = Plan { scenario: name.to_owned(), driver: DriverKind::Random, seed: 0 };
     plan.scenario()
@@ -186,28 +194,28 @@ fn run_exhaustive(args: &RunArgs, bound: u32) -> Result<ExitCode, String> {
         let path = args.out.join(format!("{name}-exhaustive.json"));
         tell(&schedule, &path)?;
     } else if explored.complete {
-        say(format_args!("that is every schedule of {name} with at most {bound} deviations"));
+        say(format_args!("played every schedule of {name} with at most {bound} deviations"));
     } else {
         say(format_args!(
-            "stopped before every schedule with at most {bound} deviations was played"
+            "stopped at the limit, before playing every schedule with at most {bound} deviations"
         ));
     }
     say(format_args!("schedules: {}, failures: {failures}", explored.schedules));
     Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Writes a failure down, says how to have it again, makes it simple and tells it.
+/// Saves a failing schedule, prints the command that replays it, then minimises and prints it.
 fn explain(found: &Found, args: &RunArgs) -> Result<(), String> {
     let Some(schedule) = Schedule::of_plan(&found.plan, args.plant)? else {
         return Err(format!(
-            "{} failed, and does not fail again: it is not deterministic",
+            "{} failed once but not again, so the simulation is not deterministic",
             found.plan
         ));
     };
     let name = found.plan.to_string().replace('/', "-");
     let path = args.out.join(format!("{name}.json"));
     schedule.write(&path)?;
-    say(format_args!("after {} schedules: {}", found.after, found.failure));
+    say(format_args!("failure after {} schedules: {}", found.after, found.failure));
     let plant = args.plant.map(|plant| format!(" HEIST_SIM_PLANT={plant:?}")).unwrap_or_default();
     say(format_args!("HEIST_SIM_SEED={}{plant} target-sim/release/heist-sim replay", found.plan));
     say(format_args!("written to {}", path.display()));
@@ -219,7 +227,7 @@ fn tell(schedule: &Schedule, path: &Path) -> Result<(), String> {
     schedule.write(path)?;
     let outcome = schedule.replay(true)?;
     let scenario = serde_json::to_string(&schedule.scenario).unwrap_or_default();
-    say(format_args!("the scenario: {scenario}"));
+    say(format_args!("scenario: {scenario}"));
     say(format_args!("{}", interleaving(&outcome)));
     say(format_args!("{}", verdict_of(&outcome)));
     say(format_args!("written to {}", path.display()));
@@ -227,15 +235,16 @@ fn tell(schedule: &Schedule, path: &Path) -> Result<(), String> {
 }
 
 fn verdict_of(outcome: &Outcome) -> String {
-    outcome.failure.as_ref().map_or("nothing is wrong".to_owned(), ToString::to_string)
+    outcome.failure.as_ref().map_or("no failure".to_owned(), ToString::to_string)
 }
 
-/// A line on the standard output. Whoever has closed it does not want to know; the exit code tells the rest.
+/// Prints a line to the standard output. A closed pipe is not an error: the exit code still tells
+/// the result.
 fn say(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stdout().lock(), "{line}");
 }
 
-/// What is asked for: a plan, or a file.
+/// The schedule that the user named.
 enum AskedFor {
     Plan(Plan),
     File(Box<Schedule>),
@@ -248,14 +257,14 @@ fn asked_for(args: &ReplayArgs) -> Result<AskedFor, String> {
     };
     let path = Path::new(&args.schedule);
     if !path.exists() && path.extension().is_none_or(|extension| extension != "json") {
-        return Err(format!("{no_plan}; and there is no file of that name"));
+        return Err(format!("{no_plan}; there is no file of that name either"));
     }
     let schedule = Schedule::read(path)?;
     let planted = args.plant.map(|plant| format!("{plant:?}"));
     if planted.is_some() && planted != schedule.plant {
         let says = schedule.plant.as_deref().unwrap_or("no bug");
         return Err(format!(
-            "{} is a schedule with {says}; leave out the other one",
+            "{} was recorded with {says}; run the command again without --plant",
             path.display()
         ));
     }
@@ -276,7 +285,7 @@ fn replay(args: &ReplayArgs) -> Result<ExitCode, String> {
     let kind = outcome.failure.map(|failure| failure.kind);
     if let Some(expected) = expected.filter(|expected| Some(*expected) != kind) {
         say(format_args!(
-            "the file says `{expected}`: the code under test has changed since, or it is mended"
+            "the file expects `{expected}`: the bug is fixed, or other changes led the schedule elsewhere"
         ));
     }
     Ok(if kind.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -295,9 +304,9 @@ fn minimise_one(args: &MinimiseArgs) -> Result<ExitCode, String> {
     };
     if !schedule.still_fails()? {
         let kind = schedule.kind();
-        return Err(format!("{} does not fail as `{kind}` any more", args.replay.schedule));
+        return Err(format!("{} no longer fails as `{kind}`", args.replay.schedule));
     }
-    // If it cannot be written, that should show before the work is done.
+    // Fail now, rather than after minutes of work, if the file cannot be written.
     schedule.write(&args.out)?;
     let minimised = minimise(&schedule, &mut |text| eprintln!("minimising: {text}"))?;
     tell(&minimised, &args.out)?;
@@ -321,14 +330,16 @@ fn write_corpus(folder: &Path) -> Result<ExitCode, String> {
             ..Campaign::default()
         };
         let found = campaign.run(&|_, _| ()).found.into_iter().next();
-        let found =
-            found.ok_or_else(|| format!("{plant:?} was not found within {within} schedules"))?;
+        let found = found.ok_or_else(|| {
+            format!("{plant:?} was not found within {within} schedules of {scenario}")
+        })?;
         let simplest = || {
             let schedule = Schedule::of_plan(&found.plan, Some(*plant))?;
             let schedule = schedule.ok_or_else(|| format!("{} does not fail again", found.plan))?;
             minimise(&schedule, &mut |_| ())
         };
-        // On a thread of its own: a schedule that fails in the middle of a panic leaves its thread there.
+        // Use a separate thread: a schedule that fails in the middle of a panic leaves its thread
+        // panicking.
         let minimised = std::thread::scope(|scope| scope.spawn(simplest).join());
         let minimised = minimised.unwrap_or_else(|payload| std::panic::resume_unwind(payload))?;
         let path = folder.join(format!("{plant:?}.json"));
@@ -348,21 +359,23 @@ fn list() -> Result<ExitCode, String> {
     for plant in Plant::ALL {
         let found = match verdict(*plant) {
             Verdict::Found { scenario, within, .. } => {
-                format!("found in {scenario}, within {within}")
+                format!("found in {scenario} within {within} schedules")
             }
-            Verdict::LeftToLoom { test } => format!("invisible on this machine; {test} finds it"),
-            Verdict::Sound => "no bug, for comparison".to_owned(),
+            Verdict::LeftToLoom { test } => {
+                format!("does not show on the simulated machine; {test} finds it")
+            }
+            Verdict::Sound => "not a bug; kept for comparison".to_owned(),
         };
         say(format_args!("  {:<22} {found}", format!("{plant:?}")));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// How far it got: a line that moves on a terminal, a new one every ten seconds elsewhere.
+/// Shows progress: one changing line on a terminal, otherwise a new line every ten seconds.
 struct Progress {
     bar: ProgressBar,
     started: Instant,
-    /// In which interval it was shown last.
+    /// The number of the interval in which progress was shown last.
     shown: AtomicU64,
 }
 
@@ -380,7 +393,7 @@ impl Progress {
             let rate = schedules as f64 / seconds.max(0.001);
             format!("{seconds:.0} s: {schedules} schedules ({rate:.0}/s), {failures} failures")
         };
-        // Drawing costs more than a schedule does, and nobody reads ten lines a second in a log.
+        // Drawing takes longer than a schedule, and a log needs far fewer updates than a terminal.
         let interval = if self.bar.is_hidden() { 10.0 } else { 0.1 };
         let due = (seconds / interval) as u64;
         if self.shown.fetch_max(due, Ordering::Relaxed) >= due {

@@ -1,4 +1,7 @@
-//! Plays many schedules, and stops at what is wrong.
+//! Plays many schedules and collects those that fail.
+//!
+//! A [`Campaign`] plays random schedules on several threads. [`explore`] plays every schedule of
+//! one scenario up to a number of deviations from the default schedule.
 
 use crate::driver::{Driver, Exhaustive, Frontier};
 use crate::failure::{Failure, Kind};
@@ -14,20 +17,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Which schedules to play.
+/// A search over many random schedules.
 #[derive(Clone, Debug)]
 pub struct Campaign {
-    /// Where the dice start.
+    /// The seed from which all plans of the campaign are derived.
     pub seed: u64,
-    /// Only schedules of this scenario.
+    /// Plays only this scenario, if given.
     pub scenario: Option<String>,
-    /// A bug to plant.
+    /// The bug to plant, if any.
     pub plant: Option<Plant>,
-    /// When to stop, if nothing is found before.
+    /// Stops after this many schedules.
     pub schedules_max: u64,
-    /// When to stop, if nothing is found before.
+    /// Stops after this time.
     pub time_max: Duration,
-    /// How many to play at a time.
+    /// The number of schedules to play in parallel.
     pub jobs: usize,
     /// Whether to stop at the first failure.
     pub stop_at_failure: bool,
@@ -50,32 +53,32 @@ impl Default for Campaign {
 /// A schedule that failed.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Which one.
+    /// The plan that plays this schedule again.
     pub plan: Plan,
-    /// What is wrong.
+    /// The broken promise.
     pub failure: Failure,
-    /// How many schedules were begun before it.
+    /// The number of schedules that the campaign began before this one.
     pub after: u64,
 }
 
-/// What a campaign came to.
+/// The result of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// How many schedules were played.
+    /// The number of schedules played.
     pub schedules: u64,
-    /// How many operations they made.
+    /// The number of operations in all schedules.
     pub steps: u64,
-    /// Those that failed, up to a limit.
+    /// The failures, up to a limit.
     pub found: Vec<Found>,
-    /// How many failed.
+    /// The number of failures, including those that are not in `found`.
     pub failures: u64,
 }
 
-/// More failures than this are counted, but not kept.
+/// The number of failures that each thread keeps. Further ones are only counted.
 const FOUND_MAX: usize = 100;
 
 impl Campaign {
-    /// Plays. `progress` is told every now and then how many schedules there were, and how many failures.
+    /// Runs the campaign. Calls `progress` now and then with the numbers of schedules and failures.
     pub fn run(&self, progress: &(dyn Fn(u64, u64) + Sync)) -> Tally {
         let (played, failures) = (AtomicU64::new(0), AtomicU64::new(0));
         let next = AtomicU64::new(0);
@@ -128,11 +131,11 @@ impl Campaign {
     }
 }
 
-/// A panic here is the simulator's own; it should at least say in which schedule.
+/// Plays a plan. If the simulator itself panics, prints the plan before the panic goes on.
 fn play_named(scenario: &Rc<Scenario>, plan: &Plan) -> Outcome {
     let played = catch_unwind(AssertUnwindSafe(|| play(scenario, plan.driver(), false)));
     played.unwrap_or_else(|payload| {
-        eprintln!("heist-sim: the simulator itself panicked in the schedule {plan}");
+        eprintln!("heist-sim: the simulator itself panicked while playing {plan}");
         resume_unwind(payload);
     })
 }
@@ -146,7 +149,7 @@ impl Tally {
     }
 }
 
-/// Scenarios out of the library are made once.
+/// Library scenarios that were already built, by name.
 #[derive(Default)]
 struct Scenarios(HashMap<String, Rc<Scenario>>);
 
@@ -163,7 +166,8 @@ impl Scenarios {
     }
 }
 
-/// The scenarios that are small enough to play every schedule with at most so many deviations.
+/// Scenarios that are small enough to play all of their schedules, each with the largest number of
+/// deviations to try.
 pub const SMALL: &[(&str, u32)] = &[
     ("push-against-park", 3),
     ("join-idle", 3),
@@ -178,7 +182,7 @@ pub const SMALL: &[(&str, u32)] = &[
     ("gate", 2),
 ];
 
-/// The same, of scenarios with futures.
+/// Like [`SMALL`], for scenarios with futures.
 pub const SMALL_WITH_FUTURES: &[(&str, u32)] = &[
     ("wake-against-park", 3),
     ("tasks-of-futures-against-join", 2),
@@ -186,19 +190,19 @@ pub const SMALL_WITH_FUTURES: &[(&str, u32)] = &[
     ("giving-way-to-a-private-slot", 2),
 ];
 
-/// What an exhaustive exploration came to.
+/// The result of an exhaustive exploration.
 #[derive(Clone, Debug)]
 pub struct Explored {
-    /// How many schedules were played.
+    /// The number of schedules played.
     pub schedules: u64,
-    /// Whether that was all of them.
+    /// Whether every schedule within the bound was played.
     pub complete: bool,
-    /// What is wrong, and the deviations that lead there.
+    /// The first failure, and the deviations that lead to it.
     pub found: Option<(Failure, Vec<(u64, crate::driver::Action)>)>,
 }
 
-/// Plays every schedule of a scenario with at most `bound` deviations, or as many as the limits allow, until one fails
-/// as `wanted` (or in any way).
+/// Plays every schedule of a scenario with at most `bound` deviations, until one fails or a limit
+/// is reached. If `wanted` is given, only failures of that kind count.
 pub fn explore(
     scenario: &Rc<Scenario>,
     bound: u32,

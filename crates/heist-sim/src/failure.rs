@@ -1,72 +1,75 @@
-//! What the oracles can say.
+//! The failures that the oracles report.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Which promise was broken.
+/// The promise that was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A task or future was accepted, and neither run to its end nor dropped.
+    /// A task or future was accepted, but neither ran to its end nor was dropped.
     Lost,
-    /// A task or future was dropped although nobody had stopped the pool or aborted it.
+    /// A task or future was dropped although it was not aborted and the pool was not stopped.
     DroppedForNoReason,
-    /// A worker sleeps, work waits that it could take, and nobody searches.
+    /// A worker sleeps beside work that it could take, and no worker is searching.
     AsleepBesideWork,
     /// A worker left, or `join` returned, before everything had ended.
     DoneTooEarly,
-    /// Everything has ended, the pool is closed, and nobody notices.
+    /// Everything has ended and the pool is closed, but no thread notices.
     DoneNeverFound,
-    /// A task or future was accepted by a pool that had been closed before.
+    /// A task or future was accepted by a pool that had already been closed.
     AcceptedAfterClose,
-    /// A task or future was refused by a pool that nobody had closed, or one of its own by any.
+    /// An open pool refused a task or future, or a pool refused one from its own tasks or futures.
     RefusedForNoReason,
-    /// A task was run, or a future polled, after a worker had left.
+    /// A task ran, or a future was polled, after a worker had left.
     RanAfterDone,
-    /// A task or future waited longer than it may.
+    /// A task or future waited longer than its bound allows.
     Starved,
-    /// The pool was stopped, and a running task that asked was not told.
+    /// The pool was stopped, but a running task asked and got the answer that it was not.
     StopUnheard,
     /// The metrics do not add up.
     MetricsWrong,
-    /// A thief that lost a race looked elsewhere without asking again.
+    /// A thief lost a race for a queue and did not try that queue again.
     RetryIgnored,
-    /// Two consume a queue at the same time.
+    /// A queue has two consumers at the same time.
     TwoConsumers,
-    /// Items of a producer came out in another order.
+    /// The items of one producer came out of a queue in a different order.
     OutOfOrder,
     /// An item was consumed twice.
     ItemTwice,
-    /// An item is in a queue, and nobody will come for it; or `join` returned before it was consumed.
+    /// An item is left in a queue and no consumer will come for it, or `join` returned before it
+    /// was consumed.
     Stranded,
-    /// More is in use than there is of a budget, or in a queue than it holds.
+    /// A budget granted more than its total, or a queue holds more than its capacity.
     OverGranted,
-    /// Somebody was granted what another had waited for.
+    /// A request was granted before an earlier request for the same budget.
     Overtaken,
-    /// Something is in use, and nobody holds it.
+    /// Part of a budget is in use, but no holder has it.
     PermitLost,
-    /// Somebody waits for what is there, and nobody tells.
+    /// A request waits although the budget has enough for it, and no thread will grant it.
     WaiterForgotten,
-    /// A future was spawned or woken, or what it awaits has ended, and nobody polls it.
+    /// A future was spawned or woken, or the future that it awaits has ended, but no worker polls
+    /// it.
     WakeLost,
-    /// A future was polled by two at a time, or after it had ended or was aborted.
+    /// Two threads polled a future at the same time, or it was polled after it had ended or was
+    /// aborted.
     PolledWrongly,
-    /// A future was polled before those that it had given way to.
+    /// A future that yielded was polled before the futures that were queued ahead of it.
     PolledTooSoon,
-    /// A future did more in one poll than its budget allows.
+    /// A future made more operations in one poll than its budget allows.
     PollTooLong,
-    /// A handle says something else than what became of its future.
+    /// A `JoinHandle` reports a different result from what happened to its future.
     WrongAnswer,
     /// The code under test panicked.
     EnginePanicked,
     /// Threads wait for each other.
     Stuck,
-    /// The schedule does not come to an end.
+    /// The schedule exceeds its limit of steps.
     NoEnd,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds of failure.
     pub const ALL: &[Self] = &[
         Self::Lost,
         Self::DroppedForNoReason,
@@ -106,17 +109,17 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A broken promise, and how.
+/// A broken promise, with details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Which promise.
+    /// The promise that was broken.
     pub kind: Kind,
-    /// How it was broken.
+    /// What happened, for a person to read.
     pub text: String,
 }
 
 impl Failure {
-    /// A failure.
+    /// Creates a failure.
     pub fn new(kind: Kind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into() }
     }

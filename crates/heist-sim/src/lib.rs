@@ -1,64 +1,121 @@
-//! The scheduler in a bottle: the code that ships, on a simulated machine.
+//! A deterministic simulator that runs heist's scheduler, unchanged, on a simulated machine.
 //!
-//! A real [`heist::Executor`] with its real worker loop, policy, idle protocol, intake and termination runs on
-//! simulated threads, with real gated queues, budgets, device slots and lanes around it; and raw gates with threads of
-//! their own. Nothing of it is written a second time: heist's `sync` is the one door to atomics, locks, parking,
-//! threads and time, and behind that door stands a [`machine`]. Only two things are modelled: that machine, and
-//! crossbeam's deque (heist's `queue`), which does not go through the door.
+//! Concurrency bugs hide in rare interleavings of threads, and a test on real threads meets such an
+//! interleaving once in a million runs, or never. The simulator decides itself which thread makes
+//! the next operation, when a store becomes visible to other threads, and when a wait ends. So it
+//! can visit rare interleavings on purpose, repeat any of them exactly, and cut a failing one down
+//! to the few decisions that matter.
 //!
-//! A [`scenario`] is data: a pool, what its tasks do, and who uses it from outside. A [`driver`] decides who makes the
-//! next operation. The [`world`] knows what should be true, and [`failure::Kind`] is the list of promises it watches.
-//! A [`plan`] names a schedule in a word; [`explore`] plays many of them, [`mod@minimise`] makes a failing one simple,
-//! [`report`] tells it to a person, and [`plants`] says which known mistakes are found, and how soon.
+//! # What is real and what is modelled
+//!
+//! The code under test is the code that ships: a real [`heist::Executor`] with its worker loop,
+//! policy, idle protocol, intake and termination; real gated queues, budgets, device slots and
+//! lanes around it; and real signal gates used by threads without an executor. heist reaches
+//! atomics, locks, parking, threads and time only through its `sync` module, and the configuration
+//! `--cfg heist_sim` puts a simulated [`machine`] behind that module.
+//!
+//! Two things are modelled instead: that machine, and crossbeam's deque, which does not go through
+//! heist's `sync` module.
+//!
+//! # The parts
+//!
+//! - A [`scenario`] is data: a pool, the programs of its tasks and futures, and the actors, which
+//!   are threads that use the pool from outside.
+//! - [`play`] runs a scenario on the machine.
+//! - A [`driver`] chooses the next action before every operation: at random, by priorities, as an
+//!   adversary, exhaustively, or from a recorded list.
+//! - The [`world`] records what the code under test has promised so far and checks it. Its checks
+//!   are called oracles; [`failure::Kind`] lists the promises that they watch.
+//! - A [`plan`] names one schedule as `scenario/driver/seed`, for example `standard/pct/7`.
+//! - [`explore`] plays many schedules and reports those that fail.
+//! - [`schedule`] writes a failing schedule to a JSON file, [`mod@minimise`] simplifies it, and
+//!   [`report`] prints it step by step.
+//! - [`plants`] states for every planted bug how the simulator finds it, and how soon.
+//! - [`scale`] uses the same machine with a cost model to compare protocols on 2 to 256 workers.
+//!
+//! # Replaying and minimising a failure
+//!
+//! `heist-sim run` plays schedules until one fails. It then prints the plan of that schedule and
+//! writes the schedule to a file. Both can be played again with the same result:
+//!
+//! ```text
+//! heist-sim replay standard/pct/7
+//! heist-sim replay failures/standard-pct-7.json
+//! ```
+//!
+//! A plan depends on the random numbers of its driver and, if its scenario is generated, on the
+//! generator. A file contains the scenario and every decision, as *deviations* from the default
+//! schedule at numbered steps, so it survives changes to drivers and generators. After a change to
+//! the code under test, the same steps may lead elsewhere, for plans and files alike.
+//!
+//! `heist-sim minimise` first removes parts of the scenario (actors, acts, task steps, workers),
+//! then deviations, for as long as the schedule still breaks the same promise. The result is often
+//! short enough to be read as an explanation of the bug. The minimised schedules of all planted
+//! bugs are in `corpus/`.
 //!
 //! # The fault model
 //!
-//! What may happen, at any step:
+//! The machine may do any of the following at any step:
 //!
-//! - **Any interleaving** of the operations on heist's `sync` of all threads.
-//! - **Stores arrive late**: they wait in a buffer, first in, first out, until a read-modify-write, a `SeqCst` fence,
-//!   a lock or a sleep of the same thread; until nobody does anything; or until it pleases the driver.
-//! - **A thread stalls** for as long as anybody else can do anything: a worker in the middle of a search, a waker
-//!   between clearing a bit and giving the token, a producer between being counted and pushing.
-//! - **Wake-ups are late**: a thread that has been woken runs when the driver says so.
-//! - **Wake-ups come for no reason**: a wait may end without a token. The locks and the untimed park go on waiting, as
-//!   the real ones do; a timed park (the backstop) gives up, as `parking`'s does.
-//! - **Timeouts come at any moment**: the clock then jumps to the deadline.
-//! - **Tasks panic**: at any of their steps, in the middle of handing over a batch, and when they are dropped, run or
-//!   not.
-//! - **Tasks block**: for each other, or for somebody outside. They listen when the pool is stopped.
-//! - **Producers are lost**: they are never heard of again, between two calls.
-//! - **Waiters give up**: a wait for a budget ends by its timeout, and a future is dropped, granted or not, whatever
-//!   stands in line behind it.
-//! - **Budgets and slots change** while they are in use: they grow, shrink below what is in use, and are closed.
-//! - **Queues and lanes are closed**, with or without what they hold, while others push, wait for room, or consume.
-//! - **Consumers panic or leave early**: with items in hand, a slot or a permit; and so does the making of a task that
-//!   was granted something, on whichever thread has granted it.
-//! - **Holders are lost** with what they hold, if the pool is stopped after that.
-//! - **Anybody outside stops the pool**: closes, shuts down, cancels, drops it, several at once, while others spawn.
+//! - **Interleave** the operations that threads make through heist's `sync` module in any order.
+//! - **Delay stores.** A store waits in its thread's first-in, first-out buffer. It becomes visible
+//!   when the same thread makes a read-modify-write or a `SeqCst` fence, takes a lock or goes to
+//!   sleep; when no thread does anything; or when the driver says so.
+//! - **Stall a thread** for as long as any other thread can make progress: a worker in the middle
+//!   of a search, a waker between clearing a bit and giving the token, a producer between being
+//!   counted and pushing.
+//! - **Delay wake-ups.** A thread that was woken runs when the driver says so.
+//! - **Wake threads spuriously.** A wait may end without a token. Locks and the untimed park go on
+//!   waiting, as the real ones do; a timed park (the backstop) gives up, as `parking`'s does.
+//! - **Let timeouts expire early.** The clock then jumps to the deadline.
 //!
-//! What may not:
+//! Scenarios add these events:
 //!
-//! - A thread does not end inside a call: a producer that is killed between being counted and pushing would leave a
-//!   task that never ends, and Rust has no way to kill a thread.
-//! - Reads are not reordered, nor stores of one thread among each other. That is x86; weaker machines are loom's job.
-//! - Tasks do not stop or drop their own pool, nor spawn through a handle (but they push, and wait for budgets, through
-//!   one); the tests on real threads do.
-//! - Items are pushed by threads and by tasks, not by futures: `push_async` is `acquire_async` and a push.
-//! - Counts of references are not simulated: that a lane or a budget is forgotten when nobody uses it is not seen here.
-//! - Runtimes behave: a waker does not panic, and wakes its thread.
+//! - **Tasks panic**: at any step, in the middle of handing over a batch, and when they are
+//!   dropped, whether they have run or not.
+//! - **Tasks block**, waiting for each other or for an actor. They stop waiting when the pool is
+//!   stopped.
+//! - **Producers vanish** between two calls and never come back.
+//! - **Waiters give up**: a wait for a budget times out, or its future is dropped, granted or not,
+//!   while other requests wait behind it.
+//! - **Budgets and device slots change** while they are in use: they grow, shrink below what is in
+//!   use, and are closed.
+//! - **Queues and lanes are closed**, with or without dropping their items, while threads push,
+//!   wait for room, or consume.
+//! - **Consumers panic or end their turn early** while they hold items, a device slot or a permit.
+//!   The closure that makes a task for a granted permit panics as well, on the thread that grants
+//!   it.
+//! - **Holders vanish** with their permits, if the pool is stopped afterwards.
+//! - **Actors stop the pool**: they close it, shut it down, cancel it or drop it, several at once,
+//!   while others spawn.
+//!
+//! # What is not modelled
+//!
+//! - A thread does not end inside a call. A producer that was killed between being counted and
+//!   pushing would leave a task that never ends, and Rust cannot kill a thread.
+//! - Loads are not reordered, and neither are the stores of one thread among each other. This is
+//!   what x86 promises; loom checks heist against weaker memory models.
+//! - Tasks do not stop or drop their own pool, and do not spawn through a handle (they do push and
+//!   wait for budgets through one). The tests on real threads cover that.
+//! - Threads, tasks and futures push items, but no future waits for room: `push_async` is
+//!   `acquire_async` followed by a push.
+//! - Reference counts are not simulated, so the simulator does not notice whether an unused lane or
+//!   budget is freed.
+//! - Wakers do not panic, and they do wake their thread.
 //! - Memory is not corrupted, and allocations succeed.
-//! - Hooks of `heist::trace` do not panic: such a panic stops the pool, and nothing is promised about the counts.
+//! - Hooks of `heist::trace` do not panic. Such a panic stops the pool, and heist promises nothing
+//!   about the counts afterwards.
 //! - Time does not go backwards.
 //!
-//! # Adding to it
+//! # Extending it
 //!
-//! A new part of the scheduler that goes through heist's `sync` is simulated as it is. It needs: steps or acts in
-//! [`scenario::Step`] and [`scenario::Act`] that use it, played in `play`; scenarios in the library; what should be
-//! true of it in [`world`]; and at least one planted bug for each new promise, with its line in [`plants`].
+//! New scheduler code that goes through heist's `sync` module runs on the simulator without
+//! changes. To check it, add steps or acts that use it to [`scenario::Step`] and [`scenario::Act`]
+//! and play them in [`play`]; add scenarios to the library; add what must hold to [`world`]; and
+//! plant at least one bug for each new promise, with its entry in [`plants`].
 
 #![cfg(heist_sim)]
-#![allow(missing_debug_implementations, reason = "coroutines and drivers have none")]
+#![allow(missing_debug_implementations, reason = "coroutines and drivers do not implement Debug")]
 
 pub mod driver;
 pub mod explore;

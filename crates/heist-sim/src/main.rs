@@ -1,4 +1,4 @@
-//! The simulator's command line.
+//! The program `heist-sim`. See the crate documentation for what the simulator does.
 
 #[cfg(heist_sim)]
 mod cli;
@@ -11,7 +11,7 @@ fn main() -> std::process::ExitCode {
 #[cfg(not(heist_sim))]
 fn main() -> std::process::ExitCode {
     eprintln!(
-        "heist-sim: built without the simulated machine; `bash ci/sim.sh 60` builds it with one"
+        "heist-sim: built without the simulated machine; build and run it with `bash ci/sim.sh 60`"
     );
     std::process::ExitCode::from(2)
 }

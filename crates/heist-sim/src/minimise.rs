@@ -1,8 +1,11 @@
-//! Takes away from a failing schedule whatever does not matter.
+//! Removes from a failing schedule everything that the failure does not need.
 //!
-//! First the scenario: one actor, act, task step or worker less, as long as a few thousand schedules of what is left
-//! still find the same failure. Then the schedule: fewer and fewer deviations from the default, as long as it fails
-//! in the same way.
+//! Minimising has two stages. The first shrinks the scenario: it removes one actor, act, task step
+//! or worker at a time, and keeps the smaller scenario if a few thousand schedules of it show the
+//! same kind of failure. The second removes deviations from the schedule for as long as it fails in
+//! the same way.
+//!
+//! The result is not guaranteed to be the smallest one possible.
 
 use crate::driver::Replay;
 use crate::explore::explore;
@@ -15,19 +18,21 @@ use heist::__internal::sync::plant;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How many schedules of a smaller scenario are tried before it is given up.
+/// The number of schedules in which a smaller scenario must show the failure.
 const TRIES: u64 = 3_000;
 
-/// How many schedules of a smaller scenario are asked whether it makes sense.
+/// The number of schedules that decide whether a smaller scenario makes sense.
 const SENSE_TRIES: u64 = 100;
 
-/// How many schedules with few deviations are tried, to find one that has fewer.
+/// The number of schedules to try when looking for one with fewer deviations.
 const FEW_DEVIATIONS_TRIES: u64 = 30_000;
 
-/// The simplest schedule that fails in the same way. `progress` is told what was achieved.
+/// Returns the simplest schedule found that fails in the same way. Calls `progress` after each
+/// improvement.
 ///
 /// # Errors
-/// The schedule names a bug that does not exist.
+/// Returns an error if the schedule names a planted bug that does not exist, or if the minimised
+/// schedule does not fail.
 pub fn minimise(schedule: &Schedule, progress: &mut dyn FnMut(&str)) -> Result<Schedule, String> {
     let plant = schedule.plant.as_deref().map(plant_by_name).transpose()?;
     plant::set(plant);
@@ -42,7 +47,7 @@ pub fn minimise(schedule: &Schedule, progress: &mut dyn FnMut(&str)) -> Result<S
     if best.still_fails()? {
         Ok(best)
     } else {
-        Err(format!("{}: what was made of it does not fail as `{}`", best.origin, best.kind()))
+        Err(format!("{}: the minimised schedule does not fail as `{}`", best.origin, best.kind()))
     }
 }
 
@@ -73,7 +78,7 @@ fn simpler_scenario(schedule: &Schedule) -> Option<Schedule> {
     })
 }
 
-/// A plan of a smaller scenario that fails in the same way, if it makes sense and there is one.
+/// Returns a plan that fails in the same way in a smaller scenario, if that scenario makes sense.
 fn failing_plan(schedule: &Schedule, scenario: &Scenario) -> Option<Plan> {
     let scenario = Rc::new(scenario.clone());
     if !makes_sense(schedule, &scenario) {
@@ -88,8 +93,9 @@ fn plan(scenario: &Scenario, seed: u64) -> Plan {
     Plan { scenario: scenario.name.clone(), driver, seed }
 }
 
-/// Whether a smaller scenario still makes sense: with too few at a meeting, say, nobody brings it to its end. Where the
-/// bug was planted, it must pass without it; otherwise there must be schedules, at least, that pass.
+/// Returns whether a smaller scenario still makes sense. One that waits for more tasks at a meeting
+/// than it spawns, for example, never ends, whether there is a bug or not. If the bug was planted,
+/// all schedules must pass without it; otherwise at least some schedules must pass.
 fn makes_sense(schedule: &Schedule, scenario: &Rc<Scenario>) -> bool {
     let planted = schedule.plant.as_deref().and_then(|name| plant_by_name(name).ok());
     let passes = |seed| play(scenario, plan(scenario, seed).driver(), false).failure.is_none();
@@ -106,7 +112,7 @@ fn fails_as(outcome: &crate::machine::Outcome, kind: Kind) -> bool {
     outcome.failure.as_ref().is_some_and(|failure| failure.kind == kind)
 }
 
-/// Delta debugging: leaves out halves, quarters, and so on of the decisions.
+/// Removes halves of the decisions, then quarters, and so on (delta debugging).
 fn fewer_decisions(mut best: Schedule, progress: &mut dyn FnMut(&str)) -> Schedule {
     let mut chunk = best.decisions.len().div_ceil(2);
     while chunk > 0 {
@@ -134,7 +140,7 @@ fn fewer_decisions(mut best: Schedule, progress: &mut dyn FnMut(&str)) -> Schedu
     best
 }
 
-/// Looks whether there is a schedule with even fewer deviations.
+/// Searches all schedules with very few deviations for one that has even fewer.
 fn fewest_deviations(best: Schedule) -> Schedule {
     let limits = (FEW_DEVIATIONS_TRIES, Duration::MAX);
     let fewer = (0..best.decisions.len().min(4) as u32).find_map(|bound| {

@@ -1,4 +1,4 @@
-//! Which schedule: a scenario, a driver and a seed, in one word that can be written down.
+//! A [`Plan`] names one schedule as `scenario/driver/seed`.
 
 use crate::driver::{Adversary, Driver, Faulty, Pct, Random};
 use crate::scenario::{self, Scenario};
@@ -7,19 +7,19 @@ use std::fmt;
 use std::rc::Rc;
 use std::str::FromStr;
 
-/// Who decides.
+/// The kinds of driver that a plan can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DriverKind {
-    /// By the dice.
+    /// Decides at random.
     Random,
-    /// By priorities that change now and then.
+    /// Decides by thread priorities that change at a few random moments.
     Pct,
-    /// Against whoever would make progress.
+    /// Delays the threads that would make progress.
     Adversary,
 }
 
 impl DriverKind {
-    /// All of them.
+    /// All kinds of driver.
     pub const ALL: [Self; 3] = [Self::Random, Self::Pct, Self::Adversary];
 
     fn name(self) -> &'static str {
@@ -31,14 +31,14 @@ impl DriverKind {
     }
 }
 
-/// A schedule that can be had again: `scenario/driver/seed`.
+/// A schedule that can be played again, written as `scenario/driver/seed`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Plan {
-    /// The name of a scenario of the library, or `generated-` and the seed it was made from.
+    /// The name of a library scenario, or `generated-` followed by a seed.
     pub scenario: String,
-    /// Who decides.
+    /// The driver that decides.
     pub driver: DriverKind,
-    /// What the driver's dice start with.
+    /// The seed of the driver's random numbers.
     pub seed: u64,
 }
 
@@ -53,7 +53,9 @@ impl FromStr for Plan {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let problem = || {
-            format!("`{text}` is no schedule; expected SCENARIO/DRIVER/SEED, as in standard/pct/7")
+            format!(
+                "`{text}` is not a schedule; expected SCENARIO/DRIVER/SEED, such as standard/pct/7"
+            )
         };
         let mut parts = text.split('/');
         let (Some(scenario), Some(driver), Some(seed), None) =
@@ -70,16 +72,17 @@ impl FromStr for Plan {
     }
 }
 
-/// What a generated scenario's name begins with.
+/// The prefix in the names of generated scenarios.
 const GENERATED: &str = "generated-";
 
 impl Plan {
-    /// The schedule with number `number` of a campaign that starts at `seed`: half of them of scenarios out of the
-    /// library, half of generated ones; or all of the one that is asked for.
+    /// Returns the plan with this number in a campaign that starts with `seed`. If `only` is given,
+    /// all plans use that scenario; otherwise half of them use library scenarios and half generated
+    /// ones.
     pub fn number(number: u64, seed: u64, only: Option<&str>) -> Self {
         let mut rng =
             XorShift64::new(seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        // The first numbers of neighbouring seeds resemble each other.
+        // The first random numbers of neighbouring seeds are similar.
         rng.next_u64();
         let driver = DriverKind::ALL[rng.below_usize(DriverKind::ALL.len())];
         let scenario = match only {
@@ -88,7 +91,7 @@ impl Plan {
             None => {
                 let names: Vec<_> = scenario::names().collect();
                 let name = names[rng.below_usize(names.len())];
-                // A schedule of that one takes as long as forty others.
+                // A schedule of `wide` takes as long as forty others.
                 let name = if name == "wide" && rng.below(8) > 0 { "standard" } else { name };
                 name.to_owned()
             }
@@ -96,10 +99,10 @@ impl Plan {
         Self { scenario, driver, seed: u64::from(rng.next_u32()) }
     }
 
-    /// The scenario.
+    /// Returns the scenario.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// Returns an error if there is no scenario of that name.
     pub fn scenario(&self) -> Result<Rc<Scenario>, String> {
         let generated = self.scenario.strip_prefix(GENERATED);
         let made = match generated {
@@ -109,18 +112,19 @@ impl Plan {
         made.map(Rc::new).ok_or_else(|| {
             let names: Vec<_> = scenario::names().collect();
             format!(
-                "there is no scenario `{}`; there are generated-NUMBER, {}",
+                "there is no scenario `{}`; choose one of generated-NUMBER, {}",
                 self.scenario,
                 names.join(", ")
             )
         })
     }
 
-    /// The driver, ready to go.
+    /// Creates the driver, with faults added.
     pub fn driver(&self) -> Box<dyn Driver> {
         let decider: Box<dyn Driver> = match self.driver {
             DriverKind::Random => Box::new(Random::new(self.seed)),
-            // Where the priorities change depends on how long the schedule will be; nobody knows.
+            // The priorities should change within the schedule, whose length is not known in
+            // advance.
             DriverKind::Pct => Box::new(Pct::new(self.seed, 50 << (self.seed % 5))),
             DriverKind::Adversary => Box::new(Adversary::new(self.seed)),
         };
@@ -133,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_is_what_it_says() {
+    fn a_plan_survives_formatting_and_parsing() {
         for number in 0..100 {
             let plan = Plan::number(number, 7, None);
             assert_eq!(plan.to_string().parse(), Ok(plan));
@@ -141,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plan_is_an_error_that_says_what_one_is() {
+    fn an_invalid_plan_is_an_error_that_names_the_format() {
         for text in ["", "standard", "standard/pct", "standard/dice/1", "standard/pct/x", "a/b/c/d"]
         {
             let error = text.parse::<Plan>().unwrap_err();

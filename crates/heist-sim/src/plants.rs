@@ -1,35 +1,36 @@
-//! The planted bugs, and what the simulator says to each.
+//! What the simulator must report for each planted bug.
 
 use crate::failure::Kind;
 use heist::__internal::sync::plant::Plant;
 
-/// What the simulator must say.
+/// What the simulator must report for a planted bug.
 #[derive(Clone, Copy, Debug)]
 pub enum Verdict {
-    /// It finds one of these failures, within so many schedules of the scenario (or of all of them).
+    /// One of these failures, within a number of schedules of one scenario.
     Found {
-        /// The scenario that shows it best.
+        /// The scenario that shows the bug best.
         scenario: &'static str,
-        /// The failures that it shows as.
+        /// The failures that the bug may show as.
         kinds: &'static [Kind],
-        /// Within so many schedules.
+        /// The largest number of schedules that the simulator may need.
         within: u64,
     },
-    /// It finds nothing, because the simulated machine orders more than the language promises: its read-modify-writes
-    /// are fences, and a thread's stores arrive in order. Loom finds it.
+    /// Nothing, because the simulated machine orders more than the language promises: its
+    /// read-modify-writes are full fences, and the stores of a thread arrive in order. Loom finds
+    /// the bug.
     LeftToLoom {
-        /// The loom test that does, as `file::name`.
+        /// The loom test that finds it, as `file::name`.
         test: &'static str,
     },
-    /// It finds nothing, because there is nothing wrong: another way to do the same, for comparison.
+    /// Nothing, because this is not a bug but a different, correct algorithm, kept for comparison.
     Sound,
 }
 
-/// How many schedules are played with what the simulator must find nothing in: enough to find most of the bugs that it
-/// can find.
+/// The number of schedules to play where the simulator must find nothing. Most of the bugs that it
+/// can find need fewer.
 pub const SOUND_SCHEDULES: u64 = 20_000;
 
-/// What the simulator must say to each planted bug.
+/// Returns what the simulator must report for a planted bug.
 pub fn verdict(plant: Plant) -> Verdict {
     use Kind::{
         AcceptedAfterClose, AsleepBesideWork, DoneNeverFound, DoneTooEarly, DroppedForNoReason,
@@ -116,8 +117,8 @@ pub fn verdict(plant: Plant) -> Verdict {
         Plant::GiveUpSilent => found("budget-given-up", &[WaiterForgotten], 500),
         Plant::CloseForgetsWaiters => found("budget-closed", &[Stuck], 50),
         Plant::ReleaseIgnoresWaiters => found("budget-line", &[WaiterForgotten], 500),
-        // Each of them is a read-modify-write with a weaker order, or a store where one belongs, in a place where the
-        // simulated machine's stores, which arrive in order, lose nothing.
+        // Each of these weakens the ordering of a read-modify-write, or replaces one with a store.
+        // On the simulated machine this changes nothing, because its stores arrive in order.
         Plant::NoHeavyFence => loom("loom_idle::bites_no_heavy_fence"),
         Plant::SearchersRelaxed => loom("loom_idle::bites_a_searcher_count_that_orders_nothing"),
         Plant::ConsumedRelaxed => loom("loom_termination::bites_consumed_relaxed"),

@@ -1,11 +1,12 @@
-//! A schedule, told so that a person can follow it.
+//! Prints a schedule so that a person can follow it.
 
 use crate::machine::{Event, EventKind, Outcome};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What happened, one line for each operation: step, thread, source line, what was done, and what the word held then.
+/// Formats every operation of a schedule as one line: step, thread, what it did, the word and its
+/// value, and the line of source code.
 pub fn interleaving(outcome: &Outcome) -> String {
     let mut sources = Sources::default();
     let width = outcome.thread_names.iter().map(String::len).max().unwrap_or(0);
@@ -13,7 +14,8 @@ pub fn interleaving(outcome: &Outcome) -> String {
     let mut last_thread = None;
     for event in &outcome.events {
         let name = &outcome.thread_names[event.thread];
-        // A change of hands is what matters in an interleaving.
+        // A blank line marks each switch to another thread, which is what matters in an
+        // interleaving.
         if last_thread != Some(event.thread) && event.kind != EventKind::Flush {
             last_thread = Some(event.thread);
             text.push('\n');
@@ -50,14 +52,15 @@ fn describe(event: &Event, sources: &mut Sources) -> String {
     format!("{what:<16} [{}]  {}:{}  {line}", event.address, place.join("/"), caller.line())
 }
 
-/// Source files, read once. A line that cannot be read is left out: the place is named anyway.
+/// The lines of source files, each file read once. If a file cannot be read, its lines are empty,
+/// and the report still names the file and line number.
 #[derive(Default)]
 struct Sources(HashMap<String, Vec<String>>);
 
 impl Sources {
     fn line(&mut self, file: &str, line: u32) -> &str {
         let lines = self.0.entry(file.to_owned()).or_insert_with(|| {
-            // The compiler names files from the root of the workspace.
+            // The compiler names files relative to the root of the workspace.
             let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(file);
             let text = std::fs::read_to_string(path).unwrap_or_default();
             text.lines().map(|line| line.trim().to_owned()).collect()

@@ -1,4 +1,4 @@
-//! A schedule, written down: a scenario, and what was decided differently from the default.
+//! A failing schedule in a file: the scenario, and every deviation from the default schedule.
 
 use crate::driver::{Action, Replay};
 use crate::failure::{Failure, Kind};
@@ -11,39 +11,39 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::rc::Rc;
 
-/// A schedule that failed, in a form that outlives the seed it came from.
+/// A schedule that failed, in a form that does not depend on random numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
-    /// The plan that it was found by.
+    /// The plan that found it.
     pub origin: String,
-    /// The bug that was planted, if one was.
+    /// The name of the planted bug, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plant: Option<String>,
-    /// What is wrong.
+    /// The failure that the schedule shows.
     pub failure: Failure,
-    /// What is played.
+    /// The scenario to play.
     pub scenario: Scenario,
-    /// At which steps something else is done than the default.
+    /// The deviations from the default schedule, each with its step.
     pub decisions: Vec<(u64, Action)>,
 }
 
-/// The planted bug of that name.
+/// Returns the planted bug of that name.
 ///
 /// # Errors
-/// There is none.
+/// Returns an error if there is no such bug.
 pub fn plant_by_name(name: &str) -> Result<Plant, String> {
     let known = Plant::ALL.iter().find(|plant| format!("{plant:?}") == name);
-    known
-        .copied()
-        .ok_or_else(|| format!("there is no planted bug `{name}`; `heist-sim list` names them"))
+    known.copied().ok_or_else(|| {
+        format!("there is no planted bug `{name}`; `heist-sim list` shows all of them")
+    })
 }
 
 impl Schedule {
-    /// Plays a plan and writes down what happens; `None` if nothing is wrong.
+    /// Plays a plan and records it. Returns `None` if the plan does not fail.
     ///
     /// # Errors
-    /// There is no such scenario.
+    /// Returns an error if the scenario of the plan does not exist.
     pub fn of_plan(plan: &Plan, plant: Option<Plant>) -> Result<Option<Self>, String> {
         afresh(|| {
             let scenario = plan.scenario()?;
@@ -60,10 +60,10 @@ impl Schedule {
         })
     }
 
-    /// Plays it, with its bug planted or without.
+    /// Plays the schedule, with or without its planted bug.
     ///
     /// # Errors
-    /// It names a bug that does not exist, or its scenario cannot be played.
+    /// Returns an error if the schedule names a bug that does not exist or has an invalid scenario.
     pub fn replay(&self, with_plant: bool) -> Result<Outcome, String> {
         self.scenario.validate()?;
         let name = self.plant.as_deref().filter(|_| with_plant);
@@ -74,29 +74,32 @@ impl Schedule {
         Ok(outcome)
     }
 
-    /// Whether it still fails as it says.
+    /// Returns whether the schedule still fails in the same way.
     ///
     /// # Errors
-    /// As [`Schedule::replay`].
+    /// Returns the errors of [`Schedule::replay`].
     pub fn still_fails(&self) -> Result<bool, String> {
         let failure = afresh(|| Ok::<_, String>(self.replay(true)?.failure))?;
         Ok(failure.map(|failure| failure.kind) == Some(self.kind()))
     }
 
-    /// What is wrong, in a word.
+    /// Returns the kind of the failure.
     pub fn kind(&self) -> Kind {
         self.failure.kind
     }
 
-    /// Reads a schedule.
+    /// Reads a schedule from a file.
     ///
     /// # Errors
-    /// The file cannot be read, or is none.
+    /// Returns an error if the file cannot be read or does not contain a valid schedule.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let mut schedule: Self = serde_json::from_str(&text).map_err(|error| {
-            format!("{} is no schedule: {error}; `heist-sim run` writes them", path.display())
+            format!(
+                "{} is not a schedule: {error}. `heist-sim run` writes schedules",
+                path.display()
+            )
         })?;
         let problem = |error| format!("{} cannot be played: {error}", path.display());
         schedule.scenario.validate().map_err(problem)?;
@@ -104,10 +107,10 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// Writes it.
+    /// Writes the schedule to a file, and creates the directory if necessary.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), String> {
         let problem = |error| format!("cannot write {}: {error}", path.display());
         if let Some(folder) = path.parent() {

@@ -1,4 +1,4 @@
-//! The simulator as a program.
+//! Tests of the program `heist-sim`.
 #![cfg(heist_sim)]
 
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 fn heist_sim(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_heist-sim"))
         .args(args)
-        // Failures are written to a folder beside the caller, by default.
+        // By default failures are written to a directory below the current one.
         .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .env_remove("HEIST_SIM_SEED")
         .env_remove("HEIST_SIM_PLANT")
@@ -24,14 +24,14 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_run_ends_with_its_figures() {
+fn the_last_line_of_a_run_has_its_counts() {
     let output = heist_sim(&["run", "--schedules", "500", "--seed", "3"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout).lines().last(), Some("schedules: 500, failures: 0"));
 }
 
 #[test]
-fn a_failure_can_be_had_again_and_made_simple() {
+fn a_failure_can_be_replayed_and_minimised() {
     let out = scratch("failures");
     let folder = out.to_str().unwrap();
     let planted = ["--plant", "NoLookAfterBit"];
@@ -43,12 +43,12 @@ fn a_failure_can_be_had_again_and_made_simple() {
     assert!(told.lines().last().is_some_and(|line| line.ends_with("failures: 1")), "{told}");
 
     let line =
-        told.lines().find(|line| line.starts_with("HEIST_SIM_SEED=")).expect("the seed is told");
+        told.lines().find(|line| line.starts_with("HEIST_SIM_SEED=")).expect("the seed is printed");
     let seed = line.split(['=', ' ']).nth(1).unwrap();
     let again = heist_sim(&[&["replay", seed][..], &planted[..]].concat());
     assert_eq!(again.status.code(), Some(1));
     assert!(text(&again.stdout).contains("asleep-beside-work"));
-    // Without the bug nothing is wrong with the same decisions of the same dice.
+    // Without the bug, the same plan passes.
     assert!(heist_sim(&["replay", seed]).status.success());
 
     let written = out.join(format!("{}.json", seed.replace('/', "-")));
@@ -62,7 +62,7 @@ fn a_failure_can_be_had_again_and_made_simple() {
 }
 
 #[test]
-fn bad_input_is_an_error_that_says_what_to_do() {
+fn errors_about_bad_input_say_what_to_do() {
     for (args, expected) in [
         (&["replay", "nonsense"][..], "SCENARIO/DRIVER/SEED"),
         (&["replay", "nothing.json"], "cannot read nothing.json"),
@@ -80,11 +80,11 @@ fn bad_input_is_an_error_that_says_what_to_do() {
     std::fs::write(&broken, "{\"scenario\": 5}").unwrap();
     let output = heist_sim(&["replay", broken.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("is no schedule"));
+    assert!(text(&output.stderr).contains("is not a schedule"));
 }
 
 #[test]
-fn a_plan_is_replayed_with_the_bug_that_is_planted_even_if_it_does_not_fail() {
+fn replaying_a_plan_plants_the_bug_even_if_the_plan_does_not_fail() {
     let last_lines = |args: &[&str]| {
         let output = heist_sim(args);
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -92,11 +92,11 @@ fn a_plan_is_replayed_with_the_bug_that_is_planted_even_if_it_does_not_fail() {
     };
     let ours = last_lines(&["replay", "standard/pct/7"]);
     let other = last_lines(&["replay", "standard/pct/7", "--plant", "InFlightWord"]);
-    assert_ne!(ours, other, "another way to count is another trace");
+    assert_ne!(ours, other, "a different way to count gives a different trace");
 }
 
 #[test]
-fn what_cannot_be_played_or_written_is_said_at_once() {
+fn invalid_scenarios_and_output_paths_are_reported_at_once() {
     let scenario = |programs: &str| {
         let path = scratch("absurd.json");
         let json = format!(
@@ -122,5 +122,9 @@ fn what_cannot_be_played_or_written_is_said_at_once() {
     let inside_a_file = scenario("[]").join("folder");
     let output = heist_sim(&["run", "--schedules", "5", "--out", inside_a_file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("cannot make the folder"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("cannot create the directory"),
+        "{}",
+        text(&output.stderr)
+    );
 }

@@ -1,8 +1,9 @@
-//! The corpus: schedules that once failed. Those of planted bugs fail with the bug and pass without it; those of bugs
-//! that were mended pass.
+//! Replays the corpus, which contains schedules that once failed. Those of planted bugs must fail
+//! with the bug and pass without it; those of fixed bugs must pass.
 //!
-//! A schedule is a list of deviations at numbered steps, so a change of the code under test may lead it elsewhere.
-//! Then a search of the same scenario must still find the bug; `heist-sim corpus` writes the schedules anew.
+//! A schedule is a list of deviations at numbered steps, so a change to the code under test may
+//! lead it elsewhere. In that case a search of the same scenario must still find the bug.
+//! `heist-sim corpus` writes all schedules of planted bugs again.
 #![cfg(heist_sim)]
 
 use heist::__internal::sync::plant;
@@ -13,7 +14,7 @@ use heist_sim::schedule::{Schedule, plant_by_name};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// How long a search is that stands in for a schedule which has gone astray.
+/// The number of schedules in a search that replaces a schedule which has led elsewhere.
 const SEARCH: u64 = 100_000;
 
 fn corpus() -> Vec<(PathBuf, Schedule)> {
@@ -24,8 +25,8 @@ fn corpus() -> Vec<(PathBuf, Schedule)> {
     paths.into_iter().map(|path| (path.clone(), Schedule::read(&path).unwrap())).collect()
 }
 
-/// A schedule that fails may leave a simulated thread in the middle of a panic, and with it this thread: what comes
-/// after would find itself panicking.
+/// Calls `body` on its own thread. A failing schedule may leave its thread in the middle of a
+/// panic, which would change the behaviour of all later schedules on that thread.
 fn on_its_own_thread<R: Send>(body: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| scope.spawn(body).join().unwrap())
 }
@@ -45,7 +46,7 @@ fn search_finds(schedule: &Schedule) -> bool {
 }
 
 #[test]
-fn what_failed_fails_with_its_bug_and_passes_without() {
+fn schedules_fail_with_their_bug_and_pass_without_it() {
     let corpus = corpus();
     assert!(corpus.len() >= 20, "the corpus is missing");
     let mut astray = 0;
@@ -56,11 +57,14 @@ fn what_failed_fails_with_its_bug_and_passes_without() {
         if schedule.plant.is_some() && !on_its_own_thread(|| schedule.still_fails().unwrap()) {
             astray += 1;
             let finds = on_its_own_thread(|| search_finds(schedule));
-            assert!(finds, "{name} does not fail as {} any more", schedule.kind());
+            assert!(finds, "{name} no longer fails as {}", schedule.kind());
         }
     }
-    println!("{} schedules, {astray} of them led elsewhere by now", corpus.len());
-    assert!(astray <= corpus.len() / 2, "`heist-sim corpus` writes them anew");
+    println!("{} schedules, {astray} of which no longer lead to their failure", corpus.len());
+    assert!(
+        astray <= corpus.len() / 2,
+        "too many schedules are outdated; write them again with `heist-sim corpus`"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! `docs/VERIFICATION.md` says what is so: its table of planted bugs is generated, and its counts are compared.
+//! Compares `docs/VERIFICATION.md` with the code: its table of planted bugs and its counts.
 //!
-//! With `HEIST_UPDATE_DOCS=1` the table is written into the document.
+//! With `HEIST_UPDATE_DOCS=1` the test writes the table into the document.
 #![cfg(heist_sim)]
 
 use heist::__internal::sync::plant::Plant;
@@ -25,7 +25,7 @@ fn document() -> String {
     std::fs::read_to_string(document_path()).unwrap()
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits
@@ -37,7 +37,7 @@ fn grouped(number: u64) -> String {
     groups.join(",")
 }
 
-/// What the document must say about the planted bugs.
+/// Returns the part of the document about planted bugs.
 fn planted_bugs() -> String {
     let mut found = String::new();
     let mut left_to_loom = String::new();
@@ -74,7 +74,7 @@ fn planted_bugs() -> String {
 }
 
 #[test]
-fn the_planted_bugs_are_those_of_the_code() {
+fn the_list_of_planted_bugs_matches_the_code() {
     let document = document();
     let (before, rest) = document.split_once(BEGINS).expect("the list has a beginning");
     let (written, after) = rest.split_once(ENDS).expect("the list has an end");
@@ -86,13 +86,13 @@ fn the_planted_bugs_are_those_of_the_code() {
     }
     assert!(
         written == expected,
-        "docs/VERIFICATION.md does not say what the code does. To write it anew:\n\
+        "docs/VERIFICATION.md does not match the code. Update it with:\n\
          HEIST_UPDATE_DOCS=1 bash ci/sim-tests.sh --test documented\n\n{expected}"
     );
 }
 
 #[test]
-fn counts_are_those_of_the_code() {
+fn counts_match_the_code() {
     let document = document();
     let corpus = std::fs::read_dir(root().join("crates/heist-sim/corpus")).unwrap().count();
     let small = SMALL.len() + SMALL_WITH_FUTURES.len();
@@ -100,7 +100,7 @@ fn counts_are_those_of_the_code() {
         format!("| the corpus | {corpus} schedules "),
         format!("| every schedule of small scenarios | {small} scenarios, "),
     ] {
-        assert!(document.contains(&expected), "docs/VERIFICATION.md does not say `{expected}`");
+        assert!(document.contains(&expected), "docs/VERIFICATION.md does not contain `{expected}`");
     }
 }
 
@@ -110,13 +110,16 @@ fn every_oracle_watches_a_promise() {
     let (_, promises) = document.split_once("## The promises").expect("they have a section");
     let (promises, _) = promises.split_once("\n## ").expect("and others come after it");
     for kind in Kind::ALL {
-        assert!(promises.contains(&format!("`{kind}`")), "no promise is watched by `{kind}`");
+        assert!(
+            promises.contains(&format!("`{kind}`")),
+            "docs/VERIFICATION.md does not list `{kind}` beside a promise"
+        );
     }
 }
 
-/// A plant that is left to loom is turned on by the test that is named for it.
+/// The loom test named for a planted bug must plant that bug.
 #[test]
-fn loom_has_the_tests_that_bugs_are_left_to() {
+fn loom_tests_named_for_planted_bugs_exist() {
     for plant in Plant::ALL {
         let Verdict::LeftToLoom { test } = verdict(*plant) else { continue };
         let (file, name) = test.split_once("::").expect("a file and a name");

@@ -1,4 +1,4 @@
-//! Every schedule of the small scenarios, up to a number of deviations that ends within seconds.
+//! Plays every schedule of the small scenarios, up to a number of deviations that takes seconds.
 #![cfg(heist_sim)]
 
 use heist::__internal::sync::plant::{self, Plant};
@@ -27,7 +27,7 @@ fn no_schedule_of_a_small_scenario_of_futures_fails() {
     explore_all(SMALL_WITH_FUTURES);
 }
 
-/// What is explored completely contains what is looked for.
+/// The exhaustive search must find a known behaviour.
 #[test]
 fn exploring_finds_store_buffering_with_few_deviations() {
     plant::set(Some(Plant::NoLightFence));

@@ -1,5 +1,5 @@
-//! The simulated machine behaves as x86 does: litmus tests, each with every schedule up to a bound; and as it did the
-//! last time.
+//! The simulated machine behaves like x86, checked by litmus tests over every schedule up to a
+//! bound; and it is deterministic.
 #![cfg(heist_sim)]
 
 use heist::__internal::sync::machine::Machine;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Mutex as StdMutex;
 
-/// Two words that start at 0, and what two threads have read.
+/// Two words that start at 0, and the values that two threads have read.
 struct Litmus {
     x: AtomicU64,
     y: AtomicU64,
@@ -27,7 +27,7 @@ impl Litmus {
     }
 }
 
-/// What two threads can read, over all schedules with at most three deviations.
+/// Returns the values that two threads can read, over all schedules with at most three deviations.
 fn outcomes(first: fn(&Litmus), second: fn(&Litmus)) -> BTreeSet<[u64; 2]> {
     let mut outcomes = BTreeSet::new();
     let mut frontier = Frontier::new(3);
@@ -124,7 +124,7 @@ fn stores_arrive_in_order() {
             l.has_read(1, x);
         },
     );
-    // Never the second without the first.
+    // The second store is never visible without the first.
     assert_eq!(outcomes, [[0, 0], [0, 1], [1, 1]].into());
 }
 
@@ -150,7 +150,7 @@ fn a_lock_is_held_by_one_at_a_time() {
             let thread = move || {
                 let mut held = counter.lock();
                 let before = *held;
-                // Others run here, and find the lock taken.
+                // Other threads run here and find the lock taken.
                 machine().work(10);
                 *held = before + 1;
                 if *held == 3 {
@@ -184,7 +184,7 @@ fn the_same_plan_gives_the_same_trace_twice_and_on_another_thread() {
 }
 
 #[test]
-fn a_record_changes_nothing() {
+fn recording_does_not_change_the_schedule() {
     let plan: Plan = "standard/random/5".parse().unwrap();
     let scenario = plan.scenario().unwrap();
     let silent = play(&scenario, plan.driver(), false);
@@ -193,9 +193,9 @@ fn a_record_changes_nothing() {
     assert!(recorded.events.len() as u64 > recorded.steps / 2);
 }
 
-/// The net below the oracles.
+/// This check catches what the oracles miss.
 #[test]
-fn threads_that_wait_for_ever_are_noticed() {
+fn threads_that_wait_forever_are_reported() {
     let mut scenario = by_name("standard").unwrap();
     scenario.actors[0].push(Act::Block { gate: 0 });
     assert!(scenario.validate().is_err());
@@ -204,12 +204,12 @@ fn threads_that_wait_for_ever_are_noticed() {
     assert_eq!(outcome.failure.map(|failure| failure.kind), Some(Kind::Stuck));
 }
 
-/// A producer that goes on asking a cancelled pool must not send every worker home each time.
+/// A producer that keeps asking a cancelled pool must not wake every worker each time.
 #[test]
 fn being_refused_costs_the_same_however_many_workers_there_are() {
     let mut scenario = by_name("cancel-midway").unwrap();
     scenario.pool.workers = 64;
-    // Long enough for the pool to come to its end.
+    // Long enough for the pool to end.
     scenario.actors[1].push(Act::Sleep { ns: 1_000_000 });
     scenario.actors[1].extend(vec![Act::Spawn { program: 1, hold: false }; 10]);
     let outcome = play(&Rc::new(scenario), Box::new(Replay::new([])), true);

@@ -1,4 +1,5 @@
-//! Every planted bug is found, within a stated number of schedules; and what is no bug is not.
+//! Every planted bug is found within the stated number of schedules, and nothing is found where
+//! there is no bug.
 #![cfg(heist_sim)]
 
 use heist::__internal::sync::plant::Plant;
@@ -26,7 +27,7 @@ fn every_planted_bug_is_found_as_stated() {
 }
 
 #[test]
-fn what_is_no_bug_here_is_not_found() {
+fn nothing_is_found_where_the_simulator_must_find_nothing() {
     let no_bugs = Plant::ALL
         .iter()
         .copied()
@@ -38,9 +39,9 @@ fn what_is_no_bug_here_is_not_found() {
     }
 }
 
-/// Each promise is broken by some planted bug, so each oracle is known to bite.
+/// Each promise is broken by some planted bug, which shows that each oracle works.
 #[test]
-fn every_oracle_has_bitten() {
+fn every_oracle_catches_a_planted_bug() {
     let mut bitten = BTreeSet::new();
     for plant in Plant::ALL {
         let Verdict::Found { scenario, within, .. } = verdict(*plant) else { continue };
@@ -53,7 +54,7 @@ fn every_oracle_has_bitten() {
         };
         bitten.extend(campaign.run(&|_, _| ()).found.iter().map(|found| found.failure.kind));
     }
-    // The net below the oracles: `machine.rs` shows that it holds.
+    // `machine.rs` tests this one, which catches what the other oracles miss.
     bitten.insert(Kind::Stuck);
     assert_eq!(bitten, Kind::ALL.iter().copied().collect());
 }

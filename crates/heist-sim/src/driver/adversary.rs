@@ -1,41 +1,42 @@
-//! Delays whoever would make progress.
+//! A driver that delays the threads that would make progress.
 //!
-//! Others first look, then act on what they saw; the adversary lets everybody look before anybody acts, so that they
-//! act on what is out of date.
+//! A thread usually looks first and then acts on what it saw. The adversary lets all threads look
+//! before any of them acts, so that they act on outdated information.
 
 use super::{Action, Driver, View};
 use crate::machine::{EventKind, Status, ThreadId};
 use heist::rng::XorShift64;
 
-/// Nobody is delayed for more than this many steps at a stretch: in the end everybody gets somewhere.
+/// The largest number of steps in a row for which a thread is delayed. The limit lets every thread
+/// progress in the end.
 const PATIENCE_MAX: usize = 400;
 
-/// Prefers operations that change nothing.
+/// A driver that prefers operations that change nothing.
 #[derive(Debug)]
 pub struct Adversary {
     rng: XorShift64,
-    /// For how long whoever would make progress is kept waiting, at most.
+    /// The number of steps for which a thread is delayed in this schedule, at most.
     patience: u64,
-    /// Since when each thread has been kept waiting.
+    /// The step since which each thread has been delayed.
     delayed_since: Vec<Option<u64>>,
 }
 
 impl Adversary {
-    /// A driver for one schedule.
+    /// Creates a driver for one schedule.
     pub fn new(seed: u64) -> Self {
         let mut rng = XorShift64::new(seed);
         let patience = 1 + rng.below_usize(PATIENCE_MAX) as u64;
         Self { rng, patience, delayed_since: Vec::new() }
     }
 
-    /// How much a thread's next operation would change. What changes least goes first.
+    /// Returns how much the next operation of a thread would change. The smallest goes first.
     fn progress(view: &View<'_>, thread: ThreadId) -> u32 {
         if view.threads[thread].status == Status::Working {
             return 5;
         }
         match view.threads[thread].pending.kind {
             EventKind::Load | EventKind::Say => 0,
-            // Its stores stay where they are.
+            // A store stays in its thread's buffer, so other threads do not see it yet.
             EventKind::Store => 1,
             EventKind::Pause => 2,
             EventKind::Lock | EventKind::TakeToken => 3,
@@ -47,14 +48,14 @@ impl Adversary {
 impl Driver for Adversary {
     fn choose(&mut self, view: &View<'_>) -> Action {
         self.delayed_since.resize(view.threads.len(), None);
-        // Stores arrive once in a while, too.
+        // Let a store arrive now and then.
         if !view.buffered.is_empty() && self.rng.below(32) == 0 {
             return Action::Flush(view.buffered[self.rng.below_usize(view.buffered.len())]);
         }
         let Some(&first) = view.runnable.first() else {
             return view.default_action().expect("something can happen");
         };
-        // A grain of chance, or every schedule of a scenario would be the same.
+        // Without some randomness, every schedule of a scenario would be the same.
         let chosen = if self.rng.below(16) == 0 {
             view.runnable[self.rng.below_usize(view.runnable.len())]
         } else {

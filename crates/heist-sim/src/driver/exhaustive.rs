@@ -1,24 +1,27 @@
-//! Decides in every possible way, one schedule after the other, with a bounded number of deviations.
+//! A driver that tries every decision, one schedule after the other, up to a bound on deviations.
 //!
-//! A deviation is what the default schedule would not have done: a pre-emption, a store that arrives before it has to,
-//! or a timed wait that ends before everybody else is at rest. Most bugs need few of them, and few of them can be tried
-//! completely. Wake-ups for no reason are not tried.
+//! A deviation is anything that the default schedule would not have done: a pre-emption, a store
+//! that arrives earlier than necessary, or a timed wait that ends before all other threads are at
+//! rest. Most bugs need only a few deviations, and all schedules with a few deviations can be
+//! tried.
+//!
+//! Spurious wake-ups are not tried.
 
 use super::{Action, Driver, View};
 
-/// A decision that was met, and what is left to try there.
+/// A decision on the current path, with the alternatives that are left to try.
 #[derive(Clone, Debug)]
 struct Branch {
     step: u64,
-    /// The other actions that are possible here, and were not tried yet.
+    /// The actions that are possible here and were not tried yet.
     untried: Vec<Action>,
-    /// What is in force.
+    /// The action on the current path.
     chosen: Action,
-    /// How many deviations there are up to here, this one included.
+    /// The number of deviations up to and including this decision.
     deviations: u32,
 }
 
-/// What is left to explore: the path of the last schedule, with the branches that were not taken.
+/// The unexplored rest: the path of the last schedule, with the branches that were not taken.
 #[derive(Clone, Debug)]
 pub struct Frontier {
     bound: u32,
@@ -26,16 +29,16 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// Everything with at most `bound` deviations.
+    /// Creates a frontier for all schedules with at most `bound` deviations.
     pub fn new(bound: u32) -> Self {
         Self { bound, path: Vec::new() }
     }
 
-    /// Goes on to the next schedule; says whether there is one.
+    /// Moves on to the next schedule. Returns `false` if there is none.
     pub fn advance(&mut self) -> bool {
         while let Some(mut last) = self.path.pop() {
             if let Some(action) = last.untried.pop() {
-                // Only the first alternative costs a deviation: the others replace it.
+                // Only the first alternative adds a deviation; the others replace it.
                 let before = self.path.last().map_or(0, |branch| branch.deviations);
                 last.chosen = action;
                 last.deviations = before + 1;
@@ -47,7 +50,8 @@ impl Frontier {
     }
 }
 
-/// Follows the frontier's path, then the default schedule, noting what else could have been done.
+/// A driver that follows the path of a frontier, then the default schedule, and records the
+/// alternatives.
 #[derive(Debug)]
 pub struct Exhaustive {
     frontier: Frontier,
@@ -55,12 +59,12 @@ pub struct Exhaustive {
 }
 
 impl Exhaustive {
-    /// A driver for the schedule that the frontier is at.
+    /// Creates a driver for the next schedule of the frontier.
     pub fn new(frontier: Frontier) -> Self {
         Self { frontier, followed: 0 }
     }
 
-    /// The frontier, with what this schedule has found.
+    /// Returns the frontier, extended by the alternatives that this schedule met.
     pub fn into_frontier(&mut self) -> Frontier {
         std::mem::replace(&mut self.frontier, Frontier::new(0))
     }

@@ -1,22 +1,23 @@
-//! Lets waits end for no reason, or before their time, whoever decides otherwise.
+//! A driver that adds faults to the schedule of another driver: spurious wake-ups and early
+//! timeouts.
 
 use super::{Action, Driver, View};
 use heist::rng::XorShift64;
 
-/// Faults are rare, or nothing else would happen.
+/// One step in this many is a fault. With more faults, schedules would contain little else.
 const ODDS: u32 = 64;
 
-/// Another driver, with faults.
+/// A driver that adds faults to another one.
 pub struct Faulty {
     decider: Box<dyn Driver>,
     rng: XorShift64,
-    /// Whether waits end for no reason, too. Timeouts come early in any case.
+    /// Whether waits also end spuriously. Timeouts come early in any case.
     spurious: bool,
 }
 
 impl Faulty {
-    /// Adds faults to `decider`'s schedule: to all of them timeouts that come early, to one in four wake-ups for no
-    /// reason.
+    /// Adds faults to the schedule of `decider`: early timeouts always, and spurious wake-ups in
+    /// one of four schedules.
     pub fn new(decider: Box<dyn Driver>, seed: u64) -> Self {
         let mut rng = XorShift64::new(seed);
         rng.next_u64();

@@ -1,7 +1,8 @@
-//! Drivers decide who goes next.
+//! Drivers decide which thread makes the next operation.
 //!
-//! A driver is asked before every operation. Whatever it answers is a possible behaviour of the machine; what makes
-//! one better than another is how soon it meets the rare ones.
+//! The machine asks its driver before every operation. Every answer that the machine allows is a
+//! possible behaviour of real hardware, so a driver cannot cause false alarms. Drivers differ in
+//! how soon they reach rare interleavings.
 
 mod adversary;
 mod exhaustive;
@@ -22,41 +23,42 @@ pub use timed::Timed;
 use crate::machine::{EventKind, Status, Thread, ThreadId};
 use serde::{Deserialize, Serialize};
 
-/// What may happen next.
+/// An action of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// A thread makes its next operation.
+    /// The thread makes its next operation.
     Run(ThreadId),
-    /// The oldest store in a thread's buffer arrives.
+    /// The oldest store in the thread's buffer becomes visible to other threads.
     Flush(ThreadId),
-    /// A thread's wait ends, because the time is over.
+    /// The thread's wait ends because its timeout is over.
     Expire(ThreadId),
-    /// A thread's wait ends for no reason.
+    /// The thread's wait ends spuriously.
     WakeSpuriously(ThreadId),
 }
 
-/// What a driver sees.
+/// What a driver can see of the machine.
 pub struct View<'m> {
-    /// The thread that asks, if it could go on.
+    /// The thread that made the last operation, if it can continue.
     pub current: Option<ThreadId>,
-    /// The threads that could.
+    /// The threads that can continue.
     pub runnable: &'m [ThreadId],
     /// All threads.
     pub threads: &'m [Thread],
-    /// Those with stores that are on their way.
+    /// The threads whose store buffers are not empty.
     pub buffered: &'m [ThreadId],
-    /// Those that have become runnable since the driver was asked last.
+    /// The threads that became runnable since the driver was last asked.
     pub woken: &'m [ThreadId],
-    /// How many threads wait with a deadline.
+    /// The number of threads that wait with a deadline.
     pub waits_with_timeout: usize,
-    /// How many steps were made.
+    /// The number of steps made so far.
     pub step: u64,
 }
 
 impl View<'_> {
-    /// What happens if nobody decides: the running thread goes on, unless it is at work or pauses while another one
-    /// has something to do; then the next one in turn. Stores arrive as late as they can. `None`: nothing can happen.
+    /// Returns the action of the default schedule, or `None` if nothing can happen. The running
+    /// thread continues, unless it works in a task or pauses while another thread has something to
+    /// do; then the next thread in order runs. Stores arrive as late as possible.
     pub fn default_action(&self) -> Option<Action> {
         if let Some(current) = self.current
             && self.is_busy(current)
@@ -74,7 +76,7 @@ impl View<'_> {
         self.earliest_deadline().map(Action::Expire)
     }
 
-    /// Whether a thread is inside the code under test, and not just pausing.
+    /// Returns whether a thread is inside the code under test and not only pausing.
     fn is_busy(&self, thread: ThreadId) -> bool {
         let thread = &self.threads[thread];
         thread.status == Status::Ready && thread.pending.kind != EventKind::Pause
@@ -97,14 +99,14 @@ impl View<'_> {
             .min_by_key(|thread| self.deadline_ns(*thread))
     }
 
-    /// The threads that wait, and may be woken for no reason.
+    /// Returns the threads that wait, which a driver may wake spuriously.
     fn waiting(&self) -> impl Iterator<Item = ThreadId> {
         let waits =
             |thread: &ThreadId| matches!(self.threads[*thread].status, Status::Waiting { .. });
         (0..self.threads.len()).filter(waits)
     }
 
-    /// Whether an action is possible now.
+    /// Returns whether an action is possible now.
     pub fn allows(&self, action: Action) -> bool {
         match action {
             Action::Run(thread) => self.runnable.contains(&thread),
@@ -117,11 +119,11 @@ impl View<'_> {
     }
 }
 
-/// Decides who goes next.
+/// Decides which action comes next.
 pub trait Driver {
-    /// Picks one of the actions that are possible. There is one, or this is not called.
+    /// Chooses one of the possible actions. The machine calls this only if there is one.
     fn choose(&mut self, view: &View<'_>) -> Action;
 
-    /// This driver, to be asked what it has learnt.
+    /// Returns the driver itself, so that its creator can read what it has recorded.
     fn as_any(&mut self) -> &mut dyn std::any::Any;
 }

@@ -1,32 +1,35 @@
-//! Decides by priorities that change at a few random moments.
+//! A driver that runs threads by priority and changes the priorities at a few random moments.
 //!
-//! After Burckhardt and others, *A randomized scheduler with probabilistic guarantees of finding bugs* (2010): a bug
-//! that needs d ordering constraints is met with a probability that depends on d, and not on how long the schedule
-//! is. Here a thread's store buffer has a priority of its own, so that stores are delayed in the same spirit.
+//! This is probabilistic concurrency testing (PCT), after Burckhardt et al., *A randomized
+//! scheduler with probabilistic guarantees of finding bugs* (2010): the probability of finding a
+//! bug depends on the number of ordering constraints that it needs, and only weakly on the length
+//! of the schedule. Here the store buffer of a thread has its own priority, so that stores are
+//! delayed in the same way.
 
 use super::{Action, Driver, View};
 use crate::machine::{EventKind, ThreadId};
 use heist::rng::XorShift64;
 
-/// The most changes of priority in a schedule.
+/// The largest number of priority changes in a schedule.
 const CHANGES_MAX: usize = 5;
 
-/// Always runs whoever has the highest priority.
+/// A driver that always runs the thread with the highest priority.
 #[derive(Debug)]
 pub struct Pct {
     rng: XorShift64,
-    /// Of each thread, then of its store buffer. Higher goes first.
+    /// The priorities of each thread and of its store buffer. Higher goes first.
     priorities: Vec<[u64; 2]>,
-    /// The steps at which whoever would go next is put behind all others.
+    /// The steps at which the thread that would run next moves behind all others.
     changes: Vec<u64>,
-    /// Given to those who are put back: below all that were drawn, and falling.
+    /// The priority for the next thread that moves back. It is below all that were drawn, and
+    /// falls.
     lowest: u64,
 }
 
 const DRAWN_FROM: u64 = 1 << 32;
 
 impl Pct {
-    /// A driver for one schedule, which is likely to have about `steps` steps.
+    /// Creates a driver for one schedule that is expected to have about `steps` steps.
     pub fn new(seed: u64, steps: u64) -> Self {
         let mut rng = XorShift64::new(seed);
         let count = rng.below_usize(CHANGES_MAX + 1);
@@ -55,7 +58,7 @@ impl Driver for Pct {
             let (thread, buffer) = (draw(&mut self.rng), draw(&mut self.rng));
             self.priorities.push([thread, buffer]);
         }
-        // Whoever waits in a loop would wait for ever if those behind it never ran.
+        // A thread that waits in a loop would wait forever if the threads behind it never ran.
         if let Some(current) = view.current
             && view.threads[current].pending.kind == EventKind::Pause
         {

@@ -1,24 +1,25 @@
-//! Decides by the dice.
+//! A driver that decides at random.
 
 use super::{Action, Driver, View};
 use crate::machine::Status;
 use heist::rng::XorShift64;
 
-/// Random decisions, with a temper that is drawn anew for each schedule: a driver that always switches misses the
-/// bugs which need one thread to run for long, and the other way round.
+/// A driver that decides at random, with odds that are drawn anew for each schedule. A driver that
+/// switches often misses the bugs that need one thread to run for long, and a driver that switches
+/// rarely misses the others.
 #[derive(Debug)]
 pub struct Random {
     rng: XorShift64,
-    /// One in this many steps goes to another thread.
+    /// One step in this many switches to another thread.
     switch_odds: u32,
-    /// One in this many steps lets a store arrive.
+    /// One step in this many lets a store arrive.
     flush_odds: u32,
-    /// Whether threads that are at work in a task wait until nobody else has anything to do.
+    /// Whether threads that work in a task wait until no other thread has anything to do.
     long_tasks: bool,
 }
 
 impl Random {
-    /// A driver for one schedule.
+    /// Creates a driver for one schedule.
     pub fn new(seed: u64) -> Self {
         let mut rng = XorShift64::new(seed);
         let switch_odds = 1 << rng.below(6);

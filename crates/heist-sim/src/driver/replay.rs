@@ -1,17 +1,17 @@
-//! Does what was written down.
+//! A driver that repeats recorded decisions.
 
 use super::{Action, Driver, View};
 use std::collections::VecDeque;
 
-/// Follows a list of deviations from the default schedule. A deviation that is not possible when its time has come is
-/// left out, so that a shortened list is still a schedule.
+/// A driver that follows a list of deviations from the default schedule. It skips a deviation that
+/// is not possible at its step, so a shortened list is still a valid schedule.
 #[derive(Debug)]
 pub struct Replay {
     decisions: VecDeque<(u64, Action)>,
 }
 
 impl Replay {
-    /// A driver that deviates at these steps.
+    /// Creates a driver that deviates at these steps.
     pub fn new(decisions: impl IntoIterator<Item = (u64, Action)>) -> Self {
         Self { decisions: decisions.into_iter().collect() }
     }

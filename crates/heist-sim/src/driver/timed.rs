@@ -1,27 +1,29 @@
-//! Lets every thread have a core and a clock of its own: whoever's clock is behind goes next.
+//! A driver for measurements: every thread has its own core and clock, and the thread whose clock
+//! is furthest behind goes next.
 
 use super::{Action, Driver, View};
 use crate::machine::{Status, ThreadId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a thread does next, by itself. In order of time, then of threads: ties are broken the same way every time.
+/// The next thing that a thread does by itself. The order is by time, then by thread, so ties are
+/// always broken in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at_ns: u64,
     thread: ThreadId,
-    /// Its wait ends; otherwise it runs.
+    /// Whether its wait expires. Otherwise the thread runs.
     expires: bool,
 }
 
-/// The driver for questions of cost.
+/// A driver that runs threads in the order of their clocks, for questions of cost.
 ///
-/// It keeps the threads sorted by their clocks, since asking all of them before every step is too slow when there are
-/// hundreds. An entry may be out of date: a wait that has a deadline may have ended before.
+/// It keeps the threads sorted by their clocks, because comparing hundreds of threads before every
+/// step would be too slow. An entry may be outdated: a wait with a deadline may have ended earlier.
 #[derive(Debug, Default)]
 pub struct Timed {
     due: BinaryHeap<Reverse<Due>>,
-    /// Who was let run last: not among those that are due.
+    /// The thread that ran last. It is not in `due`.
     running: Option<ThreadId>,
 }
 
@@ -35,7 +37,7 @@ impl Timed {
         }
     }
 
-    /// What a thread does next by itself, if anything.
+    /// Returns what a thread does next by itself, if anything.
     fn next_of(view: &View<'_>, thread: ThreadId) -> Option<Due> {
         let at_ns = view.threads[thread].clock_ns;
         match view.threads[thread].status {
@@ -47,7 +49,7 @@ impl Timed {
         }
     }
 
-    /// Takes the earliest of all.
+    /// Removes and returns the earliest of all.
     fn next(&mut self, view: &View<'_>) -> Option<Due> {
         let mine = self.running.take().and_then(|thread| Self::next_of(view, thread));
         while let Some(Reverse(first)) = self.due.peek().copied() {
@@ -58,7 +60,7 @@ impl Timed {
             match mine {
                 Some(mine) if mine < first => return Some(mine),
                 Some(mine) => {
-                    // One sift instead of two: the most common case when many threads run.
+                    // One sift instead of two: this is the most common case when many threads run.
                     *self.due.peek_mut().expect("it was there") = Reverse(mine);
                 }
                 None => {
@@ -75,7 +77,8 @@ impl Driver for Timed {
     fn choose(&mut self, view: &View<'_>) -> Action {
         let woken = view.woken.iter().filter_map(|thread| Self::next_of(view, *thread));
         self.due.extend(woken.map(Reverse));
-        // A store arrives before anything else happens: what it costs is counted, but not hidden.
+        // Flush stores before anything else: the cost model charges for a store but does not delay
+        // it.
         if let Some(thread) = view.buffered.first() {
             return Action::Flush(*thread);
         }
@@ -102,10 +105,10 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    /// A thread's name, and what it does.
+    /// A thread's name and its body.
     type Named = (&'static str, Box<dyn FnOnce()>);
 
-    /// Runs threads that do what they do, and then say their name; returns who spoke when.
+    /// Runs the threads. Each of them says its name at its end; returns the names with their times.
     fn order_of(bodies: Vec<Named>) -> Vec<(&'static str, u64)> {
         let said = Rc::new(RefCell::new(Vec::new()));
         let heard = Rc::clone(&said);
@@ -140,21 +143,27 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_at_its_deadline_or_when_somebody_ends_it() {
+    fn a_wait_ends_at_its_deadline_or_when_another_thread_ends_it() {
         use crate::machine::costs::{WAKE_NS, WAKER_NS};
         let spoken = order_of(vec![
             (
                 "waits",
                 Box::new(|| {
-                    assert!(machine().wait(machine().allocate(0), Some(20_000)), "time is over");
+                    assert!(
+                        machine().wait(machine().allocate(0), Some(20_000)),
+                        "the wait times out"
+                    );
                 }),
             ),
             (
                 "is woken",
                 Box::new(|| {
-                    // The first word that the other one makes.
+                    // The first word that the other thread allocates.
                     let word = heist::__internal::sync::machine::Address(1);
-                    assert!(!machine().wait(word, Some(90_000)), "somebody was faster");
+                    assert!(
+                        !machine().wait(word, Some(90_000)),
+                        "the other thread ends the wait first"
+                    );
                 }),
             ),
             (

@@ -1,63 +1,66 @@
-//! What operations would cost on real cores: a small model of cache lines that travel.
+//! A model of what operations would cost on real cores: cache lines that travel between caches.
 //!
-//! A line is in the cache of whoever wrote it last, and of those who have read it since. Reading or writing a line
-//! that one has costs next to nothing. Otherwise it has to travel, and those who want it meanwhile stand in line: that
-//! is what contention is. An operation takes effect when the line has arrived, and until it has gone on, its holder may
-//! use it again: an exchange that has failed succeeds when it is tried again at once, as on real cores. Going to sleep,
-//! waking somebody and waking up have their prices too. The figures are those of a desktop processor, rounded; only
-//! their proportions matter.
+//! A line is in the cache of the core that wrote it last, and in the caches of the cores that have
+//! read it since. Accessing a line that the core already has costs almost nothing. Otherwise the
+//! line has to travel, and cores that want it meanwhile queue for it: this is contention. An
+//! operation takes effect when the line has arrived. Until the line moves on, its holder may use it
+//! again, so a compare-exchange that failed succeeds when it is retried at once, as on real cores.
+//! Going to sleep, waking a thread and waking up have costs as well. The figures are those of a
+//! desktop processor, rounded; only their proportions matter.
 //!
-//! **Which words share a line** must not depend on where the allocator happens to put things, or no two runs would
-//! have the same figures. So a line is a run of words that were made one after the other and lie side by side:
-//! fields of one structure, or an array. Locks, tokens and words of different allocations never share one: what is not
-//! padded is given the benefit of the doubt.
+//! **Which words share a line** must not depend on addresses that the allocator chooses, or no two
+//! runs would have the same figures. So a line is a sequence of words that were created one after
+//! the other and are adjacent in memory: the fields of a structure, or an array. Locks, tokens and
+//! words of different allocations never share a line, so the model does not see false sharing
+//! between them.
 //!
-//! **Not modelled**: how far a line travels (another socket costs more), what a store buffer or a prefetcher hides,
-//! the tasks' own data and the cells of the queues, false sharing between allocations, and the system's scheduler:
-//! every thread has a core of its own.
+//! **Not modelled**: the distance that a line travels (another socket costs more), what a store
+//! buffer or a prefetcher hides, the tasks' own data and the cells of the queues, false sharing
+//! between allocations, and the scheduler of the operating system: every thread has its own core.
 
 use super::{SimMachine, ThreadId};
 use heist::__internal::sync::machine::{Machine, Site};
 use std::collections::VecDeque;
 
-/// A line that one has.
+/// An access to a line that the core has.
 pub const HIT_NS: u64 = 1;
-/// What a read-modify-write costs more than a plain access: it drains the store buffer.
+/// The additional cost of a read-modify-write, which drains the store buffer.
 pub const MODIFY_NS: u64 = 6;
-/// From another core's cache.
+/// The time that a line takes from another core's cache.
 pub const TRAVEL_NS: u64 = 60;
-/// How long a read keeps the next one waiting: copies can be made of a line while another is on its way. A write
-/// keeps everybody waiting until it has arrived.
+/// How long a read delays the next core that waits for the line: one copy can be made while another
+/// is on its way. A write delays all others until it has arrived.
 pub const COPY_NS: u64 = 10;
-/// A full fence with nothing to wait for.
+/// A full fence with an empty store buffer.
 pub const FENCE_NS: u64 = 8;
-/// One pause in a loop that waits.
+/// One pause in a spin loop.
 pub const PAUSE_NS: u64 = 30;
 /// The system call that puts a thread to sleep.
 pub const SLEEP_NS: u64 = 1_000;
-/// The system call that wakes one, for the waker.
+/// The system call that wakes a thread, for the waker.
 pub const WAKER_NS: u64 = 1_000;
-/// From the waker's call to the first instruction of the woken.
+/// From the waker's call to the first instruction of the woken thread.
 pub const WAKE_NS: u64 = 5_000;
-/// Whoever waits for a lock spins this long before it sleeps (the standard library's makes 100 pauses).
+/// How long a thread spins for a lock before it sleeps (the standard library makes 100 pauses).
 pub const LOCK_SPIN_NS: u64 = 100 * PAUSE_NS;
 
-/// How many words a line has room for.
+/// The number of words in a line.
 const WORDS_PER_LINE: usize = 8;
 const WORD_BYTES: isize = 8;
 
-/// How a word is used.
+/// How a word is accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Read.
+    /// A read.
     Load,
-    /// Written.
+    /// A write.
     Store,
-    /// Both, in one step.
+    /// A read-modify-write.
     Modify,
 }
 
-/// Whose word it is: known by the source file that uses it first.
+/// The part of the executor that a word belongs to, derived from the source file that uses it
+/// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Part {
@@ -65,7 +68,7 @@ pub enum Part {
     Queues,
     /// The injector.
     Injector,
-    /// The idle protocol, tokens included.
+    /// The idle protocol, including tokens.
     Idle,
     /// Termination.
     Termination,
@@ -75,7 +78,7 @@ pub enum Part {
     Rest,
 }
 
-/// How many parts there are.
+/// The number of parts.
 pub const PARTS: usize = 6;
 
 impl Part {
@@ -92,39 +95,40 @@ impl Part {
     }
 }
 
-/// The traffic of one part.
+/// The memory traffic of one part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Accesses of any kind.
     pub accesses: u64,
     /// Writes to a line that another thread wrote last.
     pub shared_writes: u64,
-    /// Writes to a line that has to travel, or whose copies must be taken back.
+    /// Writes to a line that has to travel, or of which other cores have copies.
     pub write_misses: u64,
     /// Reads of a line that has to travel.
     pub read_misses: u64,
-    /// What all of that took.
+    /// The time that all accesses took.
     pub ns: u64,
-    /// How much of it was waiting for others that wanted the line too.
+    /// The part of that time spent queueing for lines that other threads wanted.
     pub queued_ns: u64,
 }
 
-/// Everything so far.
+/// The totals so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Of each [`Part`].
+    /// The traffic of each [`Part`].
     pub parts: [Traffic; PARTS],
-    /// Sleeps that somebody ended. Like what follows, of all threads but the first, which only waits for the others.
+    /// Sleeps that another thread ended. This figure and the following ones exclude the first
+    /// thread, which only waits for the others.
     pub wakes: u64,
-    /// Sleeps that the clock ended.
+    /// Sleeps that a timeout ended.
     pub timeouts: u64,
-    /// Time asleep, up to now.
+    /// The time asleep up to now.
     pub asleep_ns: u64,
-    /// Time spent waiting for locks, awake or asleep.
+    /// The time spent waiting for locks, awake or asleep.
     pub locked_out_ns: u64,
 }
 
-/// Which threads have a copy of a line.
+/// The set of threads that have a copy of a line.
 #[derive(Debug, Default)]
 struct Holders {
     bits: Vec<u64>,
@@ -151,7 +155,7 @@ impl Holders {
     }
 }
 
-/// A line is on its way to a thread.
+/// A line on its way to a thread.
 #[derive(Debug)]
 struct Grant {
     arrives_ns: u64,
@@ -162,13 +166,13 @@ struct Grant {
 #[derive(Debug)]
 struct Line {
     part: Part,
-    /// Those who have it.
+    /// The threads that have the line.
     holders: Holders,
-    /// Those who will, in this order.
+    /// The threads that will get the line, in this order.
     grants: VecDeque<Grant>,
-    /// Who writes last, of all that have asked.
+    /// The last thread to write the line, counting those that are still waiting for it.
     writer: Option<ThreadId>,
-    /// When the next one may be served.
+    /// The time at which the next request can be served.
     free_ns: u64,
 }
 
@@ -178,7 +182,7 @@ impl Line {
         Self { part, holders, grants, writer: None, free_ns: 0 }
     }
 
-    /// What has arrived by now has arrived.
+    /// Completes all transfers up to this time.
     fn settle(&mut self, now_ns: u64) {
         while self.grants.front().is_some_and(|grant| grant.arrives_ns <= now_ns) {
             let grant = self.grants.pop_front().expect("there is one");
@@ -190,7 +194,7 @@ impl Line {
     }
 }
 
-/// Where a word lies.
+/// The position of a word.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     memory: Option<usize>,
@@ -203,17 +207,17 @@ struct Sleep {
     for_lock: bool,
 }
 
-/// What a wake-up costs.
+/// The costs of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Woken {
     pub(super) awake_ns: u64,
     pub(super) waker_pays_ns: u64,
 }
 
-/// The lines, and what their travels have cost so far.
+/// The cost model: all lines, and the totals so far.
 #[derive(Debug, Default)]
 pub struct CostModel {
-    /// By address.
+    /// The position of each word, by address.
     words: Vec<Option<Placed>>,
     lines: Vec<Line>,
     sleeps: Vec<Sleep>,
@@ -221,7 +225,8 @@ pub struct CostModel {
 }
 
 impl CostModel {
-    /// What an access costs the thread that makes it. Accesses are made in order of time.
+    /// Returns the cost of an access for the thread that makes it. Accesses must come in order of
+    /// time.
     pub(super) fn access(
         &mut self,
         thread: ThreadId,
@@ -273,8 +278,8 @@ impl CostModel {
         line
     }
 
-    /// The line of a word that was made shortly before or after this one and lies as far from it as it should. Fields
-    /// may lie in either order.
+    /// Returns the line of a word that was created shortly before or after this one at a matching
+    /// distance in memory. Fields may be in either order.
     fn neighbours_line(&self, word: usize, memory: Option<usize>) -> Option<usize> {
         let memory = memory?;
         let nearby =
@@ -294,22 +299,22 @@ impl CostModel {
         &mut self.sleeps[thread]
     }
 
-    /// A thread waits. For a lock it spins first.
+    /// Records that a thread waits. For a lock it spins first.
     pub(super) fn fell_asleep(&mut self, thread: ThreadId, for_lock: bool, now_ns: u64) {
         *self.sleep_of(thread) = Sleep { since_ns: Some(now_ns), for_lock };
     }
 
-    /// Whether a thread that waits for a lock does not sleep yet.
+    /// Returns whether a thread that waits for a lock is still spinning.
     pub(super) fn spins(&self, thread: ThreadId, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.asleep_since_ns(thread)) < LOCK_SPIN_NS
     }
 
-    /// Since when a thread has been waiting.
+    /// Returns the time since which a thread has been waiting.
     pub(super) fn asleep_since_ns(&self, thread: ThreadId) -> u64 {
         self.sleeps.get(thread).and_then(|sleep| sleep.since_ns).unwrap_or(u64::MAX)
     }
 
-    /// Somebody ends the thread's wait.
+    /// Records that another thread ends the wait of `thread`.
     pub(super) fn woke_up(&mut self, thread: ThreadId, now_ns: u64) -> Woken {
         let Sleep { since_ns, for_lock } = std::mem::take(self.sleep_of(thread));
         let since_ns = since_ns.unwrap_or(now_ns);
@@ -328,7 +333,7 @@ impl CostModel {
         Woken { awake_ns, waker_pays_ns: WAKER_NS }
     }
 
-    /// The clock ends the thread's wait; returns when it is awake.
+    /// Records that the wait of `thread` times out. Returns the time at which the thread is awake.
     pub(super) fn expired(&mut self, thread: ThreadId, deadline_ns: u64) -> u64 {
         let sleep = std::mem::take(self.sleep_of(thread));
         let since_ns = sleep.since_ns.unwrap_or(deadline_ns);
@@ -340,7 +345,7 @@ impl CostModel {
         awake_ns
     }
 
-    /// Everything up to now. Who sleeps has slept up to now.
+    /// Returns the totals up to now, including the sleeps that have not ended yet.
     fn totals_at(&self, now_ns: u64) -> Totals {
         let since = self.sleeps.iter().skip(1).filter_map(|sleep| sleep.since_ns);
         let still_asleep_ns: u64 = since.map(|since_ns| now_ns.saturating_sub(since_ns)).sum();
@@ -349,7 +354,7 @@ impl CostModel {
 }
 
 impl SimMachine {
-    /// What everything has cost up to now, in a run with a cost model.
+    /// Returns the totals up to now, in a run with a cost model.
     pub fn cost_totals(&self) -> Totals {
         let now_ns = self.now_ns();
         let state = self.state.borrow();
@@ -402,17 +407,17 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_one_has_is_cheap_and_one_that_another_wrote_travels() {
+    fn own_lines_are_cheap_and_lines_that_another_thread_wrote_travel() {
         let mut costs = CostModel::default();
         let word = site(0, 0x1000);
         assert_eq!(costs.access(1, word, Access::Store, 0), HIT_NS + TRAVEL_NS);
         assert_eq!(costs.access(1, word, Access::Store, 100), HIT_NS);
         assert_eq!(costs.access(1, word, Access::Modify, 100), HIT_NS + MODIFY_NS);
-        assert_eq!(traffic(&costs).shared_writes, 0, "it is alone");
+        assert_eq!(traffic(&costs).shared_writes, 0, "no other thread uses it");
         assert_eq!(costs.access(2, word, Access::Load, 200), HIT_NS + TRAVEL_NS);
         assert_eq!(costs.access(2, word, Access::Load, 300), HIT_NS);
         assert_eq!(traffic(&costs).read_misses, 1);
-        // The reader's copy must be taken back, but nobody else has written.
+        // The reader's copy must be invalidated, but no other thread has written.
         assert_eq!(costs.access(1, word, Access::Store, 400), HIT_NS + TRAVEL_NS);
         assert_eq!(traffic(&costs).shared_writes, 0);
         assert_eq!(costs.access(2, word, Access::Store, 500), HIT_NS + TRAVEL_NS);
@@ -421,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_a_line_that_is_under_way_waits_for_it() {
+    fn threads_queue_for_a_line_that_is_travelling() {
         let mut costs = CostModel::default();
         let word = site(0, 0x1000);
         for thread in 1..=3 {
@@ -429,7 +434,7 @@ mod tests {
             assert_eq!(cost_ns, HIT_NS + MODIFY_NS + thread as u64 * TRAVEL_NS);
         }
         assert_eq!(traffic(&costs).queued_ns, 3 * TRAVEL_NS);
-        // The line is with thread 1 until it has gone on to thread 2.
+        // The line is with thread 1 until it moves on to thread 2.
         let again_ns = costs.access(1, word, Access::Modify, TRAVEL_NS);
         assert_eq!(again_ns, HIT_NS + MODIFY_NS, "an exchange that failed succeeds");
         // Copies follow each other closely.
@@ -438,18 +443,18 @@ mod tests {
     }
 
     #[test]
-    fn words_share_a_line_if_they_were_made_together_and_lie_together() {
+    fn words_share_a_line_if_they_were_created_together_and_are_adjacent() {
         let mut costs = CostModel::default();
         let mut line = |word, memory| costs.line_of(site(word, memory));
         let first = line(10, 0x1000);
         assert_eq!(line(11, 0x1008), first, "two fields");
         assert_ne!(line(12, 0x1080), first, "padded");
-        assert_ne!(line(40, 0x1010), first, "of another allocation, which happens to be near");
+        assert_ne!(line(40, 0x1010), first, "another allocation that happens to be near");
         let array = line(53, 0x3018);
         assert_eq!(line(50, 0x3000), array, "an array, whichever is used first");
         assert_eq!(line(60, 0x4008), line(61, 0x4000), "fields in the other order");
-        // The same at other addresses: the allocator has no say.
-        assert_eq!(line(70, 0x1038), line(71, 0x1040), "across what would be a border");
+        // The same at other addresses: the allocator's choice does not matter.
+        assert_eq!(line(70, 0x1038), line(71, 0x1040), "across an alignment boundary");
     }
 
     #[test]
@@ -470,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_lock_spins_before_it_sleeps() {
+    fn a_thread_spins_for_a_lock_before_it_sleeps() {
         let mut costs = CostModel::default();
         costs.fell_asleep(1, true, 0);
         assert!(costs.spins(1, 200) && !costs.spins(1, LOCK_SPIN_NS));
@@ -482,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_known_by_their_folder() {
+    fn parts_are_recognised_by_their_directory() {
         assert_eq!(Part::of("crates/heist/src/queue/injector.rs"), Part::Injector);
         assert_eq!(Part::of("crates/heist/src/queue/local_model.rs"), Part::Queues);
         assert_eq!(Part::of("crates\\heist\\src\\idle\\mod.rs"), Part::Idle);

@@ -1,16 +1,16 @@
-//! Simulated memory: words, and the stores that are on their way to them.
+//! Simulated memory: words, and the stores that are not visible to all threads yet.
 
 use std::collections::VecDeque;
 
-/// Words, and the stores that are on their way to them.
+/// The words, and a store buffer per thread.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     words: Vec<u64>,
-    /// Each thread's stores that others do not see yet, oldest first.
+    /// The stores of each thread that other threads do not see yet, oldest first.
     buffers: Vec<VecDeque<(usize, u64)>>,
-    /// The threads whose buffer is not empty.
+    /// The threads whose buffers are not empty.
     buffered: Vec<usize>,
-    /// How many threads wait with a deadline.
+    /// The number of threads that wait with a deadline.
     pub(super) timed_waits: usize,
 }
 
@@ -32,7 +32,7 @@ impl Memory {
         !self.buffers[thread].is_empty()
     }
 
-    /// What `thread` sees.
+    /// Returns the value that `thread` sees.
     pub(super) fn load(&self, thread: usize, address: usize) -> u64 {
         let own = self.buffers[thread].iter().rev().find(|(stored, _)| *stored == address);
         own.map_or(self.words[address], |(_, value)| *value)
@@ -45,7 +45,7 @@ impl Memory {
         self.buffers[thread].push_back((address, value));
     }
 
-    /// Lets everybody see the oldest of `thread`'s stores.
+    /// Makes the oldest store of `thread` visible to all threads. Returns its address and value.
     pub(super) fn flush_one(&mut self, thread: usize) -> (usize, u64) {
         let (address, value) = self.buffers[thread].pop_front().expect("there is a store");
         self.words[address] = value;
@@ -56,7 +56,7 @@ impl Memory {
         (address, value)
     }
 
-    /// What is in memory.
+    /// Returns the value in memory, without regard to store buffers.
     pub(super) fn read(&self, address: usize) -> u64 {
         self.words[address]
     }

@@ -1,15 +1,17 @@
-//! The simulated machine: threads that run one at a time, memory behind store buffers, and a clock.
+//! The simulated machine: threads that run one at a time, memory with store buffers, and a clock.
 //!
-//! Every operation of the code under test on heist's `sync` arrives here. Before it takes effect the driver is
-//! asked who goes next, so any interleaving of operations can be had, and any can be had again.
+//! Every operation that the code under test makes through heist's `sync` module arrives here.
+//! Before the operation takes effect, the machine asks its driver which thread goes next. So every
+//! interleaving of operations is possible, and every one can be repeated.
 //!
-//! **Memory** is what x86 promises: each thread sees its own stores at once, others see them later, in order.
-//! A store waits in its thread's buffer until it is *flushed*, which is a step of its own; a read-modify-write, a
-//! `SeqCst` fence and going to sleep flush everything first. Weaker reorderings are not modelled here; loom does.
+//! **Memory** behaves as x86 promises: a thread sees its own stores at once, and other threads see
+//! them later, in order. A store waits in the buffer of its thread until it is *flushed*, which is
+//! a separate step. A read-modify-write, a `SeqCst` fence and going to sleep flush the whole buffer
+//! first. Weaker reorderings are not modelled; loom checks those.
 //!
-//! **Rest**: when no thread is inside the code under test (all of them wait, have ended, or are at work in a task)
-//! and no store is on its way, nothing will happen by itself. That is the moment to ask whether anybody sleeps who
-//! should not.
+//! **Rest**: the machine is at rest when no thread is inside the code under test (each of them
+//! waits, has ended, or works in a task) and no store is buffered. Nothing will happen by itself
+//! then, so this is the moment to check whether a thread sleeps that should not.
 
 pub mod costs;
 mod memory;
@@ -31,47 +33,48 @@ use state::State;
 use std::cell::{Cell, RefCell};
 use thread::Stacks;
 
-/// How a schedule is to be run.
+/// How to run a schedule.
 pub struct Setup {
-    /// Who decides.
+    /// The driver.
     pub driver: Box<dyn Driver>,
-    /// More steps than this mean that there is no end.
+    /// The largest number of steps. A schedule that needs more fails as
+    /// [`Kind::NoEnd`](crate::failure::Kind).
     pub steps_max: u64,
-    /// Whether to keep a readable record.
+    /// Whether to record decisions and operations.
     pub record: bool,
-    /// What operations cost, if that matters.
+    /// The cost model, if the run measures costs.
     pub costs: Option<CostModel>,
 }
 
-/// What is left of a schedule.
+/// The result of a schedule.
 pub struct Outcome {
-    /// What went wrong, if anything did.
+    /// The failure, if there was one.
     pub failure: Option<Failure>,
-    /// How many steps it took.
+    /// The number of steps.
     pub steps: u64,
-    /// A digest of every step: the same schedule of the same program has the same.
+    /// A hash of every step. The same schedule of the same program has the same hash.
     pub hash: u64,
-    /// Simulated time at the end.
+    /// The simulated time at the end.
     pub now_ns: u64,
-    /// The deviations from what the default schedule would have done, if recorded.
+    /// The deviations from the default schedule, if recorded.
     pub decisions: Vec<(u64, Action)>,
     /// Every operation, if recorded.
     pub events: Vec<Event>,
-    /// The threads' names.
+    /// The names of the threads.
     pub thread_names: Vec<String>,
-    /// Traffic, if there is a cost model.
+    /// The cost model with its totals, if there was one.
     pub costs: Option<CostModel>,
-    /// The driver, for the next schedule.
+    /// The driver, which may be needed for the next schedule.
     pub driver: Box<dyn Driver>,
 }
 
-/// The machine. One is installed per real thread, and runs one schedule after the other.
+/// The machine. Each real thread has one, which runs one schedule after the other.
 pub struct SimMachine {
     state: RefCell<State>,
     stacks: RefCell<Stacks>,
-    /// The running coroutine's way back to the scheduler.
+    /// Suspends the running coroutine, back to the scheduler.
     yielder: Cell<*const Yielder<(), ()>>,
-    /// Numbers of threads are never used again.
+    /// The number of threads in earlier schedules, so that thread numbers are never used twice.
     threads_before: Cell<u64>,
 }
 
@@ -88,15 +91,15 @@ thread_local! {
     };
 }
 
-/// This real thread's machine.
+/// Returns the machine of this real thread.
 pub fn machine() -> &'static SimMachine {
     MACHINE.with(|machine| *machine)
 }
 
 impl SimMachine {
-    /// Runs `main` on a simulated thread, with all the threads that it starts, until they have ended or one of the
-    /// oracles has spoken. `at_rest` is asked whenever nothing happens by itself; `stuck` when threads are left that
-    /// wait for ever, for what is wrong then.
+    /// Runs `main` on a simulated thread, together with all threads that it starts, until they have
+    /// ended or an oracle reports a failure. Calls `at_rest` whenever the machine is at rest, and
+    /// `stuck` to explain the failure if threads are left that wait forever.
     pub fn run(
         &self,
         setup: Setup,
@@ -146,7 +149,8 @@ impl SimMachine {
             }
             let next = named.or_else(|| {
                 let mut state = self.state.borrow_mut();
-                // Each question has a step of its own, so that a step names a decision.
+                // A step names exactly one decision, so each question to the driver is a separate
+                // step.
                 state.count_step();
                 state.choose()
             });
@@ -188,15 +192,16 @@ impl SimMachine {
         }
     }
 
-    /// Goes back to the scheduler, until it is this thread's turn again.
+    /// Returns to the scheduler until this thread may run again.
     fn suspend(&self) {
-        // SAFETY: `resume` sets the pointer to the yielder of the coroutine that it is about to run, and this is that
-        // coroutine. Its yielder lives at the bottom of its own stack, as long as the coroutine does.
+        // SAFETY: `resume` sets the pointer to the yielder of the coroutine that it is about to
+        // run, and this is that coroutine. The yielder is on the coroutine's own stack and lives as
+        // long as the coroutine.
         let yielder = unsafe { &*self.yielder.get() };
         yielder.suspend(());
     }
 
-    /// A point where others may run before the operation that follows.
+    /// Lets other threads run before the operation that follows.
     fn point(&self, kind: EventKind, address: usize) {
         let goes_on = self.state.borrow_mut().may_go_on(Pending { kind, address });
         if !goes_on {
@@ -204,7 +209,7 @@ impl SimMachine {
         }
     }
 
-    /// Ends the schedule. The thread that calls this goes on until its next operation.
+    /// Ends the schedule with a failure. The calling thread continues until its next operation.
     pub fn fail(&self, failure: Failure) {
         self.state.borrow_mut().fail(failure);
     }
@@ -229,7 +234,7 @@ impl SimMachine {
         });
     }
 
-    /// The running thread computes for a while: it is outside of the code under test.
+    /// Lets the running thread compute for a while, outside of the code under test.
     pub fn work(&self, nanoseconds: u64) {
         {
             let mut state = self.state.borrow_mut();
@@ -237,16 +242,17 @@ impl SimMachine {
             state.set_status(me, Status::Working);
             state.spend(nanoseconds);
         }
-        // Not `point`: that would go on at once where the driver says so, and nobody would ask whether all are at rest.
+        // `point` would continue at once if the driver says so, and the machine would not check
+        // whether it is at rest.
         self.suspend();
     }
 
-    /// How many steps were made so far.
+    /// Returns the number of steps made so far.
     pub fn steps(&self) -> u64 {
         self.state.borrow().steps
     }
 
-    /// The index of the running thread.
+    /// Returns the index of the running thread.
     pub fn thread(&self) -> ThreadId {
         self.state.borrow().running()
     }

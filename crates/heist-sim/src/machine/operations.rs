@@ -1,4 +1,4 @@
-//! What the code under test asks of the machine.
+//! The operations that the code under test makes on the machine.
 
 use super::costs::{Access, FENCE_NS, PAUSE_NS};
 use super::state::STEP_NS;
@@ -8,7 +8,8 @@ use heist::__internal::sync::machine::{Address, Change, Machine, Site};
 use std::panic::Location;
 
 impl SimMachine {
-    /// Charges for an access. If it takes a while, it takes effect after what others do in that while.
+    /// Charges for an access. If the access takes time, it takes effect after the operations of
+    /// other threads in that time.
     fn pay(&self, kind: EventKind, site: Site, access: Access) {
         let takes_a_while = self.state.borrow_mut().charge(site, access);
         if takes_a_while {
@@ -82,11 +83,12 @@ impl Machine for SimMachine {
             let mut state = self.state.borrow_mut();
             let me = state.running();
             if state.costs.is_some() {
-                // Its next operation is as late as it should be: nobody needs to be asked.
+                // The next operation of this thread is already late enough, so the driver need not
+                // be asked.
                 return state.spend(PAUSE_NS);
             }
             state.spend(STEP_NS);
-            // One pause after the other is one long pause.
+            // Consecutive pauses count as one long pause.
             state.threads[me].pending.kind != EventKind::Pause
         };
         if is_first {
@@ -127,7 +129,7 @@ impl Machine for SimMachine {
 
     fn spawn(&self, name: &str, body: Box<dyn FnOnce()>) -> u64 {
         let mut state = self.state.borrow_mut();
-        // Starting a thread is a system call, and more than a fence.
+        // Starting a thread is a system call, which orders more than a fence.
         if let Some(parent) = state.current {
             state.flush_all(parent);
         }
@@ -155,7 +157,8 @@ impl Machine for SimMachine {
         let me = state.running();
         let unanswered = state.threads[me].unanswered_queue.take();
         if unanswered.is_some_and(|unanswered| unanswered != queue.0) {
-            let text = "a thief lost a race for a queue, and looked elsewhere without asking again";
+            let text =
+                "a thief lost a race for a queue and looked elsewhere without trying it again";
             state.fail(Failure::new(Kind::RetryIgnored, text.to_owned()));
         }
     }

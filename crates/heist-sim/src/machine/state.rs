@@ -1,4 +1,4 @@
-//! The state of a schedule that is under way, and the changes it goes through.
+//! The state of a running schedule, and its transitions.
 
 use super::costs::{Access, CostModel, TRAVEL_NS};
 use super::memory::Memory;
@@ -8,26 +8,26 @@ use crate::failure::{Failure, Kind};
 use heist::__internal::sync::machine::Site;
 use std::panic::Location;
 
-/// What a step costs on the simulated clock, where no cost model says otherwise.
+/// The simulated time of a step without a cost model.
 pub(super) const STEP_NS: u64 = 10;
 
-/// What a thread is about to do.
+/// The operation that a thread is about to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
     /// The kind of operation.
     pub kind: EventKind,
-    /// The word, if there is one.
+    /// The address of the word, if there is one.
     pub address: usize,
 }
 
-/// The state of a schedule that is under way.
+/// The state of a running schedule.
 pub(super) struct State {
     pub(super) threads: Vec<Thread>,
-    /// Threads that can go on, in no particular order but a repeatable one.
+    /// The threads that can continue, in a repeatable order that means nothing.
     pub(super) runnable: Vec<ThreadId>,
-    /// Those that have become so since the driver was asked last.
+    /// The threads that became runnable since the driver was last asked.
     pub(super) woken: Vec<ThreadId>,
-    /// How many threads are inside the code under test.
+    /// The number of threads inside the code under test.
     pub(super) ready: usize,
     pub(super) memory: Memory,
     pub(super) current: Option<ThreadId>,
@@ -100,8 +100,8 @@ impl State {
         }
     }
 
-    /// When nobody does anything, time passes, and the stores arrive. Says whether nothing happens by itself any
-    /// more.
+    /// Lets all buffered stores arrive if no thread is inside the code under test. Returns whether
+    /// the machine is at rest.
     pub(super) fn settles(&mut self) -> bool {
         if self.ready > 0 {
             return false;
@@ -112,7 +112,7 @@ impl State {
         true
     }
 
-    /// Asks the driver until it names a thread to run. `None`: nobody can.
+    /// Asks the driver until it chooses a thread to run. Returns `None` if no thread can run.
     pub(super) fn choose(&mut self) -> Option<ThreadId> {
         loop {
             if self.failure.is_some() {
@@ -121,7 +121,8 @@ impl State {
             if self.runnable.is_empty() && self.memory.timed_waits == 0 {
                 return None;
             }
-            let mut driver = self.driver.take().expect("it is back after each question");
+            let mut driver =
+                self.driver.take().expect("the driver is put back after each question");
             let action = driver.choose(&self.view());
             self.driver = Some(driver);
             self.woken.clear();
@@ -146,7 +147,10 @@ impl State {
     pub(super) fn count_step(&mut self) {
         self.steps += 1;
         if self.steps == self.steps_max {
-            self.fail(Failure::new(Kind::NoEnd, format!("no end after {} steps", self.steps_max)));
+            self.fail(Failure::new(
+                Kind::NoEnd,
+                format!("the schedule has not ended after {} steps", self.steps_max),
+            ));
         }
     }
 
@@ -188,7 +192,7 @@ impl State {
         self.failure.get_or_insert(failure);
     }
 
-    /// Adds an operation to the digest, and to the record if there is one.
+    /// Adds an operation to the hash, and to the record if there is one.
     pub(super) fn note(
         &mut self,
         thread: ThreadId,
@@ -214,7 +218,8 @@ impl State {
         }
     }
 
-    /// Before an operation of the running thread: who goes next? `true` if it goes on itself.
+    /// Asks the driver before an operation of the running thread. Returns `true` if that thread
+    /// continues.
     pub(super) fn may_go_on(&mut self, pending: Pending) -> bool {
         let me = self.running();
         self.threads[me].pending = pending;
@@ -236,7 +241,7 @@ impl State {
         }
     }
 
-    /// What time it is for the running thread.
+    /// Returns the time of the running thread.
     pub(super) fn time_ns(&self) -> u64 {
         match self.current {
             Some(me) if self.costs.is_some() => self.threads[me].clock_ns,
@@ -251,7 +256,7 @@ impl State {
             _ => false,
         };
         let waiting: Vec<_> = (0..self.threads.len()).filter(waits_here).collect();
-        for thread in self.who_is_told(address, waiting) {
+        for thread in self.threads_to_wake(address, waiting) {
             let now_ns = self.time_ns();
             self.end_wait(thread, false);
             if let Some(costs) = &mut self.costs {
@@ -262,9 +267,10 @@ impl State {
         }
     }
 
-    /// Any word is of interest to all who wait for it, but a lock only to one: where time matters, to whoever has spun
-    /// for it longest. One of those who are asleep is woken too, unless one is on its way already; so the system's do.
-    fn who_is_told(&self, address: usize, mut waiting: Vec<ThreadId>) -> Vec<ThreadId> {
+    /// Returns which of the waiting threads to wake: all of them, unless there is a cost model and
+    /// the word is a lock. A lock wakes the thread that has spun for it longest, and one sleeping
+    /// thread unless another one is already on its way, as real operating systems do.
+    fn threads_to_wake(&self, address: usize, mut waiting: Vec<ThreadId>) -> Vec<ThreadId> {
         let wants_lock =
             |thread: &Thread| thread.pending == Pending { kind: EventKind::Lock, address };
         let Some(costs) = &self.costs else { return waiting };
@@ -282,7 +288,8 @@ impl State {
         spinning.first().into_iter().chain(next_asleep).copied().collect()
     }
 
-    /// Charges the running thread for an access; says whether others may come before it takes effect.
+    /// Charges the running thread for an access. Returns whether other threads may run before it
+    /// takes effect.
     pub(super) fn charge(&mut self, site: Site, access: Access) -> bool {
         let me = self.running();
         let nanoseconds = match &mut self.costs {

@@ -1,30 +1,31 @@
-//! Simulated threads: coroutines on stacks that are used again.
+//! Simulated threads: coroutines whose stacks are reused.
 
 use super::{EventKind, Pending};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-/// The number of a thread in its schedule. Thread 0 is the one that starts the others.
+/// The number of a thread within its schedule. Thread 0 starts the others.
 pub type ThreadId = usize;
 
-/// Enough for the engine, a task, and the formatting of a panic in a debug build. Only what is touched is paid for.
+/// Enough for the engine, a task, and formatting a panic in a debug build. Untouched pages cost
+/// nothing.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// What a thread is doing.
+/// The status of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Inside the code under test.
     Ready,
-    /// Inside a task or a producer: it can go on at any time, but need not.
+    /// Inside a task or a producer: the thread can continue at any time but need not.
     Working,
     /// Waiting for a word to change.
     Waiting {
-        /// The word.
+        /// The address of the word.
         address: usize,
-        /// When it stops waiting, if ever.
+        /// The time at which the wait expires, if it has a timeout.
         deadline_ns: Option<u64>,
     },
-    /// Gone.
+    /// The thread has ended.
     Ended,
 }
 
@@ -36,17 +37,17 @@ impl Status {
 
 /// A simulated thread.
 pub struct Thread {
-    /// What it is called.
+    /// The name of the thread.
     pub name: String,
-    /// What it is doing.
+    /// The status of the thread.
     pub status: Status,
-    /// What it is about to do.
+    /// The operation that the thread is about to make.
     pub pending: Pending,
-    /// Whether its wait has ended because the time was over.
+    /// Whether the last wait ended because of its timeout.
     pub(super) expired: bool,
-    /// A queue that it has asked for a task and got no answer.
+    /// A queue for which the thread lost a race, and which it must ask again.
     pub(super) unanswered_queue: Option<usize>,
-    /// Its own time, where threads have one.
+    /// The clock of this thread, in runs with a cost model.
     pub clock_ns: u64,
     pub(super) coroutine: Option<Fiber>,
 }
@@ -65,20 +66,20 @@ impl Thread {
     }
 }
 
-/// A coroutine and its way back.
+/// A coroutine and the channel back to the scheduler.
 pub(super) struct Fiber {
     coroutine: Coroutine<(), (), (), DefaultStack>,
     pub(super) yielder: Option<*const Yielder<(), ()>>,
 }
 
 impl Fiber {
-    /// Runs it until it suspends itself or ends; says whether it has ended.
+    /// Runs the coroutine until it suspends or ends. Returns whether it has ended.
     pub(super) fn resume(&mut self) -> bool {
         matches!(self.coroutine.resume(()), CoroutineResult::Return(()))
     }
 }
 
-/// Stacks, to be used again: mapping one costs more than a short schedule does.
+/// Stacks for reuse, because mapping a new one takes longer than a short schedule.
 #[derive(Default)]
 pub(super) struct Stacks(Vec<DefaultStack>);
 
@@ -97,10 +98,11 @@ impl Stacks {
     pub(super) fn take_back(&mut self, mut thread: Thread) {
         let Some(mut fiber) = thread.coroutine.take() else { return };
         if !fiber.coroutine.done() {
-            // A schedule that failed leaves threads in the middle of what they did. They cannot be unwound: the code
-            // under test would catch that as a task's panic and go on.
-            // SAFETY: what is on the stack is never dropped, and nothing refers to it: simulated threads are
-            // `'static`, own what they use, and share it by counted references, which leak here.
+            // A failed schedule leaves threads in the middle of their work. They cannot be unwound,
+            // because the code under test would catch that as a panic of a task and continue.
+            // SAFETY: the values on the stack are never dropped, and nothing refers to them:
+            // simulated threads are `'static`, own what they use, and share it only through counted
+            // references, which leak here.
             unsafe { fiber.coroutine.force_reset() };
         }
         self.0.push(fiber.coroutine.into_stack());

@@ -1,36 +1,36 @@
-//! A readable record of a schedule.
+//! The record of a schedule.
 
 use super::ThreadId;
 use heist::__internal::sync::machine::Change;
 use std::panic::Location;
 
-/// What happened.
+/// The kinds of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EventKind {
-    /// A word was read.
+    /// A load.
     Load,
-    /// A store was sent on its way.
+    /// A store, which enters the thread's buffer.
     Store,
-    /// A store arrived.
+    /// A store became visible to all threads.
     Flush,
     /// A read-modify-write.
     Modify,
-    /// A lock was taken, or found taken.
+    /// A lock was acquired, or found locked.
     Lock,
-    /// A lock was given back.
+    /// A lock was released.
     Unlock,
     /// A token was taken, or found missing.
     TakeToken,
-    /// A token was delivered.
+    /// A token was given.
     GiveToken,
     /// A full fence.
     Fence,
-    /// A pause in a loop that waits.
+    /// A pause in a spin loop.
     Pause,
     /// The thread went to sleep.
     Wait,
-    /// A word from the scenario.
+    /// A message from the scenario.
     Say,
 }
 
@@ -46,23 +46,23 @@ impl From<Change> for EventKind {
     }
 }
 
-/// One line of the record.
+/// One event in the record of a schedule.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// At which step.
+    /// The step.
     pub step: u64,
-    /// At which simulated time.
+    /// The simulated time.
     pub now_ns: u64,
-    /// By whom.
+    /// The thread.
     pub thread: ThreadId,
-    /// What.
+    /// The kind of event.
     pub kind: EventKind,
-    /// On which word.
+    /// The address of the word.
     pub address: usize,
-    /// What it held then.
+    /// The value of the word afterwards.
     pub value: u64,
-    /// The line of source.
+    /// The line of source code.
     pub caller: Option<&'static Location<'static>>,
-    /// What the scenario has to say.
+    /// The message, for [`EventKind::Say`].
     pub text: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What those do who use the pool from outside.
+//! Actors: threads that use the pool from outside.
 
 use super::permits::Held;
 use super::task::{Job, Task};
@@ -11,7 +11,7 @@ use heist::__internal::sync::{Ordering, fence};
 use heist::{CancelToken, ExecutorHandle, SpawnError};
 use std::collections::VecDeque;
 
-/// What an actor does; returns what it holds at its end.
+/// Performs the acts of an actor. Returns what it holds at its end.
 pub(super) fn act(
     number: usize,
     acts: &[Act],
@@ -40,9 +40,9 @@ pub(super) fn act(
             }
             Act::Run { ns } => machine().work(*ns),
             Act::Sleep { ns } => {
-                let nobody_tells = machine().allocate(0);
-                // A wake-up for no reason just makes the sleep shorter.
-                machine().wait(nobody_tells, Some(*ns));
+                let never_notified = machine().allocate(0);
+                // A spurious wake-up only makes the sleep shorter.
+                machine().wait(never_notified, Some(*ns));
             }
             Act::Block { gate } => gates::wait_at(*gate),
             Act::Open { gate } => gates::open(*gate),
@@ -55,14 +55,15 @@ pub(super) fn act(
             Act::Cancel => {
                 stop();
                 cancel.cancel();
-                // A cancelled pool accepts nothing, whether it has noticed or not; but nobody else can know of it
-                // before the store has arrived.
+                // A cancelled pool accepts nothing, whether it has noticed or not. But other
+                // threads can only know of the cancellation once the store has arrived.
                 fence(Ordering::SeqCst);
                 world(World::has_stopped);
             }
             Act::Vanish => {
-                world(|world| world.keep_for_ever(handle.clone()));
-                // Not in the world: given back after the schedule, it would be taken for the next one's.
+                world(|world| world.keep_forever(handle.clone()));
+                // Leak it instead of keeping it in the world: if it were given back after the
+                // schedule, the next schedule would count it as its own.
                 std::mem::forget(std::mem::take(&mut held));
                 break;
             }
@@ -121,7 +122,8 @@ pub(super) fn offer<R>(
     }
 }
 
-/// Waits for a permit; says whether there is one. If the pool is stopped there may never be.
+/// Waits for a permit. Returns `false` if the pool was stopped, because there may never be one
+/// then.
 fn take_permit() -> bool {
     loop {
         let (taken, stopped, word) =

@@ -1,7 +1,8 @@
-//! The queues, lanes and budgets that actors and tasks reach.
+//! The queues, lanes, budgets and signal gates that actors and tasks use.
 //!
-//! Invariant: it is there from before the first actor begins until the last one has left, and by then no task runs. It
-//! is dropped on a simulated thread, because dropping it makes operations.
+//! Invariant: the equipment exists from before the first actor begins until the last one has left,
+//! and by then no task runs. It must be dropped on a simulated thread, because dropping it makes
+//! operations.
 
 use super::items::Item;
 use super::signals::Signals;
@@ -15,7 +16,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Everything that a scenario has beside its pool.
+/// Everything that a scenario has besides its pool.
 pub(super) struct Equipment {
     pub(super) handle: ExecutorHandle<Job>,
     pub(super) queues: Vec<GatedQueue<Item>>,
@@ -23,7 +24,7 @@ pub(super) struct Equipment {
     pub(super) slots: Arc<DeviceSlots>,
     pub(super) lanes: DeviceLanes<Item>,
     pub(super) devices: usize,
-    /// Raw gates, if there are any.
+    /// Signal gates, if there are any.
     pub(super) signals: Option<Signals>,
 }
 
@@ -31,7 +32,7 @@ thread_local! {
     static EQUIPMENT: RefCell<Option<Rc<Equipment>>> = const { RefCell::new(None) };
 }
 
-/// Makes it. Says what the code under test has against that.
+/// Creates the equipment. Returns an error if the code under test rejects a part of it.
 pub(super) fn install(scenario: &Scenario, handle: &ExecutorHandle<Job>) -> Result<(), String> {
     let equipment = make(scenario, handle).map_err(|error| error.to_string())?;
     EQUIPMENT.set(Some(Rc::new(equipment)));
@@ -72,22 +73,23 @@ fn make(
     })
 }
 
-/// What a device is called.
+/// Returns the identifier of a device.
 pub(super) fn device_id(device: usize) -> DeviceId {
     DeviceId::from_raw(device as u64)
 }
 
-/// Uses it.
+/// Returns the equipment.
 pub(super) fn equipment() -> Rc<Equipment> {
     EQUIPMENT.with_borrow(|equipment| Rc::clone(equipment.as_ref().expect("an actor is there")))
 }
 
-/// The pool, for its own tasks.
+/// Returns a handle of the pool, for its own tasks.
 pub(super) fn handle() -> ExecutorHandle<Job> {
     equipment().handle.clone()
 }
 
-/// An actor has come to its end. The last one looks whether everything is where it belongs, and clears away.
+/// Records that an actor has ended. The last one checks that everything was given back, and drops
+/// the equipment.
 pub(super) fn leave() {
     if !world(World::actor_leaves) {
         return;
@@ -106,7 +108,7 @@ pub(super) fn leave() {
     for device in 0..equipment.devices {
         let id = device_id(device);
         let (total, available) = (equipment.slots.total(id), equipment.slots.available(id));
-        // `None`: nobody has ever used it.
+        // `None` means that the budget was never used.
         let in_use = total - available.unwrap_or(total);
         world(|world| world.check_budget(Of::Device(device), in_use as u64, 0));
     }
@@ -117,7 +119,8 @@ pub(super) fn leave() {
     }
 }
 
-/// A schedule that failed has left it behind. It cannot be dropped outside of a simulated thread.
+/// Leaks the equipment that a failed schedule has left behind. It cannot be dropped outside of a
+/// simulated thread.
 pub(super) fn forget_what_is_left() {
     std::mem::forget(EQUIPMENT.take());
     gates::forget_what_is_left();

@@ -1,4 +1,4 @@
-//! What futures do.
+//! Futures that follow the programs of a scenario.
 
 use super::actor::offer;
 use super::permits::Held;
@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-/// A future that does what a program says, and tells the world.
+/// A future that follows a program and reports to the world.
 pub(super) struct Played {
     number: usize,
     steps: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -53,7 +53,7 @@ impl Drop for Played {
     }
 }
 
-/// Spawns a future by `spawn`.
+/// Spawns a future by calling `spawn`.
 pub(super) fn spawn(
     program: usize,
     kept: Handle,
@@ -62,8 +62,8 @@ pub(super) fn spawn(
     offer_future(program, kept, false, spawn);
 }
 
-/// Spawns a future that counts as the pool's, and polls it here, until it is over. As threads for blocking calls do, a
-/// stopped pool's is dropped.
+/// Spawns a future that counts as the pool's and polls it on this thread until it ends. If the pool
+/// is stopped, the future is dropped, as on threads for blocking calls.
 pub(super) fn run_here(program: usize, kept: Handle, handle: &ExecutorHandle<Job>) {
     let queue = Arc::new(Mutex::new(Vec::new()));
     let take_one =
@@ -167,12 +167,12 @@ async fn do_step(step: FutureStep, number: usize, held: &mut Vec<Held>) {
             world(|world| world.future_panics(number));
             resume_unwind(Box::new(PLANNED));
         }
-        // Properties of the future's value, from the start: see `World::add_future`.
+        // These are properties of the future's value from the start: see `World::add_future`.
         FutureStep::PanicOnDrop | FutureStep::SpawnOnDrop { .. } => {}
     }
 }
 
-/// One operation, if the poll has one left; otherwise in the next poll.
+/// Makes one operation, in the next poll if the budget of this one is used up.
 async fn operate(number: usize) {
     let ask = |cx: &mut Context<'_>| {
         let may = poll_proceed(cx);

@@ -1,4 +1,7 @@
-//! Gates: places to wait at until somebody opens them. Threads sleep there; futures leave a waker.
+//! Gates of a scenario: places where threads and futures wait until one is opened. Threads sleep
+//! there; futures leave a waker.
+//!
+//! These gates belong to the simulator; they are not `SignalGate`s.
 
 use crate::machine::machine;
 use crate::scenario::GATES_MAX;
@@ -7,7 +10,7 @@ use heist::__internal::sync::machine::Machine;
 use std::cell::RefCell;
 use std::task::{Context, Poll, Waker};
 
-/// A future that waits at a gate, or has: who leaves does not say so.
+/// A future that waits at a gate or has done so. Futures do not deregister.
 struct Waiter {
     gate: usize,
     future: usize,
@@ -28,7 +31,7 @@ pub(super) fn open(gate: usize) {
     }
 }
 
-/// Wakes the futures at a gate, for nothing.
+/// Wakes the futures at a gate without opening it.
 pub(super) fn wake_for_nothing(gate: usize) {
     let waiters: Vec<_> = WAITERS.with_borrow(|waiters| {
         let here = waiters.iter().filter(|waiter| waiter.gate == gate);
@@ -46,7 +49,7 @@ fn wake(future: usize, wake: impl FnOnce()) {
     world(|world| world.has_woken(&under_way));
 }
 
-/// A future waits at a gate.
+/// Polls a future that waits at a gate.
 pub(super) fn poll_wait(gate: usize, future: usize, cx: &Context<'_>) -> Poll<()> {
     if world(|world| world.gate(gate).1) {
         return Poll::Ready(());
@@ -62,13 +65,13 @@ pub(super) fn poll_wait(gate: usize, future: usize, cx: &Context<'_>) -> Poll<()
             }
         }
     });
-    // Outside of the borrow: dropping a waker is an operation.
+    // Dropping a waker is an operation, so it must happen outside of the borrow.
     drop(before);
     world(|world| world.waits_at_gate(future));
     Poll::Pending
 }
 
-/// A thread waits at a gate.
+/// Blocks the thread until the gate is opened.
 pub(super) fn wait_at(gate: usize) {
     loop {
         let ((word, opened), stopped) = world(|world| (world.gate(gate), world.is_stopped()));
@@ -79,7 +82,7 @@ pub(super) fn wait_at(gate: usize) {
     }
 }
 
-/// The gate at which those wait who meet. It is beyond those that scenarios name.
+/// The gate at which tasks meet. It comes after those that scenarios name.
 const MEETING: usize = GATES_MAX;
 
 pub(super) fn meet(parties: usize) {
@@ -89,12 +92,12 @@ pub(super) fn meet(parties: usize) {
     wait_at(MEETING);
 }
 
-/// Nobody will come any more.
+/// Removes all waiters, when no thread will open a gate any more.
 pub(super) fn clear() {
     drop(WAITERS.take());
 }
 
-/// A schedule that failed has left them behind.
+/// Leaks the waiters that a failed schedule has left behind.
 pub(super) fn forget_what_is_left() {
     std::mem::forget(WAITERS.take());
 }

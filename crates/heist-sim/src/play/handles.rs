@@ -1,4 +1,4 @@
-//! The handles of futures that are kept where everybody reaches them.
+//! The kept handles of futures, which all actors, tasks and futures reach.
 
 use crate::machine::machine;
 use crate::scenario::{Handle, Use};
@@ -6,7 +6,7 @@ use crate::world::{Answer, world};
 use heist::{JoinError, JoinHandle};
 use std::cell::RefCell;
 
-/// A handle, in the order of the futures' numbers.
+/// A kept handle. They are in the order of the futures' numbers.
 struct Kept {
     program: usize,
     future: usize,
@@ -18,7 +18,7 @@ thread_local! {
     static KEPT: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Keeps the handle of a future that was spawned, or does not.
+/// Keeps or drops the handle of a future that was spawned.
 pub(super) fn keep(program: usize, future: usize, how: Handle, handle: JoinHandle<()>) {
     match how {
         Handle::Kept => put(Kept { program, future, handle, aborted: false }),
@@ -40,7 +40,7 @@ fn take(program: usize, which: impl Fn(&Kept) -> bool) -> Option<Kept> {
     })
 }
 
-/// Does something with the oldest handle of futures that do `program`; hands it out if it is to be awaited.
+/// Uses the oldest handle of a future with this program. Returns the handle if it is to be awaited.
 pub(super) fn use_one(program: usize, how: Use) -> Option<Awaited> {
     let kept = match how {
         Use::Abort => take(program, |kept| !kept.aborted),
@@ -70,7 +70,7 @@ pub(super) fn use_one(program: usize, how: Use) -> Option<Awaited> {
 pub(super) struct Awaited(Kept);
 
 impl Awaited {
-    /// Holds the calling thread up until the future has ended.
+    /// Blocks the calling thread until the future has ended.
     pub(super) fn block(self) {
         let Kept { future, handle, .. } = self.0;
         machine().say(|| format!("waits for future {future}"));
@@ -79,7 +79,7 @@ impl Awaited {
         world(|world| world.answered(None, future, answer));
     }
 
-    /// Awaits it, as future `who`.
+    /// Awaits the future, as future `who`.
     pub(super) async fn wait(self, who: usize) {
         let Kept { future, handle, .. } = self.0;
         machine().say(|| format!("future {who} awaits future {future}"));
@@ -99,12 +99,12 @@ fn answer(result: &Result<(), JoinError>) -> Answer {
     }
 }
 
-/// Nobody will ask for them any more.
+/// Drops all handles, when no thread will use them any more.
 pub(super) fn clear() {
     drop(KEPT.take());
 }
 
-/// A schedule that failed has left them behind.
+/// Leaks the handles that a failed schedule has left behind.
 pub(super) fn forget_what_is_left() {
     std::mem::forget(KEPT.take());
 }

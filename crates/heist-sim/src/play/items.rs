@@ -1,4 +1,4 @@
-//! Pushing items into queues and lanes, and consuming them.
+//! Pushes items into queues and lanes, and consumes them.
 
 use super::actor::offer;
 use super::equipment::{device_id, equipment};
@@ -10,7 +10,7 @@ use crate::world::{Place, Producer, Refusable, world};
 use heist::{ExecutorHandle, PushError, QueueTurn, WorkerCtx};
 use heist_device::DeviceTurn;
 
-/// An item: its number in the world.
+/// An item, identified by its number in the world.
 #[derive(Debug)]
 pub struct Item(usize);
 
@@ -25,7 +25,7 @@ pub(super) fn push(to: To, push: Push, handle: &ExecutorHandle<Job>, producer: P
     let inside = matches!(producer, Producer::Task(_) | Producer::Future(_));
     let equipment = equipment();
     let ordered = !matches!(push, Push::Then(_));
-    let producer = if ordered { producer } else { Producer::WhoeverMakesRoom };
+    let producer = if ordered { producer } else { Producer::MakerOfRoom };
     let item = Item(world(|world| world.add_item(to, producer)));
     let number = item.0;
     machine().say(|| format!("pushes item {number} into {to:?}, {push:?}"));
@@ -57,7 +57,8 @@ fn push_then(to: To, item: Item, program: usize, handle: &ExecutorHandle<Job>, i
     let (number, task) = (item.0, Task::new(program, Place::Line, !inside));
     let follower = task.number();
     let then = move |pushed: Result<(), PushError<Item>>| {
-        // As if by a task: whoever makes room, the pool cannot end meanwhile.
+        // Treat this as a push from a task: the pool cannot end before the item is pushed,
+        // whichever thread makes room.
         answered(number, pushed, true, false);
         world(|world| world.made(follower));
         Job::Program(task)
@@ -104,7 +105,7 @@ pub(super) fn close_lanes(drops: bool) {
     world(|world| all().for_each(|to| world.has_closed_queue(to)));
 }
 
-/// A consumer has an item in hands.
+/// Marks that a consumer works on an item.
 struct Consuming(To);
 
 impl Consuming {
@@ -120,7 +121,7 @@ impl Drop for Consuming {
     }
 }
 
-/// A queue's turn.
+/// Runs a turn of a queue.
 pub(super) fn consume(task: &mut Task, turn: QueueTurn<Item>, ctx: &mut WorkerCtx<'_, Job, ()>) {
     let Some(To::Queue(index)) = world(|world| world.job(task.number()).turn_of) else { return };
     let queue = world(|world| world.scenario()).queues[index].clone();
@@ -141,7 +142,7 @@ pub(super) fn consume(task: &mut Task, turn: QueueTurn<Item>, ctx: &mut WorkerCt
     }
 }
 
-/// A lane's turn.
+/// Runs a turn of a lane.
 pub(super) fn run_lane(task: &mut Task, turn: DeviceTurn<Item>, ctx: &mut WorkerCtx<'_, Job, ()>) {
     let device = turn.device().raw() as usize;
     turn.run(|item, slot| {

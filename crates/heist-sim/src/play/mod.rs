@@ -1,15 +1,15 @@
 //! Plays a scenario: a real pool of the code that ships, on simulated threads.
 //!
-//! | file | idea |
+//! | file | contents |
 //! |---|---|
-//! | `actor` | what those do who use the pool from outside |
-//! | `task` | what tasks do |
-//! | `equipment` | the queues, lanes and budgets that all of them reach |
-//! | `items` | pushing and consuming |
-//! | `permits` | asking for something, holding it, and giving it back |
-//! | `futures`, `handles` | what futures do, and what is done with their handles |
-//! | `gates` | waiting for each other |
-//! | `signals` | raw gates, without a pool |
+//! | `actor` | threads that use the pool from outside |
+//! | `task` | tasks |
+//! | `equipment` | the queues, lanes, budgets and signal gates that they use |
+//! | `items` | pushing and consuming items |
+//! | `permits` | requesting, holding and giving back permits |
+//! | `futures`, `handles` | futures and their handles |
+//! | `gates` | places where threads and futures wait for each other |
+//! | `signals` | raw signal gates, without a pool |
 
 mod actor;
 mod equipment;
@@ -42,11 +42,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What planned panics say.
+/// The payload of planned panics.
 const PLANNED: &str = "as planned";
 
-/// More steps than any schedule of the usual scenarios needs; drivers that are unfair need the room. (A generated
-/// scenario of 1,900 futures, some of which spawn a task each, needs more than 200,000.)
+/// More steps than any schedule of the usual scenarios needs, with room for unfair drivers. (A
+/// generated scenario of 1,900 futures, some of which spawn a task each, needs more than 200,000.)
 const STEPS_MAX: u64 = 400_000;
 
 /// Plays one schedule.
@@ -71,8 +71,9 @@ pub fn play(scenario: &Rc<Scenario>, driver: Box<dyn Driver>, record: bool) -> O
     outcome
 }
 
-/// Plays something on this thread, or on another one if a failed schedule has left this one in the middle of a panic:
-/// what is played here would find itself panicking, and not do what it does elsewhere.
+/// Calls `body` on this thread, or on a new one if a failed schedule has left this thread in the
+/// middle of a panic. On such a thread `std::thread::panicking` is true, and the code under test
+/// would behave differently.
 pub fn afresh<R: Send>(body: impl FnOnce() -> R + Send) -> R {
     if !std::thread::panicking() {
         return body();
@@ -90,8 +91,9 @@ thread_local! {
     static IN_SIMULATION: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A panic of the code under test is reported by an oracle; planned ones by nobody. With `HEIST_SIM_PANICS` set all of
-/// them are shown, for whoever debugs the simulator itself.
+/// Silences panic messages: an oracle reports the panics of the code under test, and planned panics
+/// need no report. With `HEIST_SIM_PANICS` set all messages are printed, to debug the simulator
+/// itself.
 fn silence_panics() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
@@ -104,7 +106,7 @@ fn silence_panics() {
     });
 }
 
-/// A panic that gets here is nobody's plan.
+/// Calls `body` and reports a panic that it does not contain, which is never planned.
 fn contained(body: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
         fail(Kind::EnginePanicked, text_of(&*payload));
@@ -148,7 +150,8 @@ fn own_a_pool(scenario: &Rc<Scenario>) {
     equipment::leave();
 }
 
-/// Every field by name: the defaults would ask the system how many cores there are, for each schedule.
+/// This lists every field, because the defaults would ask the operating system for the number of
+/// cores in each schedule.
 fn config(scenario: &Scenario, cancel: &CancelToken) -> ExecutorConfig {
     let pool = &scenario.pool;
     ExecutorConfig {
@@ -201,7 +204,7 @@ fn end_pool(end: End, executor: Executor<Job>, handle: &ExecutorHandle<Job>) -> 
     .unwrap_or_else(|| handle.metrics())
 }
 
-/// `join` rethrows a task's panic. Any other is a failure.
+/// Joins the pool. `join` rethrows the panic of a task; any other panic is a failure.
 fn rethrown_as_planned(join: impl FnOnce() -> MetricsSnapshot) -> Option<MetricsSnapshot> {
     match catch_unwind(AssertUnwindSafe(join)) {
         Ok(metrics) => Some(metrics),
@@ -215,7 +218,7 @@ fn rethrown_as_planned(join: impl FnOnce() -> MetricsSnapshot) -> Option<Metrics
     }
 }
 
-/// Somebody is about to stop the pool: whoever waits at a gate gives up.
+/// Records that the pool is about to be stopped, and releases all threads that wait at a gate.
 fn stop() {
     world(|world| {
         world.stops();
@@ -223,7 +226,7 @@ fn stop() {
     });
 }
 
-/// Watches the workers come and go.
+/// Reports to the world what the workers do.
 #[derive(Clone, Copy, Debug)]
 struct Watch;
 
@@ -257,7 +260,7 @@ impl TraceHooks for WorkerWatch {
     }
 
     fn unpark(&mut self, woken: bool) {
-        machine().say(|| format!("is awake again{}", if woken { ", by a token" } else { "" }));
+        machine().say(|| format!("wakes up{}", if woken { ", by a token" } else { "" }));
     }
 }
 

@@ -1,11 +1,11 @@
-//! Asking for something, holding it, and giving it back.
+//! Requests, holds and gives back permits and device slots.
 
 use super::actor::offer;
 use super::equipment::{device_id, equipment};
 use super::task::{Job, Task, throw};
 use crate::failure::Kind;
 use crate::machine::machine;
-use crate::world::{Ask, NOBODY_ASKED, Of, Place, Refusable, fail, world};
+use crate::world::{Ask, Of, Place, Refusable, WITHOUT_REQUEST, fail, world};
 use heist::__internal::sync::{Parker, Unparker};
 use heist::{AcquireError, CountPermit, ExecutorHandle, coop};
 use heist_device::DeviceSlotPermit;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// Something in hands.
+/// A grant in the hands of its holder.
 #[derive(Debug)]
 pub(super) struct Held {
     /// Given back when this is dropped, after the world was told.
@@ -31,7 +31,7 @@ enum Permit {
 }
 
 impl Held {
-    /// Has what was granted, or nothing.
+    /// Records the answer to a request. Returns the grant, if there is one.
     fn answered(
         of: Of,
         ask: Ask,
@@ -60,16 +60,16 @@ impl Drop for Held {
     }
 }
 
-/// The slot of a running job.
+/// The device slot of a running job.
 #[derive(Debug)]
 pub(super) struct HeldSlot(#[expect(dead_code, reason = "held for its drop")] Held);
 
 impl HeldSlot {
-    /// Has a slot that came with a turn.
+    /// Takes the device slot that came with a turn.
     pub(super) fn new(device: usize, slot: DeviceSlotPermit) -> Self {
         let of = Of::Device(device);
-        // The request was the turn's, and nobody knows when that was; so it overtakes nobody.
-        world(|world| world.granted(of, NOBODY_ASKED, 1));
+        // The turn made the request at an unknown time, so it cannot be said to overtake others.
+        world(|world| world.granted(of, WITHOUT_REQUEST, 1));
         Self(Held { permit: Some(Permit::Slot(slot)), of, count: 1 })
     }
 }
@@ -78,7 +78,7 @@ fn ask(of: Of, count: u64) -> Ask {
     world(|world| world.asks(of, count))
 }
 
-/// Takes something if it is there.
+/// Takes a permit if it is available.
 pub(super) fn try_acquire(budget: usize, count: u64) -> Option<Held> {
     let of = Of::Budget(budget);
     let ask = ask(of, count);
@@ -86,7 +86,7 @@ pub(super) fn try_acquire(budget: usize, count: u64) -> Option<Held> {
     Held::answered(of, ask, count, granted.map(Permit::Count))
 }
 
-/// Waits for something.
+/// Waits for a permit.
 pub(super) fn acquire(budget: usize, count: u64, timeout_ns: Option<u64>) -> Option<Held> {
     let of = Of::Budget(budget);
     let ask = ask(of, count);
@@ -98,7 +98,7 @@ pub(super) fn acquire(budget: usize, count: u64, timeout_ns: Option<u64>) -> Opt
     Held::answered(of, ask, count, granted.map(Permit::Count))
 }
 
-/// Waits for a slot.
+/// Waits for a device slot.
 pub(super) fn acquire_slot(device: usize) -> Option<Held> {
     let of = Of::Device(device);
     let ask = ask(of, 1);
@@ -114,7 +114,7 @@ impl Wake for WakeThread {
     }
 }
 
-/// Awaits something; after `patience_ns` drops the future without another look at it.
+/// Awaits a permit. After `patience_ns` drops the future without polling it again.
 pub(super) fn acquire_async(budget: usize, count: u64, patience_ns: Option<u64>) -> Option<Held> {
     let of = Of::Budget(budget);
     let ask = ask(of, count);
@@ -142,7 +142,7 @@ pub(super) fn acquire_async(budget: usize, count: u64, patience_ns: Option<u64>)
     }
 }
 
-/// A request that has not been answered: whoever drops it asks no more.
+/// A request without an answer. Dropping it gives up the request.
 struct Unanswered {
     of: Of,
     ask: Ask,
@@ -154,16 +154,18 @@ impl Drop for Unanswered {
     }
 }
 
-/// Awaits something in a future of the pool, which may be dropped meanwhile.
+/// Awaits a permit in a future of the pool, which may be dropped meanwhile.
 pub(super) async fn acquire_in_future(budget: usize, count: u64) -> Option<Held> {
     let of = Of::Budget(budget);
     let mut future = pin!(equipment().budgets[budget].acquire_async(count));
-    // Dropped before the future is: after that somebody else may be granted it.
+    // This must be dropped before the inner future, because another request may be granted after
+    // that.
     let unanswered = Unanswered { of, ask: ask(of, count) };
     let ask = unanswered.ask;
     world(|world| world.is_asked_by_future(of, ask));
     let granted = poll_fn(|cx| {
-        // With the budget of the poll used up, the request is put off, and does not stand in line.
+        // If the budget of the poll is used up, the request is postponed and does not wait in line
+        // yet.
         let may_ask = coop::has_budget_remaining();
         let polled = future.as_mut().poll(cx);
         if polled.is_pending() && may_ask {
@@ -176,7 +178,8 @@ pub(super) async fn acquire_in_future(budget: usize, count: u64) -> Option<Held>
     Held::answered(of, ask, count, granted.map(Permit::Count))
 }
 
-/// Has a task spawned as soon as it is granted something. `panics`: its making does.
+/// Requests a permit for a task, which is spawned when the request is granted. If `panics` is set,
+/// the creation of the task panics.
 pub(super) fn acquire_then(
     budget: usize,
     count: u64,
@@ -214,7 +217,7 @@ pub(super) fn acquire_then(
     }
 }
 
-/// Changes how much there is.
+/// Changes the total of a budget, or the number of slots of a device.
 pub(super) fn resize(of: Of, total: u64) {
     world(|world| world.resizes(of, total));
     let problem = match of {

@@ -1,7 +1,8 @@
-//! Raw gates: producers and consumers that are threads, with the smallest queues that will do.
+//! Raw signal gates, used by threads as producers and consumers, with the simplest queues that
+//! work.
 //!
-//! A queue has a ring for each actor, written by plain stores: the gate is all that orders them. So a store that
-//! arrives late shows what the gate owes.
+//! A queue has one ring per actor, written with plain stores: only the gate orders them. So a store
+//! that arrives late shows whether the gate fails to order it.
 
 use super::equipment::equipment;
 use crate::failure::Kind;
@@ -11,7 +12,7 @@ use crate::world::{World, fail, world};
 use heist::__internal::sync::{Arc, AtomicU64, Ordering};
 use heist::signal::{SignalGate, SignalIndexError, SignalWaker};
 
-/// The items of one actor in one queue. It has room for all of them.
+/// The items of one actor in one queue, with room for all of them.
 struct Ring {
     items: Vec<AtomicU64>,
     pushed: AtomicU64,
@@ -47,11 +48,11 @@ impl Ring {
 
 struct Queue {
     gate: SignalGate,
-    /// By actor.
+    /// The rings by actor.
     rings: Vec<Ring>,
 }
 
-/// All queues, and who is told of them.
+/// All queues, and the waker that consumers listen to.
 pub(super) struct Signals {
     waker: Arc<SignalWaker>,
     queues: Vec<Queue>,
@@ -89,7 +90,7 @@ impl Signals {
         }
     }
 
-    /// Consumes until everything is consumed.
+    /// Consumes items until all of them are consumed.
     fn consume(&self, batch: usize, drops_guard: bool) {
         while !world(|world| world.all_consumed()) {
             world(World::gate_consumer_waits);
@@ -102,7 +103,10 @@ impl Signals {
             if let Some(place) = permit.take_ready() {
                 let ready = self.queues.iter().position(|queue| queue.gate.queue() == place);
                 let Some(index) = ready else {
-                    return fail(Kind::EnginePanicked, format!("there is no queue {place}"));
+                    return fail(
+                        Kind::EnginePanicked,
+                        format!("the waker names queue {place}, which does not exist"),
+                    );
                 };
                 self.empty(index, batch, drops_guard);
             }
@@ -145,7 +149,7 @@ pub(super) fn publish(queue: usize, actor: usize, count: usize) {
     }
 }
 
-/// Consumes until everything is consumed.
+/// Consumes items until all of them are consumed.
 pub(super) fn consume(batch: usize, drops_guard: bool) {
     if let Some(signals) = &equipment().signals {
         signals.consume(batch, drops_guard);

@@ -1,4 +1,4 @@
-//! What tasks do.
+//! Tasks that follow the programs of a scenario.
 
 use super::gates::{self, meet, wait_at};
 use super::items::Item;
@@ -12,15 +12,15 @@ use heist::{QueueTurn, WorkerCtx};
 use heist_device::DeviceTurn;
 use std::panic::resume_unwind;
 
-/// What the simulated pool runs.
+/// The task type of the simulated pool.
 #[derive(Debug)]
 pub enum Job {
-    /// A program.
+    /// A task with a program.
     Program(Task),
-    /// The turn of a queue.
-    // The mark first: fields are dropped in this order, and what the turn does when it is dropped is after its end.
+    /// A turn of a queue. The `Task` comes first because fields are dropped in order: it must
+    /// record its end before the turn's drop takes effect.
     Queue(Task, QueueTurn<Item>),
-    /// The turn of a lane.
+    /// A turn of a lane.
     Lane(Task, DeviceTurn<Item>),
 }
 
@@ -32,23 +32,23 @@ pub struct Task {
 }
 
 impl Task {
-    /// A new one.
+    /// Creates a task and adds it to the world.
     pub(super) fn new(program: usize, place: Place, from_outside: bool) -> Self {
         let number = world(|world| world.add_job(program, place, from_outside));
         Self { number, held: Vec::new() }
     }
 
-    /// One that was made of a queue's turn.
+    /// Creates a task for a turn.
     pub(super) fn of_turn(to: To) -> Self {
         Self { number: world(|world| world.add_turn(to)), held: Vec::new() }
     }
 
-    /// Its number in the world.
+    /// Returns the number of the task in the world.
     pub(super) fn number(&self) -> usize {
         self.number
     }
 
-    /// Holds something until its end.
+    /// Keeps a grant until the task ends.
     pub(super) fn hold(&mut self, held: Held) {
         self.held.push(held);
     }
@@ -67,11 +67,11 @@ impl Drop for Task {
     }
 }
 
-/// Panics as planned, without telling the panic hook.
+/// Panics as planned, without calling the panic hook.
 pub(super) fn throw() -> ! {
     machine().say(|| "panics".to_owned());
     world(World::panics);
-    // Those who wait for what this task would have done give up.
+    // If the panic stops the pool, threads that wait for the rest of this task must give up.
     if world(|world| world.is_stopped()) {
         world(World::wake_all_who_wait);
     }
@@ -106,7 +106,7 @@ pub(super) fn run(job: Job, ctx: &mut WorkerCtx<'_, Job, ()>) {
     drop(task);
 }
 
-/// Does what a program says.
+/// Runs the steps of a program.
 pub(super) fn run_program(program: usize, task: &mut Task, ctx: &mut WorkerCtx<'_, Job, ()>) {
     let scenario = world(|world| world.scenario());
     for step in &scenario.programs[program] {
@@ -122,7 +122,7 @@ fn do_step(step: &Step, program: usize, task: &mut Task, ctx: &mut WorkerCtx<'_,
             let told = world(|world| world.is_told_to_stop());
             if !ctx.is_cancelled() && told {
                 let text =
-                    format!("task {number} asked, and was not told that the pool is stopped");
+                    format!("task {number} asked, but did not learn that the pool is stopped");
                 fail(Kind::StopUnheard, text);
             }
         }
@@ -162,7 +162,7 @@ fn do_step(step: &Step, program: usize, task: &mut Task, ctx: &mut WorkerCtx<'_,
             });
             ctx.spawn_local_batch(jobs);
         }
-        // A property of the task's value, from the start: see `World::add_job`.
+        // This is a property of the task's value from the start: see `World::add_job`.
         Step::PanicOnDrop => {}
         Step::Push { to, push } => {
             items::push(*to, *push, &equipment::handle(), Producer::Task(number));

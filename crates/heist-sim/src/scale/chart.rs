@@ -1,4 +1,4 @@
-//! The report as a picture: small panels, one line for each protocol.
+//! Draws the report as a chart: small panels with one line per protocol.
 
 use super::{Figures, Protocol, Report, Workload};
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 const PANEL_WIDTH: f64 = 330.0;
 const PANEL_HEIGHT: f64 = 250.0;
 const COLUMNS: usize = 3;
-/// Around the area in which the lines are drawn.
+/// The margins around the area in which the lines are drawn.
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 52.0;
@@ -18,7 +18,7 @@ struct Panel {
     unit: &'static str,
     workload: Workload,
     figure: fn(&Figures) -> f64,
-    /// Whether each step of the axis is ten times the last.
+    /// Whether the axis is logarithmic.
     log: bool,
 }
 
@@ -67,7 +67,8 @@ const PANELS: [Panel; 6] = [
     },
 ];
 
-/// Colours that the colour-blind can tell apart; those that lie on top of each other differ in their dashes too.
+/// Colours that colour-blind readers can distinguish. Lines that may cover each other also differ
+/// in their dashes.
 fn stroke(protocol: Protocol) -> (&'static str, f64, &'static str) {
     match protocol {
         Protocol::Heist => ("#0072b2", 4.0, ""),
@@ -79,7 +80,7 @@ fn stroke(protocol: Protocol) -> (&'static str, f64, &'static str) {
     }
 }
 
-/// From a figure to a height, between 0 and 1.
+/// Maps a figure to a height between 0 and 1.
 struct Axis {
     from: f64,
     to: f64,
@@ -124,7 +125,7 @@ fn number(value: f64) -> String {
 }
 
 impl Report {
-    /// A picture in SVG.
+    /// Returns the chart as SVG.
     pub fn svg(&self) -> String {
         let rows = PANELS.len().div_ceil(COLUMNS);
         let width = COLUMNS as f64 * PANEL_WIDTH + 20.0;
@@ -165,7 +166,7 @@ impl Report {
                  stroke-dasharray=\"{dashes}\"/><text x=\"{}\" y=\"70\">{name}{note}</text>",
                 x + 34.0
             );
-            // About what a letter takes in this size.
+            // About the width of a letter in this size.
             x += 58.0 + 6.6 * (name.len() + note.len()) as f64;
         }
     }

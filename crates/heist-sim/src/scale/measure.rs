@@ -1,4 +1,4 @@
-//! One run: a real pool on simulated threads with clocks of their own, and what it cost.
+//! One measured run: a real pool on simulated threads that have their own clocks.
 
 use super::protocol::Protocol;
 use super::workload::{Workload, program_sizes, tasks_of};
@@ -14,45 +14,45 @@ use heist::{Executor, ExecutorHandle, MetricsSnapshot, WorkerCtx};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Before the first task: time for all workers to fall asleep, as those of a pool that has been idle.
+/// The time before the first task, in which all workers fall asleep, as in a pool that was idle.
 const SETTLE_NS: u64 = 1_000_000;
 
-/// What a run was like.
+/// The figures of one run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
     pub(super) workers: usize,
     pub(super) tasks: u64,
-    /// Time spent in tasks, of all workers together.
+    /// The time spent in tasks, summed over all workers.
     pub(super) work_ns: u64,
-    /// From the first spawn to the last task's end.
+    /// The time from the first spawn to the end of the last task.
     pub(super) wall_ns: u64,
-    /// The part of it in which there was something to do.
+    /// The part of `wall_ns` in which there was work.
     pub(super) span_ns: u64,
-    /// What all of that cost.
+    /// The costs from the first spawn to the end of the last task.
     pub(super) during: Totals,
-    /// From the last task's end until the first worker left.
+    /// The time from the end of the last task until the first worker left.
     pub(super) found_done_ns: u64,
-    /// From the last task's end until the pool was joined.
+    /// The time from the end of the last task until the pool was joined.
     pub(super) joined_ns: u64,
-    /// What came after the last task's end.
+    /// The costs after the end of the last task.
     pub(super) end: Totals,
-    /// The pool's own account.
+    /// The metrics of the pool.
     pub(super) metrics: MetricsSnapshot,
-    /// Steps of the simulation.
+    /// The number of simulated steps.
     pub(super) steps: u64,
-    /// What went wrong, if the protocol is wrong.
+    /// The failure, if the protocol is unsound.
     pub(super) failure: Option<Failure>,
 }
 
-/// What is known while a run is under way.
+/// The progress of a run.
 #[derive(Default)]
 struct Progress {
     tasks: u64,
     ended: u64,
     started: Option<(u64, Totals)>,
-    /// Of what was spawned from outside up to now, with all that it spawns.
+    /// The number of unfinished tasks, including those that spawned tasks have yet to spawn.
     outstanding: u64,
-    /// When the first of the tasks was spawned that have not all ended.
+    /// The time since which there has been work without a break.
     busy_since_ns: Option<u64>,
     busy_ns: u64,
     last_end: Option<(u64, Totals)>,
@@ -70,7 +70,7 @@ fn progress<R>(change: impl FnOnce(&mut Progress) -> R) -> R {
     PROGRESS.with_borrow_mut(change)
 }
 
-/// Where the clocks and the costs stand.
+/// Returns the current time and totals.
 fn now() -> (u64, Totals) {
     (machine().now_ns(), machine().cost_totals())
 }
@@ -100,7 +100,7 @@ pub(super) fn measure(
         let scenario = Arc::clone(&scenario);
         move || own_a_pool(&scenario)
     };
-    let stuck = || Failure::new(Kind::Stuck, "everybody waits, and not everything has ended");
+    let stuck = || Failure::new(Kind::Stuck, "all threads wait, but not everything has ended");
     let outcome = machine().run(setup, main, || None, stuck);
     plant::set(None);
 
@@ -176,9 +176,9 @@ fn do_act(act: &Act, sizes: &[u64], handle: &ExecutorHandle<Job>) {
             machine().work(*ns);
             true
         }
-        other => unreachable!("no workload has {other:?}"),
+        other => unreachable!("workloads do not use {other:?}"),
     };
-    assert!(accepted, "nobody has closed the pool");
+    assert!(accepted, "the pool is open");
 }
 
 /// A task.
@@ -191,7 +191,8 @@ fn run_job(job: &Job, scenario: &Scenario, ctx: &mut WorkerCtx<'_, Job, ()>) {
     for step in &scenario.programs[job.program] {
         match step {
             Step::Run { ns } => {
-                // Tasks that all took the same time would march in step, as real ones do not.
+                // Vary the time of a task: if all tasks took the same time, workers would run in
+                // lockstep, unlike real ones.
                 let ns = ns * 3 / 4 + ctx.rng().below_usize(*ns as usize / 2) as u64;
                 progress(|progress| progress.work_ns += ns);
                 machine().work(ns);
@@ -201,7 +202,7 @@ fn run_job(job: &Job, scenario: &Scenario, ctx: &mut WorkerCtx<'_, Job, ()>) {
                     ctx.spawn_local(Job { program: *program });
                 }
             }
-            other => unreachable!("no workload has {other:?}"),
+            other => unreachable!("workloads do not use {other:?}"),
         }
     }
     let now_ns = machine().now_ns();
@@ -209,7 +210,7 @@ fn run_job(job: &Job, scenario: &Scenario, ctx: &mut WorkerCtx<'_, Job, ()>) {
         progress.ended += 1;
         progress.outstanding -= 1;
         if progress.outstanding == 0 {
-            let since_ns = progress.busy_since_ns.take().expect("there was something to do");
+            let since_ns = progress.busy_since_ns.take().expect("there was work");
             progress.busy_ns += now_ns - since_ns;
         }
         if progress.ended == progress.tasks {
@@ -243,14 +244,14 @@ impl Drop for WorkerWatch {
             progress.tasks - progress.ended
         });
         if outstanding > 0 {
-            let text = format!("a worker left, and {outstanding} tasks had not ended");
+            let text = format!("a worker left, but {outstanding} tasks had not ended");
             machine().fail(Failure::new(Kind::DoneTooEarly, text));
         }
     }
 }
 
 impl Measured {
-    /// Time in which workers were awake and not in a task, until the last one ended.
+    /// Returns the time in which workers were awake outside of tasks, until the last task ended.
     pub(super) fn overhead_ns(&self) -> u64 {
         let all_ns = self.workers as u64 * self.wall_ns;
         all_ns.saturating_sub(self.during.asleep_ns).saturating_sub(self.work_ns)

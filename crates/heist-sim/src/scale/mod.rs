@@ -1,8 +1,9 @@
-//! Scale by simulation: the same workloads with 2 to 256 workers, under the protocols that ship and under those that
-//! were rejected, on a machine in which every thread has a core of its own and cache lines take time to travel.
+//! Measures how the scheduler scales: the same workloads with 2 to 256 workers, under the protocols
+//! that ship and under rejected ones.
 //!
-//! What is real: the executor, its policy and its protocols, as they ship. What is modelled: the deque, and what
-//! operations cost; see [`crate::machine::costs`]. The same options give the same figures on every machine.
+//! Every thread has its own core, and cache lines take time to travel. The executor, its policy and
+//! its protocols are the code that ships. The deque and the costs of operations are modelled; see
+//! [`crate::machine::costs`]. The same options give the same figures on every machine.
 
 mod chart;
 mod measure;
@@ -22,15 +23,15 @@ use std::sync::mpsc;
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Numbers of workers.
+    /// The numbers of workers.
     pub workers: Vec<usize>,
-    /// Workloads.
+    /// The workloads.
     pub workloads: Vec<Workload>,
-    /// Protocols.
+    /// The protocols.
     pub protocols: Vec<Protocol>,
-    /// How many runs of each, with different random numbers. The figures are their means.
+    /// The number of runs of each case, with different random numbers. The figures are their means.
     pub runs: u64,
-    /// How many real threads simulate side by side. Has no influence on the figures.
+    /// The number of real threads that simulate in parallel. It does not affect the figures.
     pub threads: usize,
 }
 
@@ -46,7 +47,7 @@ impl Default for Options {
     }
 }
 
-/// Per part of the executor, and per task.
+/// A figure per task, for each part of the executor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PerPart {
     /// The workers' own queues.
@@ -63,25 +64,25 @@ pub struct PerPart {
     pub rest: f64,
 }
 
-/// The mean of the runs that were right. Everything up to `efficiency` is about the time from the first spawn to the
-/// last task's end.
+/// The means of the sound runs. All figures up to `efficiency` cover the time from the first spawn
+/// to the end of the last task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Tasks.
+    /// The number of tasks.
     pub tasks: f64,
     /// Writes per task to lines that another thread wrote last.
     pub shared_writes: f64,
-    /// The same, by part.
+    /// `shared_writes`, by part.
     pub shared_writes_by_part: PerPart,
     /// Reads per task of lines that had to travel.
     pub read_misses: f64,
-    /// The same, by part.
+    /// `read_misses`, by part.
     pub read_misses_by_part: PerPart,
     /// Time per task in memory accesses, by part.
     pub access_ns_by_part: PerPart,
-    /// Time per task that was lost because others wanted the same line.
+    /// Time per task spent queueing for lines that other threads wanted.
     pub queued_ns: f64,
-    /// Time per task that was lost because others held a lock.
+    /// Time per task spent waiting for locks.
     pub locked_out_ns: f64,
     /// Successful steals per task.
     pub steals: f64,
@@ -89,55 +90,56 @@ pub struct Figures {
     pub wakes: f64,
     /// Sleeps that a timeout ended, per task.
     pub timeouts: f64,
-    /// Time per task in which a worker was awake and not in a task.
+    /// Time per task in which a worker was awake outside of tasks.
     pub overhead_ns: f64,
-    /// Time asleep per worker, while there was something to do or not.
+    /// Time asleep per worker, whether there was work or not.
     pub asleep_us: f64,
-    /// From the first spawn to the last task's end, as far as there was something to do.
+    /// The time from the first spawn to the end of the last task, without the time in which there
+    /// was no work.
     pub span_us: f64,
-    /// Which part of all workers' time in that span was spent in tasks.
+    /// The share of all workers' time within that span that was spent in tasks.
     pub efficiency: f64,
-    /// Words of the termination protocol that were read or written per task, before the end.
+    /// Accesses per task to words of the termination protocol, before the end.
     pub termination_accesses: f64,
-    /// The same after the last task's end: the last check, in all.
+    /// Accesses to words of the termination protocol after the end of the last task, in all.
     pub end_termination_accesses: f64,
-    /// Time in accesses to the termination protocol's words after the last task's end, in all.
+    /// Time in those accesses, in all.
     pub end_termination_us: f64,
-    /// From the last task's end until the first worker left.
+    /// The time from the end of the last task until the first worker left.
     pub found_done_us: f64,
-    /// From the last task's end until `join` returned.
+    /// The time from the end of the last task until `join` returned.
     pub joined_us: f64,
 }
 
-/// One workload under one protocol with so many workers.
+/// The result of one workload under one protocol with one number of workers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// What the pool had to do.
+    /// The workload.
     pub workload: Workload,
-    /// What it ran on.
+    /// The protocol.
     pub protocol: Protocol,
-    /// How many workers.
+    /// The number of workers.
     pub workers: usize,
-    /// How many runs.
+    /// The number of runs.
     pub runs: u64,
-    /// How many of them were wrong.
+    /// The number of runs that failed.
     pub wrong: u64,
-    /// What was wrong in the first of them.
+    /// The first failure.
     pub failure: Option<String>,
-    /// Unless all were.
+    /// The figures, unless all runs failed.
     pub figures: Option<Figures>,
-    /// Steps of the simulation, in all runs.
+    /// The number of simulated steps in all runs.
     pub steps: u64,
 }
 
-/// Everything that was measured.
+/// The results of all cases.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// By workload, protocol and number of workers.
+    /// The cases by workload, protocol and number of workers.
     pub rows: Vec<Row>,
 }
 
-/// Measures everything. `progress` is told of each case that is done.
+/// Measures all cases. Calls `progress` after each of them.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
     let mut cases = Vec::new();
     for workload in &options.workloads {
@@ -145,7 +147,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
             cases.extend(options.workers.iter().map(|workers| (*workload, *protocol, *workers)));
         }
     }
-    // The longest first, so that no thread is left alone with one in the end.
+    // Begin with the longest cases, so that the last thread does not end long after the others.
     let mut order: Vec<usize> = (0..cases.len()).collect();
     order.sort_by_key(|case| std::cmp::Reverse(cases[*case].2));
     let next = AtomicUsize::new(0);
@@ -270,7 +272,8 @@ mod tests {
     fn the_same_options_give_the_same_report() {
         let all = |threads| small(&Workload::ALL, &Protocol::ALL, threads);
         let report = all(1);
-        // What else this process has allocated, and on which thread a case runs, has no say.
+        // Neither other allocations of this process nor the thread that runs a case may change the
+        // figures.
         let _somewhere_else: Vec<Box<[u8; 40]>> = (0..1_000).map(|_| Box::new([0; 40])).collect();
         let again = all(2);
         assert_eq!(report.table(), again.table());
@@ -282,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_unsound_protocol_is_ever_wrong() {
+    fn only_the_unsound_protocol_fails() {
         let report = small(&Workload::ALL, &Protocol::ALL, 2);
         for row in &report.rows {
             let may_be_wrong = row.protocol == Protocol::BatchedDeltaWhenIdle;
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn one_word_for_every_task_is_written_by_everybody() {
+    fn an_in_flight_word_is_written_by_all_workers() {
         let ours = small(&[Workload::Tree], &[Protocol::Heist], 1);
         let word = small(&[Workload::Tree], &[Protocol::InFlightWord], 1);
         let ours = figures(&ours, 8).shared_writes_by_part.termination;

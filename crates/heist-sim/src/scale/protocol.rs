@@ -3,26 +3,28 @@
 use heist::__internal::sync::plant::Plant;
 use serde::{Deserialize, Serialize};
 
-/// What a pool runs on.
+/// The protocols under which a pool can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// What ships.
+    /// The protocols that ship.
     Heist,
-    /// What ships, but a worker that runs dry counts as a searcher before it has looked round once.
+    /// As `Heist`, but a worker that runs out of work counts itself as a searcher before it has
+    /// looked for work once.
     CountBeforeLooking,
-    /// What ships, but quiet workers are counted in a tree.
+    /// As `Heist`, but quiet workers are counted in a tree.
     QuietTree,
-    /// What ships, but one word counts every task in flight.
+    /// As `Heist`, but one word counts every task in flight.
     InFlightWord,
-    /// What ships, but a worker that runs dry adds what it has produced and consumed to one counter. Wrong.
+    /// As `Heist`, but a worker that runs out of work adds the numbers of tasks it has produced and
+    /// consumed to one counter. Unsound.
     BatchedDeltaWhenIdle,
-    /// What ships, but workers are woken in turn, at every 32nd local spawn, and by a timeout.
+    /// As `Heist`, but workers are woken in turn, at every 32nd local spawn, and by a timeout.
     RoundRobinWake,
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols.
     pub const ALL: [Self; 6] = [
         Self::Heist,
         Self::CountBeforeLooking,
@@ -32,7 +34,7 @@ impl Protocol {
         Self::RoundRobinWake,
     ];
 
-    /// What it is called.
+    /// Returns the name of the protocol.
     pub fn name(self) -> &'static str {
         match self {
             Self::Heist => "heist",
@@ -44,7 +46,7 @@ impl Protocol {
         }
     }
 
-    /// The switch that turns it on.
+    /// Returns the planted bug that switches the protocol on.
     pub(super) fn plant(self) -> Option<Plant> {
         match self {
             Self::Heist => None,

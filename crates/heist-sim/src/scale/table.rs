@@ -1,11 +1,11 @@
-//! The report as a table, and where it is written to.
+//! Formats the report as Markdown tables and writes all output files.
 
 use super::{Figures, Report, Row, Workload};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
-/// Between these two lines of a document stands the table.
+/// The lines of a document between which the tables are.
 const TABLE_BEGINS: &str = "<!-- the table begins -->\n";
 const TABLE_ENDS: &str = "<!-- the table ends -->\n";
 
@@ -29,8 +29,8 @@ const COLUMNS: &[Column] = &[
 ];
 
 impl Report {
-    /// A table in Markdown for each workload. Of the numbers of workers it shows every second, counted from the
-    /// largest; the rest is in the picture and in the JSON.
+    /// Returns a Markdown table per workload. It shows every second number of workers, beginning
+    /// with the largest; the others are in the chart and in the JSON file.
     pub fn table(&self) -> String {
         let most = self.rows.iter().map(|row| row.workers).max().unwrap_or(1);
         let is_shown = |row: &&Row| (most / row.workers).ilog2().is_multiple_of(2);
@@ -41,7 +41,7 @@ impl Report {
             if rows.is_empty() {
                 continue;
             }
-            // Stable: the protocols keep their order.
+            // The sort is stable, so the protocols keep their order.
             rows.sort_by_key(|row| row.workers);
             let names: Vec<_> = COLUMNS.iter().map(|(name, _)| *name).collect();
             let _ = writeln!(text, "### {}\n\n{}\n", workload.name(), workload.describe());
@@ -55,10 +55,11 @@ impl Report {
         text
     }
 
-    /// Writes the picture, the figures, and, if `SCALE.md` stands there, its table.
+    /// Writes the chart, the figures and, if the directory contains `SCALE.md`, its tables.
     ///
     /// # Errors
-    /// A file cannot be written, or `SCALE.md` has no place for the table.
+    /// Returns an error if a file cannot be written, or if `SCALE.md` does not have the lines that
+    /// mark where the tables are.
     pub fn write_to(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
         fs::write(folder.join("scale.svg"), self.svg())?;
@@ -67,14 +68,17 @@ impl Report {
         if document.exists() {
             let text = fs::read_to_string(&document)?;
             let updated = self.updated(&text).ok_or_else(|| {
-                io::Error::other(format!("{} has no place for the table", document.display()))
+                io::Error::other(format!(
+                    "{} does not contain the lines that mark where the tables are",
+                    document.display()
+                ))
             })?;
             fs::write(&document, updated)?;
         }
         Ok(())
     }
 
-    /// A document with this table in place of the old one.
+    /// Returns the document with these tables in place of the old ones.
     fn updated(&self, document: &str) -> Option<String> {
         let (before, rest) = document.split_once(TABLE_BEGINS)?;
         let (_, after) = rest.split_once(TABLE_ENDS)?;

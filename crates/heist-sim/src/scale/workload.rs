@@ -1,47 +1,49 @@
 //! The workloads, for any number of workers.
 //!
-//! Each worker has the same share of the work however many there are, so a protocol that scales has the same figures
-//! per task in every column.
+//! The work grows with the number of workers, so that the share of each worker is always the same.
+//! A protocol that scales has the same figures per task for every number of workers.
 
 use crate::scenario::{Act, End, How, Pool, Scenario, Step};
 use serde::{Deserialize, Serialize};
 
-/// What a pool is to do.
+/// The work that a pool has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
-    /// One root, and every task spawns two more on its own queue.
+    /// One root; every task spawns two more on its own queue.
     Tree,
-    /// All tasks at once, from outside.
+    /// All tasks in one batch from outside.
     Flat,
-    /// A few tasks for each worker at a time, from outside, and nothing for a while in between.
+    /// Small batches from outside, with idle time in between.
     Bursts,
-    /// A few tasks, and one that takes longer than all others and spawns early and late.
+    /// A few tasks, and one that takes longer than all others and spawns a task early and a task
+    /// late.
     Straggler,
 }
 
-/// A task of the usual size.
+/// The time of an ordinary task.
 const TASK_NS: u64 = 1_000;
 
-/// A tree on this many times two workers has one level more.
+/// The number of levels of the tree with one worker. Each doubling of the workers adds one level.
 const TREE_LEVELS: usize = 8;
 
-/// How many tasks of a flat workload each worker would run if they were shared evenly.
+/// The number of tasks per worker in the flat workload.
 const FLAT_SHARE: usize = 256;
 
 const BURSTS: usize = 10;
 const BURST_SHARE: usize = 4;
-/// Long enough for all workers to fall asleep, and for the timeouts of a protocol that has some.
+/// Long enough for all workers to fall asleep, and for timeouts to expire in protocols that have
+/// them.
 const BURST_GAP_NS: u64 = 500_000;
 
 const STRAGGLER_SHARE: usize = 16;
 const STRAGGLER_NS: u64 = 200_000;
 
 impl Workload {
-    /// All of them.
+    /// All workloads.
     pub const ALL: [Self; 4] = [Self::Tree, Self::Flat, Self::Bursts, Self::Straggler];
 
-    /// What it is called.
+    /// Returns the name of the workload.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tree => "tree",
@@ -51,7 +53,7 @@ impl Workload {
         }
     }
 
-    /// What it is, in a sentence.
+    /// Returns a one-sentence description.
     pub(super) fn describe(self) -> &'static str {
         match self {
             Self::Tree => {
@@ -66,7 +68,7 @@ impl Workload {
         }
     }
 
-    /// The scenario for so many workers. The pool is configured as one is by default.
+    /// Returns the scenario for this number of workers. The pool has the default configuration.
     pub fn scenario(self, workers: usize, seed: u64) -> Scenario {
         let run = |ns| Step::Run { ns };
         let children = |program, count| Step::Spawn { program, count, how: How::Local };
@@ -105,7 +107,8 @@ impl Workload {
     }
 }
 
-/// How many tasks come of one of each program. A program spawns only later ones, so this ends.
+/// Returns the number of tasks that result from one task of each program. A program only spawns
+/// later ones, so this terminates.
 pub(super) fn program_sizes(scenario: &Scenario) -> Vec<u64> {
     let mut sizes = vec![0; scenario.programs.len()];
     for (number, program) in scenario.programs.iter().enumerate().rev() {
@@ -118,7 +121,7 @@ pub(super) fn program_sizes(scenario: &Scenario) -> Vec<u64> {
     sizes
 }
 
-/// How many tasks a scenario has in all.
+/// Returns the number of tasks in a scenario.
 pub(super) fn tasks_of(scenario: &Scenario) -> u64 {
     let sizes = program_sizes(scenario);
     let from_outside = scenario.actors.iter().flatten().map(|act| match act {

@@ -3,102 +3,105 @@
 use super::To;
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a future's handle.
+/// What happens to the handle of a future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handle {
-    /// It is kept where everybody reaches it.
+    /// Kept where all actors, tasks and futures reach it.
     Kept,
-    /// It is dropped at once.
+    /// Dropped at once.
     Detached,
 }
 
-/// What is done with the oldest handle that is kept of some futures; nothing, if there is none.
+/// What to do with the oldest kept handle of a kind of future. If there is none, nothing happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Use {
-    /// Its future is aborted, unless it was before: then that of the next. It is still kept.
+    /// Aborts the future and keeps the handle. If this future was aborted before, the next one is.
     Abort,
-    /// It is awaited.
+    /// Awaits the future.
     Await,
-    /// It is dropped.
+    /// Drops the handle.
     Detach,
 }
 
-/// What a future does.
+/// A step of a future.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FutureStep {
-    /// Computes for a while, without giving way.
+    /// Computes for a while without yielding.
     Run {
-        /// For how long.
+        /// The time.
         ns: u64,
     },
-    /// Waits until somebody opens the gate. Holds no worker meanwhile.
+    /// Waits until the gate is opened, without holding a worker.
     Wait {
-        /// Which gate.
+        /// The gate.
         gate: usize,
     },
     /// Opens a gate, for good.
     Open {
-        /// Which gate.
+        /// The gate.
         gate: usize,
     },
-    /// Wakes the futures that wait at a gate, for nothing.
+    /// Wakes the futures that wait at a gate without opening it.
     Wake {
-        /// Which gate.
+        /// The gate.
         gate: usize,
     },
-    /// Gives way.
+    /// Yields.
     Yield {
         /// How often.
         times: u32,
     },
-    /// Does operations that count against the budget of its poll.
+    /// Makes operations that count against the budget of the poll.
     Operate {
-        /// How many.
+        /// The number of operations.
         count: u32,
     },
-    /// Spawns later futures.
+    /// Spawns futures of a later program.
     Spawn {
-        /// What they do.
+        /// The program of the futures.
         future: usize,
-        /// How many.
+        /// The number of futures.
         count: usize,
-        /// What becomes of their handles.
+        /// What happens to their handles.
         handle: Handle,
     },
-    /// Spawns a task through a handle. Nothing that comes of it spawns futures.
+    /// Spawns a task through a handle. The task, and all tasks that result from it, must not spawn
+    /// futures.
     SpawnTask {
-        /// What it does.
+        /// The program of the task.
         program: usize,
     },
-    /// Does something with a kept handle. Only of later futures.
+    /// Uses a kept handle of a later future.
     UseHandle {
-        /// Of what futures.
+        /// The program of the future.
         future: usize,
-        /// What.
+        /// What to do with the handle.
         how: Use,
     },
-    /// Puts an item into a queue or a lane, if there is room. Nothing that comes of it spawns futures.
+    /// Pushes an item into a queue or a lane if there is room. The tasks that result from it must
+    /// not spawn futures.
     Push {
-        /// Where to.
+        /// The queue or lane.
         to: To,
     },
-    /// Awaits something, and holds it until the future has ended.
+    /// Awaits a permit, and holds it until the future has ended.
     Acquire {
-        /// Which budget.
+        /// The budget.
         budget: usize,
-        /// How much of it.
+        /// The size of the permit.
         count: u64,
     },
     /// Panics.
     Panic,
-    /// The future's value panics when it is dropped, whenever that is, but for one that was refused.
+    /// Makes the future's value panic when it is dropped, unless the future was refused.
     PanicOnDrop,
-    /// The future's value spawns a later future when it is dropped, whenever that is, but for one that was refused.
+    /// Makes the future's value spawn a later future when it is dropped, unless the future was
+    /// refused.
     SpawnOnDrop {
-        /// What that does.
+        /// The program of that future.
         future: usize,
     },
 }

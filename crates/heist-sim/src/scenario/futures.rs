@@ -1,4 +1,4 @@
-//! The scenarios of futures.
+//! The scenarios with futures.
 
 use super::library::{Make, SHORT, children, scenario, spawn};
 use super::{Act, End, FutureStep, Handle, How, Lifo, Push, Queue, Scenario, Step, To, Use};
@@ -79,15 +79,15 @@ const fn spawns(future: usize, count: usize, handle: Handle) -> FutureStep {
 
 const NAP: Act = Act::Sleep { ns: 500 };
 
-/// Longer than a thief looks at a slot before it takes what is there.
+/// Longer than a thief watches a LIFO slot before it takes the future from it.
 const LONG_NS: u64 = 20_000;
 
-/// One worker goes to sleep while a future is woken.
+/// A worker goes to sleep while a future is woken.
 fn wake_against_park() -> Scenario {
     futures("wake-against-park", 1, vec![vec![wait(0)]], vec![vec![detached(0), open(0)]])
 }
 
-/// Two threads wake futures again and again, until they let them go.
+/// Two threads wake futures again and again, then let them end.
 fn foreign_wakes() -> Scenario {
     let programs = vec![vec![wait(0), runs(100), wait(1)], vec![wait(1), opens(0)]];
     let owner = vec![detached(0), detached(1), Act::Wake { gate: 0 }, Act::Wake { gate: 1 }];
@@ -95,14 +95,15 @@ fn foreign_wakes() -> Scenario {
     futures("foreign-wakes", 2, programs, vec![owner, other])
 }
 
-/// The pool takes no more when a future is woken, which then spawns others.
+/// A future is woken after the pool was closed, and then spawns others.
 fn wake_after_close() -> Scenario {
     let programs = vec![vec![wait(0), spawns(1, 2, Handle::Detached), wait(1)], vec![runs(100)]];
     let other = vec![Act::Sleep { ns: 1_000 }, open(0), NAP, open(1)];
     futures("wake-after-close", 2, programs, vec![vec![detached(0)], other])
 }
 
-/// Futures spawn tasks through a handle, while the owner begins to join and after that: `join` waits for the tasks.
+/// Futures spawn tasks through a handle, before and after the owner begins to join. `join` must
+/// wait for those tasks.
 fn tasks_of_futures_against_join() -> Scenario {
     let futures = vec![
         vec![runs(100), FutureStep::SpawnTask { program: 0 }],
@@ -113,14 +114,15 @@ fn tasks_of_futures_against_join() -> Scenario {
     Scenario { futures, ..scenario("tasks-of-futures-against-join", 2, vec![vec![SHORT]], actors) }
 }
 
-/// A future wakes another one, which comes into the slot, and then goes on for long: somebody else must take it.
+/// A future wakes another one, which goes to the LIFO slot, and then runs for long. Another worker
+/// must take the woken future.
 fn slot_and_a_long_poll() -> Scenario {
     let programs = vec![vec![wait(1), opens(0), runs(LONG_NS)], vec![wait(0), runs(100)]];
     let owner = vec![detached(1), detached(0), NAP, open(1)];
     futures("slot-and-a-long-poll", 2, programs, vec![owner])
 }
 
-/// The same by a task, which waits for the future that it has woken.
+/// The same with a task, which waits for the future that it has woken.
 fn slot_and_a_long_task() -> Scenario {
     let task = vec![Step::Open { gate: 0 }, Step::Block { gate: 1 }];
     let owner = vec![detached(0), NAP, spawn(0)];
@@ -128,7 +130,8 @@ fn slot_and_a_long_task() -> Scenario {
     Scenario { futures, ..scenario("slot-and-a-long-task", 3, vec![task], vec![owner]) }
 }
 
-/// A future gives way to one that only its worker can take, and that goes on for long: others can take the first one.
+/// A future yields to one that only its worker can take and that runs for long. Other workers must
+/// take the first future.
 fn giving_way_to_a_private_slot() -> Scenario {
     let programs = vec![vec![wait(0), runs(LONG_NS)], vec![opens(0), yields(1)]];
     let owner = vec![detached(0), NAP, detached(1)];
@@ -137,7 +140,8 @@ fn giving_way_to_a_private_slot() -> Scenario {
     scenario
 }
 
-/// A future wakes two and goes on for long: only its worker can take the second one, but others the first.
+/// A future wakes two others and runs for long. Only its worker can take the second one, but other
+/// workers must take the first.
 fn displaced_from_a_private_slot() -> Scenario {
     let programs = vec![vec![wait(0), runs(100)], vec![opens(0), runs(LONG_NS)]];
     let owner = vec![detached(0), detached(0), NAP, detached(1)];
@@ -146,7 +150,7 @@ fn displaced_from_a_private_slot() -> Scenario {
     scenario
 }
 
-/// Futures that wake each other, one after the other, beside one that gives way.
+/// Futures that wake each other in a chain, beside one that yields.
 fn chain_through_the_slot() -> Scenario {
     let mut programs: Vec<_> = (0..6).map(|link| vec![wait(link), opens(link + 1)]).collect();
     programs.push(vec![yields(4)]);
@@ -155,20 +159,20 @@ fn chain_through_the_slot() -> Scenario {
     futures("chain-through-the-slot", 1, programs, vec![owner])
 }
 
-/// Futures that give way to each other, and to those that they have spawned.
+/// Futures that yield to each other and to the futures that they spawned.
 fn yielding_futures() -> Scenario {
     let programs = vec![vec![spawns(1, 2, Handle::Detached), yields(2)], vec![yields(3)]];
     let owner = vec![detached(0), detached(1), detached(0)];
     futures("yielding-futures", 1, programs, vec![owner])
 }
 
-/// A future that always has something to do, and one beside it.
+/// A future that is always ready, and another one beside it.
 fn a_greedy_future() -> Scenario {
     let programs = vec![vec![FutureStep::Operate { count: 300 }], vec![runs(100)]];
     futures("a-greedy-future", 1, programs, vec![vec![detached(0), detached(1)]])
 }
 
-/// A future is aborted while others wake and poll it.
+/// A future is aborted while other threads wake and poll it.
 fn abort_against_poll() -> Scenario {
     let programs = vec![vec![yields(1), wait(0), yields(2)]];
     let owner = vec![kept(0), with_handle(0, Use::Abort), with_handle(0, Use::Await)];
@@ -176,7 +180,7 @@ fn abort_against_poll() -> Scenario {
     futures("abort-against-poll", 2, programs, vec![owner, other])
 }
 
-/// Futures that await what they have spawned; some of it is aborted, some detached.
+/// Futures that await the futures that they spawned, some of which are aborted and some detached.
 fn awaiting_each_other() -> Scenario {
     let use_handle = |future, how| FutureStep::UseHandle { future, how };
     let programs = vec![
@@ -189,7 +193,7 @@ fn awaiting_each_other() -> Scenario {
     futures("awaiting-each-other", 2, programs, vec![owner, other])
 }
 
-/// Futures panic in their polls and when they are dropped, and nobody else is harmed.
+/// Futures panic in their polls and in their drops, without harm to others.
 fn futures_panic() -> Scenario {
     let programs = vec![
         vec![spawns(1, 1, Handle::Kept), yields(1), FutureStep::Panic],
@@ -201,18 +205,19 @@ fn futures_panic() -> Scenario {
     futures("futures-panic", 2, programs, vec![owner, other])
 }
 
-/// A future is woken for nothing while the pool is shut down: whoever polls it once more must not leave it there.
+/// A future is woken for no reason while the pool is shut down. A worker that polls it once more
+/// must not leave it behind.
 fn wake_against_shutdown() -> Scenario {
     let wake = Act::Wake { gate: 0 };
     let owner = vec![detached(0), NAP, wake.clone(), wake];
     let other = vec![NAP, Act::Shutdown];
-    // Nobody need come: what waits in a pool that was stopped is dropped.
+    // The gate is opened late: a stopped pool must drop its waiting futures without that.
     let late = vec![Act::Sleep { ns: 100_000 }, open(0)];
     futures("wake-against-shutdown", 1, vec![vec![wait(0)]], vec![owner, other, late])
 }
 
-/// Futures for every way to be stopped: some wait, some are queued, some begin to wait just then, and some spawn
-/// others when they are dropped.
+/// Futures for every way to stop a pool: some wait, some are queued, some begin to wait at that
+/// moment, and some spawn others when they are dropped.
 fn stopped(name: &str, end: End, acts: Vec<Act>) -> Scenario {
     let programs = vec![
         vec![wait(0), runs(100), wait(1)],
@@ -221,7 +226,7 @@ fn stopped(name: &str, end: End, acts: Vec<Act>) -> Scenario {
     ];
     let owner = vec![detached(0), kept(1), detached(2)];
     let other = [vec![kept(1), open(0)], acts].concat();
-    // A stopped pool's futures are dropped, whether somebody comes or not.
+    // The gate is opened late: a stopped pool must drop its waiting futures without that.
     let late = vec![Act::Sleep { ns: 100_000 }, open(1)];
     Scenario { end, ..futures(name, 2, programs, vec![owner, other, late]) }
 }
@@ -240,7 +245,7 @@ fn futures_against_drop() -> Scenario {
     stopped("futures-against-drop", End::Drop, vec![detached(0), with_handle(1, Use::Abort)])
 }
 
-/// A task's panic stops the pool, and with it the futures that wait.
+/// The panic of a task stops the pool, including the futures that wait.
 fn task_panics_beside_futures() -> Scenario {
     let programs = vec![vec![SHORT, Step::Panic]];
     let futures = vec![vec![wait(0), yields(1), wait(1)]];
@@ -267,14 +272,15 @@ fn tasks_and_futures() -> Scenario {
     Scenario { futures, ..scenario("tasks-and-futures", 3, programs, actors) }
 }
 
-/// Tasks that never run out, futures that give way again and again, and what comes from outside: all have their turn.
+/// Tasks that never run out, futures that yield again and again, and work from outside: none of
+/// them may starve.
 fn turns_of_tasks_and_futures() -> Scenario {
     let programs = vec![vec![Step::Again { times: 120, how: How::Local }], vec![]];
     let futures = vec![vec![yields(40)], vec![yields(1)]];
     let actors = vec![vec![spawn(0), detached(0)], vec![spawn(1), detached(1)]];
     let mut scenario = Scenario {
         futures,
-        // The turns of the one and of the other, and the interval between two looks at the injector.
+        // The runs of tasks and of futures, and the interval between two looks at the injector.
         starvation_bound: Some(64),
         ..scenario("turns-of-tasks-and-futures", 1, programs, actors)
     };
@@ -282,7 +288,8 @@ fn turns_of_tasks_and_futures() -> Scenario {
     scenario
 }
 
-/// A future that counts as the pool's ends on a thread that is none of the workers', while the pool is joined.
+/// A future that counts as the pool's ends on a thread that is not a worker, while the pool is
+/// joined.
 fn future_run_outside() -> Scenario {
     let run_here = |future, handle| Act::RunFuture { future, handle };
     let programs = vec![vec![runs(100), opens(0)], vec![wait(0)], vec![FutureStep::Panic]];
@@ -292,7 +299,7 @@ fn future_run_outside() -> Scenario {
     futures("future-run-outside", 2, programs, vec![owner, other, aborter])
 }
 
-/// Nobody steals: what a worker has woken stays with it.
+/// Without stealing, the futures that a worker has woken stay with it.
 fn futures_without_stealing() -> Scenario {
     let programs = vec![
         vec![yields(1), wait(0), yields(1), opens(1)],
@@ -307,7 +314,7 @@ fn futures_without_stealing() -> Scenario {
     scenario
 }
 
-/// What is woken goes to the back of the queue.
+/// Without a LIFO slot, woken futures go to the back of the queue.
 fn futures_without_a_slot() -> Scenario {
     let programs =
         vec![vec![wait(0), yields(1), opens(1)], vec![wait(1), runs(100)], vec![opens(0)]];
@@ -318,7 +325,7 @@ fn futures_without_a_slot() -> Scenario {
     scenario
 }
 
-/// Futures push into a queue, and wait for what its consumer holds.
+/// Futures push into a queue, and wait for a permit that its consumer holds.
 fn futures_with_queues() -> Scenario {
     let programs = vec![vec![SHORT, Step::TryAcquire { budget: 0, count: 1 }]];
     let futures = vec![

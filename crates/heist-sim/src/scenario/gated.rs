@@ -1,4 +1,4 @@
-//! The scenarios of queues, budgets and lanes.
+//! The scenarios with queues, budgets, lanes and signal gates.
 
 use super::library::{Make, SHORT, children, scenario, spawn};
 use super::{Act, Device, End, How, Push, Queue, Scenario, Step, To};
@@ -79,7 +79,8 @@ fn turns_that_end_early() -> Scenario {
     Scenario { queues: vec![Queue { takes: Some(1), ..queue(0, 4) }], ..plain }
 }
 
-/// Room for one: some wait, some give up, and tasks leave it to whoever makes room.
+/// A queue with room for one item: some producers wait, some give up, and tasks leave the item to
+/// the thread that makes room.
 fn bounded_queue() -> Scenario {
     let to = To::Queue(0);
     let programs = vec![
@@ -100,7 +101,7 @@ fn bounded_queue() -> Scenario {
     Scenario { queues: vec![Queue { capacity: Some(1), ..queue(1, 1) }], ..plain }
 }
 
-/// Items of one queue become tasks, which push to the next one.
+/// The items of one queue become tasks that push into the next one.
 fn pipeline() -> Scenario {
     let programs = vec![
         vec![children(1, 1, How::Local), SHORT],
@@ -113,7 +114,7 @@ fn pipeline() -> Scenario {
     Scenario { queues: vec![queue(0, 1), queue(2, 64)], ..plain }
 }
 
-/// The pool is stopped while items are in, and while some wait for room.
+/// The pool is stopped while items are in a queue and producers wait for room.
 fn queue_against_stop() -> Scenario {
     let to = To::Queue(0);
     let programs = vec![
@@ -130,7 +131,7 @@ fn queue_against_stop() -> Scenario {
     Scenario { queues: vec![Queue { capacity: Some(2), ..queue(1, 2) }], ..plain }
 }
 
-/// Queues are closed under their producers: one is drained, and one drops what it has.
+/// Queues are closed while producers push: one queue is drained, the other drops its items.
 fn queue_closed() -> Scenario {
     let programs = vec![
         vec![task_pushes(To::Queue(0), Push::Then(2)), task_pushes(To::Queue(1), Push::Try)],
@@ -147,7 +148,7 @@ fn queue_closed() -> Scenario {
     Scenario { queues: vec![bounded, queue(1, 1)], ..plain }
 }
 
-/// Consumers panic, and what is left in the queue is not stranded.
+/// Consumers panic, and the other items of the queue must not be stranded.
 fn consumer_panics() -> Scenario {
     let actors = vec![vec![push(0, 2)], vec![push(0, 2)]];
     let mut plain = scenario("consumer-panics", 2, vec![vec![SHORT, Step::Panic]], actors);
@@ -155,7 +156,7 @@ fn consumer_panics() -> Scenario {
     Scenario { queues: vec![Queue { capacity: Some(3), ..queue(0, 3) }], ..plain }
 }
 
-/// Large and small requests of all kinds, first come, first served.
+/// Large and small requests of all kinds, granted first come, first served.
 fn budget_line() -> Scenario {
     let programs = vec![
         vec![
@@ -174,7 +175,7 @@ fn budget_line() -> Scenario {
     Scenario { budgets: vec![2], ..scenario("budget-line", 2, programs, actors) }
 }
 
-/// Those in front give up, those behind must not wait for ever.
+/// Requests at the front of the line are given up, and those behind must not wait forever.
 fn budget_given_up() -> Scenario {
     let actors = vec![
         vec![acquire(0, 1), OPEN, NAP, Act::Release],
@@ -195,7 +196,7 @@ fn budget_resized() -> Scenario {
     Scenario { budgets: vec![3], ..scenario("budget-resized", 2, vec![vec![SHORT]], actors) }
 }
 
-/// A budget is closed, and everybody who waits is told.
+/// A budget is closed, and all waiting requests are refused.
 fn budget_closed() -> Scenario {
     let actors = vec![
         vec![acquire(0, 1), acquire_then(0, 1, 0), Act::CloseBudget { budget: 0 }],
@@ -205,16 +206,17 @@ fn budget_closed() -> Scenario {
     Scenario { budgets: vec![1], ..scenario("budget-closed", 1, vec![vec![]], actors) }
 }
 
-/// What waits for a permit that never comes is dropped when the pool is stopped.
+/// Requests for a permit that never comes are dropped when the pool is stopped.
 fn acquire_then_against_shutdown() -> Scenario {
-    // Held until the pool has ended.
+    // The permit is held until the pool has ended.
     let owner = vec![acquire(0, 1), OPEN, acquire_then(0, 1, 0)];
     let other = vec![WAIT, Act::Shutdown];
     let plain = scenario("acquire-then-against-shutdown", 1, vec![vec![]], vec![owner, other]);
     Scenario { budgets: vec![1], ..plain }
 }
 
-/// The pool is cancelled when everything that is left waits for a permit, and nobody asks.
+/// The pool is cancelled when everything that is left waits for a permit and no worker checks for
+/// the cancellation.
 fn cancel_with_waiters() -> Scenario {
     let programs = vec![vec![Step::AcquireThen { budget: 0, count: 1, program: 1 }], vec![]];
     let owner = vec![acquire(0, 1), OPEN, spawn(0), acquire_then(0, 1, 1)];
@@ -223,7 +225,7 @@ fn cancel_with_waiters() -> Scenario {
     Scenario { budgets: vec![1], ..plain }
 }
 
-/// The last task of the pool ends in its making, on a thread that is no worker.
+/// The last task of the pool ends because its creation panics, on a thread that is not a worker.
 fn making_panics() -> Scenario {
     let panics = Act::AcquireThen { budget: 0, count: 1, program: 0, panics: true };
     let owner = vec![WAIT, panics];
@@ -233,7 +235,7 @@ fn making_panics() -> Scenario {
     Scenario { budgets: vec![1], ..plain }
 }
 
-/// Tasks panic with permits in hand.
+/// Tasks panic while they hold permits.
 fn holders_panic() -> Scenario {
     let programs = vec![vec![SHORT, Step::Panic], vec![Step::TryAcquire { budget: 0, count: 1 }]];
     let actors = vec![
@@ -245,7 +247,7 @@ fn holders_panic() -> Scenario {
     Scenario { budgets: vec![1], devices: vec![Device { program: 0, slots: 1 }], ..plain }
 }
 
-/// Who holds a permit is never heard of again; the pool is dropped with those who wait for it.
+/// The holder of a permit vanishes, and the pool is dropped with the requests that wait for it.
 fn lost_holder() -> Scenario {
     let actors = vec![
         vec![acquire_then(0, 1, 0), acquire_then(0, 2, 0)],
@@ -255,14 +257,14 @@ fn lost_holder() -> Scenario {
     Scenario { budgets: vec![2], end: End::Drop, ..plain }
 }
 
-/// A lane with one slot: one job at a time, and no worker held meanwhile.
+/// A lane with one device slot: one job at a time, and waiting jobs do not hold a worker.
 fn one_slot_two_jobs() -> Scenario {
     let actors = vec![vec![submit(0, 1)], vec![submit(0, 1)]];
     let plain = scenario("one-slot-two-jobs", 2, vec![vec![SHORT]], actors);
     Scenario { devices: vec![Device { program: 0, slots: 1 }], ..plain }
 }
 
-/// Two devices, with jobs from everywhere, while slots come and go.
+/// Two devices, with jobs from everywhere, while their numbers of slots change.
 fn two_devices() -> Scenario {
     let programs = vec![
         vec![task_pushes(To::Lane(0), Push::Try), task_pushes(To::Lane(1), Push::Then(2))],
@@ -284,7 +286,7 @@ fn two_devices() -> Scenario {
     Scenario { devices, lane_capacity: Some(2), ..plain }
 }
 
-/// The pool is stopped while jobs wait for a slot that does not come.
+/// The pool is stopped while jobs wait for a device slot that never comes.
 fn lanes_against_stop() -> Scenario {
     let programs = vec![vec![task_pushes(To::Lane(0), Push::Then(1)), SHORT], vec![], vec![SHORT]];
     let owner = vec![Act::AcquireSlot { device: 0 }, submit(0, 1), spawn(0)];
@@ -294,19 +296,19 @@ fn lanes_against_stop() -> Scenario {
     Scenario { devices, end: End::ShutdownAndJoin, ..plain }
 }
 
-/// Nothing but threads: the pool has nothing to do with it.
+/// Builds a scenario of threads and signal gates only. The pool has nothing to do.
 fn gates(name: &str, signals: Vec<usize>, mut actors: Vec<Vec<Act>>) -> Scenario {
     actors.insert(0, vec![]);
     Scenario { signals, ..scenario(name, 1, vec![], actors) }
 }
 
-/// Two producers and two consumers at one gate.
+/// Two producers and two consumers at one signal gate.
 fn gate() -> Scenario {
     let producers = [vec![publish(0, 2)], vec![publish(0, 1)]];
     gates("gate", vec![0], [producers, [vec![consume(8)], vec![consume(8)]]].concat())
 }
 
-/// Queues that share a signal: who takes one bit leaves the others.
+/// Queues that share a signal: a consumer that takes one bit must leave the others.
 fn gates_of_one_signal() -> Scenario {
     let actors = vec![
         vec![publish(0, 1), publish(1, 1)],
@@ -328,7 +330,7 @@ fn gates_of_two_signals() -> Scenario {
     gates("gates-of-two-signals", vec![0, 64], actors)
 }
 
-/// Consumers that drop their guards with items left.
+/// Consumers that drop their guards while items are left.
 fn gates_left_early() -> Scenario {
     let consumer = vec![Act::Consume { batch: 1, drops_guard: true }];
     let actors = vec![vec![publish(0, 3)], consumer.clone(), consumer];

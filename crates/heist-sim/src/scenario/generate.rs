@@ -1,12 +1,13 @@
-//! Scenarios out of dice, and smaller ones out of larger. Queues, budgets and lanes are added in `generate_gated`,
-//! futures in `generate_futures`.
+//! Generates random scenarios, and shrinks existing ones.
+//!
+//! `generate_gated` adds queues, budgets and lanes; `generate_futures` adds futures.
 
 use super::generate_futures::add_futures;
 use super::generate_gated::add_gated;
 use super::{Act, End, FutureStep, Handle, How, Pool, Push, Scenario, Step};
 use heist::rng::XorShift64;
 
-/// A random scenario that every correct pool brings to its end.
+/// Returns a random scenario that every correct pool finishes.
 pub fn generate(seed: u64) -> Scenario {
     let mut rng = XorShift64::new(seed);
     let workers = 1 + rng.below_usize(4);
@@ -23,11 +24,12 @@ pub fn generate(seed: u64) -> Scenario {
     if rng.below(4) == 0 {
         let blocked = rng.below_usize(programs_count);
         programs[blocked].push(Step::Block { gate: 0 });
-        // Does nothing else, so that nothing can keep it from opening the gate.
+        // This actor does nothing else, so nothing can keep it from opening the gate.
         actors.push(vec![Act::Sleep { ns: 500 }, Act::Open { gate: 0 }]);
     }
     if rng.below(4) == 0 {
-        // All workers have to come. Nobody else spawns this program, so as many come as are needed, or none.
+        // This meeting needs all workers. Nothing else spawns this program, so either enough tasks
+        // come or none.
         programs.push(vec![Step::Meet { parties: workers }]);
         let meeting = Act::Batch { program: programs_count, count: workers };
         let place = rng.below_usize(actors[0].len() + 1);
@@ -48,7 +50,7 @@ pub fn generate(seed: u64) -> Scenario {
         permits: 1 + rng.below_usize(2),
         ..Scenario::default()
     };
-    // After everything else, so that a seed makes the same pool with and without.
+    // This comes last, so that a seed gives the same pool with and without these additions.
     if rng.below(2) == 0 {
         add_gated(&mut scenario, &mut rng);
     }
@@ -114,7 +116,8 @@ fn actor(rng: &mut XorShift64, programs: usize) -> Vec<Act> {
     (0..rng.below_usize(5)).map(|_| act(rng)).collect()
 }
 
-/// The scenarios that are one step simpler: to find out which parts of a failing one matter.
+/// Returns all scenarios that are one step simpler, to find out which parts of a failing one
+/// matter.
 pub fn shrink(scenario: &Scenario) -> Vec<Scenario> {
     let mut smaller = Vec::new();
     let mut add = |change: &dyn Fn(&mut Scenario)| {
@@ -148,7 +151,7 @@ pub fn shrink(scenario: &Scenario) -> Vec<Scenario> {
         }
     }
     if scenario.starvation_bound.is_some() {
-        // The bound is promised to this very pool.
+        // The starvation bound holds for exactly this pool, so shrinking must not change it.
         return smaller;
     }
     add(&|scenario| scenario.pool.workers /= 2);

@@ -1,17 +1,18 @@
-//! Futures out of dice, added to a scenario that has none.
+//! Adds random futures to a scenario that has none.
 //!
-//! Every correct pool still brings it to its end: each gate that a future waits at is opened by a thread that does
-//! nothing else, futures await later ones only, and a future that holds something waits for nobody after that.
+//! Every correct pool still finishes the scenario: an actor that does nothing else opens each gate
+//! that a future waits at, futures await only later ones, and a future that holds a permit does not
+//! wait afterwards.
 
 use super::{Act, FutureStep, Handle, Lifo, Scenario, Step, To, Use};
 use heist::rng::XorShift64;
 
-/// The gates that futures wait at: not those of the tasks.
+/// The gates that futures wait at. Tasks use others.
 const GATES: std::ops::Range<usize> = 1..4;
 
-/// Adds futures to what there is.
+/// Adds futures to the scenario.
 pub(super) fn add_futures(scenario: &mut Scenario, rng: &mut XorShift64) {
-    // What futures spawn: the last of all programs, so that nothing comes of it.
+    // The program that futures spawn is the last one, so it spawns nothing itself.
     let leaf = scenario.programs.len();
     scenario.programs.push(vec![Step::Run { ns: 10 + u64::from(rng.below(500)) }]);
     scenario.pool.lifo =
@@ -19,7 +20,7 @@ pub(super) fn add_futures(scenario: &mut Scenario, rng: &mut XorShift64) {
     let count = 1 + rng.below_usize(4);
     scenario.futures =
         (0..count).map(|number| future(scenario, rng, (number, count), leaf)).collect();
-    // What items do spawns no futures, which may have pushed them.
+    // Futures may push items, so programs that handle items must not spawn futures.
     for number in 0..leaf - usize::from(!scenario.queues.is_empty()) {
         for _ in 0..rng.below_usize(3) {
             let place = rng.below_usize(scenario.programs[number].len() + 1);
@@ -27,12 +28,13 @@ pub(super) fn add_futures(scenario: &mut Scenario, rng: &mut XorShift64) {
         }
     }
     for actor in &mut scenario.actors {
-        // One that was added to open a gate does nothing that may keep it from that.
+        // An actor that opens a gate does nothing that may keep it from that.
         if actor.iter().any(|act| matches!(act, Act::Open { .. })) {
             continue;
         }
         for _ in 0..1 + rng.below_usize(3) {
-            // At the front: what is held is given back, or never, before an actor waits.
+            // Insert at the front, where the actor does not hold anything that a future may wait
+            // for.
             actor.insert(0, act(scenario.futures.as_slice(), rng));
         }
     }
@@ -130,7 +132,7 @@ mod tests {
     use crate::scenario::{Act, FutureStep, Use, generate};
 
     #[test]
-    fn what_is_generated_can_be_run_and_has_some_of_everything() {
+    fn generated_scenarios_are_valid_and_use_everything() {
         let scenarios: Vec<_> = (0..500).map(generate).collect();
         for scenario in &scenarios {
             assert_eq!(scenario.validate(), Ok(()), "{}", scenario.name);

@@ -1,14 +1,16 @@
-//! Queues, budgets and lanes out of dice, added to a scenario that has none.
+//! Adds random queues, budgets and lanes to a scenario that has none.
 //!
-//! Every correct pool still brings it to its end: who holds something that others may wait for does nothing in between
-//! that may wait for them, and gives it back; and what items and granted tasks do waits for nobody.
+//! Every correct pool still finishes the scenario: a holder of something that others may wait for
+//! does not wait for them and gives it back; and the programs of items and of granted tasks do not
+//! wait.
 
 use super::{Act, Device, End, Push, Queue, Scenario, Step, To};
 use heist::rng::XorShift64;
 
 /// Adds some of everything.
 pub(super) fn add_gated(scenario: &mut Scenario, rng: &mut XorShift64) {
-    // What items do, and tasks that were granted something: the last of all programs, so that all others may lead here.
+    // The program of items and of granted tasks is the last one, so that all other programs may
+    // lead to it.
     let leaf = scenario.programs.len();
     scenario.programs.push(leaf_program(rng, &scenario.pool));
     scenario.queues = (0..rng.below_usize(3)).map(|_| queue(rng, leaf)).collect();
@@ -26,21 +28,22 @@ pub(super) fn add_gated(scenario: &mut Scenario, rng: &mut XorShift64) {
         }
     }
     for number in 0..scenario.actors.len() {
-        // One that was added to open a gate does nothing that may keep it from that.
+        // An actor that opens a gate does nothing that may keep it from that.
         if scenario.actors[number].iter().any(|act| matches!(act, Act::Open { .. })) {
             continue;
         }
         for _ in 0..rng.below_usize(4) {
             let acts = acts(scenario, rng, leaf);
             let actor = &mut scenario.actors[number];
-            // At the front now and then, so that those who vanish or stop the pool have done something before.
+            // Sometimes insert at the front, so that actors that vanish or stop the pool do
+            // something before.
             let place = if rng.below(2) == 0 { 0 } else { actor.len() };
             let place = if actor.last() == Some(&Act::Vanish) { 0 } else { place };
             actor.splice(place..place, acts);
         }
     }
     if matches!(scenario.end, End::Drop | End::ShutdownAndJoin) && !scenario.budgets.is_empty() {
-        // Held until the pool has ended: who waits for it is dropped.
+        // The permit is held until the pool has ended, so waiting requests are dropped.
         let (budget, count) = (rng.below_usize(scenario.budgets.len()), 1);
         scenario.actors[0].push(Act::TryAcquire { budget, count });
     }
@@ -90,7 +93,7 @@ fn step(scenario: &Scenario, rng: &mut XorShift64, leaf: usize) -> Option<Step> 
     })
 }
 
-/// Something that an actor does, to its end.
+/// Returns acts of an actor that belong together, such as taking a permit and giving it back.
 fn acts(scenario: &Scenario, rng: &mut XorShift64, leaf: usize) -> Vec<Act> {
     let made = match rng.below(12) {
         0..=4 => to(scenario, rng).map(|to| {
@@ -138,7 +141,7 @@ mod tests {
     use crate::scenario::{Act, generate};
 
     #[test]
-    fn what_is_generated_can_be_run_and_has_some_of_everything() {
+    fn generated_scenarios_are_valid_and_use_everything() {
         let scenarios: Vec<_> = (0..500).map(generate).collect();
         for scenario in &scenarios {
             assert_eq!(scenario.validate(), Ok(()), "{}", scenario.name);

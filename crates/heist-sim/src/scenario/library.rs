@@ -1,5 +1,7 @@
-//! The scenarios that are always run. A new part of the scheduler adds its own here; those of queues, budgets and lanes
-//! are in `gated`.
+//! The library of scenarios that every campaign plays.
+//!
+//! A new part of the scheduler adds its scenarios here. Those with queues, budgets and lanes are in
+//! `gated`, those with futures in `futures`.
 
 use super::{Act, End, How, Pool, Scenario, Step, futures, gated};
 
@@ -29,12 +31,12 @@ const LIBRARY: &[(&str, Make)] = &[
     ("wide", wide),
 ];
 
-/// The names of all scenarios.
+/// Returns the names of all library scenarios.
 pub fn names() -> impl Iterator<Item = &'static str> {
     all().map(|(name, _)| *name)
 }
 
-/// The scenario of that name.
+/// Returns the library scenario of that name.
 pub fn by_name(name: &str) -> Option<Scenario> {
     all().find(|(known, _)| *known == name).map(|(_, make)| make())
 }
@@ -68,7 +70,7 @@ pub(super) fn children(program: usize, count: usize, how: How) -> Step {
 
 pub(super) const SHORT: Step = Step::Run { ns: 100 };
 
-/// A tree of tasks from outside on three workers, while another producer adds to it.
+/// A tree of tasks from outside on three workers, while another producer adds tasks.
 pub fn standard() -> Scenario {
     let programs = vec![
         vec![children(1, 2, How::Local), SHORT, children(1, 1, How::Local)],
@@ -78,7 +80,7 @@ pub fn standard() -> Scenario {
     scenario("standard", 3, programs, vec![vec![spawn(0)], vec![spawn(1), spawn(2)]])
 }
 
-/// One worker goes to sleep while a task arrives.
+/// A worker goes to sleep while a task arrives.
 fn push_against_park() -> Scenario {
     scenario("push-against-park", 1, vec![vec![]], vec![vec![spawn(0), spawn(0)]])
 }
@@ -86,26 +88,26 @@ fn push_against_park() -> Scenario {
 /// Two tasks from two producers that can only end together.
 fn two_need_two() -> Scenario {
     let meet = vec![Step::Meet { parties: 2 }];
-    // The owner must not close the pool before the other one's task is in.
+    // The owner must not close the pool before the other producer's task is accepted.
     let owner = vec![spawn(0), Act::Block { gate: 0 }];
     let other = vec![spawn(0), Act::Open { gate: 0 }];
     scenario("two-need-two", 2, vec![meet], vec![owner, other])
 }
 
-/// A task spawns children and meets them: others must come and steal.
+/// A task spawns children and waits for them, so other workers must steal them.
 fn child_needs_thief() -> Scenario {
     let meet = Step::Meet { parties: 3 };
     let programs = vec![vec![children(1, 2, How::Local), meet.clone()], vec![meet]];
     scenario("child-needs-thief", 3, programs, vec![vec![spawn(0)]])
 }
 
-/// A batch that one worker moves to its own queue, and that needs all workers.
+/// A batch that one worker moves to its own queue but that needs all workers.
 fn batch_needs_all() -> Scenario {
     let meet = vec![Step::Meet { parties: 3 }];
     scenario("batch-needs-all", 3, vec![meet], vec![vec![Act::Batch { program: 0, count: 3 }]])
 }
 
-/// Nothing to do, and then the end.
+/// A pool without work is joined.
 fn join_idle() -> Scenario {
     scenario("join-idle", 2, vec![], vec![vec![]])
 }
@@ -117,22 +119,23 @@ fn wide() -> Scenario {
     scenario("wide", 66, programs, vec![owner, vec![spawn(0)]])
 }
 
-/// The pool is closed while a task runs whose child is stolen: the sums that are read meanwhile must not be equal.
+/// The pool is closed while a task runs whose child is stolen. The sums that are read meanwhile
+/// must not be equal.
 fn close_against_run() -> Scenario {
     let programs = vec![vec![children(1, 1, How::Local), SHORT], vec![]];
-    // First all workers go to sleep, and with that quiet.
+    // First all workers go to sleep, so that they are quiet.
     let owner = vec![Act::Sleep { ns: 1_000 }, spawn(0), spawn(1)];
     scenario("close-against-run", 2, programs, vec![owner])
 }
 
-/// A producer wakes two sleeping workers for its batch, while the owner waits for the end.
+/// A producer wakes two sleeping workers for its batch while the owner waits for the end.
 fn batch_against_join() -> Scenario {
     let producer = vec![Act::Sleep { ns: 500 }, Act::Batch { program: 0, count: 2 }];
     let owner = vec![Act::Sleep { ns: 1_000 }];
     scenario("batch-against-join", 4, vec![vec![]], vec![owner, producer])
 }
 
-/// Two thieves want the same queue.
+/// Two thieves steal from the same queue.
 fn thieves_meet() -> Scenario {
     let programs = vec![vec![children(1, 3, How::Batch), SHORT], vec![]];
     scenario("thieves-meet", 3, programs, vec![vec![spawn(0)]])
@@ -179,7 +182,7 @@ fn cancel_midway() -> Scenario {
     }
 }
 
-/// Panics everywhere, and the pool goes on.
+/// Tasks panic everywhere, and the pool continues.
 fn isolated_panics() -> Scenario {
     let programs = vec![
         vec![Step::PanicInBatch { program: 1, after: 2 }],
@@ -192,19 +195,19 @@ fn isolated_panics() -> Scenario {
     scenario
 }
 
-/// A worker that never runs dry, and a task from outside that wants its turn.
+/// A worker that never runs out of work, and a task from outside that must get its chance.
 fn chain_against_injector() -> Scenario {
     let programs = vec![vec![Step::Again { times: 600, how: How::Local }], vec![]];
     let mut scenario =
         scenario("chain-against-injector", 1, programs, vec![vec![spawn(0)], vec![spawn(1)]]);
-    // What is taken in a batch waits in the worker's own queue, where newer tasks go first.
+    // A batch would wait in the worker's own queue, where newer tasks go first.
     scenario.pool.injector_batch = 1;
-    // The longest interval between two looks at the injector, and the task that was due.
+    // The longest interval between two looks at the injector, plus the task that was due.
     scenario.starvation_bound = Some(256);
     scenario
 }
 
-/// Tasks that give way to each other and to what comes from outside.
+/// Tasks that yield to each other and to tasks from outside.
 fn yielders() -> Scenario {
     let programs = vec![
         vec![children(2, 2, How::Local), Step::Again { times: 2, how: How::Yielded }],
@@ -214,7 +217,7 @@ fn yielders() -> Scenario {
     scenario("yielders", 2, programs, vec![vec![spawn(0), spawn(1)], vec![spawn(2), spawn(0)]])
 }
 
-/// Nobody steals: what is spawned locally stays.
+/// Without stealing, locally spawned tasks stay with their worker.
 fn no_stealing() -> Scenario {
     let programs = vec![vec![children(1, 2, How::Local), children(1, 2, How::Global)], vec![SHORT]];
     let mut scenario = scenario("no-stealing", 2, programs, vec![vec![spawn(0)], vec![spawn(0)]]);
@@ -222,7 +225,7 @@ fn no_stealing() -> Scenario {
     scenario
 }
 
-/// Parks end before their time.
+/// Parked workers wake up early, by the backstop.
 fn with_backstop() -> Scenario {
     let mut scenario = standard();
     scenario.name = "with-backstop".to_owned();
@@ -230,7 +233,7 @@ fn with_backstop() -> Scenario {
     scenario
 }
 
-/// A producer is never heard of again.
+/// A producer vanishes.
 fn lost_producer() -> Scenario {
     let programs = vec![vec![children(1, 2, How::Local)], vec![SHORT]];
     let lost = vec![spawn(0), Act::Vanish];
@@ -240,7 +243,7 @@ fn lost_producer() -> Scenario {
     }
 }
 
-/// More workers, more tasks, searching twice before they park.
+/// More workers and more tasks; workers search twice before they park.
 fn crowd() -> Scenario {
     let programs = vec![
         vec![children(1, 4, How::Batch), SHORT],

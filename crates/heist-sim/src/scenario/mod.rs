@@ -1,4 +1,8 @@
-//! A scenario is data: a pool, what its tasks do, and who uses it from outside.
+//! A scenario is data: a pool, the programs of its tasks and futures, and the actors that use it
+//! from outside.
+//!
+//! Scenarios are stored in JSON files together with the schedules that fail, so the names of fields
+//! and variants are a file format.
 
 mod future_steps;
 mod futures;
@@ -16,73 +20,75 @@ pub use library::{by_name, names, standard};
 
 use serde::{Deserialize, Serialize};
 
-/// Gates that a scenario can name. Those who meet wait at the one beyond.
+/// The number of gates that a scenario can name. Tasks that meet wait at the one after these.
 pub const GATES_MAX: usize = 64;
 
-/// Everything about one run but its schedule.
+/// Everything about a run except its schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it is about.
+    /// The name, which says what the scenario is about.
     pub name: String,
-    /// The pool.
+    /// The configuration of the pool.
     #[serde(default)]
     pub pool: Pool,
-    /// What tasks do: a task is the number of its program.
+    /// The programs of tasks. A task is identified by the number of its program.
     pub programs: Vec<Vec<Step>>,
-    /// What futures do, apart from the tasks' programs.
+    /// The programs of futures, numbered separately.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub futures: Vec<Vec<FutureStep>>,
-    /// What happens outside, on a thread each. The first one owns the pool.
+    /// The actors. Each runs on its own thread outside of the pool, and the first one owns the
+    /// pool.
     pub actors: Vec<Vec<Act>>,
-    /// How the owner ends the pool when it has done its part.
+    /// How the owner ends the pool after its acts.
     #[serde(default)]
     pub end: End,
-    /// How many tasks may hold a permit at a time; see [`Act::Spawn`].
+    /// The number of tasks that may hold a permit at a time; see [`Act::Spawn`].
     #[serde(default)]
     pub permits: usize,
-    /// Queues that schedule their own consumers.
+    /// Gated queues, which schedule their own consumers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Queue>,
-    /// Budgets: how much of each there is at the beginning.
+    /// The initial total of each budget.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budgets: Vec<u64>,
-    /// Devices with slots, and a lane each.
+    /// Devices, each with slots and a lane.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Device>,
-    /// Queues behind raw gates: the place of each in its waker.
+    /// Queues behind raw signal gates: the position of each in its waker.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<usize>,
-    /// How many jobs a lane holds at most, if there is a limit.
+    /// The capacity of each lane, if it has a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane_capacity: Option<u64>,
-    /// A task or future that is queued is run before any worker has begun this many others. Only for scenarios in which
-    /// no worker runs dry: what was moved to a worker's own queue has no such promise.
+    /// A queued task or future must run before any worker has begun this many others. This only
+    /// applies to scenarios in which no worker runs out of work: tasks that a worker has moved to
+    /// its own queue have no such bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starvation_bound: Option<u64>,
 }
 
-/// The pool's configuration.
+/// The configuration of the pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pool {
-    /// How many workers.
+    /// The number of workers.
     pub workers: usize,
-    /// Whether they steal.
+    /// Whether workers steal.
     pub stealing: bool,
-    /// Rounds of stealing in one search.
+    /// The number of rounds of stealing in one search.
     pub steal_tries: u32,
-    /// Tasks that one steal takes at most.
+    /// The largest number of tasks that one steal takes.
     pub steal_batch: usize,
-    /// Tasks taken from the injector at a time, at most.
+    /// The largest number of tasks that one look takes from the injector.
     pub injector_batch: usize,
     /// How often a worker looks again before it parks.
     pub looks: u32,
-    /// The park backstop, if there is one.
+    /// The timeout of the park backstop, if there is one.
     pub backstop_ns: Option<u64>,
-    /// What becomes of a future that its worker's own doing has woken.
+    /// Where a future goes that was woken by a task or future on the same worker.
     pub lifo: Lifo,
-    /// Whether a panic ends its task alone.
+    /// Whether a panic ends only its task.
     pub isolate_panics: bool,
     /// The seed of the workers' random numbers.
     pub seed: u64,
@@ -105,15 +111,15 @@ impl Default for Pool {
     }
 }
 
-/// What becomes of a future that its worker's own doing has woken.
+/// Where a future goes that was woken by a task or future on the same worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lifo {
-    /// It goes to the back of the queue.
+    /// To the back of the queue.
     Off,
-    /// It is that worker's next.
+    /// Into the LIFO slot, from which only its worker takes it.
     Private,
-    /// It is that worker's next, or that of one who has waited for it.
+    /// Into the LIFO slot, from which other workers may steal it after a while.
     Stealable,
 }
 
@@ -121,14 +127,14 @@ pub enum Lifo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
-    /// What its consumer does for each item.
+    /// The program that its consumer runs for each item.
     pub program: usize,
-    /// How many items it holds at most, if there is a limit.
+    /// The capacity, if it has a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<u64>,
-    /// How many items a turn is given at most.
+    /// The largest number of items in a turn.
     pub batch: usize,
-    /// After how many items the consumer ends its turn, whatever is left.
+    /// The number of items after which the consumer ends its turn, whatever is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes: Option<usize>,
 }
@@ -137,9 +143,9 @@ pub struct Queue {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
-    /// What a job of its lane does.
+    /// The program that a job of its lane runs.
     pub program: usize,
-    /// How many jobs may use it at a time.
+    /// The number of jobs that may use the device at a time.
     pub slots: usize,
 }
 
@@ -147,21 +153,21 @@ pub struct Device {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum To {
-    /// Into a gated queue.
+    /// Into this gated queue.
     Queue(usize),
-    /// Into the lane of a device.
+    /// Into the lane of this device.
     Lane(usize),
 }
 
-/// What a producer does about a queue that is full.
+/// What a producer does if the queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Push {
-    /// Gives up.
+    /// It gives up.
     Try,
-    /// Waits, or gives up if it is a task.
+    /// It waits, or gives up if it is a task.
     Wait,
-    /// Leaves the item to whoever makes room, and a task of this program to be spawned then.
+    /// The thread that makes room pushes the item, and then spawns a task of this program.
     Then(usize),
 }
 
@@ -175,278 +181,285 @@ pub enum How {
     Batch,
     /// Into the injector.
     Global,
-    /// So that everything that is queued goes first.
+    /// Behind everything that is queued.
     Yielded,
 }
 
-/// What a task does.
+/// A step of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Step {
     /// Computes for a while.
     Run {
-        /// For how long.
+        /// The time.
         ns: u64,
     },
     /// Spawns tasks of a later program.
     Spawn {
-        /// Which program.
+        /// The program.
         program: usize,
-        /// How many.
+        /// The number of tasks.
         count: usize,
-        /// How.
+        /// How to spawn them.
         how: How,
     },
-    /// Spawns itself again, so many times in all.
+    /// Spawns itself again, this many times in all.
     Again {
-        /// How many times.
+        /// The number of times.
         times: u32,
-        /// How.
+        /// How to spawn it.
         how: How,
     },
-    /// Waits until this many tasks wait here, or the pool is stopped. They need a worker each.
+    /// Waits until this many tasks wait here, or the pool is stopped. Each of them holds a worker.
     Meet {
-        /// How many.
+        /// The number of tasks.
         parties: usize,
     },
-    /// Waits until somebody opens the gate, or the pool is stopped. Holds its worker meanwhile.
+    /// Waits until the gate is opened, or the pool is stopped. Holds its worker meanwhile.
     Block {
-        /// Which gate.
+        /// The gate.
         gate: usize,
     },
     /// Opens a gate, for good.
     Open {
-        /// Which gate.
+        /// The gate.
         gate: usize,
     },
     /// Panics.
     Panic,
     /// Panics in the middle of handing over a batch of tasks of a later program.
     PanicInBatch {
-        /// Which program.
+        /// The program.
         program: usize,
-        /// After how many.
+        /// The number of tasks before the panic.
         after: usize,
     },
-    /// The task's value panics when it is dropped, run or not, but for a task that was refused.
+    /// Makes the task's value panic when it is dropped, whether the task ran or not, unless it was
+    /// refused.
     PanicOnDrop,
-    /// Puts an item into a queue or a lane, for a later program.
+    /// Pushes an item into a queue or a lane whose program is a later one.
     Push {
-        /// Where to.
+        /// The queue or lane.
         to: To,
-        /// What if it is full.
+        /// What to do if it is full.
         push: Push,
     },
-    /// Has a task of a later program spawned as soon as it is granted something, which it holds until it has ended.
+    /// Requests a permit. As soon as it is granted, a task of a later program is spawned, which
+    /// holds the permit until it has ended.
     AcquireThen {
-        /// Which budget.
+        /// The budget.
         budget: usize,
-        /// How much of it.
+        /// The size of the permit.
         count: u64,
-        /// Which program.
+        /// The program.
         program: usize,
     },
-    /// Takes something if it is there, and holds it until the task has ended.
+    /// Takes a permit if it is available, and holds it until the task has ended.
     TryAcquire {
-        /// Which budget.
+        /// The budget.
         budget: usize,
-        /// How much of it.
+        /// The size of the permit.
         count: u64,
     },
     /// Spawns futures onto its own worker.
     SpawnFuture {
-        /// What they do.
+        /// The program of the futures.
         future: usize,
-        /// How many.
+        /// The number of futures.
         count: usize,
-        /// What becomes of their handles.
+        /// What happens to their handles.
         handle: Handle,
     },
-    /// Does something with a kept handle. A task does not await.
+    /// Uses a kept handle. A task must not await it.
     UseHandle {
-        /// Of what futures.
+        /// The program of the future.
         future: usize,
-        /// What.
+        /// What to do with the handle.
         how: Use,
     },
-    /// Wakes the futures that wait at a gate, for nothing.
+    /// Wakes the futures that wait at a gate without opening it.
     Wake {
-        /// Which gate.
+        /// The gate.
         gate: usize,
     },
 }
 
-/// What somebody outside of the pool does.
+/// An act of an actor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Act {
     /// Spawns one task.
     Spawn {
-        /// Which program.
+        /// The program.
         program: usize,
-        /// Whether to wait for a permit first, which the task holds until it has ended or is dropped.
+        /// Whether to wait for a permit first, which the task holds until it has ended or is
+        /// dropped.
         #[serde(default)]
         hold: bool,
     },
     /// Spawns tasks in one call.
     Batch {
-        /// Which program.
+        /// The program.
         program: usize,
-        /// How many.
+        /// The number of tasks.
         count: usize,
     },
-    /// Does something else for a while.
+    /// Computes for a while.
     Run {
-        /// For how long.
+        /// The time.
         ns: u64,
     },
-    /// Sleeps: most drivers let everybody else come to rest first.
+    /// Sleeps. Most drivers let all other threads come to rest first.
     Sleep {
-        /// For how long.
+        /// The time.
         ns: u64,
     },
-    /// Waits until somebody opens the gate, or the pool is stopped.
+    /// Waits until the gate is opened, or the pool is stopped.
     Block {
-        /// Which gate.
+        /// The gate.
         gate: usize,
     },
     /// Opens a gate, for good.
     Open {
-        /// Which gate.
+        /// The gate.
         gate: usize,
     },
     /// Shuts the pool down.
     Shutdown,
     /// Cancels the pool.
     Cancel,
-    /// Is never heard of again: between two calls, not inside one. What it holds is held for ever.
+    /// Vanishes: the actor makes no further calls, and holds what it has forever. It never vanishes
+    /// inside a call.
     Vanish,
-    /// Puts items into a queue or a lane, one by one.
+    /// Pushes items into a queue or a lane, one by one.
     Push {
-        /// Where to.
+        /// The queue or lane.
         to: To,
-        /// How many.
+        /// The number of items.
         count: usize,
-        /// What if it is full.
+        /// What to do if it is full.
         push: Push,
     },
-    /// Takes no more items into a queue.
+    /// Closes a queue.
     CloseQueue {
-        /// Which queue.
+        /// The queue.
         queue: usize,
-        /// Whether those that wait are dropped.
+        /// Whether to drop the items in it.
         drops: bool,
     },
-    /// Takes no more jobs into any lane.
+    /// Closes all lanes.
     CloseLanes {
-        /// Whether those that wait are dropped.
+        /// Whether to drop the jobs in them.
         drops: bool,
     },
-    /// Waits for something, and holds it.
+    /// Waits for a permit, and holds it.
     Acquire {
-        /// Which budget.
+        /// The budget.
         budget: usize,
-        /// How much of it.
+        /// The size of the permit.
         count: u64,
-        /// For how long to wait; `None` for as long as it takes.
+        /// The timeout, or `None` to wait without one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ns: Option<u64>,
     },
-    /// Awaits something, and holds it.
+    /// Awaits a permit, and holds it.
     Await {
-        /// Which budget.
+        /// The budget.
         budget: usize,
-        /// How much of it.
+        /// The size of the permit.
         count: u64,
-        /// Drops the future after this long without another look at it; `None`: awaits it to the end.
+        /// The time after which to drop the future without polling it again, or `None` to await it
+        /// to the end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         patience_ns: Option<u64>,
     },
-    /// Takes something if it is there, and holds it.
+    /// Takes a permit if it is available, and holds it.
     TryAcquire {
-        /// Which budget.
+        /// The budget.
         budget: usize,
-        /// How much of it.
+        /// The size of the permit.
         count: u64,
     },
-    /// Has a task spawned as soon as it is granted something, which it holds until it has ended.
+    /// Requests a permit. As soon as it is granted, a task is spawned, which holds the permit until
+    /// it has ended.
     AcquireThen {
-        /// Which budget.
+        /// The budget.
         budget: usize,
-        /// How much of it.
+        /// The size of the permit.
         count: u64,
-        /// Which program.
+        /// The program.
         program: usize,
-        /// Whether the making of the task panics.
+        /// Whether the creation of the task panics.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         panics: bool,
     },
-    /// Waits for a slot, and holds it.
+    /// Waits for a device slot, and holds it.
     AcquireSlot {
-        /// Which device.
+        /// The device.
         device: usize,
     },
-    /// Gives back what it has held longest. At its end an actor gives back everything, and the owner after the pool's.
+    /// Gives back what the actor has held longest. At its end an actor gives back everything; the
+    /// owner does so after the end of the pool.
     Release,
-    /// Changes how much of a budget there is.
+    /// Changes the total of a budget.
     Resize {
-        /// Which budget.
+        /// The budget.
         budget: usize,
-        /// How much.
+        /// The new total.
         total: u64,
     },
-    /// Changes how many slots a device has.
+    /// Changes the number of slots of a device.
     SetSlots {
-        /// Which device.
+        /// The device.
         device: usize,
-        /// How many.
+        /// The new number of slots.
         slots: usize,
     },
     /// Closes a budget.
     CloseBudget {
-        /// Which one.
+        /// The budget.
         budget: usize,
     },
-    /// Publishes items in a queue behind a raw gate, and says so, one by one.
+    /// Publishes and announces items in a queue behind a signal gate, one by one.
     Publish {
-        /// Which queue: an index of `signals`.
+        /// The queue, as an index of `signals`.
         queue: usize,
-        /// How many.
+        /// The number of items.
         count: usize,
     },
-    /// Consumes what is published behind raw gates, until all of it is consumed.
+    /// Consumes items behind signal gates until all items are consumed.
     Consume {
-        /// How many items at a time, at most.
+        /// The largest number of items at a time.
         batch: usize,
-        /// Whether its guard is dropped, as by a panic, when it leaves something behind.
+        /// Whether to drop the guard, as a panic would, when items are left.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         drops_guard: bool,
     },
     /// Spawns a future.
     SpawnFuture {
-        /// What it does.
+        /// The program of the future.
         future: usize,
-        /// What becomes of its handle.
+        /// What happens to its handle.
         handle: Handle,
     },
-    /// Spawns a future that counts as the pool's, and polls it here, as a thread for blocking calls does. It must not
-    /// wait.
+    /// Spawns a future that counts as the pool's and polls it on this thread, as a thread for
+    /// blocking calls does. The future must not wait.
     RunFuture {
-        /// What it does.
+        /// The program of the future.
         future: usize,
-        /// What becomes of its handle.
+        /// What happens to its handle.
         handle: Handle,
     },
-    /// Does something with a kept handle. Awaiting holds the actor up until the future has ended.
+    /// Uses a kept handle. Awaiting blocks the actor until the future has ended.
     UseHandle {
-        /// Of what futures.
+        /// The program of the future.
         future: usize,
-        /// What.
+        /// What to do with the handle.
         how: Use,
     },
-    /// Wakes the futures that wait at a gate, for nothing.
+    /// Wakes the futures that wait at a gate without opening it.
     Wake {
-        /// Which gate.
+        /// The gate.
         gate: usize,
     },
 }
@@ -455,16 +468,16 @@ pub enum Act {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum End {
-    /// Runs everything to the end.
+    /// Joins the pool, which runs everything to its end.
     #[default]
     Join,
-    /// Closes the pool, waits for a while, then runs everything to the end.
+    /// Closes the pool, waits for at most this long, then joins it.
     JoinTimeout {
-        /// For how long.
+        /// The time.
         ns: u64,
     },
-    /// Drops it.
+    /// Drops the pool.
     Drop,
-    /// Shuts it down, then waits for what runs.
+    /// Shuts the pool down, then waits for the tasks that run.
     ShutdownAndJoin,
 }

@@ -1,28 +1,29 @@
-//! What a scenario must not ask for.
+//! Checks that a scenario can be played.
 //!
-//! Guarantees that every index exists and that what tasks start comes to an end. Not that the whole does: an owner that
-//! holds a permit while it joins waits for ever for the tasks that wait for it, unless somebody stops the pool.
+//! A valid scenario names only things that exist, and its tasks spawn only finitely many others.
+//! Validation does not guarantee that the whole scenario ends: an owner that holds a permit while
+//! it joins waits forever for the tasks that wait for that permit, unless an actor stops the pool.
 
 use heist::signal::QUEUES_MAX;
 
 use super::{Act, End, GATES_MAX, Push, Scenario, Step, To};
 
-/// More than this do not come to their end within the steps that a schedule may have.
+/// Larger pools do not finish within the step limit of a schedule.
 const WORKERS_MAX: usize = 256;
 const ACTORS_MAX: usize = 64;
 const COUNT_MAX: usize = 100_000;
 
-/// Small enough for sums of them.
+/// Small enough that sums of budgets do not overflow.
 const BUDGET_MAX: u64 = 1 << 32;
 
-/// As the executor's own configuration has it.
+/// The limit of the executor's own configuration.
 const STEAL_TRIES_MAX: u32 = 64;
 
 impl Scenario {
-    /// Says what is wrong with a scenario that cannot be run.
+    /// Checks that the scenario can be played.
     ///
     /// # Errors
-    /// Names the part, and what is wrong with it.
+    /// Returns an error that names the part that is invalid, and why.
     pub fn validate(&self) -> Result<(), String> {
         self.validate_pool()?;
         if self.actors.is_empty() || self.actors.len() > ACTORS_MAX {
@@ -49,12 +50,12 @@ impl Scenario {
             }
             if actor.contains(&Act::Vanish) && holds_at_the_end(actor) && !self.end.stops() {
                 return Err(format!(
-                    "actors[{number}] vanishes with something in hand that others may wait for"
+                    "actors[{number}] vanishes while it holds something that others may wait for"
                 ));
             }
         }
         match self.gates_waited_for().find(|gate| !self.gates_opened().any(|open| open == *gate)) {
-            Some(gate) => Err(format!("somebody waits for gate {gate}, and nobody opens it")),
+            Some(gate) => Err(format!("gate {gate} is waited for but never opened")),
             None => Ok(()),
         }
     }
@@ -90,7 +91,7 @@ impl Scenario {
             Step::Spawn { program, .. } | Step::PanicInBatch { program, .. }
                 if *program <= number || *program >= self.programs.len() =>
             {
-                Err(format!("spawns program {program}, which is no later one"))
+                Err(format!("spawns program {program}, which is not a later program"))
             }
             Step::Spawn { count, .. } | Step::PanicInBatch { after: count, .. } => {
                 check_count(*count)
@@ -104,13 +105,13 @@ impl Scenario {
                 };
                 match [Some(program), then].into_iter().flatten().find(|later| *later <= number) {
                     Some(program) => {
-                        Err(format!("leads to program {program}, which is no later one"))
+                        Err(format!("leads to program {program}, which is not a later program"))
                     }
                     None => then.map_or(Ok(()), |then| self.check_program(then)),
                 }
             }
             Step::AcquireThen { program, .. } if *program <= number => {
-                Err(format!("spawns program {program}, which is no later one"))
+                Err(format!("spawns program {program}, which is not a later program"))
             }
             Step::AcquireThen { budget, program, .. } => {
                 self.check_program(*program)?;
@@ -171,7 +172,9 @@ impl Scenario {
                 check_count(*count)
             }
             Act::Consume { batch: 0, .. } => Err("consumes 0 at a time".to_owned()),
-            Act::SetSlots { slots: 0, .. } => Err("sets 0 slots; at least 1 is needed".to_owned()),
+            Act::SetSlots { slots: 0, .. } => {
+                Err("sets 0 slots; at least 1 is required".to_owned())
+            }
             Act::AcquireSlot { device } | Act::SetSlots { device, .. } => {
                 self.program_of(To::Lane(*device)).map(|_| ())
             }
@@ -184,23 +187,30 @@ impl Scenario {
             self.check_program(queue.program)
                 .map_err(|problem| format!("queues[{number}] {problem}"))?;
             if queue.batch == 0 || queue.capacity == Some(0) || queue.takes == Some(0) {
-                return Err(format!("queues[{number}] has a 0; all of its figures are 1 at least"));
+                return Err(format!(
+                    "queues[{number}] contains a 0; all its numbers must be at least 1"
+                ));
             }
         }
         for (number, device) in self.devices.iter().enumerate() {
             self.check_program(device.program)
                 .map_err(|problem| format!("devices[{number}] {problem}"))?;
             if device.slots == 0 {
-                return Err(format!("devices[{number}] has 0 slots: its jobs would wait for ever"));
+                return Err(format!("devices[{number}] has 0 slots; its jobs would wait forever"));
             }
         }
         if let Some(place) = self.signals.iter().find(|place| **place >= QUEUES_MAX) {
-            return Err(format!("signals has {place}, but places are 0 to {}", QUEUES_MAX - 1));
+            return Err(format!(
+                "signals contains {place}, but positions are 0 to {}",
+                QUEUES_MAX - 1
+            ));
         }
         let published = |act: &Act| matches!(act, Act::Publish { count: 1.., .. });
         let consumes = |act: &Act| matches!(act, Act::Consume { .. });
         if self.has_act(published) != self.has_act(consumes) {
-            return Err("what is published must be consumed, and the other way round".to_owned());
+            return Err(
+                "publish and consume acts need each other, but one of them is missing".to_owned()
+            );
         }
         if self.lane_capacity == Some(0) {
             return Err("lane_capacity must be at least 1".to_owned());
@@ -215,7 +225,7 @@ impl Scenario {
         self.actors.iter().flatten().any(which)
     }
 
-    /// What is done with the items of a queue or lane.
+    /// Returns the program that handles the items of a queue or lane.
     pub(super) fn program_of(&self, to: To) -> Result<usize, String> {
         let program = match to {
             To::Queue(queue) => self.queues.get(queue).map(|queue| queue.program),
@@ -264,13 +274,13 @@ impl Scenario {
 }
 
 impl End {
-    /// Whether what waits is dropped.
+    /// Returns whether this way to end the pool drops waiting tasks.
     fn stops(self) -> bool {
         matches!(self, Self::Drop | Self::ShutdownAndJoin)
     }
 }
 
-/// Whether an actor may hold something when it has done everything.
+/// Returns whether an actor may hold something after its last act.
 fn holds_at_the_end(acts: &[Act]) -> bool {
     let takes = |act: &&Act| {
         matches!(
@@ -321,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scenario_of_the_library_can_be_run() {
+    fn every_library_scenario_is_valid() {
         for name in names() {
             let scenario = by_name(name).unwrap();
             assert_eq!((scenario.name.as_str(), scenario.validate()), (name, Ok(())));
@@ -329,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_run_is_named() {
+    fn errors_name_the_invalid_part() {
         let to_queue = |queue| Act::Push { to: To::Queue(queue), count: 1, push: Push::Wait };
         let hold = || Act::Acquire { budget: 0, count: 1, timeout_ns: None };
         let problems = [
@@ -355,7 +365,7 @@ mod tests {
                     let push = Step::Push { to: To::Lane(0), push: Push::Try };
                     scenario.programs[1].push(push);
                 }),
-                "no later one",
+                "not a later program",
             ),
         ];
         for (problem, named) in problems {

@@ -1,7 +1,8 @@
-//! What a scenario must not ask of its futures.
+//! Checks that the futures of a scenario can be played.
 //!
-//! Guarantees, as `validate` does for tasks, that every index exists and that what futures start comes to an end:
-//! futures spawn and await later ones only, and the tasks that come of them spawn no futures.
+//! Like `validate` for tasks, this guarantees that every index exists and that futures start only
+//! finitely many others: futures spawn and await only later ones, and the tasks that they spawn do
+//! not spawn futures.
 
 use super::validate::{check_count, check_gate};
 use super::{FutureStep, Scenario, Step, Use};
@@ -30,7 +31,7 @@ impl Scenario {
             | FutureStep::UseHandle { future, .. }
                 if *future <= number || *future >= self.futures.len() =>
             {
-                Err(format!("names future {future}, which is no later one"))
+                Err(format!("names future {future}, which is not a later one"))
             }
             FutureStep::Spawn { count, .. } => check_count(*count),
             FutureStep::SpawnTask { program } => self.check_spawns_no_future(*program),
@@ -51,15 +52,16 @@ impl Scenario {
         Err(format!("names future {future}, which does not exist"))
     }
 
-    /// What a task does with a handle: it would hold its worker while it awaits, which the future may need.
+    /// Checks the use of a handle by a task. A task must not await, because it would hold the
+    /// worker that the future may need.
     pub(super) fn check_task_uses(&self, future: usize, how: Use) -> Result<(), String> {
         if how == Use::Await {
-            return Err("awaits, which a task cannot".to_owned());
+            return Err("awaits, but a task must not await".to_owned());
         }
         self.check_future(future)
     }
 
-    /// What is polled by no worker ends at its first poll.
+    /// Checks that a future that an actor polls ends in its first poll.
     pub(super) fn check_never_waits(&self, future: usize) -> Result<(), String> {
         self.check_future(future)?;
         let waits = |step: &FutureStep| {
@@ -73,22 +75,25 @@ impl Scenario {
             )
         };
         if self.futures[future].iter().any(waits) {
-            return Err(format!("polls future {future} here, and that may wait"));
+            return Err(format!(
+                "polls future {future} on its own thread, but that future may wait"
+            ));
         }
         Ok(())
     }
 
-    /// Tasks lead to later programs only, so that is all that can come of a task.
+    /// Checks that a program does not lead to futures. Programs lead only to later ones, so
+    /// checking those is enough.
     fn check_spawns_no_future(&self, program: usize) -> Result<(), String> {
         self.check_program(program)?;
         let spawns = |step: &Step| matches!(step, Step::SpawnFuture { .. });
         if self.programs[program..].iter().flatten().any(spawns) {
-            return Err(format!("leads to program {program}, which may spawn futures again"));
+            return Err(format!("leads to program {program}, which may spawn futures"));
         }
         Ok(())
     }
 
-    /// The gates that futures wait at.
+    /// Returns the gates that futures wait at.
     pub(super) fn gates_awaited(&self) -> impl Iterator<Item = usize> {
         self.futures.iter().flatten().filter_map(|step| match step {
             FutureStep::Wait { gate } => Some(*gate),
@@ -96,7 +101,7 @@ impl Scenario {
         })
     }
 
-    /// The gates that futures open.
+    /// Returns the gates that futures open.
     pub(super) fn gates_opened_by_futures(&self) -> impl Iterator<Item = usize> {
         self.futures.iter().flatten().filter_map(|step| match step {
             FutureStep::Open { gate } => Some(*gate),
@@ -122,13 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_played_is_named() {
+    fn errors_name_the_invalid_future() {
         let handle = Handle::Detached;
         let spawn = |future| FutureStep::Spawn { future, count: 1, handle };
         let wait = FutureStep::Wait { gate: 3 };
         let await_it = |future| Step::UseHandle { future, how: Use::Await };
         let problems = [
-            (problem(|scenario| scenario.futures[1].push(spawn(1))), "no later one"),
+            (problem(|scenario| scenario.futures[1].push(spawn(1))), "not a later one"),
             (problem(|scenario| scenario.futures[0].push(spawn(2))), "future 2"),
             (problem(|scenario| scenario.futures[0].push(wait.clone())), "gate 3"),
             (problem(|scenario| scenario.programs[0].push(await_it(0))), "awaits"),

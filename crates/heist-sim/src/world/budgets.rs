@@ -1,7 +1,8 @@
-//! What is known of budgets and slots: who holds how much, and who waits.
+//! Checks on budgets and device slots: who holds how much, and who waits.
 //!
-//! What is held counts from when its holder has it in hands until just before it is given back. So what is counted
-//! here is never more than what really is in use, and a grant beyond the total is a fault.
+//! A grant is counted from when its holder has received it until just before the holder gives it
+//! back. So the amount counted here is never more than what is really in use, and if it exceeds the
+//! total, the code under test is wrong.
 
 use super::{World, fail};
 use crate::failure::{Failure, Kind};
@@ -11,41 +12,42 @@ use heist::AcquireError;
 /// A budget, or the slots of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// A budget.
+    /// The budget with this number.
     Budget(usize),
-    /// The slots of a device.
+    /// The slots of the device with this number.
     Device(usize),
 }
 
-/// A request, until it is answered.
+/// The number of a request.
 pub type Ask = u64;
 
-/// The request of those who were granted something without asking for it themselves.
-pub const NOBODY_ASKED: Ask = 0;
+/// The request number of grants that their holder did not request itself.
+pub const WITHOUT_REQUEST: Ask = 0;
 
 #[derive(Debug)]
 struct Asked {
     ask: Ask,
     count: u64,
-    /// It is known to be in line, since before the request with this number was made.
+    /// If the request is known to wait in line, the number of the first request made after that.
     in_line_before: Option<Ask>,
-    /// Who asks may have been granted it, and be queued: a future of the pool.
+    /// Whether the request was made by a future of the pool, which may be queued after the grant.
     may_be_queued: bool,
 }
 
 #[derive(Debug)]
 struct Budget {
-    /// How much there is; `None` if several have changed it at the same time, and nobody knows whose came last.
+    /// The total, or `None` if several threads changed it at the same time, so that the last change
+    /// is not known.
     total: Option<u64>,
-    /// The most that there ever was. What was granted before the total was lowered may be seen after.
+    /// The largest total so far. A grant from before a reduction may be observed after it.
     total_max: u64,
     in_use: u64,
     asked: Vec<Asked>,
-    /// Somebody has begun to close it.
+    /// Whether a thread has begun to close the budget.
     closing: bool,
-    /// Somebody has begun to change its total.
+    /// Whether a thread has begun to change the total.
     resized: bool,
-    /// How many are about to.
+    /// The number of threads that are changing the total.
     resizing: usize,
 }
 
@@ -67,7 +69,7 @@ impl Budget {
     }
 }
 
-/// All of them.
+/// All budgets and device slots.
 #[derive(Debug)]
 pub(super) struct Budgets {
     budgets: Vec<Budget>,
@@ -81,7 +83,7 @@ impl Budgets {
         Self {
             budgets: scenario.budgets.iter().map(|total| Budget::new(*total)).collect(),
             devices: devices.map(|device| Budget::new(device.slots as u64)).collect(),
-            next_ask: NOBODY_ASKED + 1,
+            next_ask: WITHOUT_REQUEST + 1,
         }
     }
 
@@ -94,7 +96,7 @@ impl Budgets {
 }
 
 impl World {
-    /// Somebody is about to ask.
+    /// Records that a thread is about to make a request. Returns its number.
     pub fn asks(&mut self, of: Of, count: u64) -> Ask {
         let ask = self.budgets.next_ask;
         self.budgets.next_ask += 1;
@@ -103,7 +105,7 @@ impl World {
         ask
     }
 
-    /// A request is that of a future of the pool.
+    /// Records that a future of the pool made the request.
     pub fn is_asked_by_future(&mut self, of: Of, ask: Ask) {
         let asked = self.budgets.of(of).asked.iter_mut().find(|asked| asked.ask == ask);
         if let Some(asked) = asked {
@@ -111,7 +113,7 @@ impl World {
         }
     }
 
-    /// A request that has not been answered is in line.
+    /// Records that an unanswered request waits in line.
     pub fn is_in_line(&mut self, of: Of, ask: Ask) {
         let next = self.budgets.next_ask;
         let asked = self.budgets.of(of).asked.iter_mut().find(|asked| asked.ask == ask);
@@ -120,12 +122,12 @@ impl World {
         }
     }
 
-    /// Somebody is about to give up, or was refused.
+    /// Records that a request is about to be given up, or was refused.
     pub fn asks_no_more(&mut self, of: Of, ask: Ask) {
         self.budgets.of(of).asked.retain(|asked| asked.ask != ask);
     }
 
-    /// Somebody was granted what it asked for, and has it in hands.
+    /// Records that a request was granted and its holder has received the grant.
     pub fn granted(&mut self, of: Of, ask: Ask, count: u64) {
         self.asks_no_more(of, ask);
         let stopped = self.stopped;
@@ -135,26 +137,26 @@ impl World {
             let (in_use, total) = (budget.in_use, budget.total_max);
             fail(
                 Kind::OverGranted,
-                format!("{in_use} of {of:?} are in use, but there are {total}"),
+                format!("{in_use} of {of:?} are in use, but the total is {total}"),
             );
         }
-        // One that had been granted, and is about to have it in hands, would be among those in use.
+        // An earlier request that was already granted, but not yet received, counts as in use.
         let overtakes = |earlier: &&Asked| {
             earlier.in_line_before.is_some_and(|before| before <= ask)
                 && budget.in_use + earlier.count > budget.total_max
         };
-        // A stop, a close and a smaller total let waiters go, and tell them later.
+        // A stop, a close or a smaller total releases waiters and notifies them later.
         let in_order = !stopped && !budget.closing && !budget.resized;
         if in_order && let Some(earlier) = budget.asked.iter().find(overtakes) {
             let text = format!(
-                "request {ask} was granted {count} of {of:?}, and request {} has waited for {} since before",
+                "request {ask} was granted {count} of {of:?}, but request {} was waiting for {} before it",
                 earlier.ask, earlier.count
             );
             fail(Kind::Overtaken, text);
         }
     }
 
-    /// A request was refused.
+    /// Records that a request was refused.
     pub fn not_granted(&mut self, of: Of, ask: Ask, why: AcquireError, count: u64) {
         self.asks_no_more(of, ask);
         let stopped = self.stopped;
@@ -171,17 +173,17 @@ impl World {
         }
     }
 
-    /// Something is about to be given back.
+    /// Records that a grant is about to be given back.
     pub fn gives_back(&mut self, of: Of, count: u64) {
         self.budgets.of(of).in_use -= count;
     }
 
-    /// Somebody is about to close a budget.
+    /// Records that a thread is about to close a budget.
     pub fn closes_budget(&mut self, of: Of) {
         self.budgets.of(of).closing = true;
     }
 
-    /// Somebody is about to change how much there is.
+    /// Records that a thread is about to change the total.
     pub fn resizes(&mut self, of: Of, total: u64) {
         let budget = self.budgets.of(of);
         budget.resized = true;
@@ -192,7 +194,7 @@ impl World {
         }
     }
 
-    /// Somebody has changed how much there is.
+    /// Records that a thread has changed the total.
     pub fn has_resized(&mut self, of: Of, total: u64) {
         let budget = self.budgets.of(of);
         budget.resizing -= 1;
@@ -204,10 +206,10 @@ impl World {
         self.budgets.devices[device].has_room_for(1 + self.turns_of_lane(device) as u64)
     }
 
-    /// Nobody is inside the code under test. Does anybody wait for what is there? Whoever is first in line could be
-    /// granted what it wants if even the largest request could. A future that was granted something may be queued,
-    /// unless every worker sleeps.
-    pub(super) fn forgotten_at_rest(&self, everybody_sleeps: bool) -> Option<Failure> {
+    /// Returns a failure if a request waits although it could be granted. Called when the machine
+    /// is at rest. The first request in line can be granted if there is enough for the largest of
+    /// all requests. A future may be queued after its grant, unless every worker sleeps.
+    pub(super) fn forgotten_at_rest(&self, all_workers_sleep: bool) -> Option<Failure> {
         let budgets = self.budgets.budgets.iter().enumerate();
         let devices = self.budgets.devices.iter().enumerate();
         let all = budgets
@@ -217,33 +219,34 @@ impl World {
             let Some(largest) = budget.asked.iter().map(|asked| asked.count).max() else {
                 continue;
             };
-            if !everybody_sleeps && budget.asked.iter().any(|asked| asked.may_be_queued) {
+            if !all_workers_sleep && budget.asked.iter().any(|asked| asked.may_be_queued) {
                 continue;
             }
-            // A job that is queued has its slot in no hands yet.
+            // A queued job has a slot that it has not received yet.
             let with_turns = match of {
                 Of::Budget(_) => 0,
                 Of::Device(device) => self.turns_of_lane(device) as u64,
             };
             if budget.has_room_for(largest + with_turns) {
                 let (waiting, in_use) = (budget.asked.len(), budget.in_use);
-                let text =
-                    format!("{waiting} wait for {of:?}, {in_use} are in use, and nobody tells");
+                let text = format!(
+                    "{waiting} requests wait for {of:?}, only {in_use} are in use, and none is granted"
+                );
                 return Some(Failure::new(Kind::WaiterForgotten, text));
             }
         }
         None
     }
 
-    /// Everything is over: does the budget's own account agree?
+    /// Compares the budget's own counts with this record at the end of the schedule.
     pub fn check_budget(&mut self, of: Of, in_use: u64, waiting: usize) {
         let held = self.budgets.of(of).in_use;
         if in_use != held {
-            let text = format!("{in_use} of {of:?} are in use at the end, but {held} are held");
+            let text = format!("{in_use} of {of:?} are in use at the end, but holders have {held}");
             fail(Kind::PermitLost, text);
         }
         if waiting > 0 {
-            fail(Kind::WaiterForgotten, format!("{waiting} wait for {of:?} at the end"));
+            fail(Kind::WaiterForgotten, format!("{waiting} requests wait for {of:?} at the end"));
         }
     }
 }

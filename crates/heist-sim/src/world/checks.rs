@@ -1,10 +1,10 @@
-//! What a machine at rest shows, and what is left when everything is over.
+//! Checks when the machine is at rest, and at the end of a schedule.
 
 use super::{Fate, Place, Record, World};
 use crate::failure::{Failure, Kind};
 
 impl World {
-    /// Nobody is inside the code under test. Is anybody asleep who should not be?
+    /// Returns a failure if a thread sleeps that should not. Called when the machine is at rest.
     pub fn check_at_rest(&self) -> Option<Failure> {
         let idle = |worker: &usize| {
             let is_busy =
@@ -24,7 +24,7 @@ impl World {
         if self.joining && nothing_left {
             let worker = idle_workers.first()?;
             let text = format!(
-                "every task has ended and the pool is closed, but worker {worker} sleeps on"
+                "every task has ended and the pool is closed, but worker {worker} still sleeps"
             );
             return Some(Failure::new(Kind::DoneNeverFound, text));
         }
@@ -37,25 +37,25 @@ impl World {
             };
             if let Some(worker) = idle_workers.iter().find(|worker| can_take(worker)) {
                 let text =
-                    format!("task {number} waits, worker {worker} sleeps, and nobody searches");
+                    format!("task {number} waits, worker {worker} sleeps, and no worker searches");
                 return Some(Failure::new(Kind::AsleepBesideWork, text));
             }
         }
         None
     }
 
-    /// Threads are left that wait for ever.
+    /// Explains why threads are left that wait forever.
     pub fn explain_stuck(&self) -> Failure {
         let waiting = self.jobs.iter().filter(|job| job.fate == Fate::Waiting).count();
         let running = self.running.iter().flatten().count();
         let futures = self.futures.live();
         let text = format!(
-            "everybody waits: {running} tasks are running, {waiting} are queued, {futures} futures live"
+            "all threads wait: {running} tasks are running, {waiting} are queued, {futures} futures are live"
         );
         Failure::new(Kind::Stuck, text)
     }
 
-    /// Everything is over: is everything accounted for?
+    /// Returns a failure if anything is unaccounted for at the end of the schedule.
     pub fn check_end(&self) -> Option<Failure> {
         let metrics = self.metrics.as_ref()?;
         if let Some(number) = self.jobs.iter().position(Record::is_lost) {
@@ -63,7 +63,10 @@ impl World {
             return Some(Failure::new(Kind::Lost, format!("task {number} is {fate:?} at the end")));
         }
         if let Some(number) = self.futures.any_live() {
-            return Some(Failure::new(Kind::Lost, format!("future {number} lives at the end")));
+            return Some(Failure::new(
+                Kind::Lost,
+                format!("future {number} is still live at the end"),
+            ));
         }
         let figures = [
             ("tasks run", metrics.tasks_run(), self.tasks_begun),
@@ -87,7 +90,7 @@ impl World {
             ("tasks stolen and steals won", metrics.tasks_stolen, metrics.steals_won),
             ("steals won and tasks moved", metrics.steals_won, metrics.tasks_moved),
             ("polls and polls counted", self.futures.polls, metrics.polls),
-            // What was aborted while it was queued is dropped as if by a poll.
+            // Dropping a future that was aborted while queued counts as a poll.
             ("polls counted and polls", metrics.polls, self.futures.polls + self.futures.cut_short),
         ];
         for (what, less, more) in at_most {

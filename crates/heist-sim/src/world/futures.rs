@@ -1,7 +1,8 @@
-//! What is known of the futures: who polls them, who has woken them, and what became of them.
+//! Checks on futures: who polls them, who has woken them, and how they ended.
 //!
-//! A future is *due* from the moment somebody is about to spawn or wake it until its next poll begins. A wake-up that
-//! began before that poll, and has its effect after it, may have it polled once more; nobody is told off for that.
+//! A future is *due* from the moment a thread is about to spawn or wake it until its next poll
+//! begins. A wake-up that began before that poll but takes effect after it may cause one more poll,
+//! which is not a failure.
 
 use super::seats::Seats;
 use super::{Waiting, World, fail};
@@ -11,12 +12,12 @@ use crate::scenario::{FutureStep, Lifo, Scenario};
 use heist::coop::OPERATIONS_PER_POLL;
 use heist::current_worker_id;
 
-/// What became of a future.
+/// What happened to a future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FutureFate {
-    /// Handed to the pool, which has not answered yet.
+    /// Offered to the pool, which has not answered yet.
     Offered,
-    /// Refused, and given back.
+    /// Refused and returned.
     Refused,
     /// Accepted, and not ended.
     Live,
@@ -32,59 +33,60 @@ impl FutureFate {
     }
 }
 
-/// Where a future that is due waits, as far as it is known.
+/// Where a future that is due may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whereabouts {
-    /// In a queue or in the injector; or it will be when its poll has ended.
+    /// In a queue or in the injector, now or when its poll ends.
     Queued,
-    /// The same, or in the slot of this worker.
+    /// As `Queued`, or in the LIFO slot of this worker.
     MaybeSlotOf(usize),
-    /// It may have been woken without the world's knowing.
+    /// Not known: the future may have been woken without the world seeing it.
     Unknown,
 }
 
-/// What a handle says.
+/// The result that a `JoinHandle` reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The future has completed.
     Output,
-    /// It has panicked.
+    /// The future has panicked.
     Panic,
-    /// It was aborted.
+    /// The future was aborted.
     Aborted,
     /// The pool was stopped.
     Stopped,
-    /// Something else.
+    /// Any other result.
     Other,
 }
 
 #[derive(Debug)]
 struct Future {
     fate: FutureFate,
-    /// It counts as the pool's, but no worker polls it.
+    /// Whether the future counts as the pool's but is not polled by its workers.
     is_outside: bool,
     due: bool,
-    /// Where it is, if it is due.
+    /// Where the future is, if it is due.
     whereabouts: Whereabouts,
-    /// Wake-ups that have begun and not ended.
+    /// The number of wake-ups that have begun and not ended.
     wakes: usize,
     wakes_begun: u64,
-    /// A wake-up has ended since its last poll began, or may have its effect after that.
+    /// Whether a wake-up has ended since the last poll began, or may still take effect.
     may_be_scheduled: bool,
-    /// Who polls it.
+    /// The thread that polls the future.
     polled_by: Option<ThreadId>,
     last_worker: Option<usize>,
-    /// Its last poll has ended at a gate: nobody but who knows of the gate wakes it.
+    /// Whether the last poll ended at a gate, so that only threads that use the gate wake the
+    /// future.
     at_gate: bool,
-    /// It gives way at the end of its poll.
+    /// Whether the future yields at the end of its poll.
     gives_way: bool,
-    /// Operations in the poll that is under way.
+    /// The number of operations in the current poll.
     operations: u32,
-    /// The future that it awaits.
+    /// The future that this one awaits.
     awaits: Option<usize>,
-    /// Somebody has begun to abort it.
+    /// Whether a thread has begun to abort the future.
     aborting: bool,
-    /// Somebody has aborted it, and at that moment nobody polled it.
+    /// Whether the future was aborted at a moment when no thread polled it.
     aborted: bool,
     panics_on_drop: bool,
     spawns_on_drop: Option<usize>,
@@ -93,9 +95,9 @@ struct Future {
 /// What a future does when its value is dropped.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OnDrop {
-    /// It panics.
+    /// Whether it panics.
     pub panics: bool,
-    /// It spawns this one.
+    /// The future program that it spawns, if any.
     pub spawns: Option<usize>,
 }
 
@@ -103,31 +105,31 @@ pub struct OnDrop {
 #[derive(Debug)]
 pub struct Wake {
     number: usize,
-    /// The worker whose own doing it is.
+    /// The worker whose own task or future wakes, if any.
     worker: Option<usize>,
-    /// The future was not queued when it began.
+    /// Whether the future was not queued when the wake-up began.
     waits_for_this: bool,
-    /// How many had begun then.
+    /// The number of wake-ups that had begun at that time.
     begun: u64,
 }
 
-/// All of them.
+/// All futures.
 #[derive(Debug)]
 pub(super) struct Futures {
     futures: Vec<Future>,
-    /// Which future each worker polls.
+    /// The future that each worker polls.
     polling: Vec<Option<usize>>,
-    /// Threads outside that await a future.
+    /// Threads outside of the pool that await a future.
     awaiting: Vec<(ThreadId, usize)>,
     seats: Seats,
-    /// Whether others take what is in a worker's queue, and what is in its slot.
+    /// Whether other workers steal from a worker's queue, and from its LIFO slot.
     stealing: bool,
     stealing_from_slots: bool,
-    /// How many polls workers have begun.
+    /// The number of polls that workers have begun.
     pub(super) polls: u64,
-    /// How many futures were accepted.
+    /// The number of accepted futures.
     pub(super) spawned: u64,
-    /// How many ended before they had completed.
+    /// The number of futures that ended before they completed.
     pub(super) cut_short: u64,
 }
 
@@ -147,29 +149,29 @@ impl Futures {
         }
     }
 
-    /// The future that a worker polls.
+    /// Returns the future that a worker polls.
     pub(super) fn polled_on(&self, worker: usize) -> Option<usize> {
         self.polling[worker]
     }
 
-    /// One that was accepted, and has not ended.
+    /// Returns a future that was accepted and has not ended.
     pub(super) fn any_accepted(&self) -> Option<usize> {
         self.futures.iter().position(|future| future.fate == FutureFate::Live)
     }
 
-    /// One that lives.
+    /// Returns a live future.
     pub(super) fn any_live(&self) -> Option<usize> {
         self.futures.iter().position(|future| future.fate.is_live())
     }
 
-    /// How many live.
+    /// Returns the number of live futures.
     pub(super) fn live(&self) -> usize {
         self.futures.iter().filter(|future| future.fate.is_live()).count()
     }
 }
 
 impl World {
-    /// Makes a future. One that a worker spawns is accepted from the start.
+    /// Adds a future. A future that a worker spawns is accepted from the start.
     pub fn add_future(&mut self, program: usize, worker: Option<usize>, is_outside: bool) -> usize {
         let steps = &self.scenario.futures[program];
         let inside = worker.is_some();
@@ -207,10 +209,11 @@ impl World {
         number
     }
 
-    /// The pool has accepted a future from outside. `was_closed`: it was known to be closed before it was asked.
+    /// Records that the pool accepted a future from outside. `was_closed` says whether the pool was
+    /// known to be closed before the call.
     pub fn future_accepted(&mut self, number: usize, was_closed: bool) {
         if was_closed {
-            let text = format!("future {number} was accepted by a pool that was closed");
+            let text = format!("future {number} was accepted by a closed pool");
             fail(Kind::AcceptedAfterClose, text);
         }
         if self.futures.futures[number].fate != FutureFate::Offered {
@@ -221,7 +224,7 @@ impl World {
             self.watch_for_starvation(Waiting::Future(number));
         }
         if self.left.contains(&true) {
-            let text = format!("future {number} was accepted, and a worker had left already");
+            let text = format!("future {number} was accepted after a worker had left");
             fail(Kind::DoneTooEarly, text);
         }
     }
@@ -235,7 +238,8 @@ impl World {
         }
     }
 
-    /// The pool has refused a future: from outside, or from one of its own.
+    /// Records that the pool refused a future. `inside` says whether it came from one of the pool's
+    /// own tasks or futures.
     pub fn future_refused(&mut self, number: usize, inside: bool) {
         let future = &mut self.futures.futures[number];
         self.outstanding -= usize::from(future.fate == FutureFate::Live);
@@ -245,17 +249,17 @@ impl World {
         }
     }
 
-    /// Somebody polls a future.
+    /// Records that the current thread polls a future.
     pub fn poll_begins(&mut self, number: usize) {
         self.worker_seen();
         self.note_accepted(number);
         let future = &mut self.futures.futures[number];
         let wrong = if let Some(other) = future.polled_by {
-            Some(format!("while thread {other} does"))
+            Some(format!("while thread {other} polls it"))
         } else if !future.fate.is_live() {
-            Some(format!("and it is {:?}", future.fate))
+            Some(format!("but it is {:?}", future.fate))
         } else {
-            future.aborted.then(|| "and it was aborted before".to_owned())
+            future.aborted.then(|| "but it was aborted before".to_owned())
         };
         future.polled_by = Some(machine().thread());
         future.due = false;
@@ -280,7 +284,7 @@ impl World {
         }
     }
 
-    /// A poll comes to its end.
+    /// Records that a poll ends.
     pub fn poll_ends(&mut self, number: usize, completed: bool) {
         let future = &mut self.futures.futures[number];
         future.polled_by = None;
@@ -300,19 +304,19 @@ impl World {
         }
     }
 
-    /// A future is about to panic in its poll.
+    /// Records that a future is about to panic in its poll.
     pub fn future_panics(&mut self, number: usize) {
         self.panics += 1;
         self.poll_ends(number, false);
         self.futures.futures[number].fate = FutureFate::Panicked;
     }
 
-    /// A future is about to panic in its drop.
+    /// Records that a future is about to panic in its drop.
     pub fn future_drop_panics(&mut self) {
         self.panics += 1;
     }
 
-    /// A future's value is dropped; says what it does then.
+    /// Records that the value of a future is dropped. Returns what it does then.
     pub fn future_dropped(&mut self, number: usize) -> OnDrop {
         let stopped = self.stopped;
         let future = &mut self.futures.futures[number];
@@ -328,13 +332,13 @@ impl World {
             fail(Kind::PolledWrongly, text);
         }
         let was_offered = future.fate == FutureFate::Offered;
-        // Instead of a poll, or after one.
+        // A worker drops a future instead of polling it, or after polling it.
         let worker = current_worker_id().filter(|_| future.fate.is_live());
         if future.fate.is_live() {
             future.fate = FutureFate::Dropped;
             self.futures.cut_short += 1;
             if !future.aborting && !stopped {
-                let text = format!("future {number} was dropped, and nobody had stopped the pool");
+                let text = format!("future {number} was dropped although the pool was not stopped");
                 fail(Kind::DroppedForNoReason, text);
             }
         }
@@ -346,7 +350,7 @@ impl World {
         on_drop
     }
 
-    /// Somebody is about to wake a future.
+    /// Records that the current thread is about to wake a future.
     pub fn wakes(&mut self, number: usize) -> Wake {
         let worker = self.busy_worker();
         let waits_for_this = self.waits_at_gate_for(number, worker);
@@ -355,7 +359,7 @@ impl World {
         future.wakes_begun += 1;
         let wake = Wake { number, worker, waits_for_this, begun: future.wakes_begun };
         if future.fate.is_live() && !std::mem::replace(&mut future.due, true) {
-            // Otherwise it is queued when its poll has ended, as if it gave way.
+            // Otherwise the future is queued when its poll ends, as if it yielded.
             if future.polled_by.is_none() {
                 future.whereabouts = match worker {
                     _ if !future.at_gate => Whereabouts::Unknown,
@@ -368,19 +372,21 @@ impl World {
         wake
     }
 
-    /// Whether it is certain that a future waits at a gate and is not queued, so that whoever wakes it queues it.
+    /// Returns whether a future certainly waits at a gate and is not queued, so that waking it
+    /// queues it.
     fn waits_at_gate_for(&self, number: usize, worker: Option<usize>) -> bool {
         let future = &self.futures.futures[number];
         let may_be_queued = future.due || future.may_be_scheduled || future.wakes > 0;
         future.fate.is_live()
             && future.at_gate
             && future.polled_by.is_none()
-            // Another worker's poll may have ended for the world, and not for the code under test.
+            // A poll by another worker may have ended for the world but not yet for the code under
+            // test.
             && future.last_worker == worker
             && !(may_be_queued || future.aborting || self.stopped)
     }
 
-    /// Somebody has woken a future.
+    /// Records that a wake-up has returned.
     pub fn has_woken(&mut self, wake: &Wake) {
         let stopped = self.stopped;
         let future = &mut self.futures.futures[wake.number];
@@ -394,40 +400,40 @@ impl World {
         }
     }
 
-    /// A future that is polled is about to give way: it is woken already, or about to be.
+    /// Records that a future is about to yield in its poll. It is already woken, or about to be.
     pub fn gives_way(&mut self, number: usize) {
         let future = &mut self.futures.futures[number];
         future.due = true;
         future.gives_way = true;
     }
 
-    /// A future that is polled waits at a gate.
+    /// Records that a future waits at a gate in its poll.
     pub fn waits_at_gate(&mut self, number: usize) {
         self.futures.futures[number].at_gate = true;
     }
 
-    /// A future does an operation that counts against the budget of its poll.
+    /// Records an operation that counts against the budget of the poll.
     pub fn operates(&mut self, number: usize) {
         let future = &mut self.futures.futures[number];
         future.operations += 1;
         if future.operations > OPERATIONS_PER_POLL {
-            let text = format!("future {number} does operation {} in one poll", future.operations);
+            let text = format!("future {number} makes operation {} in one poll", future.operations);
             fail(Kind::PollTooLong, text);
         }
     }
 
-    /// Somebody is about to abort a future.
+    /// Records that a thread is about to abort a future.
     pub fn aborts(&mut self, number: usize) {
         self.futures.futures[number].aborting = true;
     }
 
-    /// Somebody has aborted a future.
+    /// Records that a thread has aborted a future.
     pub fn has_aborted(&mut self, number: usize) {
         let future = &mut self.futures.futures[number];
         future.aborted = future.polled_by.is_none();
     }
 
-    /// A future, or somebody outside, begins to await another.
+    /// Records that a future, or the current thread, begins to await another future.
     pub fn awaits(&mut self, who: Option<usize>, number: usize) {
         match who {
             Some(who) => self.futures.futures[who].awaits = Some(number),
@@ -435,7 +441,7 @@ impl World {
         }
     }
 
-    /// It has an answer.
+    /// Records and checks the result of awaiting a future.
     pub fn answered(&mut self, who: Option<usize>, number: usize, answer: Answer) {
         match who {
             Some(who) => self.futures.futures[who].awaits = None,
@@ -443,7 +449,8 @@ impl World {
         }
         let future = &self.futures.futures[number];
         let (fate, aborting) = (future.fate, future.aborting);
-        // One that is aborted in its last poll may have come to its end, and the handle does not say so.
+        // A future that is aborted during its last poll may have completed although its handle
+        // reports the abort.
         let is_right = match answer {
             Answer::Output => fate == FutureFate::Completed,
             Answer::Panic => fate == FutureFate::Panicked,
@@ -459,7 +466,7 @@ impl World {
         }
     }
 
-    /// The worker that runs this code, if its task or future does.
+    /// Returns the worker that runs this code, if it does so in a task or a future.
     fn busy_worker(&self) -> Option<usize> {
         current_worker_id()
             .filter(|worker| self.running[*worker].is_some() || self.polled_on(*worker))
@@ -469,26 +476,25 @@ impl World {
         self.futures.polling[worker].is_some()
     }
 
-    /// Nobody is inside the code under test. Is there a future that should be polled, or dropped, and somebody who
-    /// could?
+    /// Returns a failure if a future should be polled or dropped and a worker could do it. Called
+    /// when the machine is at rest.
     pub(super) fn due_at_rest(&self, idle_workers: &[usize]) -> Option<Failure> {
         let all = &self.futures.futures;
         let is_over = |number: usize| !all[number].fate.is_live();
         if let Some((thread, number)) =
             self.futures.awaiting.iter().find(|(_, number)| is_over(*number))
         {
-            let text =
-                format!("future {number} has ended, and thread {thread} awaits it all the same");
+            let text = format!("future {number} has ended, but thread {thread} still awaits it");
             return Some(Failure::new(Kind::WakeLost, text));
         }
         let idle = *idle_workers.first()?;
-        let everybody_sleeps = idle_workers.len() == self.running.len();
+        let all_workers_sleep = idle_workers.len() == self.running.len();
         let is_due = |future: &Future| {
             let is_reached = future.due || future.aborting || self.stopped;
             let is_due = is_reached || future.awaits.is_some_and(is_over);
             is_due && future.fate.is_live() && future.polled_by.is_none() && !future.is_outside
         };
-        // Of those that may be in a slot one is there, at most.
+        // Of the futures that may be in a LIFO slot, at most one is.
         let mut slots = vec![None; self.running.len()];
         let mut can_be_taken = |number: usize| {
             let future = &all[number];
@@ -498,17 +504,19 @@ impl World {
                 Whereabouts::Unknown => false,
             };
             let is_known = future.due && !future.aborting && !self.stopped;
-            everybody_sleeps
+            all_workers_sleep
                 || self.futures.stealing
                     && (self.futures.stealing_from_slots || is_queued && is_known)
         };
         let due = (0..all.len()).filter(|number| is_due(&all[*number]));
         let number = due.into_iter().find(|number| can_be_taken(*number))?;
-        Some(if everybody_sleeps {
-            let text = format!("future {number} is to be polled or dropped, and nobody will");
+        Some(if all_workers_sleep {
+            let text =
+                format!("future {number} should be polled or dropped, but no thread will do it");
             Failure::new(Kind::WakeLost, text)
         } else {
-            let text = format!("future {number} waits, worker {idle} sleeps, and nobody searches");
+            let text =
+                format!("future {number} waits, worker {idle} sleeps, and no worker searches");
             Failure::new(Kind::AsleepBesideWork, text)
         })
     }

@@ -1,7 +1,7 @@
-//! What is known of the items in queues and lanes, and of those who consume them.
+//! Checks on the items of queues and lanes, and on their consumers.
 //!
-//! An item is *in* from the moment its push has returned, if nobody has taken it by then. So what is counted here as
-//! in is never more than what really is.
+//! An item is *in* from the moment its push has returned, unless it was consumed before. So the
+//! number counted as in is never more than the real one.
 
 use super::{Fate, World, fail};
 use crate::failure::{Failure, Kind};
@@ -9,35 +9,35 @@ use crate::machine::{ThreadId, machine};
 use crate::scenario::{Scenario, To};
 use heist::{PushErrorKind, QueueStats};
 
-/// What became of an item.
+/// What happened to an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ItemFate {
     /// Its push has not returned.
     Offered,
-    /// It is in.
+    /// It is in the queue.
     In,
     Consumed,
     /// Dropped without being consumed.
     Dropped,
-    /// Given back.
+    /// Returned to its producer.
     Refused,
 }
 
-/// Who pushed an item.
+/// The producer of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Producer {
-    /// Somebody outside.
+    /// An actor.
     Actor(ThreadId),
     /// A task.
     Task(usize),
-    /// A future, on one of the pool's workers.
+    /// A future on one of the pool's workers.
     Future(usize),
-    /// It is pushed by whoever makes room, so it has no order.
-    WhoeverMakesRoom,
+    /// The thread that makes room pushes the item, so its order is not known.
+    MakerOfRoom,
 }
 
 impl Producer {
-    /// Somebody outside: the running thread.
+    /// Returns the running thread as an actor.
     pub fn this_actor() -> Self {
         Self::Actor(machine().thread())
     }
@@ -54,20 +54,21 @@ struct Item {
 #[derive(Debug)]
 struct Queue {
     capacity: Option<u64>,
-    /// How many may be consumed at a time: of a lane, as many as there were ever slots.
+    /// The number of consumers allowed at a time. For a lane, the largest number of slots that the
+    /// device ever had.
     consumers_max: usize,
     consumer: Option<ThreadId>,
-    /// Turns that were made and have not ended.
+    /// The number of turns that were created and have not ended.
     turns: usize,
-    /// Items that are in.
+    /// The number of items that are in.
     inside: usize,
-    /// Somebody has begun to close it.
+    /// Whether a thread has begun to close the queue.
     closing: bool,
-    /// It is known to be closed.
+    /// Whether the queue is known to be closed.
     closed: bool,
-    /// It drops what is in.
+    /// Whether closing drops the items that are in.
     drops: bool,
-    /// What became of its items.
+    /// Counts of what happened to the items.
     consumed: u64,
     dropped: u64,
 }
@@ -89,7 +90,7 @@ impl Queue {
     }
 }
 
-/// All of them.
+/// All queues, lanes and items.
 #[derive(Debug)]
 pub(super) struct Items {
     items: Vec<Item>,
@@ -128,7 +129,7 @@ impl Items {
         queues.chain(lanes)
     }
 
-    /// How many are in.
+    /// Returns the number of items that are in.
     pub(super) fn inside(&self) -> usize {
         self.all().map(|(_, queue)| queue.inside).sum()
     }
@@ -145,21 +146,22 @@ impl Items {
 }
 
 impl World {
-    /// Makes an item.
+    /// Adds an item.
     pub fn add_item(&mut self, to: To, producer: Producer) -> usize {
         self.items.items.push(Item { to, fate: ItemFate::Offered, producer });
         self.items.items.len() - 1
     }
 
-    /// Whether pushes from outside must be refused.
+    /// Returns whether pushes from outside must be refused.
     pub fn refuses_items(&self, to: To) -> bool {
         self.closed || self.items.queue(to).closed
     }
 
-    /// An item's push has succeeded. `must_be_refused`: that was known before it was tried.
+    /// Records that a push has succeeded. `must_be_refused` is the answer of `refuses_items` before
+    /// the push.
     pub fn item_accepted(&mut self, item: usize, must_be_refused: bool) {
         if must_be_refused {
-            let text = format!("item {item} was accepted by a queue or a pool that was closed");
+            let text = format!("item {item} was accepted by a closed queue or pool");
             fail(Kind::AcceptedAfterClose, text);
         }
         if self.items.items[item].fate != ItemFate::Offered {
@@ -169,24 +171,25 @@ impl World {
         let to = self.items.items[item].to;
         let stopped = self.stopped;
         let queue = self.items.queue_mut(to);
-        // What is dropped makes room first.
+        // Dropping items makes room before the drops are recorded.
         let drops = stopped || queue.drops;
-        // Nor is it known when a lane's turn takes its job.
+        // For lanes it is not known when a turn takes its job.
         let is_queue = matches!(to, To::Queue(_));
         if is_queue
             && !drops
             && queue.capacity.is_some_and(|capacity| queue.inside as u64 > capacity)
         {
-            let text = format!("{} items are in {to:?}, which is more than it holds", queue.inside);
+            let text =
+                format!("{} items are in {to:?}, which is more than its capacity", queue.inside);
             fail(Kind::OverGranted, text);
         }
         if !self.items.queue(to).drops && self.left.contains(&true) {
-            let text = format!("item {item} was accepted, and a worker had left already");
+            let text = format!("item {item} was accepted after a worker had left");
             fail(Kind::Stranded, text);
         }
     }
 
-    /// An item was given back. `inside`: to a task of the pool.
+    /// Records that an item was returned. `inside` says whether a task of the pool pushed it.
     pub fn item_refused(&mut self, item: usize, why: PushErrorKind, inside: bool) {
         self.items.becomes(item, ItemFate::Refused);
         let to = self.items.items[item].to;
@@ -206,20 +209,19 @@ impl World {
         }
     }
 
-    /// The task that an item was to be followed by was refused, and the item with it.
+    /// Records that an item was refused because its follow-up task was refused.
     pub fn item_refused_with_its_task(&mut self, item: usize) {
         self.items.becomes(item, ItemFate::Refused);
     }
 
-    /// A consumer has an item in its hands.
+    /// Records that a consumer has received an item.
     pub fn item_consumed(&mut self, item: usize) {
         let Item { to, fate, producer } = self.items.items[item];
         if fate == ItemFate::Consumed {
             fail(Kind::ItemTwice, format!("item {item} was consumed twice"));
         }
         self.items.becomes(item, ItemFate::Consumed);
-        let ordered =
-            self.items.queue(to).consumers_max == 1 && producer != Producer::WhoeverMakesRoom;
+        let ordered = self.items.queue(to).consumers_max == 1 && producer != Producer::MakerOfRoom;
         let overtaken = self.items.items[..item].iter().position(|earlier| {
             earlier.to == to && earlier.producer == producer && earlier.fate == ItemFate::In
         });
@@ -232,7 +234,7 @@ impl World {
         }
     }
 
-    /// An item is dropped.
+    /// Records that an item is dropped.
     pub fn item_dropped(&mut self, item: usize) {
         let Item { to, fate, .. } = self.items.items[item];
         if !matches!(fate, ItemFate::Offered | ItemFate::In) {
@@ -240,50 +242,51 @@ impl World {
         }
         self.items.becomes(item, ItemFate::Dropped);
         if !self.stopped && !self.items.queue(to).drops {
-            let text = format!("item {item} was dropped, and nobody had stopped anything");
+            let text =
+                format!("item {item} was dropped although neither queue nor pool was stopped");
             fail(Kind::DroppedForNoReason, text);
         }
     }
 
-    /// Somebody is about to close a queue.
+    /// Records that a thread is about to close a queue.
     pub fn closes_queue(&mut self, to: To, drops: bool) {
         let queue = self.items.queue_mut(to);
         queue.closing = true;
         queue.drops |= drops;
     }
 
-    /// Somebody has closed a queue.
+    /// Records that a thread has closed a queue.
     pub fn has_closed_queue(&mut self, to: To) {
         self.items.queue_mut(to).closed = true;
     }
 
-    /// A device may have more slots from now on.
+    /// Records that a device may have more slots from now on.
     pub(super) fn may_have_consumers(&mut self, to: To, consumers: usize) {
         let queue = self.items.queue_mut(to);
         queue.consumers_max = queue.consumers_max.max(consumers);
     }
 
-    /// A task was made of a queue's turn.
+    /// Records that a task was created for a queue's turn.
     pub(super) fn turn_made(&mut self, to: To) {
         self.items.queue_mut(to).turns += 1;
     }
 
-    /// A consumer has an item in hands.
+    /// Records that a consumer begins with an item.
     pub fn consumer_begins(&mut self, to: To) {
         let me = machine().thread();
         if let Some(other) = self.items.queue_mut(to).consumer.replace(me) {
-            let text = format!("{to:?} is consumed by threads {other} and {me} at the same time");
+            let text = format!("threads {other} and {me} consume {to:?} at the same time");
             fail(Kind::TwoConsumers, text);
         }
     }
 
-    /// It has done with it.
+    /// Records that a consumer has finished its item.
     pub fn consumer_finishes(&mut self, to: To) {
         self.items.queue_mut(to).consumer = None;
     }
 
-    /// The pool was joined: everything must have come out. Only whoever closes a queue and drops what is in it may have
-    /// something in hands.
+    /// Checks that no item is left when the pool was joined. Only a thread that closes a queue and
+    /// drops its items may still have some.
     pub(super) fn check_items_at_join(&self) {
         let items = &self.items;
         let is_left = |item: &usize| {
@@ -291,12 +294,13 @@ impl World {
         };
         let left = (0..items.items.len()).find(is_left);
         if let Some(item) = left {
-            let text = format!("the pool was joined, and item {item} is still in its queue");
+            let text = format!("the pool was joined, but item {item} is still in its queue");
             fail(Kind::Stranded, text);
         }
     }
 
-    /// Nobody is inside the code under test. Does anything wait that nobody will come for?
+    /// Returns a failure if an item waits and no consumer will come for it. Called when the machine
+    /// is at rest.
     pub(super) fn stranded_at_rest(&self) -> Option<Failure> {
         let (to, queue) = self.items.all().find(|(to, queue)| {
             let has_room = match to {
@@ -305,39 +309,41 @@ impl World {
             };
             queue.inside > 0 && queue.turns == 0 && has_room
         })?;
-        let text = format!("{} items are in {to:?}, and nobody will come for them", queue.inside);
+        let text =
+            format!("{} items are in {to:?}, but no consumer will come for them", queue.inside);
         Some(Failure::new(Kind::Stranded, text))
     }
 
-    /// Everything is over: does the queue's own account agree?
+    /// Compares the queue's own counts with this record at the end of the schedule.
     pub fn check_queue(&mut self, queue: usize, left: usize, stats: QueueStats) {
         let known = &self.items.queues[queue];
         check_account(&format!("queue {queue}"), left, stats, known.consumed, known.dropped);
     }
 
-    /// The same for all lanes, which have one account.
+    /// Like `check_queue`, for all lanes, which share their counts.
     pub fn check_lanes(&mut self, left: usize, stats: QueueStats) {
         let consumed = self.items.lanes.iter().map(|lane| lane.consumed).sum();
         let dropped = self.items.lanes.iter().map(|lane| lane.dropped).sum();
         check_account("the lanes", left, stats, consumed, dropped);
     }
 
-    /// The items that are in, whatever has become of their turns: the pool must not end.
+    /// Returns whether any item is in, so that the pool must not end.
     pub(super) fn has_items(&self) -> bool {
         self.items.inside() > 0
     }
 
-    /// Turns of a lane that were made and have not ended. Each has a slot, or had one.
+    /// Returns the number of turns of a lane that were created and have not ended. Each has a slot
+    /// or had one.
     pub(super) fn turns_of_lane(&self, device: usize) -> usize {
         self.items.lanes[device].turns
     }
 
-    /// A turn of a lane may wait for a slot without the world knowing of it.
+    /// Returns whether a turn of a lane may wait for a slot without the world seeing it.
     pub(super) fn turn_may_wait(&self) -> bool {
         (0..self.items.lanes.len()).any(|device| !self.has_free_slot(device))
     }
 
-    /// A turn's task has ended, or was dropped.
+    /// Records that the task of a turn has ended or was dropped.
     pub(super) fn note_turn_over(&mut self, job: usize) {
         if let Some(to) = self.jobs[job].turn_of.take() {
             debug_assert!(matches!(self.jobs[job].fate, Fate::Ended | Fate::Dropped));

@@ -1,5 +1,10 @@
-//! What is known outside of the code under test: which tasks exist, what became of them, who has been told what. The
-//! oracles compare this with what the code under test does.
+//! A record of what the code under test has promised: which tasks, futures, items and permits
+//! exist, and what happened to each of them. The oracles compare this record with what the code
+//! under test does.
+//!
+//! The tasks and futures of a scenario report here what they see: just before a call that may have
+//! an effect, and just after it has returned. Between the two, the effect may have taken place or
+//! not, so the oracles only report what is wrong in both cases.
 
 mod budgets;
 mod checks;
@@ -8,7 +13,7 @@ mod items;
 mod seats;
 mod signals;
 
-pub use budgets::{Ask, NOBODY_ASKED, Of};
+pub use budgets::{Ask, Of, WITHOUT_REQUEST};
 pub use futures::{Answer, OnDrop, Wake};
 pub use items::Producer;
 
@@ -26,105 +31,108 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// What became of a task.
+/// What happened to a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Handed to the pool, which has not answered yet.
+    /// Offered to the pool, which has not answered yet.
     Offered,
-    /// Refused, and given back.
+    /// Refused and returned.
     Refused,
     /// Accepted or spawned, and not begun.
     Waiting,
-    /// Being run.
+    /// Running.
     Running,
-    /// Run, to its end or until it panicked.
+    /// Ended, or panicked.
     Ended,
-    /// Dropped without being run.
+    /// Dropped without running.
     Dropped,
 }
 
 /// Where a task was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Where every worker finds it.
+    /// In the injector, where every worker finds it.
     Injector,
-    /// The own queue of a worker.
+    /// In the own queue of this worker.
     Own(usize),
-    /// Nowhere yet: it waits for a budget, and is put into the injector by whoever grants it.
+    /// Not in a queue yet: the task waits for a budget. The thread that grants its request puts it
+    /// into the injector.
     Line,
 }
 
-/// A task, as far as it is known.
+/// The record of a task.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// What it does.
+    /// The program that the task runs.
     pub program: usize,
-    /// What became of it.
+    /// What happened to the task.
     pub fate: Fate,
-    /// Where it was put.
+    /// Where the task was put.
     pub place: Place,
-    /// How often it spawns itself again.
+    /// How often the task spawns itself again.
     pub again: Option<u32>,
-    /// Whether it holds a permit.
+    /// Whether the task holds a permit.
     pub permit: bool,
-    /// Whether its value panics when it is dropped.
+    /// Whether the task's value panics when it is dropped.
     pub panics_on_drop: bool,
-    /// Who offered it from outside.
+    /// The thread that offered the task from outside.
     offered_by: Option<ThreadId>,
-    /// Whose turn it is, until that is over. It has no program then.
+    /// The queue or lane whose turn the task is, until the turn is over. Such a task has no
+    /// program.
     pub turn_of: Option<To>,
 }
 
 impl Record {
-    /// Whether nothing has become of it.
+    /// Returns whether the task neither ended nor was dropped or refused.
     fn is_lost(&self) -> bool {
         !matches!(self.fate, Fate::Ended | Fate::Dropped | Fate::Refused)
     }
 }
 
-/// When the pool may refuse a task that is offered to it.
+/// When the pool may refuse a task that it is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusable {
     /// Once it is closed: the task comes from outside.
     OnceClosed,
     /// Once it is stopped: a task or future spawns it through a handle.
     OnceStopped,
-    /// Never: it is counted for a task that runs, and is dropped if the pool is stopped.
+    /// Never: the task is counted for a running task, and dropped if the pool is stopped.
     Never,
 }
 
-/// A place to wait at until it is opened.
+/// A place where threads and futures wait until it is opened.
 #[derive(Debug)]
 struct Gate {
     opened: bool,
     word: Address,
 }
 
-/// What waits for its turn.
+/// A queued task or future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
     Task(usize),
     Future(usize),
 }
 
-/// Something that is queued, and what every worker had begun when it came.
+/// A queued task or future, with the number of things that every worker had begun when it was
+/// queued.
 #[derive(Debug)]
 struct Queued {
     what: Waiting,
     begun: Vec<u64>,
 }
 
-/// Everything that is known.
+/// Everything that is known about the running schedule.
 pub struct World {
     scenario: Rc<Scenario>,
     jobs: Vec<Record>,
-    /// Accepted or begun, and not ended.
+    /// The number of tasks that were accepted or begun and have not ended.
     outstanding: usize,
-    /// Which task each worker runs.
+    /// The task that each worker runs.
     running: Vec<Option<usize>>,
-    /// Which workers have left.
+    /// Whether each worker has left.
     left: Vec<bool>,
-    /// How many tasks and polls each worker has begun.
+    /// The number of tasks and polls that each worker has begun.
     begun: Vec<u64>,
     tasks_begun: u64,
     queued: VecDeque<Queued>,
@@ -132,18 +140,20 @@ pub struct World {
     meeting: usize,
     permits: usize,
     permit_word: Option<Address>,
-    /// Somebody has begun to stop the pool: tasks may be dropped.
+    /// Whether a thread has begun to stop the pool, so that tasks may be dropped.
     stopped: bool,
-    /// The pool is known to be closed.
+    /// Whether the pool is known to be closed.
     closed: bool,
-    /// A call that stops the pool has returned: running tasks are told when they ask.
+    /// Whether a call that stops the pool has returned, so that running tasks that ask must get the
+    /// answer yes.
     told_to_stop: bool,
-    /// The owner waits for the end.
+    /// Whether the owner waits for the end.
     joining: bool,
     joined: bool,
-    /// Workers whose task has panicked and which have not been seen since: the pool is closed when one of them is.
+    /// Workers whose task has panicked and that have not been seen since. The pool is closed once
+    /// one of them is seen.
     aborting: Vec<ThreadId>,
-    /// What lost producers hold, until the schedule is over.
+    /// What vanished producers hold, until the schedule is over.
     lost: Vec<Box<dyn Any>>,
     panics: u64,
     dropped: u64,
@@ -151,9 +161,9 @@ pub struct World {
     budgets: Budgets,
     signals: Signals,
     futures: Futures,
-    /// Actors that have not come to their end.
+    /// The number of actors that have not ended.
     actors_left: usize,
-    /// The pool's own account, after it was joined.
+    /// The metrics of the pool, after it was joined.
     metrics: Option<MetricsSnapshot>,
 }
 
@@ -161,17 +171,17 @@ thread_local! {
     static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
 }
 
-/// Looks at the world, or changes it. Must not make a step of the machine.
+/// Reads or changes the world. `change` must not make an operation of the machine.
 pub fn world<R>(change: impl FnOnce(&mut World) -> R) -> R {
     WORLD.with_borrow_mut(|world| change(world.as_mut().expect("a schedule is under way")))
 }
 
-/// Begins a new world.
+/// Creates a new world for a schedule.
 pub fn begin_world(scenario: &Rc<Scenario>) {
     WORLD.set(Some(World::new(Rc::clone(scenario))));
 }
 
-/// A promise is broken: ends the schedule.
+/// Ends the schedule because a promise is broken.
 pub fn fail(kind: Kind, text: impl Into<String>) {
     machine().fail(Failure::new(kind, text));
 }
@@ -210,17 +220,17 @@ impl World {
         }
     }
 
-    /// The scenario.
+    /// Returns the scenario.
     pub fn scenario(&self) -> Rc<Scenario> {
         Rc::clone(&self.scenario)
     }
 
-    /// A task.
+    /// Returns the record of a task.
     pub fn job(&mut self, job: usize) -> &mut Record {
         &mut self.jobs[job]
     }
 
-    /// Makes a task. One that a worker spawns is accepted from the start.
+    /// Adds a task. A task that a worker spawns is accepted from the start.
     pub fn add_job(&mut self, program: usize, place: Place, from_outside: bool) -> usize {
         let fate = if from_outside { Fate::Offered } else { Fate::Waiting };
         self.jobs.push(Record {
@@ -241,7 +251,7 @@ impl World {
         job
     }
 
-    /// A task was made of a queue's turn: it is counted already.
+    /// Adds a task for a queue's turn, which is already counted.
     pub fn add_turn(&mut self, to: To) -> usize {
         self.turn_made(to);
         self.jobs.push(Record {
@@ -258,12 +268,12 @@ impl World {
         self.jobs.len() - 1
     }
 
-    /// A task that has waited in no queue was made, and will be put into one.
+    /// Records that a task that waited for a budget was created and will be put into the injector.
     pub fn made(&mut self, job: usize) {
         self.jobs[job].place = Place::Injector;
     }
 
-    /// The making of a task is about to panic.
+    /// Records that the creation of a task is about to panic.
     pub fn making_panics(&mut self, job: usize) {
         let record = &mut self.jobs[job];
         self.outstanding -= usize::from(record.fate == Fate::Waiting);
@@ -272,7 +282,7 @@ impl World {
         self.dropped += 1;
     }
 
-    /// An actor has come to its end, or will not be heard of again; says whether it is the last one.
+    /// Records that an actor has ended or vanishes. Returns whether it is the last one.
     pub fn actor_leaves(&mut self) -> bool {
         self.actors_left -= 1;
         self.actors_left == 0
@@ -284,12 +294,12 @@ impl World {
         }
     }
 
-    /// Whether the pool is known to be closed.
+    /// Returns whether the pool is known to be closed.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Whether the pool is known to refuse such tasks.
+    /// Returns whether the pool is known to refuse such tasks.
     pub fn must_refuse(&self, refusable: Refusable) -> bool {
         match refusable {
             Refusable::OnceClosed => self.closed,
@@ -298,13 +308,11 @@ impl World {
         }
     }
 
-    /// The pool has accepted a task from outside. `was_closed`: it was known to refuse it before it was asked.
+    /// Records that the pool accepted a task from outside. `was_closed` is the answer of
+    /// `must_refuse` before the call.
     pub fn accepted(&mut self, job: usize, was_closed: bool) {
         if was_closed {
-            fail(
-                Kind::AcceptedAfterClose,
-                format!("task {job} was accepted by a pool that was closed"),
-            );
+            fail(Kind::AcceptedAfterClose, format!("task {job} was accepted by a closed pool"));
         }
         if self.jobs[job].fate != Fate::Offered {
             return;
@@ -313,12 +321,12 @@ impl World {
         self.outstanding += 1;
         self.watch_for_starvation(Waiting::Task(job));
         if self.left.contains(&true) {
-            let text = format!("task {job} was accepted, and a worker had left already");
+            let text = format!("task {job} was accepted after a worker had left");
             fail(Kind::DoneTooEarly, text);
         }
     }
 
-    /// The pool has refused a task.
+    /// Records that the pool refused a task.
     pub fn refused(&mut self, job: usize, refusable: Refusable) {
         self.outstanding -= usize::from(self.jobs[job].fate == Fate::Waiting);
         self.jobs[job].fate = Fate::Refused;
@@ -328,12 +336,12 @@ impl World {
             Refusable::Never => false,
         };
         if !may_refuse {
-            let text = format!("task {job} was refused, and may be {refusable:?} only");
+            let text = format!("task {job} was refused, which is allowed {refusable:?} only");
             fail(Kind::RefusedForNoReason, text);
         }
     }
 
-    /// A worker begins a task.
+    /// Records that a worker begins a task.
     pub fn begin(&mut self, job: usize, worker: usize) {
         self.worker_seen();
         let record = &mut self.jobs[job];
@@ -342,12 +350,13 @@ impl World {
         self.running[worker] = Some(job);
         self.tasks_begun += 1;
         if self.left.contains(&true) || self.joined {
-            fail(Kind::RanAfterDone, format!("task {job} was run after a worker had left"));
+            fail(Kind::RanAfterDone, format!("task {job} ran after a worker had left"));
         }
         self.check_starvation(Waiting::Task(job), worker);
     }
 
-    /// A worker begins something. Has something else waited too long?
+    /// Records that a worker begins a task or poll, and checks whether something else has waited
+    /// too long.
     fn check_starvation(&mut self, what: Waiting, worker: usize) {
         self.begun[worker] += 1;
         let Some(bound) = self.scenario.starvation_bound else { return };
@@ -356,14 +365,14 @@ impl World {
         let others = self.begun[worker] - oldest.begun[worker];
         if others > bound {
             let text = format!(
-                "{:?} waits, and worker {worker} has begun {others} others since",
+                "{:?} waits, but worker {worker} has begun {others} others since",
                 oldest.what
             );
             fail(Kind::Starved, text);
         }
     }
 
-    /// A worker's task comes to its end, or is about to panic.
+    /// Records that a task ends or is about to panic.
     pub fn end(&mut self, job: usize, worker: usize) {
         self.jobs[job].fate = Fate::Ended;
         self.running[worker] = None;
@@ -371,7 +380,7 @@ impl World {
         self.note_turn_over(job);
     }
 
-    /// A panic is about to be thrown by a task.
+    /// Records that a task is about to panic.
     pub fn panics(&mut self) {
         self.panics += 1;
         if !self.scenario.pool.isolate_panics {
@@ -380,25 +389,27 @@ impl World {
         }
     }
 
-    /// A worker does something between tasks: if its last task has panicked, that has been dealt with.
+    /// Records that a worker does something between tasks. If its last task panicked, the pool has
+    /// dealt with that.
     pub fn worker_seen(&mut self) {
         if !self.aborting.is_empty() && self.aborting.contains(&machine().thread()) {
             self.closed = true;
         }
     }
 
-    /// The value of a task is dropped; says whether it gives back a permit, and whether it panics.
+    /// Records that the value of a task is dropped. Returns whether it gives back a permit, and
+    /// whether it panics.
     pub fn job_dropped(&mut self, job: usize) -> (bool, bool) {
         let record = &mut self.jobs[job];
         let permit = std::mem::take(&mut record.permit);
-        // What was refused is dropped by its producer, who does not expect a panic.
+        // A refused task is dropped by its producer, which does not expect a panic.
         let panics = std::mem::take(&mut record.panics_on_drop) && record.fate != Fate::Refused;
         if record.fate == Fate::Offered && record.offered_by == Some(machine().thread()) {
-            let text = format!("task {job} was accepted, and its own producer had to drop it");
+            let text = format!("task {job} was accepted, but its own producer had to drop it");
             fail(Kind::DoneTooEarly, text);
         }
         match record.fate {
-            // An offered one is on its way back, or the pool has dropped it before it has answered.
+            // An offered task is being returned, or the pool dropped it before it answered.
             Fate::Offered | Fate::Waiting => {
                 self.outstanding -= usize::from(record.fate == Fate::Waiting);
                 record.fate = Fate::Dropped;
@@ -407,7 +418,7 @@ impl World {
                 self.note_turn_over(job);
                 self.worker_seen();
                 if !self.stopped {
-                    let text = format!("task {job} was dropped, and nobody had stopped the pool");
+                    let text = format!("task {job} was dropped although the pool was not stopped");
                     fail(Kind::DroppedForNoReason, text);
                 }
             }
@@ -416,81 +427,84 @@ impl World {
         (permit, panics)
     }
 
-    /// A worker has left its loop.
+    /// Records that a worker has left its loop.
     pub fn worker_left(&mut self, worker: usize) {
         self.left[worker] = true;
-        // If none of them is running, they are lost, or will be run after all: either will show.
+        // If none of them is running, they are lost or will run later; other checks report both.
         let is_polling = |worker| self.futures.polled_on(worker).is_some();
         let is_busy = |worker: usize| self.running[worker].is_some() || is_polling(worker);
         if self.outstanding > 0 && (0..self.running.len()).any(is_busy) {
             let text = format!(
-                "worker {worker} left, and {} tasks or futures had not ended",
+                "worker {worker} left, but {} tasks or futures had not ended",
                 self.outstanding
             );
             fail(Kind::DoneTooEarly, text);
         }
     }
 
-    /// A producer is never heard of again, and neither is what it holds.
-    pub fn keep_for_ever(&mut self, held: impl Any) {
+    /// Keeps what a vanished producer holds until the schedule is over.
+    pub fn keep_forever(&mut self, held: impl Any) {
         self.lost.push(Box::new(held));
     }
 
-    /// The schedule has failed. What lost producers hold cannot be dropped outside of a simulated thread, and tasks
-    /// would be taken for the next world's.
+    /// Leaks what vanished producers hold after a failed schedule. It cannot be dropped outside of
+    /// a simulated thread, and the next world would take the tasks for its own.
     pub fn forget_what_is_left(&mut self) {
         std::mem::forget(std::mem::take(&mut self.lost));
     }
 
-    /// Somebody is about to stop the pool.
+    /// Records that a thread is about to stop the pool.
     pub fn stops(&mut self) {
         self.stopped = true;
     }
 
-    /// A call that stops the pool has returned.
+    /// Records that a call that stops the pool has returned.
     pub fn has_stopped(&mut self) {
         self.told_to_stop = true;
         self.closed = true;
     }
 
-    /// Whether such a call has returned.
+    /// Returns whether a call that stops the pool has returned.
     pub fn is_told_to_stop(&self) -> bool {
         self.told_to_stop
     }
 
-    /// Whether somebody has begun to stop the pool.
+    /// Returns whether a thread has begun to stop the pool.
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// Somebody has stopped or closed the pool.
+    /// Records that a thread has stopped or closed the pool.
     pub fn has_closed(&mut self) {
         self.closed = true;
     }
 
-    /// The owner is about to wait for the end.
+    /// Records that the owner is about to wait for the end.
     pub fn joins(&mut self) {
         self.joining = true;
     }
 
-    /// The owner's wait is over.
+    /// Records that the owner's wait has returned, and checks that everything has ended.
     pub fn has_joined(&mut self, metrics: MetricsSnapshot) {
         self.joined = true;
         self.metrics = Some(metrics);
         self.closed = true;
         self.check_items_at_join();
         if let Some(future) = self.futures.any_accepted() {
-            fail(Kind::DoneTooEarly, format!("the pool was joined, and future {future} lives"));
+            fail(
+                Kind::DoneTooEarly,
+                format!("the pool was joined, but future {future} is still live"),
+            );
         }
         if let Some(worker) = self.left.iter().position(|left| !left) {
             fail(
                 Kind::DoneTooEarly,
-                format!("the pool was joined, and worker {worker} had not left"),
+                format!("the pool was joined, but worker {worker} had not left"),
             );
         }
     }
 
-    /// The word behind a gate, and whether it is open.
+    /// Returns the word of a gate, and whether the gate is open.
     pub fn gate(&mut self, gate: usize) -> (Address, bool) {
         while self.gates.len() <= gate {
             self.gates.push(Gate { opened: false, word: machine().allocate(0) });
@@ -505,25 +519,25 @@ impl World {
         machine().notify(word);
     }
 
-    /// The words that everybody waits at, to be told that the pool is stopped.
+    /// Wakes all threads that wait at a gate or for a permit, because the pool is stopped.
     pub fn wake_all_who_wait(&mut self) {
         for word in self.gates.iter().map(|gate| gate.word).chain(self.permit_word) {
             machine().notify(word);
         }
     }
 
-    /// One more is at the meeting; says how many there are.
+    /// Adds a task to the meeting. Returns how many there are.
     pub fn meet(&mut self) -> usize {
         self.meeting += 1;
         self.meeting
     }
 
-    /// The word that those wait at who want a permit.
+    /// Returns the word at which threads wait for a permit.
     pub fn permit_word(&mut self) -> Address {
         *self.permit_word.get_or_insert_with(|| machine().allocate(0))
     }
 
-    /// Takes a permit, if there is one.
+    /// Takes a permit if there is one. Returns whether there was.
     pub fn try_take_permit(&mut self) -> bool {
         let taken = self.permits > 0;
         self.permits -= usize::from(taken);

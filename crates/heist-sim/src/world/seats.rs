@@ -1,32 +1,34 @@
-//! What is known of the futures that wait with a worker: in its slot and in its queue.
+//! Checks on the order of futures in a worker's LIFO slot and queue.
 //!
-//! Only where nobody steals, so that what is put there stays until its worker takes it. A future is in here if it is
-//! certain that it is there; one that may be elsewhere is not. So what is said of those that are in here is true of the
-//! real ones, and nothing is said of the others.
+//! The order is only known in pools without stealing, where a future stays in its worker's LIFO
+//! slot or queue until that worker takes it. A future is listed here only if it is certainly there;
+//! a future that may be elsewhere is not. So every statement about a listed future is true, and
+//! nothing is stated about others.
 
 use crate::failure::{Failure, Kind};
 use crate::scenario::{Lifo, Scenario};
 use std::collections::VecDeque;
 
-/// How many futures in a row a worker polls out of its slot while others are in its queue.
+/// The number of futures in a row that a worker polls from its LIFO slot while others are in its
+/// queue.
 const SLOT_RUN_MAX: u32 = 3;
 
-/// A worker's queue with so many futures is full for those that it spawns.
+/// The number of futures at which a worker's queue is full for the futures that it spawns.
 const FULL: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 struct Seat {
     slot: Option<usize>,
     queue: VecDeque<usize>,
-    /// How many were polled out of the slot since the last one that was not, while the queue held something.
+    /// The number of consecutive polls from the LIFO slot while the queue held something.
     slot_run: u32,
 }
 
-/// All of them.
+/// The LIFO slots and queues of all workers.
 #[derive(Debug)]
 pub(super) struct Seats {
     seats: Vec<Seat>,
-    /// Whether nobody steals.
+    /// Whether the order is known, because there is no stealing.
     known: bool,
     has_slots: bool,
 }
@@ -41,7 +43,8 @@ impl Seats {
         }
     }
 
-    /// A worker's own doing has woken a future. `may_be_elsewhere`: somebody else may have queued it.
+    /// Records that a worker's own task or future has woken a future. `may_be_elsewhere` says
+    /// whether another thread may have queued it.
     pub(super) fn wakes(&mut self, worker: usize, future: usize, may_be_elsewhere: bool) {
         if !self.known {
             return;
@@ -58,8 +61,8 @@ impl Seats {
         }
     }
 
-    /// A worker's own doing is about to spawn a future, while so many live: if they may fill its queue, it gives some
-    /// away.
+    /// Records that a worker's own task or future is about to spawn a future. If the `live` futures
+    /// may fill its queue, the worker moves some of them elsewhere.
     pub(super) fn spawns(&mut self, worker: usize, future: usize, live: usize) {
         if live > FULL {
             self.seats[worker].queue.clear();
@@ -67,14 +70,14 @@ impl Seats {
         self.goes_behind(worker, future);
     }
 
-    /// A future goes behind those in its worker's queue.
+    /// Records that a future goes to the back of its worker's queue.
     pub(super) fn goes_behind(&mut self, worker: usize, future: usize) {
         if self.known {
             self.seats[worker].queue.push_back(future);
         }
     }
 
-    /// A future is gone, which was in a slot, a queue or elsewhere: `worker` has taken and dropped it.
+    /// Records that a future is gone, wherever it was. `worker` has taken and dropped it.
     pub(super) fn dropped(&mut self, worker: Option<usize>, future: usize) {
         for seat in &mut self.seats {
             seat.slot.take_if(|slot| *slot == future);
@@ -85,7 +88,7 @@ impl Seats {
         }
     }
 
-    /// A worker begins to poll a future. Was it the next?
+    /// Records that a worker begins to poll a future. Returns a failure if another future was next.
     pub(super) fn polls(&mut self, worker: usize, future: usize) -> Option<Failure> {
         let seat = &mut self.seats[worker];
         let Some(&next) = seat.queue.front() else {
@@ -108,7 +111,7 @@ impl Seats {
         self.dropped(Some(worker), future);
         let text = || {
             format!(
-                "future {future} is polled by worker {worker}, in whose queue future {next} has waited since before"
+                "worker {worker} polls future {future}, but future {next} was ahead of it in the queue"
             )
         };
         overtakes.then(|| Failure::new(Kind::PolledTooSoon, text()))

@@ -1,33 +1,34 @@
-//! What is known of raw gates: which items were published, and who consumes.
+//! Checks on raw signal gates: which items were published, and who consumes.
 //!
-//! Items of one producer in one queue are numbered, and must come out in that order.
+//! The items of one producer in one queue are numbered and must come out in that order.
 
 use super::{World, fail};
 use crate::failure::{Failure, Kind};
 use crate::machine::{ThreadId, machine};
 use crate::scenario::{Act, Scenario};
 
-/// A queue behind a gate.
+/// A queue behind a signal gate.
 #[derive(Debug)]
 struct Queue {
-    /// Items whose producer has said so.
+    /// The number of items that their producers have announced.
     announced: u64,
     consumed: u64,
     /// The next item of each actor.
     next: Vec<u64>,
     consumer: Option<ThreadId>,
-    /// Two have begun at the same time. Said when one of them finishes: what comes of it may show first.
+    /// Two consumers that began at the same time. Reported when one of them finishes, because a
+    /// consequence may show first.
     overlap: Option<(ThreadId, ThreadId)>,
 }
 
-/// All of them.
+/// All queues behind signal gates.
 #[derive(Debug)]
 pub(super) struct Signals {
     queues: Vec<Queue>,
-    /// How many items will be published in all.
+    /// The number of items that will be published in all.
     items: u64,
     consumers: usize,
-    /// Consumers that wait for a permit, or have ended.
+    /// The number of consumers that wait for a permit or have ended.
     waiting: usize,
 }
 
@@ -55,33 +56,33 @@ impl Signals {
 }
 
 impl World {
-    /// A producer has published an item and said so.
+    /// Records that a producer has published and announced an item.
     pub fn announced(&mut self, queue: usize) {
         self.signals.queues[queue].announced += 1;
     }
 
-    /// Whether everything that will ever be published is consumed.
+    /// Returns whether all items that will ever be published are consumed.
     pub fn all_consumed(&self) -> bool {
         let consumed: u64 = self.signals.queues.iter().map(|queue| queue.consumed).sum();
         consumed == self.signals.items
     }
 
-    /// How many consumers there are.
+    /// Returns the number of consumers.
     pub fn gate_consumers(&self) -> usize {
         self.signals.consumers
     }
 
-    /// A consumer is about to wait for a permit, or has come to its end.
+    /// Records that a consumer is about to wait for a permit, or has ended.
     pub fn gate_consumer_waits(&mut self) {
         self.signals.waiting += 1;
     }
 
-    /// A consumer has a permit.
+    /// Records that a consumer has a permit.
     pub fn gate_consumer_wakes(&mut self) {
         self.signals.waiting -= 1;
     }
 
-    /// A consumer has passed a gate.
+    /// Records that a consumer has passed a gate.
     pub fn passes_gate(&mut self, queue: usize) {
         let me = machine().thread();
         let queue = &mut self.signals.queues[queue];
@@ -90,7 +91,7 @@ impl World {
         }
     }
 
-    /// A consumer is about to finish.
+    /// Records that a consumer is about to finish.
     pub fn leaves_gate(&mut self, queue: usize) {
         let known = &mut self.signals.queues[queue];
         known.consumer = None;
@@ -101,7 +102,7 @@ impl World {
         }
     }
 
-    /// A consumer has taken an item of an actor.
+    /// Records that a consumer has taken an item of an actor.
     pub fn gate_item_consumed(&mut self, queue: usize, actor: usize, item: u64) {
         let known = &mut self.signals.queues[queue];
         let next = known.next[actor];
@@ -117,13 +118,14 @@ impl World {
         known.consumed += 1;
     }
 
-    /// Nobody is inside the code under test. Is anything announced that nobody comes for?
+    /// Returns a failure if an announced item waits and no consumer comes for it. Called when the
+    /// machine is at rest.
     pub(super) fn unheard_at_rest(&self) -> Option<Failure> {
         let signals = &self.signals;
         let all_wait = signals.waiting == signals.consumers;
         let left = |queue: &Queue| queue.announced > queue.consumed;
         let queue = signals.queues.iter().position(left).filter(|_| all_wait)?;
-        let text = format!("queue {queue} was announced, and every consumer sleeps");
+        let text = format!("an item of queue {queue} was announced, but every consumer sleeps");
         Some(Failure::new(Kind::Stranded, text))
     }
 }
