@@ -1,4 +1,18 @@
 //! The suite `executor`: typed tasks on heist and on the pools that people use instead.
+//!
+//! | case | what is measured |
+//! |---|---|
+//! | `tree` | tasks per second: a binary tree in which every task spawns two |
+//! | `queens` | tasks per second: every board of the n-queens puzzle spawns its successors |
+//! | `flat` | tasks per second: one task spawns all others, one by one |
+//! | `flat_batch` | the same, as a batch if the pool supports it |
+//! | `inject_batch` | tasks per second from an outside thread, in batches of 64 |
+//! | `inject_one` | the same, one by one |
+//! | `skewed` | tasks per second: one task in a thousand takes a thousand times longer |
+//! | `wake` | from a spawn on an idle pool to the start of the task, and CPU time per cycle |
+//! | `finish` | from the end of the last task until the waiting caller returns |
+//! | `hoard` | heist's rule for waking other workers, against fixed thresholds |
+//! | `idle` | context switches in 2 seconds without work |
 
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;

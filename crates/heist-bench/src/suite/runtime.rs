@@ -87,6 +87,26 @@ enum RuntimeCaseKind {
     Http { connections: usize },
 }
 
+impl RuntimeCaseKind {
+    /// Describes the case for `--help`.
+    fn help(self) -> &'static str {
+        match self {
+            Self::TokioSet(_) => "tokio's own benchmark of that name",
+            Self::Memory => "bytes and allocations per future",
+            Self::Wake => "from a wake-up by an outside thread to the poll, on an idle runtime",
+            Self::LifoHazard => {
+                "from the wake-up to the poll, if the waking future keeps computing"
+            }
+            Self::LifoStealing => "heist with and without stealing from LIFO slots",
+            Self::InjectorInterval => {
+                "heist checking the injector at an adaptive or fixed interval, and latency from outside"
+            }
+            Self::Idle => "context switches while the runtime has nothing to do",
+            Self::Http { .. } => "an HTTP server: requests per second of CPU time, and per second",
+        }
+    }
+}
+
 impl RuntimeCase {
     const fn new(name: &'static str, kind: RuntimeCaseKind, workers: usize) -> Self {
         Self { name, kind, workers }
@@ -164,7 +184,7 @@ impl ValueEnum for RuntimeCase {
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name))
+        Some(PossibleValue::new(self.name).help(self.kind.help()))
     }
 }
 
