@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_read_only_pass_reads_everything_and_the_detector_prints_findings() {
-        let root = tempfile::tempdir().expect("a place for a test");
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         let kind = kinds::all().next().expect("there are kinds");
         let token = kind.make(&mut Random::new(4)).text;
         let text = format!("first line\ngithub_token = \"{token}\"\n");

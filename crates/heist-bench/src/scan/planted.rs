@@ -234,7 +234,7 @@ mod tests {
     /// One simulated tool reports exactly the secrets, another reports every item.
     #[test]
     fn exact_reports_are_perfect_and_reporting_everything_halves_precision() {
-        let place = tempfile::tempdir().expect("a place for a test");
+        let place = tempfile::tempdir().expect("can create a temporary folder");
         let planted =
             Planted::new(SEED, Some(&place.path().join("corpus"))).expect("can be planted");
         let finding = |item: &Item| ReportedSecret {

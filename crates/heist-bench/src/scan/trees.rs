@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn trees_have_the_planned_number_and_length_of_files() {
-        let place = tempfile::tempdir().expect("a place for a test");
+        let place = tempfile::tempdir().expect("can create a temporary folder");
         let folder = Folder::new(Some(place.path().join("trees")));
         for content in [
             FileContent::Prose,

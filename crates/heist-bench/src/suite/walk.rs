@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn trees_are_selected_by_name_or_path() {
         assert_eq!(targets(&[]).expect("all").len(), WalkTree::value_variants().len());
-        let folder = tempfile::tempdir().expect("a place for a test");
+        let folder = tempfile::tempdir().expect("can create a temporary folder");
         let named = targets(&["deep".into(), folder.path().into()]).expect("both are there");
         assert!(matches!(&named[0], WalkTarget::Tree(WalkTree::Deep)));
         assert!(matches!(&named[1], WalkTarget::Path(path) if path == folder.path()));
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn only_trees_that_were_made_here_are_removed() {
-        let folder = tempfile::tempdir().expect("a place for a test");
+        let folder = tempfile::tempdir().expect("can create a temporary folder");
         let target = WalkTarget::Path(folder.path().to_owned());
         remove(&[target], &Folder::new(Some(folder.path().join("trees"))), false)
             .expect_err("the benchmark did not make it");

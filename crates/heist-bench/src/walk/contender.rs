@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn programs_are_found_in_the_order_of_their_names_and_only_if_they_can_run() {
-        let folder = tempfile::tempdir().expect("a place for a test");
+        let folder = tempfile::tempdir().expect("can create a temporary folder");
         let finder = Finder {
             ourselves: folder.path().join("bench"),
             heist: folder.path().join("heist"),
@@ -324,7 +324,8 @@ mod tests {
         finder.find(Program::Heist).expect_err("cannot run");
         for name in ["old-name", "new-name"] {
             let path = folder.path().join(name);
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("is ours");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+                .expect("the test made it");
         }
         assert_eq!(finder.find(wanted), Ok(folder.path().join("new-name")));
     }

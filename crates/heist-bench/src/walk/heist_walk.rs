@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn heist_walk_counts_what_the_floor_counts() {
-        let root = tempfile::tempdir().expect("a place for a test");
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         for number in 0..20 {
             let directory = root.path().join(format!("directory {number}/inner"));
             std::fs::create_dir_all(&directory).expect("is new");

@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn all_walkers_find_the_same() {
-        let root = tempfile::tempdir().expect("a place for a test");
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         for number in 0..20 {
             let directory = root.path().join(format!("directory {number}/.hidden"));
             fs::create_dir_all(&directory).expect("is new");

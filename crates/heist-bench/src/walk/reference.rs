@@ -64,7 +64,7 @@ fn du_counts_lengths_of_directories() -> Result<bool, String> {
     // On some filesystems empty directories have length 0. Then the probe cannot distinguish the
     // two, although they differ for other directories.
     let length = probe.metadata().map(|metadata| metadata.len());
-    let told = du(&["-s", "-b"], &probe);
+    let printed = du(&["-s", "-b"], &probe);
     fs::remove_dir(&probe).map_err(cannot)?;
-    Ok(told? == length.map_err(cannot)?)
+    Ok(printed? == length.map_err(cannot)?)
 }

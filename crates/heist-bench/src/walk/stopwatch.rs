@@ -137,12 +137,12 @@ pub(crate) fn measure<T>(
         }
         _ => None,
     };
-    let mut told = String::new();
+    let mut report = String::new();
     if let Some(stderr) = &mut stopwatch.stderr {
-        stderr.read_to_string(&mut told).map_err(cannot)?;
+        stderr.read_to_string(&mut report).map_err(cannot)?;
     }
     stopwatch.wait().map_err(cannot)?;
-    let lap = serde_json::from_str(&told).map_err(|_no_lap| told.trim().to_owned())?;
+    let lap = serde_json::from_str(&report).map_err(|_no_lap| report.trim().to_owned())?;
     Ok((lap, printed))
 }
 

@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_not_empty_is_left_alone() {
-        let folder = tempfile::tempdir().expect("a place for a test");
+        let folder = tempfile::tempdir().expect("can create a temporary folder");
         fs::write(folder.path().join("precious"), b"").expect("is new");
         Corpus::generate(SEED).write(folder.path()).expect_err("the folder is not empty");
         assert_eq!(fs::read_dir(folder.path()).expect("is there").count(), 1);

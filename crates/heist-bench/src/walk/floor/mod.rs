@@ -274,7 +274,7 @@ mod tests {
     /// links, a directory of more than one block, and names that are not UTF-8.
     fn small_tree() -> tempfile::TempDir {
         use std::os::unix::ffi::OsStrExt as _;
-        let root = tempfile::tempdir().expect("a place for a test");
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         let mut directories = vec![root.path().to_owned()];
         for number in 0..60 {
             let directory = directories[number / 3].join(format!("directory {number}"));
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_directory_that_cannot_be_opened_counts_as_an_error() {
-        let root = tempfile::tempdir().expect("a place for a test");
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         let missing = root.path().join("missing");
         assert_eq!(walk(&missing, Question::Sizes, NonZeroUsize::MIN).errors, 1);
     }

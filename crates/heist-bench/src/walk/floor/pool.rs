@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_older_half_is_given_away_and_the_rest_pops_newest_first() {
-        let root = tempfile::tempdir().expect("a place for a test");
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         let parent = Arc::new(OwnedFd::from(fs::File::open(root.path()).expect("is there")));
         let mut stack = Stack::default();
         for name in [c"a", c"bb", c"ccc", c"d", c"e"] {

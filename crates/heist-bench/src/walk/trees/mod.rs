@@ -113,8 +113,8 @@ impl Folder {
         make: impl FnOnce(&Path) -> io::Result<()>,
     ) -> Result<PathBuf, String> {
         let (path, marker) = self.places(name);
-        let told = |what: &str| format!("{MARKER_START}, {what}, {summary}\n");
-        if fs::read_to_string(&marker).is_ok_and(|text| text == told("whole")) {
+        let marker_text = |what: &str| format!("{MARKER_START}, {what}, {summary}\n");
+        if fs::read_to_string(&marker).is_ok_and(|text| text == marker_text("whole")) {
             return Ok(path);
         }
         if path.symlink_metadata().is_ok() {
@@ -123,10 +123,10 @@ impl Folder {
         eprintln!("making {}", path.display());
         let made = || -> io::Result<()> {
             fs::create_dir_all(&self.path)?;
-            fs::write(&marker, told("unfinished"))?;
+            fs::write(&marker, marker_text("unfinished"))?;
             fs::create_dir(&path)?;
             make(&path)?;
-            fs::write(&marker, told("whole"))
+            fs::write(&marker, marker_text("whole"))
         };
         let cannot = |error| {
             format!(
@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn folder() -> (tempfile::TempDir, Folder) {
-        let place = tempfile::tempdir().expect("a place for a test");
+        let place = tempfile::tempdir().expect("can create a temporary folder");
         let folder = Folder::new(Some(place.path().join("trees")));
         (place, folder)
     }

@@ -68,14 +68,14 @@ fn remove_files(directory: &OwnedFd) -> io::Result<Vec<CString>> {
     Ok(directories)
 }
 
-fn is_directory(parent: &OwnedFd, name: &CStr, told: FileType) -> io::Result<bool> {
-    let kind = match told {
+fn is_directory(parent: &OwnedFd, name: &CStr, listed: FileType) -> io::Result<bool> {
+    let kind = match listed {
         // Some filesystems do not report the type with the name.
         FileType::Unknown => {
             let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
             FileType::from_raw_mode(stat.st_mode)
         }
-        told => told,
+        listed => listed,
     };
     Ok(kind == FileType::Directory)
 }

@@ -39,10 +39,10 @@ pub(crate) struct Options {
 
 /// Serves until stdin ends.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    serve_until_told(options).map_err(|error| format!("cannot serve: {error}"))
+    serve_until_stdin_ends(options).map_err(|error| format!("cannot serve: {error}"))
 }
 
-fn serve_until_told(options: &Options) -> io::Result<()> {
+fn serve_until_stdin_ends(options: &Options) -> io::Result<()> {
     let listening = Listening::start(options.stack, options.workers)?;
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{}", listening.address)?;
