@@ -1,33 +1,33 @@
-//! What the process allocates, counted where it is asked for.
+//! The program's global allocator, which can count what the process allocates.
 //!
-//! This is the allocator of the whole program. It counts only while [`counted`] runs, since counters that all threads
-//! write would slow down every measurement of time; otherwise a call costs the look at a flag that nobody changes.
-//! Sizes are those that were asked for, not what the system's allocator makes of them.
+//! It counts only while [`counted`] runs: counters that all threads write would slow down every
+//! timing. The rest of the time an allocation costs one extra read of a flag that no thread is
+//! writing. Sizes are the requested ones, without the system allocator's rounding and bookkeeping.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 static IS_COUNTING: AtomicBool = AtomicBool::new(false);
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static ALLOCATED_BYTES: AtomicU64 = AtomicU64::new(0);
 static FREED_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// What was allocated by all threads of the process together.
+/// The allocations of all threads of the process together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allocated {
-    /// How often: an allocation that grows or shrinks counts again.
+    /// Number of requests. Growing or shrinking an allocation counts as another one.
     pub(crate) allocations: u64,
-    /// All of it, whether it was freed again or not.
+    /// Bytes requested, whether or not they were freed again.
     pub(crate) bytes: u64,
-    /// What was allocated, less what was freed. Below 0 if older memory was freed.
+    /// Bytes allocated minus bytes freed. Negative if older memory was freed meanwhile.
     pub(crate) bytes_kept: i64,
 }
 
-/// Counts what all threads allocate while `action` runs. Calls wait for each other.
+/// Counts what all threads allocate while `action` runs. Concurrent calls wait for each other.
 pub(crate) fn counted(action: impl FnOnce()) -> Allocated {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,8 +49,8 @@ fn read() -> [u64; 3] {
     [&ALLOCATIONS, &ALLOCATED_BYTES, &FREED_BYTES].map(|counter| counter.load(Ordering::Relaxed))
 }
 
-/// The system's allocator, and a count of what it is asked for.
-struct Counting;
+/// The system allocator, with a count of the requests to it.
+struct CountingAllocator;
 
 #[inline]
 fn count(allocations: u64, allocated: usize, freed: usize) {
@@ -61,12 +61,13 @@ fn count(allocations: u64, allocated: usize, freed: usize) {
     }
 }
 
-// SAFETY: all requests go unchanged to `System`, which keeps the contract; counting neither allocates nor panics.
-unsafe impl GlobalAlloc for Counting {
+// SAFETY: every request is passed unchanged to `System`, which upholds the contract; the counting
+// neither allocates nor panics.
+unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size(), 0);
-        // SAFETY: the caller promises what `System` asks for.
+        // SAFETY: the caller upholds the contract, which is the same for `System`.
         unsafe { System.alloc(layout) }
     }
 
@@ -98,11 +99,11 @@ mod tests {
 
     use super::*;
 
-    /// Other tests allocate meanwhile, but nothing of this size.
+    /// Other tests allocate at the same time, but never this much at once.
     const LARGE: usize = 1 << 28;
 
     #[test]
-    fn what_is_kept_and_what_is_freed_is_told_apart() {
+    fn kept_and_freed_bytes_are_counted_separately() {
         let mut kept = Vec::new();
         let allocated = counted(|| {
             kept = black_box(Vec::<u8>::with_capacity(LARGE));
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn growing_is_an_allocation_more() {
+    fn growing_counts_as_another_allocation() {
         let mut growing = vec![0_u8; LARGE];
         let allocated = counted(|| growing.reserve_exact(LARGE));
         assert!(allocated.allocations >= 1);

@@ -1,14 +1,14 @@
-//! The clocks of the benchmarks: elapsed time, and CPU time of the whole process or of the calling thread.
+//! Clocks: elapsed time, and CPU time of the process or of the calling thread.
 //!
-//! Stamps are plain nanosecond counts, so that a task can leave its time stamp in an atomic.
+//! Time stamps are plain nanosecond counts, so that a task can leave one in an atomic.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Monotonic nanoseconds since the first call in this process; never 0, so that 0 can mean
-/// "no stamp yet".
+/// Returns monotonic nanoseconds since the first call in this process. Never returns 0, so that 0
+/// can mean "no stamp yet".
 pub(crate) fn now_ns() -> u64 {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
     let since_origin = ORIGIN.get_or_init(Instant::now).elapsed();
@@ -16,14 +16,15 @@ pub(crate) fn now_ns() -> u64 {
     since_origin.as_nanos() as u64 + 1
 }
 
-/// CPU time, user and system, that all threads of this process have used so far.
+/// Returns the user and system CPU time that all threads of this process have used so far.
 pub(crate) fn process_cpu_time() -> Duration {
     cpu_time(ClockId::ProcessCPUTime)
 }
 
-/// CPU time that all threads of this process but the calling one have used so far.
+/// Returns the CPU time that all threads of this process except the calling one have used so far.
 pub(crate) fn other_threads_cpu_time() -> Duration {
-    // The process first: what this thread does between the two must not count as somebody else's.
+    // The process clock comes first: otherwise this thread's own time between the two readings
+    // would be charged to the others.
     let all = process_cpu_time();
     all.saturating_sub(cpu_time(ClockId::ThreadCPUTime))
 }
@@ -33,7 +34,7 @@ fn cpu_time(clock: ClockId) -> Duration {
     Duration::new(spent.tv_sec as u64, spent.tv_nsec as u32)
 }
 
-/// A stretch of time between two stamps of [`now_ns`].
+/// The time between two stamps of [`now_ns`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) start_ns: u64,
@@ -41,7 +42,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The span of one call.
+    /// Measures one call.
     pub(crate) fn of(action: impl FnOnce()) -> Self {
         let start_ns = now_ns();
         action();

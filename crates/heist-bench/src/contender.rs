@@ -1,10 +1,11 @@
-//! A contender that is no pool: a name, and a function that takes one sample.
+//! A contender that is not a pool: a name, and a function that takes one sample.
 
 use crate::measure::{Series, interleave};
 use crate::ratio::Unit;
 use crate::report::Measurement;
 
-/// Somebody who takes part in a case. A sample is one value, or one for each row that the case has in the table.
+/// A participant in a case. A sample is one value, or one value for each row of the case in the
+/// table.
 pub(crate) struct Contender<S = f64> {
     name: &'static str,
     sample: Box<dyn FnMut() -> S>,
@@ -24,16 +25,16 @@ impl<S> Contender<S> {
     }
 }
 
-/// How often, and whom.
+/// How many samples to take, and of which contenders.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampling {
     pub(crate) runs: usize,
-    /// Only this one, if it takes part: for a profiler.
+    /// Samples only the contender with this name, for profiling.
     pub(crate) alone: Option<String>,
 }
 
 impl Sampling {
-    /// Samples in turn whoever takes part, and gives their names with their samples.
+    /// Samples the selected contenders in turns and returns their names and samples.
     fn names_and_samples<S>(
         &self,
         mut contenders: Vec<Contender<S>>,
@@ -48,7 +49,7 @@ impl Sampling {
     }
 }
 
-/// Samples all contenders, ours being the first, in turn.
+/// Samples all contenders in turns; heist is the first.
 pub(crate) fn measure(
     case: &str,
     unit: Unit,
@@ -59,7 +60,7 @@ pub(crate) fn measure(
     Measurement::ours_first(case, unit, names, samples.into_iter().map(Series::new))
 }
 
-/// The same for samples of several values, each of which has a name, a unit and a row of its own.
+/// Does the same for samples of several values; each value gets a name, a unit and a row.
 pub(crate) fn measure_rows<const ROWS: usize>(
     rows: [(String, Unit); ROWS],
     sampling: &Sampling,
@@ -103,10 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_alone_has_no_peers() {
+    fn a_contender_that_runs_alone_has_no_peers() {
         let rows = two(1, Some("theirs"));
         assert!(rows.iter().all(|row| row.peers.is_empty()));
         assert_eq!(rows[1].ours.median(), 4.0);
-        assert_eq!(two(1, Some("nobody"))[0].peers.len(), 1, "an unknown name excludes nobody");
+        assert_eq!(
+            two(1, Some("unknown"))[0].peers.len(),
+            1,
+            "an unknown name excludes no contender"
+        );
     }
 }

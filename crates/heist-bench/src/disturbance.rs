@@ -1,21 +1,21 @@
-//! How busy other processes kept the machine while we measured.
+//! Checks whether other processes used the machine during a measurement.
 //!
-//! Pools that scale and pools that do not change places when only half of the CPUs are free, so
-//! figures from a busy machine are worse than none. Every suite says when that was the case.
+//! Pools that scale and pools that do not can swap ranks when only half of the CPUs are free, so
+//! figures from a busy machine mislead. Every suite prints a warning in that case.
 
 use std::time::Instant;
 use std::{fs, mem};
 
 use crate::clock::process_cpu_time;
 
-/// Others may use this much of one CPU before it is worth a warning.
+/// Other processes may use this much of one CPU without a warning.
 const TOLERATED_CPUS: f64 = 0.1;
 
-/// The state of affairs when measuring began.
+/// The CPU times when measuring began.
 pub(crate) struct Disturbance {
     start: Instant,
     own_seconds: f64,
-    /// `None` where the system does not tell.
+    /// `None` if the system does not report it.
     all_seconds: Option<f64>,
 }
 
@@ -24,34 +24,35 @@ impl Disturbance {
         Self { start: Instant::now(), own_seconds: own_seconds(), all_seconds: busy_seconds() }
     }
 
-    /// A warning, if others were busy since `watch`.
+    /// Returns a warning if other processes were busy since `watch`.
     pub(crate) fn warning(&self) -> Option<String> {
         let all = busy_seconds()? - self.all_seconds?;
         let own = own_seconds() - self.own_seconds;
         let cpus = (all - own) / self.start.elapsed().as_secs_f64();
         (cpus > TOLERATED_CPUS).then(|| {
-            format!("warning: others kept {cpus:.1} CPUs busy meanwhile; do not trust the figures")
+            format!("warning: other processes used {cpus:.1} CPUs during the measurement; do not trust these figures")
         })
     }
 }
 
-/// CPU time of this process and of the processes that it has run to their end.
+/// Returns the CPU time of this process and of its finished child processes.
 fn own_seconds() -> f64 {
-    // SAFETY: all zeros are a valid `rusage`, which has numbers only.
+    // SAFETY: `rusage` contains only numbers, for which all zeros are valid.
     let mut children: libc::rusage = unsafe { mem::zeroed() };
-    // SAFETY: the pointer is to a variable of the type that the call fills. It cannot fail for a valid first argument.
+    // SAFETY: the pointer is to a variable of the type that the call fills. The call cannot fail
+    // with a valid first argument.
     unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut children) };
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     process_cpu_time().as_secs_f64() + seconds(children.ru_utime) + seconds(children.ru_stime)
 }
 
-/// CPU time of everybody since boot.
+/// Returns the CPU time of all processes since boot.
 fn busy_seconds() -> Option<f64> {
     let ticks = busy_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
     Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// The sum of the first line but for its idle columns.
+/// Sums the columns of the first line, except the idle ones.
 fn busy_ticks(stat: &str) -> Option<u64> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();

@@ -1,10 +1,15 @@
-//! Side-by-side benchmarks of heist against its peers.
+//! Side-by-side benchmarks of heist against its peers. Each subcommand is a suite.
 //!
-//! One suite a subcommand. Every suite but `costs`, `walk` and `scan` runs all contenders in this process, interleaved,
-//! prints a Markdown table of medians and spreads to stdout and ends it with the line `worst ratio: ...`; progress
-//! goes to stderr. A ratio above 1 means that heist is better. The HTTP servers of `runtime` are processes. `walk` and
-//! `scan` run every contender as a process; their ratios are those of times to the fastest walk that we can think of,
-//! and of CPU time to reading alone.
+//! Most suites run all contenders in this process, in turns. They print a Markdown table of medians
+//! and spreads to stdout, followed by the line `worst ratio: ...`; progress goes to stderr. A ratio
+//! above 1 means that heist is better. Exceptions:
+//!
+//! - `costs` measures heist alone.
+//! - `runtime` starts its HTTP servers as separate processes.
+//! - `walk` and `scan` run every contender as a separate process. Their ratios compare with a
+//!   yardstick: the time of the fastest walk we know how to write, and the CPU time of only reading
+//!   the files.
+//! - `compare` runs a suite of two builds of heist.
 
 mod allocations;
 mod budgets;
@@ -43,7 +48,7 @@ struct Arguments {
 enum Suite {
     /// Typed tasks: throughput, wake-up, completion and idle cost of `Executor`.
     Executor(suite::executor::Options),
-    /// What each operation of `Executor` costs, without peers.
+    /// Cost of each operation of `Executor`, without peers.
     Costs(suite::costs::Options),
     /// Gates, and queues that schedule their own consumer, against channels.
     Gates(suite::gates::Options),
@@ -51,30 +56,31 @@ enum Suite {
     Devices(suite::devices::Options),
     /// Futures on `Runtime`: tokio's own benchmarks, memory, wake-up and policy.
     Runtime(suite::runtime::Options),
-    /// Blocking calls on `Runtime` against tokio's.
+    /// Blocking calls on `Runtime` and on tokio.
     Blocking(suite::blocking::Options),
-    /// Walks of whole trees against du, diskus, fd and others, each a process of its own.
+    /// Walks of whole trees, against du, diskus, fd and others.
     Walk(suite::walk::Options),
-    /// Scans of whole trees for secrets against kingfisher, gitleaks and others, and how right each is.
+    /// Secret scans of whole trees, against kingfisher, gitleaks and others: CPU time, recall,
+    /// precision.
     Scan(suite::scan::Options),
-    /// This build of heist against an earlier one, in turns.
+    /// This build of heist against an earlier one.
     Compare(suite::compare::Options),
-    /// The least that a walk of a tree costs; a contender of `walk`.
+    /// The yardstick of `walk`: the cheapest walk of a tree.
     #[command(hide = true)]
     Floor(walk::floor::Options),
-    /// The walkers of other libraries; contenders of `walk`.
+    /// The walkers of other libraries, as contenders of `walk`.
     #[command(hide = true)]
     Library(walk::libraries::Options),
-    /// One scan by heist-scan, or the least that one costs; contenders of `scan`.
+    /// One scan by heist-scan, or the yardstick of `scan`.
     #[command(hide = true)]
     ScanLibrary(scan::library::Options),
-    /// One walk by heist-walk, as a program of its own.
+    /// One walk by heist-walk, as a contender of `walk`.
     #[command(hide = true)]
     HeistWalk(walk::heist_walk::Options),
-    /// An HTTP server on one of the runtimes; a contender of `runtime`.
+    /// An HTTP server on one of the runtimes, as a contender of `runtime`.
     #[command(hide = true)]
     HttpServer(cases::runtime::http::server::Options),
-    /// Runs a command and says what it took; the measuring part of `walk`.
+    /// Runs a command and reports its time, CPU time and peak memory.
     #[command(hide = true)]
     Stopwatch(walk::stopwatch::Options),
 }

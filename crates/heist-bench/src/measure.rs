@@ -1,8 +1,9 @@
-//! Interleaved sampling and the statistics of the samples.
+//! Interleaved sampling, and the statistics of the samples.
 //!
 //! Contenders take turns within a round, so that a change of clock frequency or a noisy neighbour
-//! meets all of them alike. The order moves from round to round and its direction alternates:
-//! nobody always goes first, and nobody always inherits the caches of the same predecessor.
+//! affects all of them alike. The starting contender changes from round to round and the direction
+//! alternates: no contender always runs first or always inherits the caches of the same
+//! predecessor.
 
 /// The samples of one contender in one case.
 #[derive(Clone, Debug)]
@@ -22,7 +23,8 @@ impl Series {
         self.quantile(0.5)
     }
 
-    /// The value below which the given share of the samples lies, interpolated between neighbours.
+    /// Returns the value below which the given share of the samples lies, interpolated between
+    /// neighbours.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         let position = share * (self.sorted.len() - 1) as f64;
         let below = self.sorted[position.floor() as usize];
@@ -30,8 +32,8 @@ impl Series {
         below + (above - below) * position.fract()
     }
 
-    /// The interquartile range in per cent of the median; `None` where that says nothing: a single
-    /// sample, or a median of 0.
+    /// Returns the interquartile range in per cent of the median, or `None` if that is meaningless:
+    /// for a single sample or a median of 0.
     pub(crate) fn spread_percent(&self) -> Option<f64> {
         let median = self.median();
         (self.sorted.len() > 1 && median != 0.0)
@@ -39,8 +41,8 @@ impl Series {
     }
 }
 
-/// Samples every contender once per round, `runs` rounds after an unrecorded one that warms caches
-/// and the allocator. Returns each contender's samples, contenders in their given order.
+/// Samples every contender once per round, for `runs` rounds after an unrecorded one that warms up
+/// caches and the allocator. Returns each contender's samples, in the order of `contenders`.
 pub(crate) fn interleave<C, S>(
     runs: usize,
     contenders: &mut [C],
@@ -58,7 +60,7 @@ pub(crate) fn interleave<C, S>(
     samples
 }
 
-/// Whose turn it is, in sequence, in the given round.
+/// Returns the order in which contenders run in the given round.
 fn order(round: usize, contenders: usize) -> Vec<usize> {
     let mut turns: Vec<usize> = (0..contenders).collect();
     turns.rotate_left(round % contenders.max(1));
@@ -98,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn every_round_gives_everybody_one_turn() {
+    fn every_contender_runs_once_per_round() {
         for round in 0..12 {
             let mut turns = order(round, 5);
             turns.sort_unstable();
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_always_goes_first_nor_after_the_same_other() {
+    fn no_contender_always_runs_first_or_after_the_same_other() {
         let rounds: Vec<Vec<usize>> = (0..9).map(|round| order(round, 5)).collect();
         for contender in 0..5 {
             assert!(rounds.iter().any(|turns| turns[0] != contender));

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::clock::now_ns;
 
-/// Runs `work` on as many threads as asked for, each told its number, and returns when all have ended. They start
-/// together; the answer is when the first of them did.
+/// Runs `work` on several threads that start together, passing each its index. Returns, once all
+/// have ended, the time at which the first of them started.
 pub(crate) fn start_together(threads: usize, work: impl Fn(usize) + Sync) -> u64 {
     let barrier = Barrier::new(threads);
     let first_start_ns = AtomicU64::new(u64::MAX);
@@ -25,7 +25,7 @@ pub(crate) fn start_together(threads: usize, work: impl Fn(usize) + Sync) -> u64
     first_start_ns.into_inner()
 }
 
-/// What threads did that contended.
+/// The result of threads contending for something.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contended {
     window_ns: u64,
@@ -34,18 +34,21 @@ pub(crate) struct Contended {
 }
 
 impl Contended {
-    /// Of the window, not of a thread, so that it becomes less if threads get through more together.
+    /// Returns the window divided by the operations of all threads, which decreases if threads
+    /// achieve more together.
     pub(crate) fn ns_per_operation(self) -> f64 {
         self.window_ns as f64 / self.operations.max(1) as f64
     }
 
-    /// Of the thread that got through least; if through nothing, that is the window.
+    /// Returns the window divided by the operations of the slowest thread, or the whole window if
+    /// that thread completed none.
     pub(crate) fn ns_per_operation_of_slowest(self) -> f64 {
         self.window_ns as f64 / self.operations_of_slowest.max(1) as f64
     }
 }
 
-/// Has threads repeat an operation for the length of the window, which says each time whether it counts.
+/// Lets several threads repeat an operation for the length of the window. The operation returns
+/// whether it counts.
 pub(crate) fn contend(
     threads: usize,
     window: Duration,
@@ -82,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_runs_once_and_after_the_start() {
+    fn every_thread_runs_once_and_after_the_start() {
         let numbers = AtomicU64::new(0);
         let before = now_ns();
         let start = start_together(3, |number| {
@@ -93,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_counts_is_counted_and_by_the_window() {
+    fn only_counted_operations_divide_the_window() {
         let window = Duration::from_millis(20);
         let (all, counted) = (AtomicU64::new(0), AtomicU64::new(0));
         let contended = contend(2, window, || {
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gets_through_nothing_needs_the_whole_window() {
+    fn a_thread_without_operations_is_charged_the_whole_window() {
         let contended = Contended { window_ns: 600, operations: 6, operations_of_slowest: 0 };
         assert_eq!(contended.ns_per_operation(), 100.0);
         assert_eq!(contended.ns_per_operation_of_slowest(), 600.0);

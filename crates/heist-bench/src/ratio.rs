@@ -1,10 +1,10 @@
-//! Units, which direction is better in them, and the ratios built on that.
+//! Units, which direction is better in each, and ratios between two values.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a case measures.
+/// The unit of a case's results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Unit {
     /// Millions of tasks per second: more is better.
@@ -25,25 +25,26 @@ pub(crate) enum Unit {
     /// Less is better.
     #[serde(rename = "ns")]
     Nanoseconds,
-    /// CPU time: less is better, and 0 is a possible result.
+    /// CPU time: less is better, and 0 is possible.
     #[serde(rename = "ms CPU")]
     CpuMilliseconds,
-    /// Context switches: less is better, and 0 is a possible result.
+    /// Context switches: less is better, and 0 is possible.
     #[serde(rename = "switches")]
     Switches,
-    /// Of memory: less is better.
+    /// Bytes of memory: less is better.
     #[serde(rename = "bytes")]
     Bytes,
-    /// How often memory is asked for: less is better.
+    /// Number of allocations: less is better.
     #[serde(rename = "allocations")]
     Allocations,
 }
 
 impl Unit {
-    /// How much better `ours` is than `theirs`: above 1 we are better.
+    /// Returns how much better `ours` is than `theirs`: above 1 means that heist is better.
     ///
-    /// Switches are compared with one added to both, so that a perfect 0 has a finite ratio and
-    /// 0 against 0 is a draw; CPU time for the same reason with a microsecond.
+    /// Context switches are compared with 1 added to both sides, so that a perfect 0 has a finite
+    /// ratio and 0 against 0 is a draw. CPU times are compared with a microsecond added, for the
+    /// same reason.
     pub(crate) fn ratio(self, ours: f64, theirs: f64) -> f64 {
         match self {
             Self::MillionTasksPerSecond
@@ -58,7 +59,7 @@ impl Unit {
         }
     }
 
-    /// A value for the table: three significant digits, whole numbers for what is counted.
+    /// Formats a value for the table: three significant digits, or a whole number for counts.
     pub(crate) fn show(self, value: f64) -> String {
         let decimals = match value.abs() {
             _ if self == Self::Switches => 0,
@@ -72,13 +73,13 @@ impl Unit {
 
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Its name in the JSON file.
+        // The same name as in the JSON file.
         self.serialize(f)
     }
 }
 
-/// The geometric mean: the only mean of ratios that does not depend on which side is the divisor.
-/// `None` without values.
+/// Returns the geometric mean, the only mean of ratios that does not depend on which side is the
+/// divisor. Returns `None` without values.
 pub(crate) fn geometric_mean(ratios: &[f64]) -> Option<f64> {
     (!ratios.is_empty())
         .then(|| (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp())
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn values_show_three_digits_and_counts_none_after_the_point() {
+    fn values_have_three_digits_and_counts_no_decimals() {
         assert_eq!(Unit::Microseconds.show(1234.5), "1234");
         assert_eq!(Unit::Microseconds.show(12.34), "12.3");
         assert_eq!(Unit::Microseconds.show(1.234), "1.23");

@@ -1,11 +1,12 @@
-//! The gate that heist's replaces, kept to show what its soundness costs.
+//! An unsound predecessor of heist's gate, kept to show what soundness costs.
 //!
-//! **It loses wake-ups. Use it for nothing else.** `schedule` trusts a plain load of SCHEDULED while `begin` is a plain
-//! store: a producer may see the old flag, and the consumer, not yet the item; then the item is stranded, on x86 too.
-//! `finish_and_schedule` is a plain store, which cuts the next consumer off from what a producer released by its own
-//! update. Both make single operations cheaper, and that is what is measured here.
+//! **It loses wake-ups. Do not use it for anything else.** `schedule` trusts a plain load of
+//! SCHEDULED while `begin` is a plain store: the producer may see the old flag while the consumer
+//! does not yet see the item, and then the item is stranded, even on x86. `finish_and_schedule` is
+//! a plain store, so the next consumer does not synchronize with what a producer released by its
+//! own update. Both shortcuts make single operations cheaper, and that difference is measured here.
 //!
-//! Flags only, as heist's `GateFlags`: signals and wakers are left out on both sides.
+//! Like heist's `GateFlags`, it has only the flags; signals and wakers are left out on both sides.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -13,7 +14,7 @@ const IDLE: u8 = 0;
 const SCHEDULED: u8 = 1;
 const EXECUTING: u8 = 2;
 
-/// The unsound flags of one gate. Starts idle.
+/// The unsound flags of one gate, initially idle.
 #[derive(Debug)]
 pub(crate) struct UnsoundGate {
     flags: AtomicU8,
@@ -24,7 +25,7 @@ impl UnsoundGate {
         Self { flags: AtomicU8::new(IDLE) }
     }
 
-    /// Says that the consumer is due; returns whether the caller must announce it.
+    /// Marks the consumer as due. Returns `true` if the caller must announce it.
     #[inline]
     pub(crate) fn schedule(&self) -> bool {
         if self.flags.load(Ordering::Acquire) & SCHEDULED != 0 {
@@ -38,7 +39,7 @@ impl UnsoundGate {
         self.flags.store(EXECUTING, Ordering::Release);
     }
 
-    /// Returns whether the gate was scheduled meanwhile.
+    /// Returns `true` if the gate was scheduled meanwhile.
     #[inline]
     pub(crate) fn finish(&self) -> bool {
         self.flags.fetch_sub(EXECUTING, Ordering::AcqRel) & SCHEDULED != 0
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alone_it_goes_through_the_states_of_a_gate() {
+    fn on_one_thread_it_has_the_states_of_a_gate() {
         let gate = UnsoundGate::new();
         assert!(gate.schedule());
         assert!(!gate.schedule(), "scheduled already");

@@ -1,4 +1,4 @@
-//! What a suite hands to its reader: a Markdown table, notes, the worst ratio, and the JSON file.
+//! A suite's output: a Markdown table, notes, the worst ratio, and the JSON file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::measure::Series;
 use crate::ratio::Unit;
 
-/// One case as measured: our samples and those of each peer.
+/// The samples of one case: heist's and those of each peer.
 #[derive(Clone, Debug)]
 pub(crate) struct Measurement {
     pub(crate) case: String,
@@ -19,7 +19,7 @@ pub(crate) struct Measurement {
 }
 
 impl Measurement {
-    /// Pairs names with samples; ours come first in both.
+    /// Pairs names with samples; heist comes first in both.
     pub(crate) fn ours_first<'a>(
         case: impl Into<String>,
         unit: Unit,
@@ -32,7 +32,7 @@ impl Measurement {
     }
 }
 
-/// Our median against that of one peer.
+/// heist's median against that of one peer.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Comparison {
     pub(crate) case: String,
@@ -40,7 +40,7 @@ pub(crate) struct Comparison {
     pub(crate) ours: f64,
     pub(crate) theirs: f64,
     pub(crate) unit: Unit,
-    /// Above 1: we are better.
+    /// Above 1: heist is better.
     pub(crate) ratio: f64,
     #[serde(skip)]
     our_spread_percent: Option<f64>,
@@ -72,12 +72,12 @@ impl Report {
         }
     }
 
-    /// The ratio of one case against one peer, if it was measured.
+    /// Returns the ratio of one case against one peer, if it was measured.
     pub(crate) fn ratio(&self, case: &str, peer: &str) -> Option<f64> {
         self.comparisons.iter().find(|row| row.case == case && row.peer == peer).map(|r| r.ratio)
     }
 
-    /// Where a peer is better than we are, by so much that the table shows it.
+    /// Returns the comparisons in which the peer is better by enough to show in the table.
     pub(crate) fn losses(&self, peer: &str) -> impl Iterator<Item = &Comparison> {
         self.comparisons.iter().filter(move |row| row.ratio < 0.995 && row.peer == peer)
     }
@@ -105,7 +105,7 @@ impl Report {
         table
     }
 
-    /// The last line of every suite.
+    /// Returns the last line of a suite's output.
     pub(crate) fn worst_ratio_line(&self) -> Option<String> {
         let worst = self.comparisons.iter().min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
         Some(format!("worst ratio: {:.2} ({}, {})", worst.ratio, worst.case, worst.peer))
@@ -120,7 +120,7 @@ impl Report {
     }
 }
 
-/// Finds out before a long run whether its results can be written. An older file stays as it is.
+/// Checks before a long run that its results can be written. Does not change an existing file.
 pub(crate) fn check_writable(path: &Path) -> Result<(), String> {
     let opened = fs::OpenOptions::new().append(true).create(true).open(path);
     opened.map(drop).map_err(|error| cannot_write(path, &error))
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_those_against_the_peer_alone() {
+    fn losses_are_only_those_against_the_given_peer() {
         let cases = |peer| sample().losses(peer).map(|row| row.case.clone()).collect::<Vec<_>>();
         assert_eq!(cases("tokio"), ["tree"]);
         assert!(cases("rayon").is_empty());

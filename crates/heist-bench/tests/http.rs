@@ -1,4 +1,5 @@
-//! The HTTP cases of `heist-bench runtime` as they are run: the servers are processes that the program starts itself.
+//! Runs the HTTP cases of `heist-bench runtime` as a user would: the program starts the servers as
+//! processes itself.
 
 use std::process::Command;
 
@@ -28,7 +29,7 @@ fn both_servers_are_loaded_and_measured_by_their_own_cpu_time() {
         let per_second = named(&format!("http_{connections}_rate-2"));
         for (per_cpu_second, per_second) in per_cpu_second.into_iter().zip(per_second) {
             assert!(per_second > 0.0, "{connections} connections: no answers");
-            // A server that answers uses CPU time, and at most that of its threads.
+            // A server that answers uses some CPU time, but at most that of all its threads.
             let cpus = per_second / per_cpu_second;
             assert!(cpus > 0.0 && cpus < 16.0, "{connections} connections: {cpus} CPUs");
         }

@@ -1,5 +1,7 @@
-//! The semaphores of tokio and async-lock, with borrowed permits and with owned ones. What has no blocking form is
-//! waited for by `block_on`, which keeps its parker from call to call.
+//! The semaphores of tokio and async-lock, with borrowed and with owned permits.
+//!
+//! Where a semaphore cannot block a thread, `block_on` waits for it and reuses its parker from call
+//! to call.
 
 use std::hint::black_box;
 use std::sync::Arc;

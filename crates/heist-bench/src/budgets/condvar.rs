@@ -1,14 +1,17 @@
-//! The budget that people write by hand: a count behind a lock, a condition variable, and owned permits. Who comes
-//! first gets it, not who waits longest. It counts who waits, because to notify nobody costs a system call.
+//! The hand-written budget: a count behind a lock, a condition variable, and owned permits.
+//!
+//! It is not fair: the first thread to take the lock gets the unit, however long others have
+//! waited. It counts its waiters, because notifying a condition variable without waiters still
+//! costs a system call.
 
 use std::hint::black_box;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::BudgetPeer;
 
-pub(crate) struct Condvars(Arc<Shared>);
+pub(crate) struct Condvars(Arc<CondvarState>);
 
-struct Shared {
+struct CondvarState {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -18,16 +21,16 @@ struct State {
     waiting: usize,
 }
 
-impl Shared {
+impl CondvarState {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Gives its unit back when it is dropped.
-struct Permit(Arc<Shared>);
+/// Returns its unit when it is dropped.
+struct CondvarPermit(Arc<CondvarState>);
 
-impl Drop for Permit {
+impl Drop for CondvarPermit {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.available += 1;
@@ -42,7 +45,7 @@ impl Drop for Permit {
 impl BudgetPeer for Condvars {
     fn new(total: usize) -> Self {
         let state = Mutex::new(State { available: total, waiting: 0 });
-        Self(Arc::new(Shared { state, changed: Condvar::new() }))
+        Self(Arc::new(CondvarState { state, changed: Condvar::new() }))
     }
 
     #[inline]
@@ -53,7 +56,7 @@ impl BudgetPeer for Condvars {
         }
         state.available -= 1;
         drop(state);
-        drop(black_box(Permit(Arc::clone(&self.0))));
+        drop(black_box(CondvarPermit(Arc::clone(&self.0))));
         true
     }
 
@@ -67,6 +70,6 @@ impl BudgetPeer for Condvars {
         }
         state.available -= 1;
         drop(state);
-        drop(black_box(Permit(Arc::clone(&self.0))));
+        drop(black_box(CondvarPermit(Arc::clone(&self.0))));
     }
 }

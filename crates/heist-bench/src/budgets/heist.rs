@@ -1,5 +1,5 @@
-//! heist's budget of counts, with owned and with borrowed permits; and the slots of one device, which find the device's
-//! budget first.
+//! heist's `CountBudget` with owned and with borrowed permits, and the slots of one device, which
+//! look up the device's budget first.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -40,14 +40,14 @@ impl BudgetPeer for Borrowed {
         black_box(self.0.try_acquire_ref(1)).is_ok()
     }
 
-    /// Waiting takes an owned permit.
+    /// `CountBudget` waits only for owned permits, so this takes one.
     #[inline]
     fn once(&self) {
         drop(black_box(self.0.acquire(1).expect("open, and no worker")));
     }
 }
 
-/// Some device of several.
+/// An arbitrary device.
 const DEVICE: DeviceId = DeviceId::from_raw(2);
 const DEVICES: u64 = 4;
 

@@ -1,4 +1,4 @@
-//! Counting semaphores: heist's budgets and device slots, and what people use instead.
+//! Counting semaphores: heist's budgets and device slots, and their common alternatives.
 
 mod asynchronous;
 mod condvar;
@@ -8,15 +8,15 @@ pub(crate) use self::heist::{Borrowed, Budget, Slots};
 pub(crate) use asynchronous::{AsyncLock, AsyncLockArc, TokioOwned, TokioSemaphore};
 pub(crate) use condvar::Condvars;
 
-/// A kind of semaphore.
+/// A counting semaphore under test.
 pub(crate) trait BudgetPeer: Sync {
-    /// With so many units, all available.
+    /// Creates a semaphore with `total` units, all available.
     fn new(total: usize) -> Self;
 
-    /// Takes a unit if there is one and gives it back; says whether there was one.
+    /// Takes a unit without waiting and returns it. Returns `false` if none was available.
     fn try_once(&self) -> bool;
 
-    /// Takes a unit, after waiting for one if need be, and gives it back.
+    /// Takes a unit, waiting for one if necessary, and returns it.
     fn once(&self);
 }
 
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_gives_back_what_it_takes() {
+    fn every_semaphore_gets_its_units_back() {
         gives_back_what_it_takes::<Budget>();
         gives_back_what_it_takes::<Borrowed>();
         gives_back_what_it_takes::<Slots>();

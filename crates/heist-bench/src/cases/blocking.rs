@@ -1,9 +1,10 @@
-//! Blocking calls that do nothing: what is left is what handing them over costs.
+//! Blocking calls that do nothing, so that only the cost of handing them over remains.
 //!
-//! The shape is the one by which tokio measures its own (pull request 7757): each producer spawns 16 calls, waits for
-//! all of them, and does so again. Producers are threads of the benchmark and no workers. The threads for blocking
-//! calls are limited to as many for everybody: calls that do nothing would otherwise have hundreds of threads started,
-//! and those would be measured.
+//! The load is the one that tokio uses for its own pool (pull request 7757): each producer spawns
+//! 16 calls, waits for all of them, and repeats. Producers are threads of the benchmark, not
+//! workers. Every contender gets the same limit on threads for blocking calls. Without it, calls
+//! that do nothing would start hundreds of threads, and the benchmark would measure thread
+//! creation.
 
 use std::sync::Arc;
 
@@ -14,28 +15,28 @@ use crate::contender::Contender;
 use crate::race::start_together;
 use crate::runtimes::{HEIST, TOKIO};
 
-/// How a producer hands its calls over, where that makes a difference.
+/// How a producer hands its calls over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandOver {
     OneByOne,
-    /// All calls of a round at once. Who cannot do that does it one by one.
+    /// All calls of a round at once. Contenders without such an operation spawn one by one.
     Batch,
 }
 
-/// What the producers do.
+/// What each producer does, and the limit on threads.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
+pub(crate) struct BlockingLoad {
     pub(crate) producers: usize,
     pub(crate) rounds: usize,
     /// Calls that a producer spawns before it waits for them.
     pub(crate) calls_per_round: usize,
     pub(crate) hand_over: HandOver,
-    /// No more threads for calls than this.
+    /// The largest number of threads for blocking calls.
     pub(crate) threads: usize,
 }
 
-impl Load {
-    /// Nanoseconds a call.
+impl BlockingLoad {
+    /// Returns nanoseconds per call.
     fn time(self, round: impl Fn() + Sync) -> f64 {
         let start_ns = start_together(self.producers, |_number| {
             for _ in 0..self.rounds {
@@ -47,16 +48,16 @@ impl Load {
     }
 }
 
-/// Workers have nothing to do here.
+/// The workers have nothing to do in these cases.
 const WORKERS: usize = 2;
 
-const ENDS_WELL: &str = "the calls do not panic and nobody aborts them";
+const ENDS_WELL: &str = "the calls neither panic nor are aborted";
 
-pub(crate) fn contenders(load: Load) -> Vec<Contender> {
+pub(crate) fn contenders(load: BlockingLoad) -> Vec<Contender> {
     vec![heist(load), tokio(load)]
 }
 
-fn heist(load: Load) -> Contender {
+fn heist(load: BlockingLoad) -> Contender {
     let runtime = heist_runtime::Runtime::builder()
         .workers(WORKERS)
         .max_blocking_threads(load.threads)
@@ -82,7 +83,7 @@ fn heist(load: Load) -> Contender {
     })
 }
 
-fn tokio(load: Load) -> Contender {
+fn tokio(load: BlockingLoad) -> Contender {
     let runtime = Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .max_blocking_threads(load.threads)
@@ -106,9 +107,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_makes_the_calls() {
+    fn every_contender_makes_all_calls() {
         for hand_over in [HandOver::OneByOne, HandOver::Batch] {
-            let load = Load { producers: 2, rounds: 3, calls_per_round: 4, hand_over, threads: 3 };
+            let load =
+                BlockingLoad { producers: 2, rounds: 3, calls_per_round: 4, hand_over, threads: 3 };
             for mut contender in contenders(load) {
                 assert!(contender.sample() > 0.0, "{}", contender.name());
             }

@@ -1,4 +1,4 @@
-//! What it costs to take a unit of a budget and to give it back, alone and with others.
+//! The cost of taking and returning a unit of a budget, with and without contention.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -14,31 +14,33 @@ use crate::report::Measurement;
 
 const PAIRS: u32 = 500_000;
 
-/// How the budgets are used.
+/// How threads use the budget.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Use {
-    /// One thread, `try_acquire` and back.
+pub(crate) enum BudgetUse {
+    /// One thread calls `try_acquire` and drops the permit.
     Alone,
-    /// Threads that try all the time. A refusal counts as an operation too, or it does not.
+    /// Several threads call `try_acquire` in a loop. `refusals_count` says whether a refused
+    /// attempt counts as an operation.
     Trying { threads: usize, total: usize, window: Duration, refusals_count: bool },
-    /// Threads that wait for a unit and give it back at once. All of them count, or the one that gets it least.
+    /// Several threads wait for a unit and return it at once. `slowest_counts` reports the thread
+    /// that succeeded least often instead of all threads together.
     Waiting { threads: usize, total: usize, window: Duration, slowest_counts: bool },
 }
 
-/// The budget itself.
-pub(crate) fn measure_budget(case: &str, sampling: &Sampling, usage: Use) -> Measurement {
+/// Measures the budget itself.
+pub(crate) fn measure_budget(case: &str, sampling: &Sampling, usage: BudgetUse) -> Measurement {
     measure_ours::<Budget>(case, sampling, usage)
 }
 
-/// The budget of a device, which has to be found first.
-pub(crate) fn measure_slots(case: &str, sampling: &Sampling, usage: Use) -> Measurement {
+/// Measures a device's budget, which has to be looked up first.
+pub(crate) fn measure_slots(case: &str, sampling: &Sampling, usage: BudgetUse) -> Measurement {
     measure_ours::<Slots>(case, sampling, usage)
 }
 
 fn measure_ours<Ours: BudgetPeer + 'static>(
     case: &str,
     sampling: &Sampling,
-    usage: Use,
+    usage: BudgetUse,
 ) -> Measurement {
     let contenders = vec![
         contender::<Ours>("heist", usage),
@@ -52,13 +54,13 @@ fn measure_ours<Ours: BudgetPeer + 'static>(
     measure(case, Unit::Nanoseconds, sampling, contenders)
 }
 
-fn contender<P: BudgetPeer + 'static>(name: &'static str, usage: Use) -> Contender {
+fn contender<P: BudgetPeer + 'static>(name: &'static str, usage: BudgetUse) -> Contender {
     Contender::new(name, move || sample::<P>(usage))
 }
 
-fn sample<P: BudgetPeer>(usage: Use) -> f64 {
+fn sample<P: BudgetPeer>(usage: BudgetUse) -> f64 {
     match usage {
-        Use::Alone => {
+        BudgetUse::Alone => {
             let budget = P::new(1);
             let started = Instant::now();
             for _ in 0..PAIRS {
@@ -66,11 +68,11 @@ fn sample<P: BudgetPeer>(usage: Use) -> f64 {
             }
             started.elapsed().as_nanos() as f64 / f64::from(PAIRS)
         }
-        Use::Trying { threads, total, window, refusals_count } => {
+        BudgetUse::Trying { threads, total, window, refusals_count } => {
             let budget = P::new(total);
             contend(threads, window, || budget.try_once() || refusals_count).ns_per_operation()
         }
-        Use::Waiting { threads, total, window, slowest_counts } => {
+        BudgetUse::Waiting { threads, total, window, slowest_counts } => {
             let budget = P::new(total);
             let contended = contend(threads, window, || {
                 budget.once();

@@ -1,23 +1,24 @@
-//! How long after the end of the last task the waiting caller knows that all is done.
+//! The time from the end of the last task until the waiting caller returns.
 //!
-//! The tasks are long enough that the caller is asleep by then and all workers are busy until
-//! shortly before. heist and the reference end their threads on the way, for `join` is how they
-//! wait; for the others it is the end of the scope, of `block_on`, or of the wait on a counter.
+//! The tasks are long enough that the caller is asleep by then and that all workers are busy until
+//! shortly before. heist and the reference executor end their threads in that time, because `join`
+//! is how their callers wait. The other pools end the scope, return from `block_on`, or wait for a
+//! counter.
 
 use std::time::Duration;
 
 use crate::measure::{Series, interleave};
-use crate::peers::Contender;
+use crate::peers::PoolContender;
 use crate::ratio::Unit;
 use crate::report::Measurement;
 use crate::workload::{Load, Pace, Probe, Task};
 
 const TASK: Duration = Duration::from_micros(20);
-/// Per load; enough to keep a few workers busy and the caller asleep.
+/// Tasks per load: enough to keep a few workers busy and to let the caller fall asleep.
 const TASKS: u16 = 16;
 
 pub(crate) fn measure(
-    mut contenders: Vec<Contender>,
+    mut contenders: Vec<PoolContender>,
     runs: usize,
     loads_per_run: usize,
     pace: Pace,
@@ -37,7 +38,7 @@ pub(crate) fn measure(
     Measurement::ours_first(
         "finish",
         Unit::Microseconds,
-        contenders.iter().map(Contender::name),
+        contenders.iter().map(PoolContender::name),
         samples.into_iter().map(Series::new),
     )
 }

@@ -1,4 +1,4 @@
-//! What the transitions of a gate cost on one thread: heist's sound flags against unsound ones.
+//! The cost of a gate's state transitions on one thread: heist's sound flags against unsound ones.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use crate::report::Measurement;
 
 const ROUNDS: u32 = 1_000_000;
 
-/// A round: `schedule` of a gate that is scheduled.
+/// Measures `schedule` on a gate that is already scheduled.
 pub(crate) fn schedule_hot(sampling: &Sampling) -> Measurement {
     let sound = GateFlags::new();
     let unsound = UnsoundGate::new();
@@ -32,7 +32,7 @@ pub(crate) fn schedule_hot(sampling: &Sampling) -> Measurement {
     measure("schedule-hot", Unit::Nanoseconds, sampling, contenders)
 }
 
-/// A round: `schedule` of an idle gate, `begin` and `finish`.
+/// Measures `schedule` on an idle gate, then `begin` and `finish`.
 pub(crate) fn schedule_cold(sampling: &Sampling) -> Measurement {
     let sound = GateFlags::new();
     let unsound = UnsoundGate::new();
@@ -57,7 +57,7 @@ pub(crate) fn schedule_cold(sampling: &Sampling) -> Measurement {
     measure("schedule-cold", Unit::Nanoseconds, sampling, contenders)
 }
 
-/// A round: `begin` of a scheduled gate, and back to scheduled, in one step or in two.
+/// Measures `begin` on a scheduled gate and the way back to scheduled, in one step and in two.
 pub(crate) fn finish_and_schedule(sampling: &Sampling) -> Measurement {
     let (sound, sound_twice) = (GateFlags::new(), GateFlags::new());
     let (unsound, unsound_twice) = (UnsoundGate::new(), UnsoundGate::new());

@@ -1,7 +1,7 @@
-//! What a pool does while it has nothing to do: context switches of its threads.
+//! Context switches of a pool's threads while the pool has nothing to do.
 //!
-//! All pools idle during the same stretch of time, each counted by its own threads: a pool that
-//! polls causes no switches in threads that sleep.
+//! All pools are idle during the same window, and each is charged only for its own threads: a pool
+//! that polls does not cause switches in threads that sleep.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -9,28 +9,29 @@ use std::thread;
 use std::time::Duration;
 
 use crate::measure::Series;
-use crate::peers::Contender;
+use crate::peers::PoolContender;
 use crate::ratio::Unit;
 use crate::report::Measurement;
 use crate::thread_stats::{switches_of, thread_ids};
 use crate::workload::Task;
 
 const WINDOW: Duration = Duration::from_secs(2);
-/// For the last searches and spins of the workers to end.
+/// Time for the workers to finish their last searches and spins.
 const SETTLE: Duration = Duration::from_millis(100);
-/// Work before the window: a pool that has never run anything would be too easy.
+/// Tasks that run before the window, because a pool that has never run anything may not have
+/// started to poll yet.
 pub(crate) const TASKS_BEFORE: u32 = 1000;
 
 /// A pool and the kernel's ids of its threads.
 pub(crate) struct Watched {
     name: String,
-    /// Kept for its threads.
+    /// Held only to keep the threads alive.
     _pool: Box<dyn Any>,
     threads: BTreeSet<u32>,
 }
 
 impl Watched {
-    /// Starts a pool, and takes for its threads those that are there when it has started.
+    /// Starts a pool and records the threads that exist afterwards but did not before.
     pub(crate) fn start<P: 'static>(name: &str, start: impl FnOnce() -> P) -> Result<Self, String> {
         let others = thread_ids()?;
         let pool = start();
@@ -43,9 +44,12 @@ impl Watched {
     }
 }
 
-/// Fails where the system does not tell the switches of a thread.
-pub(crate) fn measure(contenders: &[Contender], windows: usize) -> Result<Measurement, String> {
-    let start = |contender: &Contender| {
+/// Measures the contenders' pools.
+///
+/// # Errors
+/// Fails if the system does not report the context switches of a thread.
+pub(crate) fn measure(contenders: &[PoolContender], windows: usize) -> Result<Measurement, String> {
+    let start = |contender: &PoolContender| {
         Watched::start(contender.name(), || {
             let pool = contender.start_fresh();
             for value in 0..TASKS_BEFORE {
@@ -57,7 +61,7 @@ pub(crate) fn measure(contenders: &[Contender], windows: usize) -> Result<Measur
     measure_watched("idle", &contenders.iter().map(start).collect::<Result<Vec<_>, _>>()?, windows)
 }
 
-/// Ours is the first.
+/// Measures pools that are already running; the first one is heist's.
 pub(crate) fn measure_watched(
     case: &str,
     watched: &[Watched],

@@ -1,9 +1,10 @@
-//! Jobs that wait for a device: in heist's lanes, and by being spawned again and again until they get a slot.
+//! Jobs that wait for a device: in heist's lanes, and respawned again and again until they get a
+//! device slot.
 //!
-//! All slots of a device are held from outside. Jobs for it are handed to a pool that has nothing else to do, and the
-//! CPU time and context switches of the pool's threads are taken while nothing can go on (the CPU time as that of all
-//! threads but the measuring one: no others are awake). Then the slots are given back, and the pool is joined, which
-//! shows that every job runs.
+//! The measuring thread holds all slots of a device and hands jobs for it to an otherwise idle
+//! pool. While no job can make progress, it records the CPU time and the context switches of the
+//! pool's threads. (CPU time is that of all threads except the measuring one; no others are awake.)
+//! Then it returns the slots and joins the pool, which checks that every job runs.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,12 +26,12 @@ const DEVICE: DeviceId = DeviceId::from_raw(1);
 const SLOTS: usize = 4;
 const WORKERS: usize = 2;
 const JOBS: usize = 1000;
-/// For the workers to have dealt with what was handed in, and to sleep if they ever do.
+/// Time for the workers to handle the submitted jobs and, if they ever do, to fall asleep.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// The two ways to wait.
+/// How a job waits for its device slot.
 #[derive(Clone, Copy)]
-enum Way {
+enum WaitMethod {
     Lanes,
     Requeueing,
 }
@@ -64,21 +65,24 @@ fn perform(task: Task, ctx: &mut WorkerCtx<'_, Task, ()>) {
     }
 }
 
-/// What a pool used up while its jobs waited.
-struct Spent {
+/// What a pool's threads consumed while its jobs waited.
+struct PoolUsage {
     cpu_ms: f64,
     switches: f64,
 }
 
-/// CPU time and context switches, lanes against requeueing. Fails where the system does not tell the switches.
+/// Compares CPU time and context switches of lanes with those of requeueing.
+///
+/// # Errors
+/// Fails if the system does not report the context switches of a thread.
 pub(crate) fn measure(case: &str, runs: usize, hold: Duration) -> Result<Vec<Measurement>, String> {
-    let mut ways = [Way::Lanes, Way::Requeueing];
+    let mut ways = [WaitMethod::Lanes, WaitMethod::Requeueing];
     let samples = interleave(runs, &mut ways, |&mut way| spend(way, hold));
     let samples = samples
         .into_iter()
         .map(|series| series.into_iter().collect::<Result<Vec<_>, _>>())
         .collect::<Result<Vec<_>, _>>()?;
-    let measurement = |name: &str, unit, value: fn(&Spent) -> f64| {
+    let measurement = |name: &str, unit, value: fn(&PoolUsage) -> f64| {
         let series = samples.iter().map(|series| Series::new(series.iter().map(value)));
         Measurement::ours_first(name, unit, ["lanes", "requeueing"], series)
     };
@@ -88,16 +92,16 @@ pub(crate) fn measure(case: &str, runs: usize, hold: Duration) -> Result<Vec<Mea
     ])
 }
 
-fn spend(way: Way, hold: Duration) -> Result<Spent, String> {
+fn spend(way: WaitMethod, hold: Duration) -> Result<PoolUsage, String> {
     let slots = DeviceSlots::uniform(SLOTS).expect("at least one");
     let held: Vec<DeviceSlotPermit> =
-        (0..SLOTS).map(|_| slots.try_acquire(DEVICE).expect("nobody else has any")).collect();
+        (0..SLOTS).map(|_| slots.try_acquire(DEVICE).expect("all slots are free")).collect();
     let workers = Arc::new(Mutex::new(BTreeSet::new()));
     let register = {
         let workers = Arc::clone(&workers);
         move |_worker| {
             let id = gettid().as_raw_nonzero().get().unsigned_abs();
-            workers.lock().expect("nobody panics").insert(id);
+            workers.lock().expect("no thread panics").insert(id);
         }
     };
     let executor = Executor::builder()
@@ -105,7 +109,7 @@ fn spend(way: Way, hold: Duration) -> Result<Spent, String> {
         .build(register, perform)
         .expect("a valid configuration, and the system has threads for the benchmark");
     thread::sleep(SETTLE);
-    let workers = workers.lock().expect("nobody panics").clone();
+    let workers = workers.lock().expect("no thread panics").clone();
     assert_eq!(workers.len(), WORKERS, "every worker has begun");
     let done = Arc::new(AtomicUsize::new(0));
     hand_in(way, &executor.handle(), &slots, &done);
@@ -115,31 +119,31 @@ fn spend(way: Way, hold: Duration) -> Result<Spent, String> {
     thread::sleep(hold);
     let (cpu_after, switches_after) = (other_threads_cpu_time(), switches_of(&workers)?);
 
-    assert_eq!(done.load(Ordering::Relaxed), 0, "nobody has a slot");
+    assert_eq!(done.load(Ordering::Relaxed), 0, "no job has a slot yet");
     drop(held);
     executor.join();
     assert_eq!(done.load(Ordering::Relaxed), JOBS, "join waits for every job");
-    Ok(Spent {
+    Ok(PoolUsage {
         cpu_ms: (cpu_after.saturating_sub(cpu_before)).as_secs_f64() * 1e3,
         switches: (switches_after - switches_before) as f64,
     })
 }
 
 fn hand_in(
-    way: Way,
+    way: WaitMethod,
     pool: &ExecutorHandle<Task>,
     slots: &Arc<DeviceSlots>,
     done: &Arc<AtomicUsize>,
 ) {
     let job = || Job { done: Arc::clone(done), slots: Arc::clone(slots) };
     match way {
-        Way::Lanes => {
+        WaitMethod::Lanes => {
             let lanes = DeviceLanes::new(pool, Arc::clone(slots), Task::InLane);
             for _ in 0..JOBS {
                 lanes.submit(DEVICE, job()).expect("open until joined");
             }
         }
-        Way::Requeueing => {
+        WaitMethod::Requeueing => {
             for _ in 0..JOBS {
                 pool.spawn(Task::Alone(job())).expect("open until joined");
             }
@@ -151,11 +155,11 @@ fn hand_in(
 mod tests {
     use super::*;
 
-    /// The rest, that nobody runs without a slot and everybody in the end, is checked where it is measured.
+    /// `measure` itself checks that no job runs without a slot and that all jobs run in the end.
     #[test]
     fn workers_of_lanes_sleep_while_jobs_wait() {
         let hold = Duration::from_millis(50);
-        assert_eq!(spend(Way::Lanes, hold).expect("Linux tells").switches, 0.0);
-        spend(Way::Requeueing, hold).expect("Linux tells");
+        assert_eq!(spend(WaitMethod::Lanes, hold).expect("Linux reports it").switches, 0.0);
+        spend(WaitMethod::Requeueing, hold).expect("Linux reports it");
     }
 }

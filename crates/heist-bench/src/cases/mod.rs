@@ -1,4 +1,4 @@
-//! The measurements of the suites, one file a kind.
+//! The measurements that the suites are made of, one topic per file.
 
 pub(crate) mod blocking;
 pub(crate) mod budgets;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// A pause is a pseudo-random time between these, so that it cannot fall into step with a pool
-/// that polls.
+/// A pause lasts a pseudo-random time between these limits, so that it cannot fall into step with a
+/// pool that polls at a fixed interval.
 const PAUSE_MIN_US: u64 = 500;
 const PAUSE_MAX_US: u64 = 1000;
 
-/// The same sequence of pauses for whoever makes one of these.
+/// A fixed sequence of pauses: every new value yields the same one.
 pub(crate) struct Pauses(u64);
 
 impl Pauses {
@@ -16,7 +16,7 @@ impl Pauses {
     }
 
     pub(crate) fn next(&mut self) -> Duration {
-        // Knuth's linear congruential generator; its high bits are good enough for a jitter.
+        // Knuth's linear congruential generator; its high bits are good enough for jitter.
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let jitter_us = (self.0 >> 33) % (PAUSE_MAX_US - PAUSE_MIN_US);
         Duration::from_micros(PAUSE_MIN_US + jitter_us)

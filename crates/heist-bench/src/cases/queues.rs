@@ -1,4 +1,4 @@
-//! How many items per second get through queues of one kind or another.
+//! Throughput of queues, in items per second.
 
 use crate::contender::{Contender, Sampling, measure};
 use crate::queues::{

@@ -1,7 +1,7 @@
-//! Two threads that wake each other in turn: what it costs to announce something to a consumer that sleeps.
+//! Two threads that wake each other alternately: the cost of notifying a consumer that sleeps.
 //!
-//! A round trip is two wake-ups. Each thread has something of its own to wait at; whoever is woken wakes the other. All
-//! of them may spin before they sleep, as they do by default.
+//! A round trip is two wake-ups. Each thread waits at a bell of its own and, once woken, rings the
+//! other's. Every contender may spin before it sleeps, as it does by default.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -18,19 +18,21 @@ use crate::contender::{Contender, Sampling, measure};
 use crate::ratio::Unit;
 use crate::report::Measurement;
 
-/// A bell that one thread rings and another waits for. What was rung before the wait counts.
+/// A bell that one thread rings and another waits for. A ring that comes before the wait is not
+/// lost.
 trait Bell: Send + Sync + 'static {
     fn new() -> Self;
     fn ring(&self);
     fn wait(&self);
 }
 
-/// A gate of a waker with one queue in use. Its consumer waits for a permit, takes the queue, and begins and finishes.
-struct Gate {
+/// A waker with one queue, and the queue's gate. The consumer waits for a permit, takes the ready
+/// queue, begins and finishes.
+struct GateBell {
     gate: SignalGate,
 }
 
-impl Bell for Gate {
+impl Bell for GateBell {
     fn new() -> Self {
         Self { gate: SignalGate::new(SignalWaker::new(), 5).expect("there are 4,096") }
     }
@@ -44,8 +46,8 @@ impl Bell for Gate {
     fn wait(&self) {
         loop {
             let permit = self.gate.waker().acquire().expect("no worker waits here");
-            // Without a queue the permit stood for none; without a guard somebody else has it. Neither happens to a
-            // single consumer, but a consumer is written like this.
+            // A permit may stand for no ready queue, and the guard may belong to another consumer.
+            // Neither can happen with a single consumer, but this is how a consumer is written.
             if permit.take_ready().is_some()
                 && let Some(guard) = self.gate.begin()
             {
@@ -56,13 +58,13 @@ impl Bell for Gate {
     }
 }
 
-/// event-listener beside a flag, as its documentation has it.
-struct Listened {
+/// event-listener with a flag beside it, as its documentation shows.
+struct ListenerBell {
     rung: AtomicBool,
     event: Event,
 }
 
-impl Bell for Listened {
+impl Bell for ListenerBell {
     fn new() -> Self {
         Self { rung: AtomicBool::new(false), event: Event::new() }
     }
@@ -88,10 +90,10 @@ impl Bell for Listened {
     }
 }
 
-/// tokio's `Notify`, waited for on a plain thread.
-struct Notified(Notify);
+/// tokio's `Notify`, awaited on a plain thread.
+struct NotifyBell(Notify);
 
-impl Bell for Notified {
+impl Bell for NotifyBell {
     fn new() -> Self {
         Self(Notify::new())
     }
@@ -109,9 +111,9 @@ impl Bell for Notified {
 
 pub(crate) fn measure_round_trip(case: &str, sampling: &Sampling, rounds: u32) -> Measurement {
     let contenders = vec![
-        Contender::new("heist", move || microseconds_each::<Gate>(rounds)),
-        Contender::new("event-listener", move || microseconds_each::<Listened>(rounds)),
-        Contender::new("tokio Notify", move || microseconds_each::<Notified>(rounds)),
+        Contender::new("heist", move || microseconds_each::<GateBell>(rounds)),
+        Contender::new("event-listener", move || microseconds_each::<ListenerBell>(rounds)),
+        Contender::new("tokio Notify", move || microseconds_each::<NotifyBell>(rounds)),
     ];
     measure(case, Unit::Microseconds, sampling, contenders)
 }
@@ -127,7 +129,7 @@ fn microseconds_each<B: Bell>(rounds: u32) -> f64 {
             }
         })
     };
-    // The other is up when it has answered once.
+    // An answer shows that the other thread is running.
     there.ring();
     back.wait();
     let start_ns = now_ns();
@@ -145,9 +147,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_bell_is_heard_as_often_as_it_is_rung_in_turn() {
-        assert!(microseconds_each::<Gate>(100) > 0.0);
-        assert!(microseconds_each::<Listened>(100) > 0.0);
-        assert!(microseconds_each::<Notified>(100) > 0.0);
+    fn every_ring_of_every_bell_is_answered() {
+        assert!(microseconds_each::<GateBell>(100) > 0.0);
+        assert!(microseconds_each::<ListenerBell>(100) > 0.0);
+        assert!(microseconds_each::<NotifyBell>(100) > 0.0);
     }
 }

@@ -1,18 +1,18 @@
-//! How long an idle pool takes to start a task from outside, and what one such cycle costs.
+//! How long an idle pool takes to start a task from outside, and the CPU time per cycle.
 //!
-//! A cycle: the producer sleeps until the pool is surely idle, takes the time, spawns one task and
-//! parks; the task stamps its start and only then unparks the producer. The producer thus never
-//! competes with the waking worker for a core, and its own wake-up is in no latency.
+//! In each cycle the producer sleeps until the pool is idle, reads the clock, spawns one task and
+//! parks. The task records its start, and only then unparks the producer. So the producer never
+//! competes with the woken worker for a core, and its own wake-up is not part of the latency.
 //!
-//! Contenders come in blocks of cycles, and only the pool of the current block exists: a pool that
-//! polls while idle would disturb the others, and its CPU time would be charged to them.
+//! Contenders take turns in blocks of cycles, and only the current block's pool exists. A pool that
+//! polls while idle would otherwise disturb the others and be charged to their CPU time.
 
 use std::thread;
 
 use super::pauses::Pauses;
 use crate::clock::{now_ns, process_cpu_time};
 use crate::measure::{Series, interleave};
-use crate::peers::Contender;
+use crate::peers::PoolContender;
 use crate::ratio::Unit;
 use crate::report::Measurement;
 use crate::workload::{Probe, Task};
@@ -20,14 +20,14 @@ use crate::workload::{Probe, Task};
 /// Unrecorded cycles at the start of a block.
 const WARM_UP: usize = 4;
 
-/// The outcome of one block.
-struct Block {
+/// The result of one block.
+struct CycleBlock {
     latencies_us: Series,
     cpu_per_cycle_us: f64,
 }
 
 pub(crate) fn measure(
-    mut contenders: Vec<Contender>,
+    mut contenders: Vec<PoolContender>,
     runs: usize,
     cycles_per_run: usize,
 ) -> Vec<Measurement> {
@@ -35,11 +35,11 @@ pub(crate) fn measure(
     let blocks = interleave(runs, &mut contenders, |contender| {
         sample_block(contender, cycles_per_run, probe)
     });
-    let row = |case: &str, value: &dyn Fn(&Block) -> f64| {
+    let row = |case: &str, value: &dyn Fn(&CycleBlock) -> f64| {
         Measurement::ours_first(
             case,
             Unit::Microseconds,
-            contenders.iter().map(Contender::name),
+            contenders.iter().map(PoolContender::name),
             blocks.iter().map(|blocks| Series::new(blocks.iter().map(value))),
         )
     };
@@ -51,7 +51,7 @@ pub(crate) fn measure(
     ]
 }
 
-fn sample_block(contender: &Contender, cycles: usize, probe: &'static Probe) -> Block {
+fn sample_block(contender: &PoolContender, cycles: usize, probe: &'static Probe) -> CycleBlock {
     let pool = contender.start_fresh();
     let mut pauses = Pauses::new();
     let mut cycle = || {
@@ -67,5 +67,5 @@ fn sample_block(contender: &Contender, cycles: usize, probe: &'static Probe) -> 
     let cpu_before = process_cpu_time();
     let latencies_us = Series::new((0..cycles).map(|_| cycle()));
     let cpu_spent = process_cpu_time() - cpu_before;
-    Block { latencies_us, cpu_per_cycle_us: cpu_spent.as_secs_f64() * 1e6 / cycles as f64 }
+    CycleBlock { latencies_us, cpu_per_cycle_us: cpu_spent.as_secs_f64() * 1e6 / cycles as f64 }
 }

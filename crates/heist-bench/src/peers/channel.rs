@@ -1,5 +1,5 @@
-//! The pool that people write by hand: threads that share one unbounded channel, and a counter of
-//! tasks in flight to know when all is done.
+//! The hand-written pool: threads that share one unbounded channel, and a counter of tasks in
+//! flight that tells when all are done.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,7 +41,7 @@ impl Peer for Channel {
 
 enum Message {
     Run(Task),
-    /// The workers send too, so the channel never disconnects by itself.
+    /// Ends a worker. The channel never disconnects by itself, because workers hold senders.
     Stop,
 }
 
@@ -89,7 +89,7 @@ impl Pool for ChannelPool {
     fn run(self: Box<Self>, load: &Load) -> Completed {
         let span = Span::of(|| {
             load.feed(|task| self.producer.send(task));
-            // The workers may have caught up in between and left a token, hence the loop.
+            // A loop, because the workers may have caught up in between and left an unpark token.
             while self.producer.in_flight.load(Ordering::Acquire) != 0 {
                 self.all_done.park();
             }

@@ -1,4 +1,4 @@
-//! heist with its defaults.
+//! heist with its default configuration.
 
 use ::heist::{Executor, ExecutorConfig, WorkerCtx};
 

@@ -1,8 +1,8 @@
-//! The contenders: heist and the pools that its users would take otherwise.
+//! The contenders: heist and the pools that its users would otherwise choose.
 //!
-//! Each is driven the way its own documentation recommends, with as many workers as the others.
-//! A contender that can keep its threads between two loads does; where waiting for completion ends
-//! the pool (heist and the reference), a new one is started before the clock.
+//! Each is used as its own documentation recommends, and all have the same number of workers. A
+//! contender that can keep its threads between two loads does so. Where waiting for completion ends
+//! the pool (heist and the reference), a new one starts before the clock does.
 
 mod channel;
 mod heist;
@@ -16,10 +16,10 @@ use std::time::Duration;
 use crate::clock::Span;
 use crate::workload::{Load, Task};
 
-/// Long enough for fresh workers to reach their idle state: every load finds the pool asleep.
+/// Time for new workers to become idle, so that every load finds the pool asleep.
 const SETTLE: Duration = Duration::from_millis(1);
 
-/// A kind of pool.
+/// An implementation of a pool.
 pub(crate) trait Peer {
     fn name(&self) -> &str;
 
@@ -27,34 +27,35 @@ pub(crate) trait Peer {
     fn start(&self) -> Box<dyn Pool>;
 }
 
-/// A pool with its threads running. Dropping it ends them.
+/// A pool whose threads are running. Dropping it ends them.
 pub(crate) trait Pool {
-    /// Gives one task from outside without waiting for it.
+    /// Submits one task from outside without waiting for it.
     fn spawn(&self, task: Task);
 
-    /// Runs a load; the span is from the first spawn to when the caller knows that all is done.
+    /// Runs a load and measures from the first spawn until the caller knows that all tasks are
+    /// done.
     fn run(self: Box<Self>, load: &Load) -> Completed;
 }
 
-/// What a load leaves behind.
+/// The result of running a load.
 pub(crate) struct Completed {
     pub(crate) span: Span,
-    /// The pool, if it can take another load.
+    /// The pool, if it can run another load.
     pub(crate) pool: Option<Box<dyn Pool>>,
 }
 
-/// A peer and its pool, if that is running.
-pub(crate) struct Contender {
+/// A peer, and its pool if that is running.
+pub(crate) struct PoolContender {
     peer: Box<dyn Peer>,
     pool: Option<Box<dyn Pool>>,
 }
 
-impl Contender {
+impl PoolContender {
     pub(crate) fn name(&self) -> &str {
         self.peer.name()
     }
 
-    /// Runs a load on a pool that is up and idle.
+    /// Runs a load on a pool that has started and is idle.
     pub(crate) fn run(&mut self, load: &Load) -> Span {
         let pool = self.pool.take().unwrap_or_else(|| self.peer.start());
         thread::sleep(SETTLE);
@@ -63,7 +64,7 @@ impl Contender {
         completed.span
     }
 
-    /// A fresh pool that is up and idle, for the caller to drop.
+    /// Returns a new pool that has started and is idle.
     pub(crate) fn start_fresh(&self) -> Box<dyn Pool> {
         let pool = self.peer.start();
         thread::sleep(SETTLE);
@@ -71,8 +72,8 @@ impl Contender {
     }
 }
 
-/// Everybody, heist first, for loads that are spawned.
-pub(crate) fn everybody(workers: usize) -> Vec<Contender> {
+/// Returns all contenders, heist first, for loads that spawn tasks.
+pub(crate) fn all_pools(workers: usize) -> Vec<PoolContender> {
     not_yet_started(vec![
         Box::new(heist::Heist { workers }),
         Box::new(rayon::RayonScope { workers }),
@@ -82,15 +83,16 @@ pub(crate) fn everybody(workers: usize) -> Vec<Contender> {
     ])
 }
 
-/// Everybody, heist first, for loads that divide: rayon's users would write `join`.
-pub(crate) fn everybody_and_join(workers: usize) -> Vec<Contender> {
-    let mut contenders = everybody(workers);
+/// Returns all contenders, heist first, for divide-and-conquer loads, where rayon's users would
+/// write `join`.
+pub(crate) fn all_pools_and_join(workers: usize) -> Vec<PoolContender> {
+    let mut contenders = all_pools(workers);
     contenders.extend(not_yet_started(vec![Box::new(rayon::RayonJoin { workers })]));
     contenders
 }
 
-/// heist, and the reference with several thresholds for waking a sibling.
-pub(crate) fn wake_rules(workers: usize) -> Vec<Contender> {
+/// Returns heist, and the reference with several thresholds for waking another worker.
+pub(crate) fn wake_rules(workers: usize) -> Vec<PoolContender> {
     not_yet_started(vec![
         Box::new(heist::Heist { workers }),
         Box::new(reference::Reference::waking_every(workers, 8)),
@@ -99,8 +101,8 @@ pub(crate) fn wake_rules(workers: usize) -> Vec<Contender> {
     ])
 }
 
-fn not_yet_started(peers: Vec<Box<dyn Peer>>) -> Vec<Contender> {
-    peers.into_iter().map(|peer| Contender { peer, pool: None }).collect()
+fn not_yet_started(peers: Vec<Box<dyn Peer>>) -> Vec<PoolContender> {
+    peers.into_iter().map(|peer| PoolContender { peer, pool: None }).collect()
 }
 
 #[cfg(test)]
@@ -109,11 +111,11 @@ mod tests {
     use crate::workload::{Board, Probe, Puzzle};
 
     #[test]
-    fn everybody_has_run_every_task_when_the_load_is_done() {
+    fn every_pool_has_run_every_task_when_the_load_is_done() {
         let probe = Probe::leak();
         let load = Load::Root(Task::FanReportEnd { probe, leaves: 500, rounds: 10 });
-        for contender in &mut everybody_and_join(2) {
-            // Twice: a pool that is kept must work again.
+        for contender in &mut all_pools_and_join(2) {
+            // Twice, because a pool that is kept must run a second load.
             for _ in 0..2 {
                 probe.reset();
                 let span = contender.run(&load);
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_completes_loads_of_every_shape() {
+    fn every_pool_completes_every_load() {
         let loads = [
             Load::Root(Task::Branch { value: 1, levels: 9 }),
             Load::Root(Task::FanBatch { leaves: 1000 }),
@@ -134,7 +136,7 @@ mod tests {
             Load::Inject { tasks: 1000, batch: 64 },
             Load::Inject { tasks: 100, batch: 1 },
         ];
-        for contender in everybody_and_join(2).iter_mut().chain(&mut wake_rules(3)) {
+        for contender in all_pools_and_join(2).iter_mut().chain(&mut wake_rules(3)) {
             for load in &loads {
                 contender.run(load);
             }
@@ -142,19 +144,19 @@ mod tests {
     }
 
     #[test]
-    fn everybody_finds_every_solution_of_a_puzzle() {
+    fn every_pool_finds_every_solution_of_a_puzzle() {
         let puzzle = Puzzle::leak(8);
         let load = Load::Root(Task::Queens { puzzle, board: Board::default() });
-        for contender in everybody_and_join(2).iter_mut().chain(&mut wake_rules(3)) {
+        for contender in all_pools_and_join(2).iter_mut().chain(&mut wake_rules(3)) {
             contender.run(&load);
             assert_eq!(puzzle.take_solutions(), 92, "{}", contender.name());
         }
     }
 
     #[test]
-    fn everybody_starts_a_task_that_nobody_waits_for() {
+    fn every_pool_starts_a_detached_task() {
         let probe = Probe::leak();
-        for contender in everybody_and_join(2) {
+        for contender in all_pools_and_join(2) {
             probe.reset();
             let pool = contender.start_fresh();
             pool.spawn(Task::ReportStart { probe });

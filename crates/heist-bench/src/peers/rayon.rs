@@ -1,8 +1,8 @@
-//! rayon: a pool of its own, with `scope` and `spawn`, and with `join`.
+//! rayon, in a pool of its own: with `scope` and `spawn`, and with `join`.
 //!
-//! A closure that is spawned is boxed, and its scope counts it. The halves that `join` takes stay on the stack of the
-//! worker, and unless another worker steals the second one, both are plain calls: the cheapest that rayon has, for
-//! problems that divide and wait for their parts.
+//! rayon boxes a spawned closure, and the scope counts it. The two halves of a `join` stay on the
+//! worker's stack, and unless another worker steals the second one, both are plain calls. That is
+//! rayon's cheapest operation, for problems that divide and wait for their parts.
 
 use ::rayon::{Scope, ThreadPool, ThreadPoolBuilder, join};
 
@@ -10,7 +10,7 @@ use super::{Completed, Peer, Pool};
 use crate::clock::Span;
 use crate::workload::{Board, Load, Puzzle, SpawnChild, Squares, Task, compute, perform};
 
-/// Every task is a closure that is spawned into a scope.
+/// Spawns every task as a closure into a scope.
 pub(crate) struct RayonScope {
     pub(crate) workers: usize,
 }
@@ -25,7 +25,8 @@ impl Peer for RayonScope {
     }
 }
 
-/// A task that divides is a function that joins its parts; other tasks are spawned as by [`RayonScope`].
+/// Runs a divide-and-conquer task as a function that joins its parts; spawns other tasks as
+/// [`RayonScope`] does.
 pub(crate) struct RayonJoin {
     pub(crate) workers: usize,
 }
@@ -82,7 +83,7 @@ impl Pool for JoinPool {
 fn run_in_scope(pool: &ThreadPool, load: &Load) {
     match *load {
         Load::Root(root) => pool.scope(|scope| perform(root, &mut Scoped(scope))),
-        // `scope` would move this loop onto a worker; in place, it stays outside the pool.
+        // `scope` would move this loop onto a worker; `in_place_scope` keeps it outside the pool.
         Load::Inject { .. } => pool.in_place_scope(|scope| {
             load.feed(|task| Scoped(scope).spawn_child(task));
         }),
@@ -111,7 +112,7 @@ impl SpawnChild for Detached {
     }
 }
 
-/// [`Task::Branch`].
+/// Runs [`Task::Branch`].
 fn branch(value: u32, levels: u32) {
     compute(value, 1);
     if levels > 0 {
@@ -119,7 +120,7 @@ fn branch(value: u32, levels: u32) {
     }
 }
 
-/// [`Task::Queens`]: the number of solutions that begin with this board.
+/// Runs [`Task::Queens`] and returns the number of solutions that begin with this board.
 fn solutions(puzzle: &Puzzle, board: Board) -> u64 {
     if board.is_complete(puzzle) {
         1
@@ -128,8 +129,8 @@ fn solutions(puzzle: &Puzzle, board: Board) -> u64 {
     }
 }
 
-/// The number of solutions with a queen on one of these squares of the next row: `join` takes two closures, so the
-/// first square is one half, and all others are the other.
+/// Returns the number of solutions with a queen on one of these squares of the next row. `join`
+/// takes two closures: the first square is one half, all other squares are the other.
 fn solutions_on(puzzle: &Puzzle, board: Board, mut squares: Squares) -> u64 {
     let Some(first) = squares.next() else {
         return 0;

@@ -1,4 +1,4 @@
-//! The classic single-counter design, on the same deque and the same task type as heist.
+//! The classic single-counter executor, on the same deque and with the same task type as heist.
 
 use super::{Completed, Peer, Pool};
 use crate::clock::Span;
@@ -16,7 +16,7 @@ impl Reference {
         Self { name: "reference".to_owned(), config }
     }
 
-    /// A worker wakes a sibling at every so manieth local spawn.
+    /// Creates the peer; a worker wakes another one at every `wake_on_hoard`th local spawn.
     pub(crate) fn waking_every(workers: usize, wake_on_hoard: u32) -> Self {
         let config = Config { workers, wake_on_hoard, ..Config::default() };
         Self { name: format!("reference_{wake_on_hoard}"), config }

@@ -1,4 +1,4 @@
-//! tokio's multi-thread runtime, without I/O and timers: `spawn`, and awaiting the `JoinHandle`s.
+//! tokio's multi-thread runtime without I/O and timers: `spawn`, and awaiting the `JoinHandle`s.
 
 use ::tokio::runtime::{Builder, Runtime};
 use ::tokio::task::JoinHandle;
@@ -44,14 +44,14 @@ impl Pool for TokioPool {
     }
 }
 
-/// A task is done when its children are.
+/// Runs a task; the future completes when the task's children have completed.
 ///
-/// The return type spells out `Send`: the future spawns its own kind, and the compiler cannot
-/// infer that through the cycle.
+/// The return type spells out `Send` because the future spawns futures of its own type, and the
+/// compiler cannot infer `Send` through that cycle.
 #[expect(clippy::manual_async_fn, reason = "an async fn cannot name `Send`, see above")]
 fn perform_and_await_children(task: Task) -> impl Future<Output = ()> + Send {
     async move {
-        // Without children this stays unallocated.
+        // Does not allocate as long as there are no children.
         let mut children = Children(Vec::new());
         perform(task, &mut children);
         await_all(children.0).await;
@@ -60,7 +60,7 @@ fn perform_and_await_children(task: Task) -> impl Future<Output = ()> + Send {
 
 async fn await_all(handles: Vec<JoinHandle<()>>) {
     for handle in handles {
-        handle.await.expect("the tasks do not panic and nobody cancels them");
+        handle.await.expect("the tasks neither panic nor are cancelled");
     }
 }
 

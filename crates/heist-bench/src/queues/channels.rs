@@ -1,17 +1,18 @@
-//! flume and crossbeam-channel, with a thread for each queue; both in the plain shape and in one that takes batches.
+//! flume and crossbeam-channel with one thread per queue, each taking single items and taking
+//! batches.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use super::{FinishLine, QueueLoad, QueuePeer, Tally};
 
-/// A thousand threads have to fit; none of them goes deep.
+/// Small, because there may be a thousand threads; none of them has deep calls.
 const STACK_BYTES: usize = 64 * 1024;
 
-/// The consumers' threads, which end when the producers are gone.
-pub(crate) struct Threads(Vec<JoinHandle<()>>);
+/// The consumers' threads, which end when the producers are dropped.
+pub(crate) struct ConsumerThreads(Vec<JoinHandle<()>>);
 
-impl Drop for Threads {
+impl Drop for ConsumerThreads {
     fn drop(&mut self) {
         for thread in self.0.drain(..) {
             thread.join().expect("a consumer does not panic");
@@ -25,7 +26,7 @@ fn start<S, R: Send + 'static>(
     finish: &Arc<FinishLine>,
     channel: impl Fn() -> (S, R),
     consume: fn(R, Tally),
-) -> (Vec<S>, Threads) {
+) -> (Vec<S>, ConsumerThreads) {
     let (senders, threads) = (0..load.queues)
         .map(|queue| {
             let (sender, receiver) = channel();
@@ -37,10 +38,10 @@ fn start<S, R: Send + 'static>(
             (sender, thread)
         })
         .unzip();
-    (senders, Threads(threads))
+    (senders, ConsumerThreads(threads))
 }
 
-/// Writes a peer whose consumers run `$consume`.
+/// Defines a peer whose consumers run `$consume`.
 macro_rules! channel_peer {
     ($(#[$doc:meta])* $peer:ident, $library:ident, $consume:expr) => {
         $(#[$doc])*
@@ -48,7 +49,7 @@ macro_rules! channel_peer {
 
         impl QueuePeer for $peer {
             type Producer = $library::Sender<u64>;
-            type Consumers = Threads;
+            type Consumers = ConsumerThreads;
 
             fn start(
                 load: QueueLoad,
@@ -78,7 +79,7 @@ channel_peer!(
 );
 
 channel_peer!(
-    /// flume, taking all that is there at once.
+    /// flume, draining all available items at once.
     FlumeDrained,
     flume,
     |receiver: flume::Receiver<u64>, mut tally: Tally| {
@@ -100,7 +101,7 @@ channel_peer!(
 );
 
 channel_peer!(
-    /// crossbeam-channel, going on without waiting as long as there are items.
+    /// crossbeam-channel, without waiting as long as items are available.
     CrossbeamBatched,
     crossbeam_channel,
     |receiver: crossbeam_channel::Receiver<u64>, mut tally: Tally| {

@@ -9,16 +9,16 @@ use super::{FinishLine, QueueLoad, QueuePeer, WORKERS};
 
 pub(crate) struct Gated;
 
-/// A turn of the queue with this number.
-pub(crate) struct Turn {
+/// The task type: runs a turn of the queue with this number.
+pub(crate) struct NumberedTurn {
     queue: usize,
     turn: QueueTurn<u64>,
 }
 
-/// What a queue's consumer keeps from turn to turn. Only one turn runs at a time, and each has all that the one before
-/// did: plain loads and stores are enough.
+/// A consumer's running totals, kept between turns. Only one turn runs at a time, and each happens
+/// after the one before it, so relaxed loads and stores are enough.
 #[derive(Default)]
-struct Kept {
+struct ConsumerTotals {
     expected: u64,
     consumed: AtomicU64,
     sum: AtomicU64,
@@ -26,16 +26,19 @@ struct Kept {
 
 impl QueuePeer for Gated {
     type Producer = GatedQueue<u64>;
-    type Consumers = Executor<Turn>;
+    type Consumers = Executor<NumberedTurn>;
 
     fn start(load: QueueLoad, finish: &Arc<FinishLine>) -> (Vec<Self::Producer>, Self::Consumers) {
-        let kept: Vec<Kept> = (0..load.queues)
-            .map(|queue| Kept { expected: load.expected(queue), ..Kept::default() })
+        let totals: Vec<ConsumerTotals> = (0..load.queues)
+            .map(|queue| ConsumerTotals {
+                expected: load.expected(queue),
+                ..ConsumerTotals::default()
+            })
             .collect();
         let finish = Arc::clone(finish);
         let executor = Executor::builder()
             .workers(WORKERS)
-            .build(|_worker| (), move |turn, _ctx| consume(turn, &kept, &finish))
+            .build(|_worker| (), move |turn, _ctx| consume(turn, &totals, &finish))
             .expect("a valid configuration, and the system has threads for the benchmark");
         let handle = executor.handle();
         let config = QueueConfig {
@@ -44,7 +47,7 @@ impl QueuePeer for Gated {
         };
         let queues = (0..load.queues)
             .map(|queue| {
-                GatedQueue::with_config(&handle, &config, move |turn| Turn { queue, turn })
+                GatedQueue::with_config(&handle, &config, move |turn| NumberedTurn { queue, turn })
                     .expect("a valid configuration")
             })
             .collect();
@@ -57,15 +60,20 @@ impl QueuePeer for Gated {
     }
 }
 
-fn consume(Turn { queue, turn }: Turn, kept: &[Kept], finish: &FinishLine) {
-    let kept = &kept[queue];
-    // Item by item into the kept values: when `run` returns, the next turn may be running elsewhere.
+fn consume(
+    NumberedTurn { queue, turn }: NumberedTurn,
+    totals: &[ConsumerTotals],
+    finish: &FinishLine,
+) {
+    let totals = &totals[queue];
+    // Update the totals item by item: as soon as `run` returns, the next turn may be running on
+    // another worker.
     turn.run(|item| {
-        let sum = kept.sum.load(Ordering::Relaxed) + item;
-        let consumed = kept.consumed.load(Ordering::Relaxed) + 1;
-        kept.sum.store(sum, Ordering::Relaxed);
-        kept.consumed.store(consumed, Ordering::Relaxed);
-        if consumed == kept.expected {
+        let sum = totals.sum.load(Ordering::Relaxed) + item;
+        let consumed = totals.consumed.load(Ordering::Relaxed) + 1;
+        totals.sum.store(sum, Ordering::Relaxed);
+        totals.consumed.store(consumed, Ordering::Relaxed);
+        if consumed == totals.expected {
             finish.arrive(sum);
         }
     });

@@ -1,8 +1,9 @@
-//! Queues with many producers and one consumer each: heist's, and what people use instead.
+//! Queues with many producers and one consumer each: heist's and its common alternatives.
 //!
-//! A load has some queues, of which the first few are busy. Producers are plain threads, as many as asked for; each
-//! gives its items to the busy queues in turn. A consumer adds its items up. The time is from the first push until the
-//! last item was consumed; starting and ending queues, tasks and threads is outside of it.
+//! A load has a number of queues, of which the first few are busy. Producers are plain threads that
+//! push their items to the busy queues in turn. A consumer sums its items. The measured time is
+//! from the first push until the last item is consumed; starting and ending queues, tasks and
+//! threads is not part of it.
 
 mod channels;
 mod gated;
@@ -19,16 +20,16 @@ use std::thread::{self, Thread};
 use crate::clock::now_ns;
 use crate::race::start_together;
 
-/// Worker threads of those who need no thread for each queue.
+/// Workers of the contenders that do not need a thread per queue.
 const WORKERS: usize = 2;
 
-/// What is to be pushed, and into how many queues.
+/// The items to push, and the queues to push them to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueLoad {
     pub(crate) producers: u64,
     pub(crate) items_per_producer: u64,
     pub(crate) queues: usize,
-    /// The first so many queues get items; the number must divide a producer's items.
+    /// Only this many queues get items; must divide `items_per_producer`.
     pub(crate) busy_queues: usize,
     pub(crate) capacity: Option<usize>,
     /// How many items heist's and tokio's consumers take at once.
@@ -40,32 +41,33 @@ impl QueueLoad {
         self.producers * self.items_per_producer
     }
 
-    /// How many items the consumer of a queue has to wait for.
+    /// Returns the number of items that the consumer of a queue has to wait for.
     fn expected(&self, queue: usize) -> u64 {
         if queue < self.busy_queues { self.items() / self.busy_queues as u64 } else { 0 }
     }
 
-    /// Every producer pushes 1, 2, 3, ...
+    /// Returns the sum of all items: every producer pushes 1, 2, 3, ...
     fn sum(&self) -> u64 {
         self.producers * (self.items_per_producer * (self.items_per_producer + 1) / 2)
     }
 }
 
-/// A kind of queue, with a consumer for each.
+/// A queue implementation, with a consumer for each queue.
 pub(crate) trait QueuePeer {
-    /// The end of a queue that items go into.
+    /// The sending end of a queue.
     type Producer: Clone + Send + Sync;
-    /// What the consumers live in. To be dropped after the producers; waits for all threads to end.
+    /// Owns the consumers. Must be dropped after the producers; dropping it waits for all threads
+    /// to end.
     type Consumers;
 
     /// Starts the queues and their consumers.
     fn start(load: QueueLoad, finish: &Arc<FinishLine>) -> (Vec<Self::Producer>, Self::Consumers);
 
-    /// Pushes, after waiting for room if need be.
+    /// Pushes an item, waiting for room if necessary.
     fn push(producer: &Self::Producer, item: u64);
 }
 
-/// Pushes the load through a kind of queue; in million items per second.
+/// Pushes the load through the queues and returns million items per second.
 pub(crate) fn million_items_per_second<P: QueuePeer>(load: QueueLoad) -> f64 {
     assert!(load.items_per_producer.is_multiple_of(load.busy_queues as u64), "{load:?}");
     let finish = Arc::new(FinishLine::new(load.busy_queues));
@@ -87,17 +89,17 @@ pub(crate) fn million_items_per_second<P: QueuePeer>(load: QueueLoad) -> f64 {
     load.items() as f64 * 1e3 / (end_ns - start_ns) as f64
 }
 
-/// Where the consumers of all busy queues arrive.
+/// Where the consumers of all busy queues report that they are done.
 pub(crate) struct FinishLine {
     queues_left: AtomicUsize,
     sum: AtomicU64,
-    /// 0 until the last has arrived.
+    /// 0 until the last consumer has arrived.
     end_ns: AtomicU64,
     waiting: Thread,
 }
 
 impl FinishLine {
-    /// For the calling thread to wait at.
+    /// Creates a finish line that the calling thread waits at.
     fn new(queues: usize) -> Self {
         Self {
             queues_left: AtomicUsize::new(queues),
@@ -107,7 +109,7 @@ impl FinishLine {
         }
     }
 
-    /// A consumer has consumed all that it expected.
+    /// Reports that a consumer has received all the items that it expects.
     fn arrive(&self, sum: u64) {
         self.sum.fetch_add(sum, Ordering::Relaxed);
         if self.queues_left.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -116,7 +118,7 @@ impl FinishLine {
         }
     }
 
-    /// When the last arrived, and the sum of all items.
+    /// Returns when the last consumer arrived, and the sum of all items.
     fn wait(&self) -> (u64, u64) {
         loop {
             match self.end_ns.load(Ordering::Acquire) {
@@ -127,7 +129,7 @@ impl FinishLine {
     }
 }
 
-/// What one consumer has consumed.
+/// What one consumer has received so far.
 struct Tally {
     expected: u64,
     consumed: u64,
@@ -157,7 +159,7 @@ impl Tally {
 mod tests {
     use super::*;
 
-    /// The function itself checks that every item arrives.
+    /// `million_items_per_second` itself checks that every item arrives.
     fn every_kind_gets_through(load: QueueLoad) {
         for measure in [
             million_items_per_second::<Gated>,

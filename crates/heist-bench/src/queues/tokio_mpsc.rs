@@ -1,5 +1,5 @@
-//! tokio's `mpsc`, consumed by a task for each queue on a multi-thread runtime. Bounded ones are filled by
-//! `blocking_send`, as a thread must.
+//! tokio's `mpsc`, consumed by one task per queue on a multi-thread runtime. Producers are threads,
+//! so they fill bounded queues with `blocking_send`.
 
 use std::sync::Arc;
 

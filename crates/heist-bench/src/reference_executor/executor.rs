@@ -1,4 +1,4 @@
-//! The executor: its threads, what they share, how outsiders spawn, how it ends.
+//! The executor: its threads, their shared state, spawning from outside, and shutdown.
 
 use std::any::Any;
 use std::panic::resume_unwind;
@@ -14,17 +14,17 @@ use crossbeam_utils::sync::{Parker, Unparker};
 use super::in_flight::InFlight;
 use super::worker::{WorkerContext, work};
 
-/// The design's knobs at their customary values.
+/// The parameters of the design, with their customary values as defaults.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Config {
     pub(crate) workers: usize,
     pub(crate) seed: u64,
-    /// Random victims asked before a worker counts as idle.
+    /// Random victims that a worker tries before it counts as idle.
     pub(crate) steal_tries: u32,
     /// Idle rounds before the first park.
     pub(crate) spin_iters: u32,
     pub(crate) park_timeout: Duration,
-    /// Local spawns between two wake-ups of a sibling.
+    /// Local spawns between two wake-ups of another worker.
     pub(crate) wake_on_hoard: u32,
 }
 
@@ -43,25 +43,26 @@ impl Default for Config {
 
 type Panic = Box<dyn Any + Send>;
 
-/// What the workers and the executor's owner share.
+/// The state that the workers and the executor's owner share.
 #[derive(Debug)]
-pub(super) struct Shared<T> {
+pub(super) struct ExecutorState<T> {
     pub(super) in_flight: InFlight,
     pub(super) injector: Injector<T>,
     pub(super) stealers: Vec<Stealer<T>>,
-    /// Set once and never cleared; read before every task, so it keeps away from written lines.
+    /// Set once and never cleared. Workers read it before every task, so it must not share a cache
+    /// line with anything that is written.
     pub(super) done: CachePadded<AtomicBool>,
     unparkers: Vec<Unparker>,
     next_unpark: CachePadded<AtomicUsize>,
     panic: Mutex<Option<Panic>>,
 }
 
-impl<T> Shared<T> {
-    /// Wakes the worker whose turn it is, whether it sleeps or not.
+impl<T> ExecutorState<T> {
+    /// Wakes the next worker in round-robin order, whether or not it sleeps.
     pub(super) fn unpark_one(&self) {
         let turn = self.next_unpark.fetch_add(1, Ordering::Relaxed);
         let workers = self.unparkers.len();
-        // A mask spares the division where it can.
+        // A mask avoids the division if the number of workers is a power of two.
         let index = if workers.is_power_of_two() { turn & (workers - 1) } else { turn % workers };
         self.unparkers[index].unpark();
     }
@@ -83,7 +84,7 @@ impl<T> Shared<T> {
 /// A running pool.
 #[derive(Debug)]
 pub(crate) struct Executor<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<ExecutorState<T>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -94,7 +95,7 @@ impl<T: Send + 'static> Executor<T> {
     {
         let deques: Vec<Deque<T>> = (0..config.workers).map(|_| Deque::new_lifo()).collect();
         let parkers: Vec<Parker> = (0..config.workers).map(|_| Parker::new()).collect();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ExecutorState {
             in_flight: InFlight::open(),
             injector: Injector::new(),
             stealers: deques.iter().map(Deque::stealer).collect(),
@@ -122,7 +123,7 @@ impl<T: Send + 'static> Executor<T> {
 }
 
 impl<T> Executor<T> {
-    /// Gives a task from outside; a closed executor hands it back.
+    /// Submits a task from outside. Returns the task if the executor is closed.
     pub(crate) fn spawn_external(&self, task: T) -> Result<(), T> {
         if !self.shared.in_flight.try_add(1) {
             return Err(task);
@@ -132,7 +133,8 @@ impl<T> Executor<T> {
         Ok(())
     }
 
-    /// Gives all these tasks or none, with one count and no more wake-ups than workers.
+    /// Submits all of these tasks or none, with one update of the counter and at most one wake-up
+    /// per worker.
     pub(crate) fn spawn_external_batch(&self, tasks: Vec<T>) -> Result<(), Vec<T>> {
         let count = tasks.len();
         if !self.shared.in_flight.try_add(count) {
@@ -147,7 +149,8 @@ impl<T> Executor<T> {
         Ok(())
     }
 
-    /// Refuses outsiders, runs what is there, ends the threads, rethrows the first panic.
+    /// Closes the executor to outsiders, runs the remaining tasks, ends the threads and resumes the
+    /// first panic.
     pub(crate) fn join(mut self) {
         if self.shared.in_flight.close() {
             self.shared.finish();
@@ -161,7 +164,7 @@ impl<T> Executor<T> {
 
     fn join_threads(&mut self) {
         for thread in self.threads.drain(..) {
-            // A task's panic is caught and recorded; a worker itself has no other way to fail.
+            // Workers catch and record the panics of tasks, and do not panic otherwise.
             let _ = thread.join();
         }
     }
@@ -182,8 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// A pool whose tasks count themselves and spawn as many children as their number says, each
-    /// one smaller.
+    /// Starts a pool whose tasks count themselves; a task `n` spawns `n` children `n - 1`.
     fn counting(workers: usize) -> (Executor<u32>, Arc<AtomicU64>) {
         let ran = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&ran);
@@ -197,7 +199,8 @@ mod tests {
         (executor, ran)
     }
 
-    /// Tasks below and including one of this size: 1 + size * below(size - 1).
+    /// Returns the number of tasks that one of this size causes, itself included: `1 + size *
+    /// family(size - 1)`.
     fn family(size: u32) -> u64 {
         if size == 0 { 1 } else { 1 + u64::from(size) * family(size - 1) }
     }
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn many_short_lives_all_end() {
+    fn many_short_lived_pools_all_end() {
         for round in 0..200 {
             let (executor, ran) = counting(1 + round % 3);
             executor.spawn_external(2).expect("open");
@@ -240,7 +243,7 @@ mod tests {
             assert_ne!(number, 13, "unlucky");
         });
         for number in 0..100 {
-            // After the panic tasks still go in, and are dropped by join.
+            // The executor still accepts tasks after the panic; `join` drops them.
             executor.spawn_external(number).expect("open");
         }
         let payload =

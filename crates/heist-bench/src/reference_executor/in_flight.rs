@@ -1,10 +1,10 @@
-//! The one word: how many tasks are in flight, and whether outsiders may add to them.
+//! One word that holds the number of tasks in flight and whether outsiders may add to them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 
-/// Bit 0: outsiders may spawn. The bits above: the number of tasks spawned and not yet completed.
+/// Bit 0: outsiders may spawn. The bits above: tasks spawned and not yet completed.
 const ACCEPTING: usize = 1;
 const ONE_TASK: usize = 2;
 
@@ -12,13 +12,13 @@ const ONE_TASK: usize = 2;
 pub(super) struct InFlight(CachePadded<AtomicUsize>);
 
 impl InFlight {
-    /// Accepting, with nothing in flight.
+    /// Creates a word that accepts tasks, with none in flight.
     pub(super) fn open() -> Self {
         Self(CachePadded::new(AtomicUsize::new(ACCEPTING)))
     }
 
-    /// Counts tasks from outside, unless closed. Test and addition are one step: were they two,
-    /// a task could be counted after `close` had seen nothing in flight.
+    /// Counts tasks from outside, unless closed. Test and addition are one atomic step; otherwise a
+    /// task could be counted after `close` had seen nothing in flight.
     pub(super) fn try_add(&self, tasks: usize) -> bool {
         self.0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |word| {
@@ -27,20 +27,19 @@ impl InFlight {
             .is_ok()
     }
 
-    /// Counts a child. Its parent is in flight, so the word cannot reach 0 meanwhile and needs no
-    /// test.
+    /// Counts a child. Its parent is in flight, so the count cannot reach 0 and no test is needed.
     pub(super) fn add_child(&self) {
         self.0.fetch_add(ONE_TASK, Ordering::Relaxed);
     }
 
-    /// Counts a task's end. True: it was the last one of a closed executor.
+    /// Counts the end of a task. Returns `true` if it was the last one of a closed executor.
     pub(super) fn complete(&self) -> bool {
         let before = self.0.fetch_sub(ONE_TASK, Ordering::AcqRel);
         debug_assert!(before >= ONE_TASK, "a task ended that was never counted");
         before == ONE_TASK
     }
 
-    /// Refuses outsiders from now on. True: nothing is in flight.
+    /// Refuses outsiders from now on. Returns `true` if nothing is in flight.
     pub(super) fn close(&self) -> bool {
         self.0.fetch_and(!ACCEPTING, Ordering::AcqRel) < ONE_TASK
     }
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_completion_after_close_says_so() {
+    fn the_last_completion_after_close_returns_true() {
         let word = InFlight::open();
         assert!(word.try_add(2));
         word.add_child();
@@ -62,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn close_on_an_idle_word_says_so_and_refuses_outsiders() {
+    fn close_on_an_idle_word_returns_true_and_refuses_outsiders() {
         let word = InFlight::open();
         assert!(word.try_add(1));
         assert!(!word.complete(), "an open executor is never done");

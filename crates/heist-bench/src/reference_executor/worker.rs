@@ -1,4 +1,4 @@
-//! A worker: what it pops, what it does when there is nothing, how its tasks spawn.
+//! A worker: where it finds tasks, how it waits for more, and how its tasks spawn others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,30 +8,35 @@ use std::thread;
 use crossbeam_deque::{Steal, Worker as Deque};
 use crossbeam_utils::sync::Parker;
 
-use super::executor::{Config, Shared};
+use super::executor::{Config, ExecutorState};
 
-/// Once past spinning, a worker yields at every 16th idle round before it parks.
+/// After spinning, a worker yields at every 16th idle round before it parks.
 const YIELD_INTERVAL: u32 = 16;
 
-/// What a running task sees of its worker.
+/// A running task's view of its worker.
 #[derive(Debug)]
 pub(crate) struct WorkerContext<T> {
     id: usize,
     local: Deque<T>,
     random: XorShift,
-    shared: Arc<Shared<T>>,
+    shared: Arc<ExecutorState<T>>,
     config: Config,
     local_spawns_since_wake: u32,
 }
 
 impl<T> WorkerContext<T> {
-    pub(super) fn new(id: usize, local: Deque<T>, shared: Arc<Shared<T>>, config: Config) -> Self {
+    pub(super) fn new(
+        id: usize,
+        local: Deque<T>,
+        shared: Arc<ExecutorState<T>>,
+        config: Config,
+    ) -> Self {
         let random = XorShift::new(config.seed, id);
         Self { id, local, random, shared, config, local_spawns_since_wake: 0 }
     }
 
-    /// Puts a task on this worker's own deque. Every so many times a sibling is woken to share
-    /// what piles up here.
+    /// Pushes a task to this worker's own deque. At every `wake_on_hoard`th spawn it wakes another
+    /// worker to share the backlog.
     #[inline(always)]
     pub(crate) fn spawn_local(&mut self, task: T) {
         self.shared.in_flight.add_child();
@@ -72,7 +77,8 @@ impl<T> WorkerContext<T> {
     }
 }
 
-/// Repeats an attempt that lost a race: that a queue was contended does not mean that it is empty.
+/// Repeats an attempt that lost a race, because contention on a queue does not mean that the queue
+/// is empty.
 fn settle<T>(mut attempt: impl FnMut() -> Steal<T>) -> Option<T> {
     loop {
         match attempt() {
@@ -83,7 +89,7 @@ fn settle<T>(mut attempt: impl FnMut() -> Steal<T>) -> Option<T> {
     }
 }
 
-/// The life of a worker thread.
+/// Runs a worker until the executor is done.
 pub(super) fn work<T>(
     mut context: WorkerContext<T>,
     parker: &Parker,
@@ -110,7 +116,7 @@ pub(super) fn work<T>(
     }
 }
 
-/// Spins at first, then parks; the longer ago the last task, the less it costs.
+/// Spins at first, then parks. The longer the worker has been idle, the less CPU time it uses.
 fn idle(rounds: u32, config: &Config, parker: &Parker) {
     if rounds <= config.spin_iters {
         std::hint::spin_loop();
@@ -128,7 +134,7 @@ struct XorShift(u64);
 
 impl XorShift {
     fn new(seed: u64, worker: usize) -> Self {
-        // The golden ratio keeps the workers' sequences apart; a state of 0 would stay 0.
+        // The golden ratio separates the workers' sequences; a state of 0 would stay 0.
         Self((seed ^ (worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).max(1))
     }
 
@@ -136,7 +142,7 @@ impl XorShift {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        // Multiplying and taking the high half maps to 0..bound without a division.
+        // Multiplying and taking the high half maps to `0..bound` without a division.
         ((u128::from(self.0) * bound as u128) >> 64) as usize
     }
 }
@@ -146,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_victims_stay_in_range_and_reach_everyone() {
+    fn random_victims_stay_in_range_and_reach_every_worker() {
         let mut random = XorShift::new(7, 0);
         let mut hits = [0; 5];
         for _ in 0..1000 {

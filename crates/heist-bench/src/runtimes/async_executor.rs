@@ -1,9 +1,10 @@
-//! async-executor, run by threads of our own, which is how it is meant to be used.
+//! async-executor, run by our own threads, as its documentation suggests.
 //!
-//! There are two. `Executor` keeps a list of its tasks, so that dropping it drops them; heist and tokio do so too.
-//! `StaticExecutor` keeps none and can never be dropped, which makes spawning cheaper. Either lives for the rest of the
-//! process, as a `static` would: a plain reference is the cheapest way for futures to spawn others. Only the threads
-//! end. That leaks some hundred bytes a case.
+//! It has two executors. `Executor` keeps a list of its tasks so that dropping it drops them, as
+//! heist and tokio do. `StaticExecutor` keeps no list and can never be dropped, which makes
+//! spawning cheaper. Both live for the rest of the process here, as in a `static`, because a plain
+//! reference is the cheapest way for futures to spawn others; only the threads end. This leaks a
+//! few hundred bytes per case.
 
 use std::thread::{self, JoinHandle};
 
@@ -13,7 +14,7 @@ use futures_lite::future;
 
 use super::{FutureRuntime, Spawn};
 
-/// The executor that a thread runs until it is stopped.
+/// An executor that a thread can run until it is stopped.
 pub(crate) trait Run: Copy + Send + Sync + 'static {
     fn run(self, until: oneshot::Receiver<()>);
 
@@ -25,7 +26,7 @@ pub(crate) trait Run: Copy + Send + Sync + 'static {
 
 impl Run for &'static Executor<'static> {
     fn run(self, until: oneshot::Receiver<()>) {
-        // An error says that the other end is gone, and that is how threads are stopped.
+        // An error means that the sender was dropped, which is how a thread is stopped.
         let _ = future::block_on(Executor::run(self, until));
     }
 
@@ -54,7 +55,7 @@ impl Run for &'static StaticExecutor {
     }
 }
 
-/// An executor as its futures see it.
+/// A future's view of its executor.
 #[derive(Clone, Copy)]
 pub(crate) struct OnAsyncExecutor<X>(X);
 
@@ -87,15 +88,15 @@ impl<X: Run> Spawn for OnAsyncExecutor<X> {
 }
 
 /// An executor and the threads that run it.
-pub(crate) struct Threads<X> {
+pub(crate) struct ExecutorThreads<X> {
     executor: OnAsyncExecutor<X>,
-    /// A thread and what stops it, by being dropped. A channel for each thread costs a poll less than one event for
-    /// all, whose waiters share a lock.
+    /// Each thread with the sender that stops it when dropped. One channel per thread makes a poll
+    /// cheaper than one event for all, whose waiters share a lock.
     threads: Vec<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
-pub(crate) type AsyncExecutor = Threads<&'static Executor<'static>>;
-pub(crate) type StaticAsyncExecutor = Threads<&'static StaticExecutor>;
+pub(crate) type AsyncExecutor = ExecutorThreads<&'static Executor<'static>>;
+pub(crate) type StaticAsyncExecutor = ExecutorThreads<&'static StaticExecutor>;
 
 impl AsyncExecutor {
     pub(crate) fn start(workers: usize) -> Self {
@@ -109,7 +110,7 @@ impl StaticAsyncExecutor {
     }
 }
 
-impl<X: Run> Threads<X> {
+impl<X: Run> ExecutorThreads<X> {
     fn run(executor: X, workers: usize) -> Self {
         let threads = (0..workers)
             .map(|_| {
@@ -121,7 +122,7 @@ impl<X: Run> Threads<X> {
     }
 }
 
-impl<X> Drop for Threads<X> {
+impl<X> Drop for ExecutorThreads<X> {
     fn drop(&mut self) {
         let (stops, threads): (Vec<_>, Vec<_>) = self.threads.drain(..).unzip();
         drop(stops);
@@ -131,7 +132,7 @@ impl<X> Drop for Threads<X> {
     }
 }
 
-impl<X: Run> Spawn for Threads<X> {
+impl<X: Run> Spawn for ExecutorThreads<X> {
     type Handle<T: Send + 'static> = Task<T>;
 
     #[inline]
@@ -158,14 +159,14 @@ impl<X: Run> Spawn for Threads<X> {
     }
 }
 
-impl<X: Run> FutureRuntime for Threads<X> {
+impl<X: Run> FutureRuntime for ExecutorThreads<X> {
     type Inside = OnAsyncExecutor<X>;
 
     fn inside(&self) -> Self::Inside {
         self.executor
     }
 
-    /// Without running the executor meanwhile: that would be one worker more than the others have.
+    /// Does not run the executor meanwhile: that would be one worker more than the others have.
     #[inline]
     fn block_on<F: Future>(&self, future: F) -> F::Output {
         future::block_on(future)

@@ -5,7 +5,7 @@ use heist_runtime::{Runtime, RuntimeBuilder};
 
 use super::{FutureRuntime, Spawn};
 
-const ENDS_WELL: &str = "the futures do not panic and nobody aborts them";
+const ENDS_WELL: &str = "the futures neither panic nor are aborted";
 
 pub(crate) struct Heist(Runtime);
 
@@ -14,13 +14,13 @@ impl Heist {
         Self::configured(workers, |builder| builder)
     }
 
-    /// Nobody else can take what a worker has in its LIFO slot.
+    /// Creates a runtime whose workers cannot take from each other's LIFO slots.
     pub(crate) fn slots_kept(workers: usize) -> Self {
         Self::configured(workers, |builder| builder.lifo_stealing(false))
     }
 
-    /// The interval at which a worker looks at what came from outside is fixed. It is what tokio had before it adapted
-    /// its own.
+    /// Creates a runtime whose workers check the injector at a fixed interval, the one that tokio
+    /// had before it made its own adaptive.
     pub(crate) fn fixed_interval(workers: usize) -> Self {
         Self::configured(workers, |builder| builder.injector_interval(Some(61)))
     }
@@ -81,7 +81,7 @@ impl FutureRuntime for Heist {
     }
 }
 
-/// Code that runs on a runtime of heist, whichever that is.
+/// Spawns on the heist runtime that the calling code runs on.
 #[derive(Clone, Copy)]
 pub(crate) struct OnHeist;
 

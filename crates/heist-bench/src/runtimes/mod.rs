@@ -1,9 +1,10 @@
-//! Runtimes for futures: heist's, and those that its users would take otherwise.
+//! Runtimes for futures: heist's, and those that its users would otherwise choose.
 //!
-//! Each is driven the way its own documentation recommends, with its defaults and as many workers as the others, and
-//! without using timers and I/O (the HTTP servers, which do, are started elsewhere). An [`Experiment`] is written once
-//! and compiled for each of them. A runtime is started before its first sample and kept for all samples of a case:
-//! while others have their turn it is idle, and all of these sleep when they are.
+//! Each is used as its own documentation recommends, with its defaults, the same number of workers,
+//! and without timers and I/O (the HTTP servers, which need I/O, start their runtimes themselves).
+//! An [`Experiment`] is written once and compiled for each runtime. A runtime starts before its
+//! first sample and lives for all samples of a case. It is idle while others are sampled, and all
+//! of these runtimes sleep when idle.
 
 mod async_executor;
 mod heist;
@@ -17,7 +18,7 @@ pub(crate) use self::tokio::Tokio;
 
 use crate::contender::Contender;
 
-/// The names in the table: heist, its peers, and heist with other settings than the defaults.
+/// The names in the table: heist, its peers, and heist with other settings.
 pub(crate) const HEIST: &str = "heist";
 pub(crate) const TOKIO: &str = "tokio";
 pub(crate) const ASYNC_EXECUTOR: &str = "async-executor";
@@ -25,9 +26,9 @@ pub(crate) const STATIC_EXECUTOR: &str = "async-executor static";
 pub(crate) const SLOTS_KEPT: &str = "heist, slots not stolen";
 pub(crate) const FIXED_INTERVAL: &str = "heist, interval 61";
 
-/// Where futures can be spawned: a runtime as seen from outside, or by a future that runs on it.
+/// Spawns futures, on a runtime as seen from outside or by a future that runs on it.
 pub(crate) trait Spawn {
-    /// To wait for a future by.
+    /// Waits for a spawned future; see [`Spawn::join`].
     type Handle<T: Send + 'static>: Send + 'static;
 
     fn spawn<F>(&self, future: F) -> Self::Handle<F::Output>
@@ -35,40 +36,40 @@ pub(crate) trait Spawn {
         F: Future + Send + 'static,
         F::Output: Send + 'static;
 
-    /// Spawns a future that nobody waits for, and that runs nevertheless.
+    /// Spawns a future that runs to its end although no handle waits for it.
     fn spawn_detached<F>(&self, future: F)
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static;
 
-    /// The output of a future that was spawned.
+    /// Returns the output of a spawned future.
     fn join<T: Send + 'static>(handle: Self::Handle<T>) -> impl Future<Output = T> + Send;
 }
 
-/// A runtime with its threads running. Dropping it ends them.
+/// A runtime whose threads are running. Dropping it ends them.
 pub(crate) trait FutureRuntime: Spawn + 'static {
-    /// What a future that runs here spawns by.
+    /// How a future that runs here spawns others.
     type Inside: Spawn + Copy + Send + Sync + 'static;
 
-    /// To be used by futures that run here, and within `block_on`.
+    /// Returns the spawner for futures that run here, and for code within `block_on`.
     fn inside(&self) -> Self::Inside;
 
-    /// Runs a future on the calling thread, which is no worker.
+    /// Runs a future on the calling thread, which is not a worker.
     fn block_on<F: Future>(&self, future: F) -> F::Output;
 
-    /// Lets others run first.
+    /// Lets other futures run first.
     fn yield_now() -> impl Future<Output = ()> + Send;
 }
 
-/// Something that can be measured of every runtime.
+/// Something that can be measured on every runtime.
 pub(crate) trait Experiment: Copy + 'static {
     type Sample;
 
-    /// Leaves the runtime idle.
+    /// Takes one sample and leaves the runtime idle.
     fn sample<R: FutureRuntime>(self, runtime: &R) -> Self::Sample;
 }
 
-/// One runtime, which starts when it is first sampled.
+/// Returns a contender whose runtime starts when it is first sampled.
 pub(crate) fn contender<R: FutureRuntime, E: Experiment>(
     name: &'static str,
     start: impl FnOnce() -> R + 'static,
@@ -78,14 +79,17 @@ pub(crate) fn contender<R: FutureRuntime, E: Experiment>(
     Contender::new(name, move || experiment.sample(&*runtime))
 }
 
-/// heist first, then its peers.
-pub(crate) fn everybody<E: Experiment>(workers: usize, experiment: E) -> Vec<Contender<E::Sample>> {
+/// Returns heist, then its peers.
+pub(crate) fn all_runtimes<E: Experiment>(
+    workers: usize,
+    experiment: E,
+) -> Vec<Contender<E::Sample>> {
     let mut all = vec![contender(HEIST, move || Heist::start(workers), experiment)];
     all.extend(peers(workers, experiment));
     all
 }
 
-/// Everybody but heist.
+/// Returns all runtimes except heist.
 pub(crate) fn peers<E: Experiment>(workers: usize, experiment: E) -> Vec<Contender<E::Sample>> {
     vec![
         contender(TOKIO, move || Tokio::start(workers), experiment),
@@ -101,11 +105,11 @@ mod tests {
 
     use super::*;
 
-    /// Everything that the trait has, once.
+    /// Uses every operation of the traits once.
     #[derive(Clone, Copy)]
-    struct Everything;
+    struct EveryOperation;
 
-    impl Experiment for Everything {
+    impl Experiment for EveryOperation {
         type Sample = usize;
 
         fn sample<R: FutureRuntime>(self, runtime: &R) -> usize {
@@ -126,7 +130,7 @@ mod tests {
                 20
             });
             let joined = runtime.block_on(async { R::join(handle).await });
-            // The detached one drops the last clone, however late it runs.
+            // The detached future drops the last clone, however late it runs.
             while Arc::strong_count(&ran) > 1 {
                 std::thread::yield_now();
             }
@@ -135,9 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn everybody_spawns_joins_and_yields() {
-        for mut contender in everybody(2, Everything) {
-            // Twice: a runtime is kept.
+    fn every_runtime_spawns_joins_and_yields() {
+        for mut contender in all_runtimes(2, EveryOperation) {
+            // Twice, because a runtime is kept between samples.
             assert_eq!(contender.sample(), 22, "{}", contender.name());
             assert_eq!(contender.sample(), 22, "{}", contender.name());
         }

@@ -5,7 +5,7 @@ use ::tokio::task::JoinHandle;
 
 use super::{FutureRuntime, Spawn};
 
-const ENDS_WELL: &str = "the futures do not panic and nobody aborts them";
+const ENDS_WELL: &str = "the futures neither panic nor are aborted";
 
 pub(crate) struct Tokio(Runtime);
 
@@ -64,7 +64,7 @@ impl FutureRuntime for Tokio {
     }
 }
 
-/// Code that runs on a tokio runtime, whichever that is.
+/// Spawns on the tokio runtime that the calling code runs on.
 #[derive(Clone, Copy)]
 pub(crate) struct OnTokio;
 

@@ -1,18 +1,20 @@
-//! Who scans: our own programs, and those of others that are found on the `PATH`.
+//! The contenders of `scan`: heist's own programs, and the tools that are found on the `PATH`.
 //!
-//! Each tool gets the flags with which it does the same work as the rest: every file below the root, hidden ones too,
-//! no archives, no history, and nothing from the network. Tools that can decode text do.
+//! Each tool gets the flags that make it do the same work as the others: every file below the root,
+//! hidden ones included, no archives, no history, and no network access. Tools that can decode text
+//! do so.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::findings::Format;
+use super::findings::ReportFormat;
 use crate::walk::contender::Program;
 
-/// Stands for the path of the tree among a contender's arguments.
+/// Placeholder for the path of the tree in a contender's arguments.
 const TREE: &str = "{tree}";
 
-/// Stands for the path of a file with the literals that our rules begin with, one a line.
+/// Placeholder for the path of a file with the literals that heist's rules search for, one per
+/// line.
 const LITERALS: &str = "{literals}";
 
 /// The name of the yardstick.
@@ -20,17 +22,17 @@ pub(crate) const READ_ONLY: &str = "read-only";
 
 /// One way to scan a tree.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Contender {
-    /// As in the table and for `--peer`.
+pub(crate) struct ScanContender {
+    /// The name in the table and for `--peer`.
     pub(crate) name: &'static str,
     pub(crate) program: Program,
     pub(crate) arguments: &'static [&'static str],
-    /// [`Format::None`]: it finds no secrets, and takes no part where those count.
-    pub(crate) format: Format,
+    /// [`ReportFormat::None`] for a contender that does not report secrets.
+    pub(crate) format: ReportFormat,
 }
 
-impl Contender {
-    /// The command that scans the tree.
+impl ScanContender {
+    /// Returns the command that scans the tree.
     pub(crate) fn command(&self, program: &Path, tree: &Path, literals: &Path) -> Vec<OsString> {
         let arguments = self.arguments.iter().map(|argument| match *argument {
             TREE => tree.into(),
@@ -41,45 +43,45 @@ impl Contender {
     }
 }
 
-/// All that are known, the yardstick first.
-pub(crate) const ALL: &[Contender] = &[
-    Contender {
+/// All contenders, the yardstick first.
+pub(crate) const ALL: &[ScanContender] = &[
+    ScanContender {
         name: READ_ONLY,
         program: Program::Ourselves,
         arguments: &["scan-library", "--read-only", TREE],
-        format: Format::None,
+        format: ReportFormat::None,
     },
-    Contender {
+    ScanContender {
         name: "prefilter",
         program: Program::Ourselves,
         arguments: &["scan-library", "--prefilter", TREE],
-        format: Format::None,
+        format: ReportFormat::None,
     },
-    Contender {
+    ScanContender {
         name: "library-no-generic",
         program: Program::Ourselves,
         arguments: &["scan-library", "--no-generic", TREE],
-        format: Format::Heist,
+        format: ReportFormat::Heist,
     },
-    Contender {
+    ScanContender {
         name: "library",
         program: Program::Ourselves,
         arguments: &["scan-library", TREE],
-        format: Format::Heist,
+        format: ReportFormat::Heist,
     },
-    Contender {
+    ScanContender {
         name: "heist-no-generic",
         program: Program::Heist,
         arguments: &["scan", "--no-generic", "--format", "jsonl", "--show-secrets", TREE],
-        format: Format::Heist,
+        format: ReportFormat::Heist,
     },
-    Contender {
+    ScanContender {
         name: "heist",
         program: Program::Heist,
         arguments: &["scan", "--format", "jsonl", "--show-secrets", TREE],
-        format: Format::Heist,
+        format: ReportFormat::Heist,
     },
-    Contender {
+    ScanContender {
         name: "kingfisher",
         program: Program::OnPath(&["kingfisher"]),
         arguments: &[
@@ -94,9 +96,9 @@ pub(crate) const ALL: &[Contender] = &[
             "--format=jsonl",
             TREE,
         ],
-        format: Format::Kingfisher,
+        format: ReportFormat::Kingfisher,
     },
-    Contender {
+    ScanContender {
         name: "gitleaks",
         program: Program::OnPath(&["gitleaks"]),
         arguments: &[
@@ -109,27 +111,27 @@ pub(crate) const ALL: &[Contender] = &[
             "--report-path=-",
             TREE,
         ],
-        format: Format::Gitleaks,
+        format: ReportFormat::Gitleaks,
     },
-    Contender {
+    ScanContender {
         name: "trufflehog",
         program: Program::OnPath(&["trufflehog"]),
         arguments: &["filesystem", "--no-verification", "--no-update", "--json", TREE],
-        format: Format::TruffleHog,
+        format: ReportFormat::TruffleHog,
     },
-    Contender {
+    ScanContender {
         name: "ripsecrets",
         program: Program::OnPath(&["ripsecrets"]),
         arguments: &["--only-matching", TREE],
-        format: Format::Lines,
+        format: ReportFormat::Lines,
     },
-    Contender {
+    ScanContender {
         name: "detect-secrets",
         program: Program::OnPath(&["detect-secrets"]),
         arguments: &["-C", TREE, "scan", "--all-files", "--no-verify"],
-        format: Format::DetectSecrets,
+        format: ReportFormat::DetectSecrets,
     },
-    Contender {
+    ScanContender {
         name: "rg-literals",
         program: Program::OnPath(&["rg"]),
         arguments: &[
@@ -143,7 +145,7 @@ pub(crate) const ALL: &[Contender] = &[
             LITERALS,
             TREE,
         ],
-        format: Format::None,
+        format: ReportFormat::None,
     },
 ];
 
@@ -152,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_contender_is_given_the_tree_once_and_names_differ() {
+    fn every_contender_gets_the_tree_once_and_names_differ() {
         for (index, contender) in ALL.iter().enumerate() {
             let command =
                 contender.command(Path::new("program"), Path::new("a tree"), Path::new("literals"));

@@ -1,6 +1,6 @@
-//! What scanners report, each in a format of its own, read into one form.
+//! Reads what scanners report, each in its own format, into [`ReportedSecret`]s.
 //!
-//! Lines that are not understood are left out: some tools mix summaries with findings.
+//! Lines that cannot be parsed are ignored, because some tools mix summaries with findings.
 
 use std::io::{self, Read};
 use std::ops::RangeInclusive;
@@ -8,22 +8,22 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// Something that a tool says is a secret.
+/// Something that a tool reports as a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    /// As the tool names the file.
+pub(crate) struct ReportedSecret {
+    /// The path as the tool prints it.
     pub(crate) path: String,
-    /// Counted from 1; `None` if the tool does not say.
+    /// Counted from 1; `None` if the tool does not report lines.
     pub(crate) lines: Option<RangeInclusive<u64>>,
-    /// The secret, or texts that have it in them; empty if the tool does not show it.
+    /// The secret, or texts that contain it. Empty if the tool does not show it.
     pub(crate) texts: Vec<String>,
 }
 
-impl Finding {
-    /// The file's path below the root of the scan, if it is there.
+impl ReportedSecret {
+    /// Returns the path relative to the root of the scan, or `None` if it is not below that root.
     pub(crate) fn below(&self, root: &Path) -> Option<String> {
         let path = Path::new(&self.path);
-        // Some tools name files from the root of the scan on, and not with it.
+        // Some tools print paths relative to the root of the scan.
         let path = path
             .strip_prefix(root)
             .or_else(|no_prefix| if path.is_relative() { Ok(path) } else { Err(no_prefix) });
@@ -31,12 +31,12 @@ impl Finding {
     }
 }
 
-/// How a tool prints.
+/// The output format of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// Nothing about findings.
+pub(crate) enum ReportFormat {
+    /// The tool does not report findings.
     None,
-    /// One JSON object a line: `heist scan --format jsonl`.
+    /// One JSON object per line: `heist scan --format jsonl`.
     Heist,
     Kingfisher,
     TruffleHog,
@@ -47,12 +47,12 @@ pub(crate) enum Format {
     Lines,
 }
 
-impl Format {
-    /// Everything that was reported.
+impl ReportFormat {
+    /// Returns everything that was reported.
     ///
     /// # Errors
-    /// If the output cannot be read, or is not what the tool is known to print.
-    pub(crate) fn read(self, output: &mut dyn Read) -> io::Result<Vec<Finding>> {
+    /// Fails if the output cannot be read or does not have the expected format.
+    pub(crate) fn read(self, output: &mut dyn Read) -> io::Result<Vec<ReportedSecret>> {
         let mut bytes = Vec::new();
         output.read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(&bytes);
@@ -84,52 +84,52 @@ fn one_line(value: &Value) -> Option<RangeInclusive<u64>> {
     value.as_u64().map(|line| line..=line)
 }
 
-fn heist(object: &Value) -> Option<Finding> {
+fn heist(object: &Value) -> Option<ReportedSecret> {
     let first = object["line"].as_u64()?;
     let last = object["end_line"].as_u64().unwrap_or(first);
-    Some(Finding {
+    Some(ReportedSecret {
         path: string(&object["path"])?,
         lines: Some(first..=last),
         texts: string(&object["secret"]).into_iter().collect(),
     })
 }
 
-fn kingfisher(object: &Value) -> Option<Finding> {
+fn kingfisher(object: &Value) -> Option<ReportedSecret> {
     let finding = object.get("finding")?;
-    Some(Finding {
+    Some(ReportedSecret {
         path: string(&finding["path"])?,
         lines: one_line(&finding["line"]),
         texts: string(&finding["snippet"]).into_iter().collect(),
     })
 }
 
-fn truffle_hog(object: &Value) -> Option<Finding> {
+fn truffle_hog(object: &Value) -> Option<ReportedSecret> {
     let place = &object["SourceMetadata"]["Data"]["Filesystem"];
     let texts = ["Raw", "RawV2"].iter().filter_map(|field| string(&object[field]));
-    Some(Finding {
+    Some(ReportedSecret {
         path: string(&place["file"])?,
-        // Some versions count lines from 0, some from 1, and some leave them out.
+        // Depending on the version, lines are counted from 0, from 1, or missing.
         lines: None,
         texts: texts.filter(|text| !text.is_empty()).collect(),
     })
 }
 
-fn gitleaks(object: &Value) -> Option<Finding> {
+fn gitleaks(object: &Value) -> Option<ReportedSecret> {
     let first = object["StartLine"].as_u64()?;
     let last = object["EndLine"].as_u64().unwrap_or(first).max(first);
-    Some(Finding {
+    Some(ReportedSecret {
         path: string(&object["File"])?,
         lines: Some(first..=last),
         texts: string(&object["Secret"]).into_iter().collect(),
     })
 }
 
-/// It shows a hash of the secret only.
-fn detect_secrets(document: &Value) -> Vec<Finding> {
+/// Reads a report that shows only a hash of each secret.
+fn detect_secrets(document: &Value) -> Vec<ReportedSecret> {
     let files = document["results"].as_object().into_iter().flatten();
     files
         .flat_map(|(path, found)| {
-            found.as_array().into_iter().flatten().map(move |one| Finding {
+            found.as_array().into_iter().flatten().map(move |one| ReportedSecret {
                 path: path.clone(),
                 lines: one_line(&one["line_number"]),
                 texts: Vec::new(),
@@ -138,11 +138,11 @@ fn detect_secrets(document: &Value) -> Vec<Finding> {
         .collect()
 }
 
-fn line(text: &str) -> Option<Finding> {
+fn line(text: &str) -> Option<ReportedSecret> {
     let (path, rest) = text.split_once(':')?;
     let (number, shown) = rest.split_once(':')?;
     let number = number.parse::<u64>().ok()?;
-    Some(Finding {
+    Some(ReportedSecret {
         path: path.to_owned(),
         lines: Some(number..=number),
         texts: vec![shown.to_owned()],
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(format: Format, output: &str, expected: &[(&str, Option<u64>, &[&str])]) {
+    fn check(format: ReportFormat, output: &str, expected: &[(&str, Option<u64>, &[&str])]) {
         let found = format.read(&mut output.as_bytes()).expect("it is what they print");
         let found: Vec<_> = found
             .iter()
@@ -169,47 +169,47 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_is_understood() {
+    fn every_report_format_is_parsed() {
         check(
-            Format::Heist,
+            ReportFormat::Heist,
             "{\"rule\":\"r\",\"path\":\"a/b\",\"line\":3,\"column\":1,\"secret\":\"s\"}\n",
             &[("a/b", Some(3), &["s"])],
         );
         check(
-            Format::Kingfisher,
+            ReportFormat::Kingfisher,
             "{\"rule\":{},\"finding\":{\"snippet\":\"s\",\"line\":1,\"path\":\"/t/a\"}}\n{\"audit\":{}}\n",
             &[("/t/a", Some(1), &["s"])],
         );
         check(
-            Format::TruffleHog,
+            ReportFormat::TruffleHog,
             "{\"SourceMetadata\":{\"Data\":{\"Filesystem\":{\"file\":\"/t/a\",\"line\":4}}},\
              \"Raw\":\"s\",\"RawV2\":\"\"}\n",
             &[("/t/a", None, &["s"])],
         );
         check(
-            Format::Gitleaks,
+            ReportFormat::Gitleaks,
             "[{\"StartLine\":2,\"EndLine\":4,\"Secret\":\"s\",\"File\":\"a\"}]",
             &[("a", Some(2), &["s"])],
         );
         check(
-            Format::DetectSecrets,
+            ReportFormat::DetectSecrets,
             "{\"results\":{\"a\":[{\"line_number\":9,\"hashed_secret\":\"0\"}]}}",
             &[("a", Some(9), &[])],
         );
-        check(Format::Lines, "a/b:12:x:y\nnothing\n", &[("a/b", Some(12), &["x:y"])]);
+        check(ReportFormat::Lines, "a/b:12:x:y\nnothing\n", &[("a/b", Some(12), &["x:y"])]);
     }
 
     #[test]
-    fn no_output_is_no_findings_and_a_broken_document_an_error() {
-        check(Format::Gitleaks, "", &[]);
-        check(Format::DetectSecrets, "\n", &[]);
-        Format::Gitleaks.read(&mut &b"[{"[..]).expect_err("it is cut");
+    fn empty_output_has_no_findings_and_a_broken_document_is_an_error() {
+        check(ReportFormat::Gitleaks, "", &[]);
+        check(ReportFormat::DetectSecrets, "\n", &[]);
+        ReportFormat::Gitleaks.read(&mut &b"[{"[..]).expect_err("it is cut");
     }
 
     #[test]
-    fn paths_are_those_below_the_root() {
+    fn paths_are_relative_to_the_root() {
         let finding =
-            |path: &str| Finding { path: path.to_owned(), lines: None, texts: Vec::new() };
+            |path: &str| ReportedSecret { path: path.to_owned(), lines: None, texts: Vec::new() };
         let root = Path::new("/tree");
         assert_eq!(finding("/tree/a/b").below(root).as_deref(), Some("a/b"));
         assert_eq!(finding("./a/b").below(root).as_deref(), Some("a/b"));

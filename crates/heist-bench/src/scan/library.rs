@@ -1,8 +1,10 @@
-//! Scans by the library `heist-scan`, as programs that take part in the race: the hidden subcommand `scan-library`.
+//! Scans by the library `heist-scan`, as contenders of `scan`: the hidden subcommand
+//! `scan-library`.
 //!
-//! With `--read-only` it is the least that a scan costs: the same files as `heist scan` reads, by the same workers into
-//! the same buffers, and nobody looks at them. Without, it is the detector alone, without the tool around it; findings
-//! above low confidence are printed in the fields that `heist scan --format jsonl` has, secrets as they are.
+//! With `--read-only` it is the yardstick: the same workers read the same files as `heist scan`
+//! into the same buffers, and a detector ignores them. Without it, it is the detector without the
+//! tool around it. It prints findings above low confidence in the fields of `heist scan --format
+//! jsonl`, with the secrets in clear text.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -18,10 +20,10 @@ use heist_scan::{
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     path: PathBuf,
-    /// Read and do not look.
+    /// Read the files without searching them.
     #[arg(long)]
     read_only: bool,
-    /// Look for candidates and do not confirm them.
+    /// Search for candidates without confirming them.
     #[arg(long, conflicts_with = "read_only")]
     prefilter: bool,
     /// Leave out the generic kinds.
@@ -29,7 +31,7 @@ pub(crate) struct Options {
     no_generic: bool,
 }
 
-/// Scans and prints what was found.
+/// Scans the tree and prints the findings.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let output = BufWriter::new(io::stdout());
     if options.read_only {
@@ -43,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     scan(detector, &options.path, output).map(drop)
 }
 
-/// The first half of a detector: one sweep over each chunk.
+/// The first half of a detector: one pass over each chunk.
 struct PrefilterOnly(SecretDetector);
 
 impl Detector for PrefilterOnly {
@@ -66,10 +68,10 @@ impl Detector for PrefilterOnly {
     }
 }
 
-/// Prints findings, a line each.
-struct Printing<W>(Mutex<W>);
+/// Prints findings, one per line.
+struct FindingPrinter<W>(Mutex<W>);
 
-impl<W: Write + Send> Sink for Printing<W> {
+impl<W: Write + Send> Sink for FindingPrinter<W> {
     fn finding(&self, finding: Finding) {
         if finding.confidence == Confidence::Low || finding.allowed {
             return;
@@ -82,23 +84,24 @@ impl<W: Write + Send> Sink for Printing<W> {
             "secret": String::from_utf8_lossy(finding.secret.reveal()),
         });
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // If nobody listens any more, nobody misses it.
+        // The reader may have closed the pipe; then the output is not needed.
         let _ = writeln!(output, "{line}");
     }
 }
 
-/// The number of bytes that were read.
+/// Scans the tree and returns the number of bytes read.
 fn scan(
     detector: impl Detector,
     path: &Path,
     output: impl Write + Send + 'static,
 ) -> Result<u64, String> {
-    parallel_scan_dir(path, detector, Printing(Mutex::new(output)))
+    parallel_scan_dir(path, detector, FindingPrinter(Mutex::new(output)))
         .map(|report| report.bytes)
         .map_err(|error| error.to_string())
 }
 
-/// What our rules look for first, in the order of its letters, a line each: for those who only search.
+/// Returns the literals that heist's rules search for first, sorted, one per line, as input for
+/// tools that only search.
 pub(crate) fn literals() -> String {
     let rules = RuleSet::builtin().rules;
     let mut literals: Vec<&str> =
@@ -112,17 +115,17 @@ pub(crate) fn literals() -> String {
 mod tests {
     use super::*;
     use crate::scan::corpus::kinds;
-    use crate::scan::findings::Format;
+    use crate::scan::findings::ReportFormat;
     use crate::walk::trees::random::Random;
     use std::sync::Arc;
 
-    /// Output that is looked at afterwards.
+    /// Output that a test reads afterwards.
     #[derive(Clone, Default)]
-    struct Shared(Arc<Mutex<Vec<u8>>>);
+    struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Shared {
+    impl Write for CapturedOutput {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("nobody panics").write(bytes)
+            self.0.lock().expect("no thread panics").write(bytes)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -131,24 +134,24 @@ mod tests {
     }
 
     #[test]
-    fn the_pass_reads_everything_and_the_detector_prints_what_it_finds() {
-        let root = tempfile::tempdir().expect("a place for a test");
+    fn the_read_only_pass_reads_everything_and_the_detector_prints_findings() {
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         let kind = kinds::all().next().expect("there are kinds");
         let token = kind.make(&mut Random::new(4)).text;
         let text = format!("first line\ngithub_token = \"{token}\"\n");
         std::fs::write(root.path().join("settings.py"), &text).expect("is new");
         assert_eq!(scan(NullDetector, root.path(), io::sink()), Ok(text.len() as u64));
-        let output = Shared::default();
+        let output = CapturedOutput::default();
         let detector = SecretDetector::new(RuleSet::builtin(), DetectorOptions::default());
         scan(detector, root.path(), output.clone()).expect("can be scanned");
-        let printed = output.0.lock().expect("nobody panics").clone();
-        let found = Format::Heist.read(&mut &printed[..]).expect("it is what we print");
+        let printed = output.0.lock().expect("no thread panics").clone();
+        let found = ReportFormat::Heist.read(&mut &printed[..]).expect("it is what we print");
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((&found[0].lines, &found[0].texts), (&Some(2..=2), &vec![token]));
     }
 
     #[test]
-    fn literals_are_there_once_each() {
+    fn every_literal_is_listed_once() {
         let text = literals();
         let lines: Vec<_> = text.lines().collect();
         assert!(lines.len() > 50, "{}", lines.len());

@@ -1,9 +1,11 @@
-//! Scans of whole trees for secrets, each contender a process of its own, and how right they are.
+//! Scans of whole trees for secrets, each contender in a process of its own, and how accurate they
+//! are.
 //!
-//! `contender` lists who scans and `findings` reads what they report; `corpus` plants secrets and look-alikes, and
-//! `score` compares; `trees` makes what else is scanned. `library` has the contenders that are a library and need a
-//! program around them; the yardstick is one: the same files read into the same buffers, and not looked at. The
-//! stopwatch is that of the walks.
+//! `contender` lists the scanners and `findings` reads their reports. `corpus` plants secrets and
+//! look-alikes, `planted` lets the scanners search it, and `score` compares their reports with the
+//! truth. `trees` makes the other trees to scan. `library` holds the contenders that are a library
+//! and need a program around them, the yardstick among them: it reads the same files into the same
+//! buffers without searching them. The stopwatch is the one of `walk`.
 
 pub(crate) mod contender;
 pub(crate) mod corpus;

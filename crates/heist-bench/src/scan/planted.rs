@@ -1,7 +1,7 @@
-//! The planted corpus, scanned by everybody who reports secrets, and how right each is.
+//! Runs every tool that reports secrets on the planted corpus, and scores it.
 //!
-//! A tool claims a kind of secret if it finds at least one of it: kinds that only some claim are told in the table by
-//! kind, and each tool's recall is given both over all kinds and over those that it claims.
+//! A tool *claims* a kind of secret if it finds at least one secret of that kind. Each tool's
+//! recall is given over all kinds and over the kinds that it claims.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,56 +10,56 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::contender::Contender;
+use super::contender::ScanContender;
 use super::corpus::{Corpus, Item, Label};
-use super::findings::{Finding, Format};
+use super::findings::{ReportFormat, ReportedSecret};
 use super::score::Score;
 use super::table::trouble;
 use crate::walk::stopwatch;
 
-/// How one tool did on the corpus.
+/// The result of one tool on the corpus.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct PlantedRow {
     pub(crate) contender: String,
-    /// What went wrong, if something did.
+    /// What went wrong, if anything.
     pub(crate) trouble: Option<String>,
     pub(crate) recall: f64,
     pub(crate) precision: f64,
     pub(crate) recall_by_line: f64,
     pub(crate) precision_by_line: f64,
-    /// Kinds of secrets of which it found at least one ...
+    /// Kinds of secrets of which the tool found at least one.
     pub(crate) kinds_claimed: usize,
-    /// ... and its recall in those.
+    /// Recall over those kinds.
     pub(crate) recall_of_claimed: f64,
     pub(crate) score: Score,
 }
 
-/// The corpus in a folder.
+/// The corpus, written to a folder.
 #[derive(Debug)]
 pub(crate) struct Planted {
     corpus: Corpus,
     root: PathBuf,
-    /// Removes the folder at the end, unless it was asked for.
-    _temporary: Option<Temporary>,
+    /// Removes the folder on drop, unless the user asked to keep it.
+    _temporary: Option<TemporaryFolder>,
 }
 
-/// A folder that goes when this does.
+/// A folder that is removed when this value is dropped.
 #[derive(Debug)]
-struct Temporary(PathBuf);
+struct TemporaryFolder(PathBuf);
 
-impl Drop for Temporary {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // It is in the system's folder for temporary files: if it cannot go now, it goes some day.
+        // If the folder cannot be removed now, the system's cleanup of temporary files will get it.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
 impl Planted {
-    /// Plants the corpus of the seed: in `keep`, with the table of truth beside the files, or in a folder that goes
-    /// with the result.
+    /// Writes the corpus of the seed: to `keep`, with the table of truth beside the files, or to a
+    /// temporary folder that lives as long as the returned value.
     ///
     /// # Errors
-    /// A message if it cannot be written, or `keep` has something in it.
+    /// Returns a message if the corpus cannot be written or `keep` is not empty.
     pub(crate) fn new(seed: u64, keep: Option<&Path>) -> Result<Self, String> {
         let corpus = Corpus::generate(seed);
         let (folder, temporary) = match keep {
@@ -67,19 +67,21 @@ impl Planted {
             None => {
                 let name = format!("heist-bench-planted-{}", std::process::id());
                 let folder = std::env::temp_dir().join(name);
-                (folder.clone(), Some(Temporary(folder)))
+                (folder.clone(), Some(TemporaryFolder(folder)))
             }
         };
-        let cannot = |error: io::Error| format!("cannot plant in {}: {error}", folder.display());
+        let cannot = |error: io::Error| {
+            format!("cannot write the planted corpus to {}: {error}", folder.display())
+        };
         let root = folder.join("files");
         corpus.write(&root).map_err(cannot)?;
         fs::write(folder.join("truth.tsv"), corpus.truth()).map_err(cannot)?;
-        // Tools show paths as they are after all links.
+        // Tools print paths with links resolved.
         let root = root.canonicalize().map_err(cannot)?;
         Ok(Self { corpus, root, _temporary: temporary })
     }
 
-    /// What there is to find.
+    /// Describes what the corpus contains.
     pub(crate) fn summary(&self) -> String {
         let count = |label| self.corpus.items.iter().filter(|item| item.label == label).count();
         let bytes: usize = self.corpus.files.values().map(Vec::len).sum();
@@ -93,28 +95,31 @@ impl Planted {
         )
     }
 
-    /// Has every tool that reports secrets scan the corpus.
+    /// Lets every tool that reports secrets scan the corpus.
     ///
     /// # Errors
-    /// A message if a tool cannot be run or is not understood.
+    /// Returns a message if a tool cannot be run or its output cannot be understood.
     pub(crate) fn scan(
         &self,
-        entrants: &[(&'static Contender, PathBuf)],
-    ) -> Result<Vec<Row>, String> {
+        entrants: &[(&'static ScanContender, PathBuf)],
+    ) -> Result<Vec<PlantedRow>, String> {
         let mut rows = Vec::new();
-        for (contender, program) in entrants.iter().filter(|(one, _)| one.format != Format::None) {
+        for (contender, program) in
+            entrants.iter().filter(|(one, _)| one.format != ReportFormat::None)
+        {
             eprintln!("planted: {}", contender.name);
             let command = contender.command(program, &self.root, Path::new(""));
             let format = contender.format;
-            let read = |output: &mut dyn Read| -> io::Result<Vec<Finding>> { format.read(output) };
+            let read =
+                |output: &mut dyn Read| -> io::Result<Vec<ReportedSecret>> { format.read(output) };
             let (lap, findings) = stopwatch::measure(&command, Some(read))?;
             let score = Score::of(&self.corpus, &self.root, &findings.unwrap_or_default());
-            rows.push(Row { trouble: trouble(lap.end), ..self.row(contender.name, score) });
+            rows.push(PlantedRow { trouble: trouble(lap.end), ..self.row(contender.name, score) });
         }
         Ok(rows)
     }
 
-    fn row(&self, contender: &str, score: Score) -> Row {
+    fn row(&self, contender: &str, score: Score) -> PlantedRow {
         let claimed: Vec<_> = self
             .kinds(Label::Secret)
             .into_iter()
@@ -123,7 +128,7 @@ impl Planted {
             .collect();
         let found: usize = claimed.iter().map(|count| count.reported).sum();
         let planted: usize = claimed.iter().map(|count| count.planted).sum();
-        Row {
+        PlantedRow {
             contender: contender.to_owned(),
             trouble: None,
             recall: score.recall(),
@@ -136,7 +141,7 @@ impl Planted {
         }
     }
 
-    /// The kinds with this label, each once, in the order of their names.
+    /// Returns the kinds with this label, sorted and without duplicates.
     fn kinds(&self, label: Label) -> Vec<&'static str> {
         let with_label = |item: &&Item| item.label == label;
         let mut kinds: Vec<_> =
@@ -146,13 +151,13 @@ impl Planted {
         kinds
     }
 
-    /// Every kind: how many each tool reported of those that were planted.
-    pub(crate) fn by_kind(&self, rows: &[Row]) -> String {
+    /// Returns a table of every kind: how many of the planted items each tool reported.
+    pub(crate) fn by_kind(&self, rows: &[PlantedRow]) -> String {
         let mut text = String::new();
         for (title, label) in [
             ("secrets found", Label::Secret),
             ("look-alikes reported", Label::LookAlike),
-            ("disputed things reported", Label::Disputed),
+            ("disputed items reported", Label::Disputed),
         ] {
             text += &head(title, rows);
             for kind in self.kinds(label) {
@@ -175,7 +180,7 @@ impl Planted {
     }
 }
 
-fn head(title: &str, rows: &[Row]) -> String {
+fn head(title: &str, rows: &[PlantedRow]) -> String {
     let names: Vec<&str> = rows.iter().map(|row| row.contender.as_str()).collect();
     format!(
         "| {title} | planted | tools with any | {} |\n|---|---:|---:|{}\n",
@@ -189,9 +194,9 @@ fn line(name: &str, cells: impl Iterator<Item = usize>, planted: usize, tools: u
     format!("| {name} | {planted} | {tools} | {} |\n", cells.join(" | "))
 }
 
-/// The rows, the best recall first.
-pub(crate) fn markdown(rows: &[Row]) -> String {
-    let mut rows: Vec<&Row> = rows.iter().collect();
+/// Returns the table of results, the best recall first.
+pub(crate) fn markdown(rows: &[PlantedRow]) -> String {
+    let mut rows: Vec<&PlantedRow> = rows.iter().collect();
     rows.sort_by(|a, b| b.recall.total_cmp(&a.recall));
     let mut table = String::from(
         "| contender | secrets found | recall | precision | wrong | look-alikes among them | \
@@ -226,13 +231,13 @@ mod tests {
     use super::*;
     use crate::scan::corpus::SEED;
 
-    /// Somebody who knows the truth, and somebody who reports every line.
+    /// One simulated tool reports exactly the secrets, another reports every item.
     #[test]
-    fn who_knows_all_is_perfect_and_who_reports_all_has_half_the_precision() {
-        let place = tempfile::tempdir().expect("a place for a test");
+    fn exact_reports_are_perfect_and_reporting_everything_halves_precision() {
+        let place = tempfile::tempdir().expect("can create a temporary folder");
         let planted =
             Planted::new(SEED, Some(&place.path().join("corpus"))).expect("can be planted");
-        let finding = |item: &Item| Finding {
+        let finding = |item: &Item| ReportedSecret {
             path: planted.root.join(&item.file).to_str().expect("UTF-8").to_owned(),
             lines: Some(item.lines.clone()),
             texts: vec![item.shown.clone()],
@@ -253,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_corpus_goes_unless_it_was_asked_for() {
+    fn the_corpus_is_removed_unless_it_was_asked_for() {
         let planted = Planted::new(3, None).expect("can be planted");
         let root = planted.root.clone();
         assert!(root.exists());

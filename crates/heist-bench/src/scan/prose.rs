@@ -1,8 +1,8 @@
-//! Text that holds no secrets: what everything else is measured against.
+//! Prose without secrets, as a baseline for other content.
 
 use crate::walk::trees::random::Random;
 
-/// Common words, a few of them with the letters that rules look for.
+/// Common words, a few of which contain the letters that rules look for.
 const WORDS: [&str; 64] = [
     "the",
     "of",
@@ -70,7 +70,7 @@ const WORDS: [&str; 64] = [
     "result",
 ];
 
-/// So many bytes of sentences, in lines of about eighty.
+/// Returns `length` bytes of sentences, in lines of about eighty characters.
 pub(crate) fn prose(random: &mut Random, length: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(length + 16);
     let (mut column, mut in_sentence) = (0, 0);
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prose_is_as_long_as_asked_and_has_lines() {
+    fn prose_has_the_requested_length_and_lines() {
         let text = prose(&mut Random::new(1), 10_000);
         assert_eq!(text.len(), 10_000);
         let longest = text.split(|byte| *byte == b'\n').map(<[u8]>::len).max();

@@ -1,8 +1,9 @@
-//! How many of the planted secrets a tool finds, and how much of what it reports is one.
+//! Scores a tool: how many of the planted secrets it finds, and how many of its reports are right.
 //!
-//! A finding is a secret's if it is in its file, on one of its lines, and shows a text that overlaps it; tools that do
-//! not show texts are believed by the line, tools that do not tell lines by the text. Several findings of one secret
-//! count once, and so do several wrong ones on a line. A finding of something disputed does not count at all.
+//! A finding matches a secret if it is in the same file, on one of the secret's lines, and shows a
+//! text that overlaps the secret. For tools that do not show texts the line is enough, and for
+//! tools that do not report lines the text is. Several findings of one secret count once, and so do
+//! several wrong findings on one line. Findings of disputed items do not count.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -10,36 +11,37 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::corpus::{Corpus, Item, Label};
-use super::findings::Finding;
+use super::findings::ReportedSecret;
 
-/// Texts that have so many bytes in common are about the same thing, unless both are shorter.
+/// Texts with this many bytes in common are about the same secret. A shorter text has to be
+/// contained in the other one.
 const COMMON_BYTES: usize = 12;
 
-/// Shorter texts may be anywhere in a file by chance.
+/// Shorter texts may occur elsewhere in a file by chance.
 const TELLING_BYTES: usize = 8;
 
-/// How one tool did.
+/// The result of one tool.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Score {
     pub(crate) secrets: usize,
     pub(crate) found: usize,
-    /// Lines with a finding that is nobody's.
+    /// Lines with a finding that does not match a secret.
     pub(crate) wrong: usize,
-    /// How many of those lines hold a look-alike.
+    /// Those of the wrong lines that hold a look-alike.
     pub(crate) look_alikes: usize,
     /// Secrets with any finding on one of their lines.
     pub(crate) found_by_line: usize,
-    /// Lines with a finding, but for disputed ones ...
+    /// Lines with a finding, except disputed ones.
     pub(crate) lines: usize,
-    /// ... and those of them that hold a secret.
+    /// Those of the lines that hold a secret.
     pub(crate) right_lines: usize,
-    /// By kind: of secrets, how many were found; of look-alikes, how many reported.
+    /// Per kind: secrets found, or look-alikes reported.
     pub(crate) kinds: BTreeMap<String, Count>,
-    /// The same by kind of file, secrets only.
+    /// Per kind of file: secrets found.
     pub(crate) settings: BTreeMap<String, Count>,
 }
 
-/// So many of so many.
+/// How many of the planted items were reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Count {
     pub(crate) reported: usize,
@@ -63,8 +65,8 @@ impl Score {
         share(self.right_lines, self.lines)
     }
 
-    /// Compares what was reported below `root` with what is true.
-    pub(crate) fn of(corpus: &Corpus, root: &Path, findings: &[Finding]) -> Self {
+    /// Compares the findings below `root` with the ground truth.
+    pub(crate) fn of(corpus: &Corpus, root: &Path, findings: &[ReportedSecret]) -> Self {
         let mut by_file: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, item) in corpus.items.iter().enumerate() {
             by_file.entry(&item.file).or_default().push(index);
@@ -86,7 +88,7 @@ impl Score {
             }
             lines.insert((file.clone(), line));
             if owners.is_empty() {
-                // Without lines only their texts tell two wrong ones apart.
+                // Without lines, only the texts distinguish two wrong findings.
                 let text = match finding.lines {
                     Some(_) => String::new(),
                     None => finding.texts.concat(),
@@ -120,7 +122,7 @@ impl Score {
             kinds: BTreeMap::new(),
             settings: BTreeMap::new(),
         };
-        // Reports of look-alikes, and those on a line that belong to nothing on it.
+        // Reports of look-alikes, and reports on an item's line that do not match the item.
         let mut wrong_lines = wrong.clone();
         for (item, reported) in corpus.items.iter().zip(reported) {
             let count = score.kinds.entry(item.kind.to_owned()).or_default();
@@ -159,9 +161,9 @@ fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// The items that a finding is about. Those on its lines first; only if there is none, those in the file whose text it
-/// shows, for not all tools count lines alike.
-fn owners(items: &[Item], here: &[usize], finding: &Finding) -> Vec<usize> {
+/// Returns the items that a finding matches: those on its lines or, if there are none, those in the
+/// file whose text it shows, because tools count lines differently.
+fn owners(items: &[Item], here: &[usize], finding: &ReportedSecret) -> Vec<usize> {
     let on_lines = |item: &Item| {
         finding.lines.as_ref().is_some_and(|lines| {
             lines.start() <= item.lines.end() && item.lines.start() <= lines.end()
@@ -187,7 +189,7 @@ fn owners(items: &[Item], here: &[usize], finding: &Finding) -> Vec<usize> {
     }
 }
 
-/// Whether one contains the other, or they have a long text in common.
+/// Returns `true` if one text contains the other, or if they have a long text in common.
 fn overlap(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
     if short.is_empty() {
@@ -233,8 +235,8 @@ mod tests {
         }
     }
 
-    fn finding(line: Option<u64>, text: &str) -> Finding {
-        Finding {
+    fn finding(line: Option<u64>, text: &str) -> ReportedSecret {
+        ReportedSecret {
             path: "/tree/a".to_owned(),
             lines: line.map(|line| line..=line),
             texts: (!text.is_empty()).then(|| text.to_owned()).into_iter().collect(),
@@ -242,7 +244,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(findings: &[Finding], found: usize, wrong: usize, look_alikes: usize) {
+    fn check(findings: &[ReportedSecret], found: usize, wrong: usize, look_alikes: usize) {
         let score = Score::of(&corpus(), Path::new("/tree"), findings);
         assert_eq!((score.found, score.wrong, score.look_alikes), (found, wrong, look_alikes));
         assert_eq!(score.secrets, 2);
@@ -255,12 +257,12 @@ mod tests {
         check(&[finding(Some(1), "")], 1, 0, 0);
         check(&[finding(None, "the-first-secret-of-all")], 1, 0, 0);
         check(&[finding(Some(5), "whatever it shows")], 1, 0, 0);
-        // The right line and something else on it.
+        // The right line, but another text on it.
         check(&[finding(Some(1), "something else entirely")], 0, 1, 0);
     }
 
     #[test]
-    fn the_same_thing_counts_once_and_what_is_disputed_not_at_all() {
+    fn duplicates_count_once_and_disputed_items_never() {
         let twice = [finding(Some(1), ""), finding(Some(1), "the-first-secret-of-all")];
         check(&twice, 1, 0, 0);
         check(&[finding(Some(8), ""), finding(Some(8), "0123456789abcdef")], 0, 1, 1);
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_what_was_planted_and_reported() {
+    fn recall_is_of_planted_and_precision_of_reported() {
         let findings = [finding(Some(1), ""), finding(Some(8), "")];
         let score = Score::of(&corpus(), Path::new("/tree"), &findings);
         assert_eq!((score.recall(), score.precision()), (0.5, 0.5));

@@ -1,4 +1,4 @@
-//! What came of a race on one tree, as a Markdown table and as JSON.
+//! The results of all contenders on one tree, as a Markdown table and as JSON.
 
 use std::fmt::Write as _;
 
@@ -7,27 +7,28 @@ use serde::Serialize;
 use crate::measure::Series;
 use crate::walk::stopwatch::{End, Lap};
 
-/// One contender on one tree.
+/// The result of one contender on one tree.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct ScanRow {
     pub(crate) tree: String,
     pub(crate) files: u64,
     pub(crate) bytes: u64,
     pub(crate) contender: String,
-    /// Medians of the rounds.
+    /// Median over the rounds.
     pub(crate) cpu_seconds: f64,
     pub(crate) wall_seconds: f64,
     pub(crate) peak_bytes: f64,
-    /// The median of the rounds' ratios of CPU time to that of the read-only pass. Above 1: more than reading.
+    /// The median over the rounds of the ratio of CPU time to that of the read-only pass. Above 1:
+    /// more expensive than reading.
     pub(crate) cpu_ratio: Option<f64>,
-    /// How many findings the first run printed; `None` if it is not for finding.
+    /// Findings that the first run printed; `None` if the contender does not report findings.
     pub(crate) findings: Option<usize>,
-    /// What went wrong, if something did.
+    /// What went wrong, if anything.
     pub(crate) trouble: Option<String>,
     pub(crate) rounds: Vec<Lap>,
 }
 
-/// The tree that was scanned.
+/// The scanned tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Ground {
     pub(crate) name: String,
@@ -35,8 +36,9 @@ pub(crate) struct Ground {
     pub(crate) bytes: u64,
 }
 
-impl Row {
-    /// `floor`: the laps of the read-only pass in the same rounds, if it took part.
+impl ScanRow {
+    /// Summarizes a contender's laps. `floor` holds the laps of the read-only pass in the same
+    /// rounds, if it took part.
     pub(crate) fn new(
         ground: &Ground,
         contender: &str,
@@ -64,16 +66,17 @@ impl Row {
         }
     }
 
-    /// Microseconds of CPU time for each file.
+    /// Returns microseconds of CPU time per file.
     fn per_file(&self) -> f64 {
         1e6 * self.cpu_seconds / self.files.max(1) as f64
     }
 }
 
-/// Codes that scanners end with when all is well: with findings or without.
+/// Describes an abnormal end. Scanners exit with several codes on success, depending on whether
+/// they found anything.
 pub(crate) fn trouble(end: End) -> Option<String> {
     match end {
-        // 183 is trufflehog's, and kingfisher ends with numbers from 200 on.
+        // 183 is trufflehog's code for findings; kingfisher uses 200 and above.
         End::Code(0 | 1 | 183 | 200..=205) => None,
         End::Code(code) => Some(format!("exit code {code}")),
         End::Signal(signal) => Some(format!("killed by signal {signal}")),
@@ -81,9 +84,9 @@ pub(crate) fn trouble(end: End) -> Option<String> {
     }
 }
 
-/// The rows of one tree, those in trouble last, then by CPU time.
-pub(crate) fn markdown(rows: &[Row]) -> String {
-    let mut rows: Vec<&Row> = rows.iter().collect();
+/// Returns the table of one tree, sorted by CPU time; failed runs come last.
+pub(crate) fn markdown(rows: &[ScanRow]) -> String {
+    let mut rows: Vec<&ScanRow> = rows.iter().collect();
     rows.sort_by(|a, b| {
         let in_trouble = a.trouble.is_some().cmp(&b.trouble.is_some());
         in_trouble.then(a.cpu_seconds.total_cmp(&b.cpu_seconds))
@@ -114,7 +117,7 @@ pub(crate) fn markdown(rows: &[Row]) -> String {
     table
 }
 
-/// Three digits or more, in milliseconds up to a second.
+/// Formats seconds with at least three digits, in milliseconds below a second.
 fn seconds(value: f64) -> String {
     match value {
         100.0.. => format!("{value:.0} s"),
@@ -126,8 +129,8 @@ fn seconds(value: f64) -> String {
     }
 }
 
-/// How each contender does on the first tree against the second, where both have the same bytes.
-pub(crate) fn comparison(first: &[Row], second: &[Row]) -> String {
+/// Compares each contender's results on two trees of the same size.
+pub(crate) fn comparison(first: &[ScanRow], second: &[ScanRow]) -> String {
     let mut text = String::new();
     for row in first {
         if let Some(other) = second.iter().find(|other| other.contender == row.contender) {
@@ -158,14 +161,14 @@ mod tests {
         seconds.iter().copied().map(lap).collect()
     }
 
-    fn row(contender: &str, seconds: &[f64], end: End) -> Row {
+    fn row(contender: &str, seconds: &[f64], end: End) -> ScanRow {
         let ground = Ground { name: "dense".to_owned(), files: 1_000, bytes: 50_000_000 };
         let floor = laps(&vec![0.5; seconds.len()], End::Code(0));
-        Row::new(&ground, contender, Some(7), laps(seconds, end), Some(&floor))
+        ScanRow::new(&ground, contender, Some(7), laps(seconds, end), Some(&floor))
     }
 
     #[test]
-    fn ratios_are_those_of_cpu_time_and_findings_are_no_trouble() {
+    fn ratios_compare_cpu_time_and_findings_are_not_a_failure() {
         let table = markdown(&[
             row("hangs", &[0.1], End::TimeLimit),
             row("slow", &[2.0, 1.0, 3.0], End::Code(1)),
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn trees_are_compared_contender_by_contender() {
-        let prose = Row { tree: "prose".into(), ..row("heist", &[0.5], End::Code(0)) };
+        let prose = ScanRow { tree: "prose".into(), ..row("heist", &[0.5], End::Code(0)) };
         let text = comparison(&[row("heist", &[2.0], End::Code(0))], &[prose]);
         assert_eq!(text, "heist: dense costs 4.00 times the CPU time of prose\n");
     }

@@ -1,6 +1,7 @@
-//! The trees that scans are measured on, made once and kept in the folder of the walks' trees.
+//! The trees for scans, made once and kept in the same folder as the trees for walks.
 //!
-//! Everything in them is written: a hole costs nothing to read. What is in a file depends on its number alone.
+//! Files are written in full, because holes would cost nothing to read. A file's content depends
+//! only on its number.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -13,7 +14,7 @@ use super::prose::prose;
 use crate::walk::trees::random::Random;
 use crate::walk::trees::{self, Folder, Size};
 
-/// Changes whenever a tree does, so that older ones are made again.
+/// Must change whenever a tree's content changes, so that existing trees are made again.
 const VERSION: u32 = 1;
 
 const SEED: u64 = 0x6865_6973_7420_0008;
@@ -21,35 +22,35 @@ const SEED: u64 = 0x6865_6973_7420_0008;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// Files of one directory.
+/// Files per directory.
 const FILES_PER_DIRECTORY: usize = 100;
 
-/// What can be asked for by name.
+/// A tree that can be selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Tree {
-    /// How right everybody is: the planted corpus.
+pub(crate) enum ScanTree {
+    /// The planted corpus: recall and precision of every tool.
     Planted,
-    /// How long it takes to scan nothing.
+    /// An empty tree: the cost of starting.
     StartUp,
-    /// The sources that Cargo has unpacked, as they are.
+    /// The sources that Cargo has unpacked, unchanged.
     Registry,
-    /// Text in which every other line has a secret.
+    /// Text with a secret on every other line.
     Dense,
     /// Random bytes.
     Binary,
     /// 200,000 files of a few hundred bytes.
     Small,
-    /// 10,000, 100,000 and 1,000,000 tiny files: what a file costs.
+    /// 10,000, 100,000 and 1,000,000 tiny files: the cost per file.
     Scaling,
-    /// Files of 200 KB with nothing but tokens, against as much prose.
+    /// Files of 200 KB that consist of tokens, and the same amount of prose.
     Tokens,
-    /// Files of 4 MB with one repeated letter, against as much prose.
+    /// Files of 4 MB of one repeated letter, and the same amount of prose.
     Letter,
-    /// One file of 4 GB. With `--quick` only if it is asked for.
+    /// One file of 4 GB. With `--quick`, only if it is named explicitly.
     Large,
 }
 
-impl Tree {
+impl ScanTree {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Planted => "planted",
@@ -65,76 +66,81 @@ impl Tree {
         }
     }
 
-    /// The made trees that it needs. Where there are several, they are compared with each other.
+    /// Returns the trees to make. If there are two, they are compared with each other.
     pub(crate) fn made(self, size: Size) -> Vec<Made> {
         let scale = match size {
             Size::Full => 1,
             Size::Quick => 10,
         };
         let tiny =
-            |count: usize| Made::files(format!("scan-tiny-{count}"), count, 96, Content::Prose);
+            |count: usize| Made::files(format!("scan-tiny-{count}"), count, 96, FileContent::Prose);
         let suffix = if size == Size::Quick { "-quick" } else { "" };
         let name = |name: &str| format!("scan-{name}{suffix}");
         match self {
             Self::Planted | Self::StartUp | Self::Registry => Vec::new(),
             Self::Dense => {
-                vec![Made::files(name("dense"), 2_000 / scale, 32 * KIB, Content::Dense)]
+                vec![Made::files(name("dense"), 2_000 / scale, 32 * KIB, FileContent::Dense)]
             }
             Self::Binary => {
-                vec![Made::files(name("binary"), 100 / scale, 4 * MIB, Content::Binary)]
+                vec![Made::files(name("binary"), 100 / scale, 4 * MIB, FileContent::Binary)]
             }
-            Self::Small => vec![Made::files(name("small"), 200_000 / scale, 600, Content::Prose)],
+            Self::Small => {
+                vec![Made::files(name("small"), 200_000 / scale, 600, FileContent::Prose)]
+            }
             Self::Scaling if size == Size::Quick => vec![tiny(1_000), tiny(10_000), tiny(100_000)],
             Self::Scaling => vec![tiny(10_000), tiny(100_000), tiny(1_000_000)],
-            // As big as ever, or the start of the program would be most of it.
+            // Full size even with `--quick`; otherwise starting the program would dominate.
             Self::Tokens => vec![
-                Made::files("scan-tokens".to_owned(), 100, 200_000, Content::Tokens),
-                Made::files("scan-tokens-prose".to_owned(), 100, 200_000, Content::Prose),
+                Made::files("scan-tokens".to_owned(), 100, 200_000, FileContent::Tokens),
+                Made::files("scan-tokens-prose".to_owned(), 100, 200_000, FileContent::Prose),
             ],
             Self::Letter => vec![
-                Made::files("scan-letter".to_owned(), 25, 4 * MIB, Content::Letter),
-                Made::files("scan-letter-prose".to_owned(), 25, 4 * MIB, Content::Prose),
+                Made::files("scan-letter".to_owned(), 25, 4 * MIB, FileContent::Letter),
+                Made::files("scan-letter-prose".to_owned(), 25, 4 * MIB, FileContent::Prose),
             ],
-            Self::Large => vec![Made::files(name("large"), 1, 4_096 / scale * MIB, Content::Prose)],
+            Self::Large => {
+                vec![Made::files(name("large"), 1, 4_096 / scale * MIB, FileContent::Prose)]
+            }
         }
     }
 
-    /// Whether only we are measured: where the question is one about ourselves, and others would take hours.
+    /// Returns `true` if only heist is measured by default, because the question is about heist
+    /// alone and other tools would take hours.
     pub(crate) fn is_about_us(self) -> bool {
         matches!(self, Self::Scaling | Self::Tokens | Self::Letter)
     }
 }
 
-/// A tree of files of one kind.
+/// A tree of files with one kind of content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Made {
     pub(crate) name: String,
     files: usize,
     bytes_per_file: usize,
-    content: Content,
+    content: FileContent,
 }
 
-/// What is in a file.
+/// What a file contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Content {
+enum FileContent {
     Prose,
-    /// A line of prose, then a line with a secret, and so on.
+    /// Alternating lines of prose and lines with a secret.
     Dense,
-    /// Secrets with a space between them.
+    /// Secrets separated by spaces.
     Tokens,
     Letter,
     Binary,
 }
 
 impl Made {
-    fn files(name: String, files: usize, bytes_per_file: usize, content: Content) -> Self {
+    fn files(name: String, files: usize, bytes_per_file: usize, content: FileContent) -> Self {
         Self { name, files, bytes_per_file, content }
     }
 
-    /// The path of the tree, which is made if it is not there.
+    /// Makes the tree unless it exists, and returns its path.
     ///
     /// # Errors
-    /// A message if it cannot be made.
+    /// Returns a message if the tree cannot be made.
     pub(crate) fn ensure(&self, folder: &Folder) -> Result<PathBuf, String> {
         let Self { files, bytes_per_file, content, .. } = self;
         let summary = format!(
@@ -149,10 +155,10 @@ impl Made {
             if number.is_multiple_of(FILES_PER_DIRECTORY) {
                 fs::create_dir(&directory)?;
             }
-            let ending = if self.content == Content::Binary { "bin" } else { "txt" };
+            let ending = if self.content == FileContent::Binary { "bin" } else { "txt" };
             let mut file = File::create_new(directory.join(format!("file-{number:07}.{ending}")))?;
             let mut random = Random::of_item(SEED, number as u64);
-            // By pieces: a large file is never in memory.
+            // In pieces, so that a large file is never in memory as a whole.
             let mut missing = self.bytes_per_file;
             while missing > 0 {
                 let piece = self.content.piece(&mut random, missing.min(4 * MIB));
@@ -164,7 +170,7 @@ impl Made {
     }
 }
 
-impl Content {
+impl FileContent {
     fn piece(self, random: &mut Random, length: usize) -> Vec<u8> {
         let mut piece = match self {
             Self::Prose => prose(random, length),
@@ -194,16 +200,16 @@ impl Content {
     }
 }
 
-/// The paths to scan for a tree, with what each is called.
+/// Makes the trees that are needed and returns their names and paths.
 ///
 /// # Errors
-/// A message if a tree cannot be made or is not there.
+/// Returns a message if a tree cannot be made or does not exist.
 pub(crate) fn ensure(
-    tree: Tree,
+    tree: ScanTree,
     size: Size,
     folder: &Folder,
 ) -> Result<Vec<(String, PathBuf)>, String> {
-    if tree == Tree::Registry {
+    if tree == ScanTree::Registry {
         return Ok(vec![(tree.name().to_owned(), trees::registry()?)]);
     }
     tree.made(size).iter().map(|made| Ok((made.name.clone(), made.ensure(folder)?))).collect()
@@ -214,12 +220,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_as_many_and_as_long_as_planned() {
-        let place = tempfile::tempdir().expect("a place for a test");
+    fn trees_have_the_planned_number_and_length_of_files() {
+        let place = tempfile::tempdir().expect("can create a temporary folder");
         let folder = Folder::new(Some(place.path().join("trees")));
-        for content in
-            [Content::Prose, Content::Dense, Content::Tokens, Content::Letter, Content::Binary]
-        {
+        for content in [
+            FileContent::Prose,
+            FileContent::Dense,
+            FileContent::Tokens,
+            FileContent::Letter,
+            FileContent::Binary,
+        ] {
             let made = Made::files(format!("{content:?}"), 203, 5_000, content);
             let path = made.ensure(&folder).expect("can be made");
             let mut lengths = Vec::new();
@@ -236,7 +246,7 @@ mod tests {
     #[test]
     fn names_of_made_trees_differ_between_trees_and_sizes() {
         let mut names: Vec<String> = Vec::new();
-        for tree in Tree::value_variants() {
+        for tree in ScanTree::value_variants() {
             for size in [Size::Full, Size::Quick] {
                 names.extend(tree.made(size).into_iter().map(|made| made.name));
             }
@@ -244,13 +254,13 @@ mod tests {
         let count = names.len();
         names.sort();
         names.dedup();
-        // Two trees of tiny files are in both, and four that have one size only.
+        // Both sizes share two trees of tiny files, and the four trees that have only one size.
         assert_eq!(names.len(), count - 6);
     }
 
     #[test]
-    fn what_is_compared_has_the_same_bytes() {
-        for tree in [Tree::Tokens, Tree::Letter] {
+    fn compared_trees_have_the_same_number_of_bytes() {
+        for tree in [ScanTree::Tokens, ScanTree::Letter] {
             let [one, other] = &tree.made(Size::Full)[..] else { panic!("two of them") };
             assert_eq!((one.files, one.bytes_per_file), (other.files, other.bytes_per_file));
         }

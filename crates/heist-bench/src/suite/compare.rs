@@ -1,7 +1,8 @@
-//! This build of heist against an earlier one: did a change make anything slower?
+//! Compares this build of heist with an earlier one: did a change make anything slower?
 //!
-//! Both builds run the same suite as processes of their own, in turns, so that a noisy machine disturbs both alike.
-//! Only heist's own figures are compared; the peers run along because a suite always runs them.
+//! Both builds run the same suite in separate processes, in turns, so that a noisy machine affects
+//! both alike. Only heist's own figures are compared; the peers run as well because a suite always
+//! runs them.
 
 use std::collections::BTreeMap;
 use std::env::current_exe;
@@ -16,19 +17,19 @@ use serde::Deserialize;
 use crate::measure::Series;
 use crate::ratio::Unit;
 
-/// A case whose ratio is below this has become slower.
+/// A case with a ratio below this has become slower.
 const SLOWER: f64 = 0.97;
 
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// The `heist-bench` of the earlier build.
+    /// The `heist-bench` program of the earlier build.
     earlier: PathBuf,
     /// The suite to run: `executor`, `runtime`, `gates`, `devices` or `blocking`.
     suite: String,
-    /// Only this case; may be given several times.
+    /// Run only this case; may be repeated.
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
-    /// How often each build runs the suite, in turns.
+    /// How often each build runs the suite.
     #[arg(long, value_name = "N", default_value = "7")]
     rounds: NonZeroUsize,
     /// Runs of every case in each round.
@@ -36,44 +37,50 @@ pub(crate) struct Options {
     runs: NonZeroUsize,
 }
 
-/// A row of a suite's JSON file, as far as it is needed.
+/// The fields of a row in a suite's JSON file that are needed here.
 #[derive(Deserialize)]
-struct Row {
+struct SuiteRow {
     case: String,
     unit: Unit,
     ours: f64,
 }
 
-/// What both builds measured of one case.
-struct Case {
+/// What both builds measured in one case.
+struct ComparedCase {
     unit: Unit,
     earlier: Vec<f64>,
     this: Vec<f64>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let this = current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let this = current_exe()
+        .map_err(|error| format!("cannot determine the path of this program: {error}"))?;
     let folder = std::env::temp_dir().join(format!("heist-bench-compare-{}", std::process::id()));
     fs::create_dir_all(&folder)
-        .map_err(|error| format!("cannot make `{}`: {error}", folder.display()))?;
+        .map_err(|error| format!("cannot create `{}`: {error}", folder.display()))?;
     let measured = measure(options, &this, &folder.join("results.json"));
-    // What is left in the folder for temporary files is the system's to remove.
+    // If the folder cannot be removed, the system's cleanup of temporary files will get it.
     let _ = fs::remove_dir_all(&folder);
     print_table(&measured?);
     Ok(())
 }
 
-fn measure(options: &Options, this: &Path, json: &Path) -> Result<BTreeMap<String, Case>, String> {
-    let mut cases = BTreeMap::<String, Case>::new();
+fn measure(
+    options: &Options,
+    this: &Path,
+    json: &Path,
+) -> Result<BTreeMap<String, ComparedCase>, String> {
+    let mut cases = BTreeMap::<String, ComparedCase>::new();
     for round in 1..=options.rounds.get() {
         eprintln!("round {round} of {}", options.rounds);
         for is_earlier in [true, false] {
             let program = if is_earlier { &options.earlier } else { this };
             for row in run_suite(options, program, json)? {
-                let new = || Case { unit: row.unit, earlier: Vec::new(), this: Vec::new() };
+                let new = || ComparedCase { unit: row.unit, earlier: Vec::new(), this: Vec::new() };
                 let case = cases.entry(row.case).or_insert_with(new);
                 let figures = if is_earlier { &mut case.earlier } else { &mut case.this };
-                // A row for each peer repeats our figure.
+                // heist's figure is the same in every peer's row, so only the first row of a round
+                // counts.
                 if figures.len() < round {
                     figures.push(row.ours);
                 }
@@ -83,7 +90,7 @@ fn measure(options: &Options, this: &Path, json: &Path) -> Result<BTreeMap<Strin
     Ok(cases)
 }
 
-fn run_suite(options: &Options, program: &Path, json: &Path) -> Result<Vec<Row>, String> {
+fn run_suite(options: &Options, program: &Path, json: &Path) -> Result<Vec<SuiteRow>, String> {
     let failed = |what: &dyn std::fmt::Display| format!("`{}` {what}", program.display());
     let status = Command::new(program)
         .args([&options.suite, "--quick", "--runs", &options.runs.to_string(), "--json"])
@@ -94,20 +101,22 @@ fn run_suite(options: &Options, program: &Path, json: &Path) -> Result<Vec<Row>,
         .status()
         .map_err(|error| failed(&format_args!("cannot be run: {error}")))?;
     if !status.success() {
-        return Err(failed(&format_args!("failed ({status}); does it have this suite and case?")));
+        return Err(failed(&format_args!(
+            "failed ({status}); check that it has this suite and case"
+        )));
     }
     let text = fs::read_to_string(json)
-        .map_err(|error| failed(&format_args!("left no results: {error}")))?;
+        .map_err(|error| failed(&format_args!("did not write results: {error}")))?;
     serde_json::from_str(&text)
-        .map_err(|error| failed(&format_args!("left results that cannot be read: {error}")))
+        .map_err(|error| failed(&format_args!("wrote results that cannot be parsed: {error}")))
 }
 
-fn print_table(cases: &BTreeMap<String, Case>) {
+fn print_table(cases: &BTreeMap<String, ComparedCase>) {
     println!("| case | earlier | this | unit | ratio | spread earlier | spread this |");
     println!("|---|---:|---:|---|---:|---:|---:|");
     let mut slower = Vec::new();
     for (name, case) in cases {
-        // A case that only one of the two builds has.
+        // Only one of the two builds has this case.
         if case.earlier.is_empty() || case.this.is_empty() {
             continue;
         }

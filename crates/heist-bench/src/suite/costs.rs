@@ -1,7 +1,7 @@
-//! The suite `costs`: what each operation of the executor costs, without peers.
+//! The suite `costs`: the cost of each operation of the executor, without peers.
 //!
-//! One worker runs, so that the figures are the operations' own and not those of a second core; the figures for
-//! producers are taken while that worker is kept busy, so that they are the producer's alone.
+//! It runs one worker, so that a second core does not affect the figures. The producers' operations
+//! are timed while that worker is busy, so that only the producer's cost is measured.
 
 use std::hint::black_box;
 use std::io::{self, Write as _};
@@ -16,14 +16,14 @@ use crate::measure::{Series, interleave};
 
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Runs of every operation, interleaved.
+    /// Interleaved runs of every operation.
     #[arg(long, value_name = "N", default_value = "15")]
     runs: std::num::NonZeroUsize,
 }
 
 const TASKS: u32 = 200_000;
 
-/// An operation: its name, and one run of it, in nanoseconds per operation.
+/// An operation: its name, and a function that runs it once and returns nanoseconds per operation.
 type Operation = (&'static str, fn() -> f64);
 
 const OPERATIONS: [Operation; 10] = [
@@ -74,8 +74,8 @@ fn nanoseconds_each(operations: u32, run: impl FnOnce()) -> f64 {
     started.elapsed().as_nanos() as f64 / f64::from(operations)
 }
 
-/// A binary tree for the local queue, which keeps it short and warm as real recursion does; a chain for the
-/// shared one.
+/// Uses a binary tree for the local queue, which keeps the queue short and warm as real recursion
+/// does, and a chain for the shared queue.
 fn spawned_by_a_task(spawn: Spawn) -> f64 {
     let executor = Executor::builder()
         .workers(1)
@@ -114,7 +114,7 @@ fn spawned_from_outside(batch: usize) -> f64 {
             |_worker| (),
             move |is_blocker: bool, _ctx| {
                 if is_blocker {
-                    let _ = released.lock().expect("nobody panics").recv();
+                    let _ = released.lock().expect("no thread panics").recv();
                 }
             },
         )
@@ -174,7 +174,7 @@ fn fence_after_store() -> f64 {
     })
 }
 
-/// Not a number where the system has no such call.
+/// Returns NaN if the system does not have this call.
 fn membarrier_beside_a_thread() -> f64 {
     #[cfg(target_os = "linux")]
     {

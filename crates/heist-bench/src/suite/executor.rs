@@ -1,4 +1,18 @@
 //! The suite `executor`: typed tasks on heist and on the pools that people use instead.
+//!
+//! | case | what is measured |
+//! |---|---|
+//! | `tree` | tasks per second: a binary tree in which every task spawns two |
+//! | `queens` | tasks per second: every board of the n-queens puzzle spawns its successors |
+//! | `flat` | tasks per second: one task spawns all others, one by one |
+//! | `flat_batch` | the same, as a batch if the pool supports it |
+//! | `inject_batch` | tasks per second from an outside thread, in batches of 64 |
+//! | `inject_one` | the same, one by one |
+//! | `skewed` | tasks per second: one task in a thousand takes a thousand times longer |
+//! | `wake` | from a spawn on an idle pool to the start of the task, and CPU time per cycle |
+//! | `finish` | from the end of the last task until the waiting caller returns |
+//! | `hoard` | heist's rule for waking other workers, against fixed thresholds |
+//! | `idle` | context switches in 2 seconds without work |
 
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
@@ -10,12 +24,12 @@ use clap::{Args, ValueEnum};
 
 use crate::cases::{finish, idle, throughput, wake};
 use crate::disturbance::Disturbance;
-use crate::peers::{everybody, everybody_and_join, wake_rules};
+use crate::peers::{all_pools, all_pools_and_join, wake_rules};
 use crate::ratio::geometric_mean;
 use crate::report::{Measurement, Report, check_writable};
 use crate::workload::{Board, Load, Pace, Puzzle, Task};
 
-/// The cases whose geometric mean is the suite's headline, and what it must reach.
+/// The cases whose geometric mean is the suite's headline, and the target for it.
 const HEADLINE_CASES: [&str; 3] = ["tree", "flat", "inject_batch"];
 const HEADLINE_BARS: [(&str, f64); 2] = [("rayon scope", 2.0), ("reference", 1.2)];
 
@@ -23,23 +37,24 @@ const HEADLINE_BARS: [(&str, f64); 2] = [("rayon scope", 2.0), ("reference", 1.2
 const NOTES: &str = "\
 - Values are medians; spread is the interquartile range in per cent of the median.
 - A ratio above 1 means that heist is better.
-- `rayon scope` spawns every task into a scope; `rayon join` is in the cases that divide, `tree` and `queens`, where
-  rayon's users would write `join`.
-- `finish` includes the end of the threads for heist and reference, whose `join` ends them.
+- `rayon scope` spawns every task into a scope. `rayon join` takes part in the divide-and-conquer
+  cases `tree` and `queens`, where rayon's users would write `join`.
+- `finish` includes ending the threads of heist and of the reference, because their `join` does so.
 - `idle` counts context switches in 2 seconds; its ratio is (theirs + 1) / (ours + 1).
 ";
 
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Smaller problems and fewer wake-ups, but as many runs: ends within a minute.
+    /// Use smaller problems and fewer wake-ups with the same number of runs; takes less than a
+    /// minute.
     #[arg(long)]
     quick: bool,
-    /// Also write the results to this file, as an array of objects.
+    /// Also write the results to this file, as a JSON array of objects.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Only this case; may be given several times.
+    /// Run only this case; may be repeated.
     #[arg(long = "case", value_name = "NAME")]
-    cases: Vec<Case>,
+    cases: Vec<ExecutorCase>,
     /// Interleaved runs of every contender in every case.
     #[arg(long, value_name = "N", default_value = "9")]
     runs: NonZeroUsize,
@@ -50,40 +65,40 @@ pub(crate) struct Options {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum Case {
+enum ExecutorCase {
     /// A binary tree of tasks.
     Tree,
-    /// The n-queens puzzle, a task for each board.
+    /// The n-queens puzzle, one task per board.
     Queens,
     /// One task spawns all others, one by one.
     Flat,
-    /// One task spawns all others, as a batch where the pool has such a thing.
+    /// One task spawns all others, as a batch if the pool supports it.
     FlatBatch,
-    /// Tasks from outside in batches of 64.
+    /// Tasks from outside, in batches of 64.
     InjectBatch,
-    /// Tasks from outside one by one.
+    /// Tasks from outside, one by one.
     InjectOne,
-    /// One task in a thousand is a thousand times longer.
+    /// One task in a thousand takes a thousand times longer.
     Skewed,
-    /// From idle to running: latency and CPU time.
+    /// Latency and CPU time from an idle pool to a running task.
     Wake,
-    /// From the end of the last task to the caller's return.
+    /// From the end of the last task until the waiting caller returns.
     Finish,
-    /// heist's rule for waking siblings against fixed thresholds.
+    /// heist's rule for waking other workers, against fixed thresholds.
     Hoard,
-    /// Context switches while there is nothing to do.
+    /// Context switches while the pool has nothing to do.
     Idle,
 }
 
-impl Case {
+impl ExecutorCase {
     fn name(self) -> String {
         let value = self.to_possible_value().expect("no case is hidden from the command line");
         value.get_name().to_owned()
     }
 }
 
-/// How much of everything.
-struct Sizes {
+/// The sizes of the problems.
+struct ExecutorSizes {
     tree_levels: u32,
     queens: u32,
     flat_leaves: u32,
@@ -97,7 +112,7 @@ struct Sizes {
     idle_windows: usize,
 }
 
-impl Sizes {
+impl ExecutorSizes {
     fn full(runs: usize) -> Self {
         Self {
             tree_levels: 19, // 2^20 - 1 tasks
@@ -126,7 +141,7 @@ impl Sizes {
             hoard_leaves: 50_000,
             wake_cycles_per_run: 100,
             finish_loads_per_run: 11,
-            // Two seconds each, and a count that hardly varies.
+            // One window is enough: it takes two seconds, and the count hardly varies.
             idle_windows: 1,
         }
     }
@@ -135,22 +150,27 @@ impl Sizes {
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let workers = match options.workers {
         Some(workers) => workers,
-        None => thread::available_parallelism()
-            .map_err(|error| format!("cannot tell the number of CPUs ({error}); use --workers"))?,
+        None => thread::available_parallelism().map_err(|error| {
+            format!("cannot determine the number of CPUs: {error}; set it with --workers")
+        })?,
     };
     if let Some(path) = &options.json {
         check_writable(path)?;
     }
-    let suite = Suite {
+    let suite = ExecutorSuite {
         workers: workers.get(),
         runs: options.runs.get(),
-        sizes: if options.quick { Sizes::quick() } else { Sizes::full(options.runs.get()) },
+        sizes: if options.quick {
+            ExecutorSizes::quick()
+        } else {
+            ExecutorSizes::full(options.runs.get())
+        },
         pace: Pace::measure(),
     };
     let disturbance = Disturbance::watch();
     let mut report = Report::default();
     let mut remarks = Vec::new();
-    for &case in Case::value_variants() {
+    for &case in ExecutorCase::value_variants() {
         if !options.cases.is_empty() && !options.cases.contains(&case) {
             continue;
         }
@@ -162,7 +182,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         eprintln!("{:<13}{:5.1} s", case.name(), started.elapsed().as_secs_f64());
     }
     remarks.extend(disturbance.warning());
-    // The file first: a closed stdout must not lose the results.
+    // The file comes first, so that a closed stdout does not lose the results.
     if let Some(path) = &options.json {
         report.write_json(path)?;
     }
@@ -171,7 +191,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 
 fn print(
     options: &Options,
-    suite: &Suite,
+    suite: &ExecutorSuite,
     report: &Report,
     remarks: Vec<String>,
 ) -> Result<(), String> {
@@ -191,17 +211,17 @@ fn print(
         .map_err(|error| format!("cannot print the results: {error}"))
 }
 
-/// What all cases have in common.
-struct Suite {
+/// The parameters that all cases share.
+struct ExecutorSuite {
     workers: usize,
     runs: usize,
-    sizes: Sizes,
+    sizes: ExecutorSizes,
     pace: Pace,
 }
 
-impl Suite {
-    fn measure(&self, case: Case) -> Result<Vec<Measurement>, String> {
-        let Sizes {
+impl ExecutorSuite {
+    fn measure(&self, case: ExecutorCase) -> Result<Vec<Measurement>, String> {
+        let ExecutorSizes {
             tree_levels,
             queens,
             flat_leaves,
@@ -212,41 +232,47 @@ impl Suite {
         } = self.sizes;
         let rounds = |ns| self.pace.rounds(Duration::from_nanos(ns));
         let load = match case {
-            Case::Tree => Load::Root(Task::Branch { value: 1, levels: tree_levels }),
-            Case::Queens => {
+            ExecutorCase::Tree => Load::Root(Task::Branch { value: 1, levels: tree_levels }),
+            ExecutorCase::Queens => {
                 Load::Root(Task::Queens { puzzle: Puzzle::leak(queens), board: Board::default() })
             }
-            Case::Flat => Load::Root(Task::Fan { leaves: flat_leaves, rounds: 1 }),
-            Case::FlatBatch => Load::Root(Task::FanBatch { leaves: flat_batch_leaves }),
-            Case::InjectBatch => Load::Inject { tasks: self.sizes.inject_batch_tasks, batch: 64 },
-            Case::InjectOne => Load::Inject { tasks: self.sizes.inject_one_tasks, batch: 1 },
-            Case::Skewed => {
+            ExecutorCase::Flat => Load::Root(Task::Fan { leaves: flat_leaves, rounds: 1 }),
+            ExecutorCase::FlatBatch => Load::Root(Task::FanBatch { leaves: flat_batch_leaves }),
+            ExecutorCase::InjectBatch => {
+                Load::Inject { tasks: self.sizes.inject_batch_tasks, batch: 64 }
+            }
+            ExecutorCase::InjectOne => {
+                Load::Inject { tasks: self.sizes.inject_one_tasks, batch: 1 }
+            }
+            ExecutorCase::Skewed => {
                 Load::Root(Task::FanSkewed { leaves: skewed_leaves, rounds: rounds(100) })
             }
-            Case::Hoard => Load::Root(Task::Fan { leaves: hoard_leaves, rounds: rounds(1000) }),
-            Case::Wake => {
-                let cycles = self.sizes.wake_cycles_per_run;
-                return Ok(wake::measure(everybody(self.workers), self.runs, cycles));
+            ExecutorCase::Hoard => {
+                Load::Root(Task::Fan { leaves: hoard_leaves, rounds: rounds(1000) })
             }
-            Case::Finish => {
+            ExecutorCase::Wake => {
+                let cycles = self.sizes.wake_cycles_per_run;
+                return Ok(wake::measure(all_pools(self.workers), self.runs, cycles));
+            }
+            ExecutorCase::Finish => {
                 let loads = self.sizes.finish_loads_per_run;
-                let contenders = everybody(self.workers);
+                let contenders = all_pools(self.workers);
                 return Ok(vec![finish::measure(contenders, self.runs, loads, self.pace)]);
             }
-            Case::Idle => {
-                return Ok(vec![idle::measure(&everybody(self.workers), self.sizes.idle_windows)?]);
+            ExecutorCase::Idle => {
+                return Ok(vec![idle::measure(&all_pools(self.workers), self.sizes.idle_windows)?]);
             }
         };
         let contenders = match case {
-            Case::Hoard => wake_rules(self.workers),
-            Case::Tree | Case::Queens => everybody_and_join(self.workers),
-            _ => everybody(self.workers),
+            ExecutorCase::Hoard => wake_rules(self.workers),
+            ExecutorCase::Tree | ExecutorCase::Queens => all_pools_and_join(self.workers),
+            _ => all_pools(self.workers),
         };
         Ok(vec![throughput::measure(case.name(), contenders, self.runs, &load)])
     }
 }
 
-/// One line for each headline whose cases were all measured.
+/// Returns one line for each headline whose cases were all measured.
 fn headlines(report: &Report) -> Vec<String> {
     let headline = |&(peer, bar): &(&str, f64)| {
         let ratios: Option<Vec<f64>> =
@@ -283,8 +309,9 @@ mod tests {
     }
 
     #[test]
-    fn cases_are_called_as_on_the_command_line() {
-        let names: Vec<String> = Case::value_variants().iter().map(|case| case.name()).collect();
+    fn cases_are_named_as_on_the_command_line() {
+        let names: Vec<String> =
+            ExecutorCase::value_variants().iter().map(|case| case.name()).collect();
         assert_eq!(
             names,
             [

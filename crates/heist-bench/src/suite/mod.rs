@@ -1,4 +1,4 @@
-//! The suites, one a subcommand.
+//! The suites, one per subcommand.
 
 pub(crate) mod blocking;
 pub(crate) mod compare;

@@ -1,7 +1,8 @@
-//! The suite `scan`: whole trees, scanned for secrets by programs that take turns; and how right they are.
+//! The suite `scan`: programs scan whole trees for secrets in turns; speed and accuracy.
 //!
-//! A first run of every contender warms the caches and is not timed; what it reports is counted. In the timed rounds
-//! the output goes to `/dev/null`. Progress goes to stderr, a table per tree to stdout as soon as it is there.
+//! The first run of every contender warms the caches and is not timed; its findings are counted. In
+//! the timed rounds the output goes to `/dev/null`. Progress goes to stderr, and each tree's table
+//! goes to stdout as soon as it is complete.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write as _};
@@ -16,61 +17,62 @@ use serde::Serialize;
 use crate::disturbance::Disturbance;
 use crate::measure::interleave;
 use crate::report::check_writable;
-use crate::scan::contender::{ALL, Contender, READ_ONLY};
+use crate::scan::contender::{ALL, READ_ONLY, ScanContender};
 use crate::scan::corpus::SEED;
-use crate::scan::findings::{Finding, Format};
+use crate::scan::findings::{ReportFormat, ReportedSecret};
 use crate::scan::library;
 use crate::scan::planted::{self, Planted};
-use crate::scan::table::{self, Ground, Row};
-use crate::scan::trees::{self, Tree};
+use crate::scan::table::{self, Ground, ScanRow};
+use crate::scan::trees::{self, ScanTree};
 use crate::walk::contender::{Finder, Program};
 use crate::walk::floor::{self, Question};
 use crate::walk::stopwatch::{self, Lap};
 use crate::walk::trees::{Folder, Size};
 
-/// The name of the file with the literals of our rules.
+/// The file with the literals of heist's rules.
 const LITERALS: &str = "literals.txt";
 
 /// Runs of each contender on an empty tree.
 const START_UPS: usize = 50;
 
-/// Who takes longer than this is timed once: it is far off anyway.
+/// A contender whose first run takes longer than this is not run again: it is far behind anyway.
 const LONG_LAP_SECONDS: f64 = 60.0;
 
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// planted, start-up, registry, dense, binary, small, scaling, tokens, letter, large, or the path of a directory;
-    /// all of the former if none is given.
+    /// Trees to scan: planted, start-up, registry, dense, binary, small, scaling, tokens, letter,
+    /// large, or the path of a directory [default: all named trees].
     #[arg(value_name = "TREE")]
     trees: Vec<OsString>,
-    /// Trees a tenth as big (but for tokens and letter), no large file, and 3 rounds.
+    /// Use trees a tenth of the size (except tokens and letter), skip the large file, run 3 rounds.
     #[arg(long)]
     quick: bool,
-    /// Timed runs of every contender on every tree; 7 if not given.
+    /// Timed runs of every contender on every tree [default: 7, or 3 with --quick].
     #[arg(long, value_name = "N")]
     rounds: Option<NonZeroUsize>,
-    /// Where the trees are made and kept; `heist-bench-trees` in the system's folder for temporary files if not given.
+    /// Folder in which trees are made and kept [default: `heist-bench-trees` in the system's
+    /// temporary folder].
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     /// Keep the planted corpus in this folder, which must be new or empty.
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
-    /// Plant another corpus than the usual one.
+    /// Seed of the planted corpus.
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
-    /// Show what each tool found of every planted kind.
+    /// Show how many secrets of every planted kind each tool found.
     #[arg(long)]
     by_kind: bool,
-    /// Also write the results to this file.
+    /// Also write the results to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Only this contender beside the read-only pass, by its name in the table; may be given several times.
+    /// Run only this contender, by its name in the table, and the read-only pass; may be repeated.
     #[arg(long = "peer", value_name = "NAME", value_delimiter = ',')]
     peers: Vec<String>,
-    /// The program heist, if it is not beside this one.
+    /// Path of the program heist [default: beside this program].
     #[arg(long, value_name = "PATH")]
     heist: Option<PathBuf>,
-    /// Measure nothing: remove the trees that were made, or the given ones of them.
+    /// Do not measure; remove the trees that were made, or only the named ones.
     #[arg(long, conflicts_with_all = ["json", "peers", "heist", "rounds", "corpus"])]
     remove: bool,
 }
@@ -87,20 +89,20 @@ impl Options {
 
 /// What to scan.
 #[derive(Clone, Debug)]
-enum Target {
-    Tree(Tree),
+enum ScanTarget {
+    Tree(ScanTree),
     Path(PathBuf),
 }
 
-/// Everything that was measured.
+/// All results of a run.
 #[derive(Debug, Default, Serialize)]
 struct Results {
-    races: Vec<Row>,
-    planted: Vec<planted::Row>,
+    races: Vec<ScanRow>,
+    planted: Vec<planted::PlantedRow>,
 }
 
 impl Results {
-    /// After each tree: whoever stops a long run keeps what there is.
+    /// Writes the results. Called after each tree, so that an interrupted run keeps what it has.
     fn write(&self, path: Option<&Path>) -> Result<(), String> {
         let Some(path) = path else { return Ok(()) };
         let text = serde_json::to_string_pretty(self).expect("plain numbers and strings");
@@ -109,7 +111,7 @@ impl Results {
     }
 }
 
-/// Races on the chosen trees, or all if none is chosen, or removes them.
+/// Measures the selected trees, or all of them, or removes them.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let targets = targets(options)?;
     let folder = Folder::new(options.keep.clone());
@@ -134,21 +136,23 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     disturbance.warning().map_or(Ok(()), |warning| print(&format!("{warning}\n")))
 }
 
-fn targets(options: &Options) -> Result<Vec<Target>, String> {
+fn targets(options: &Options) -> Result<Vec<ScanTarget>, String> {
     if options.trees.is_empty() {
-        // A large file takes its time and its space.
-        let wanted = |tree: &Tree| !(options.quick && !options.remove && *tree == Tree::Large);
-        let trees = Tree::value_variants().iter().copied().filter(wanted);
-        return Ok(trees.map(Target::Tree).collect());
+        // A large file takes time and space, so `--quick` leaves it out.
+        let wanted =
+            |tree: &ScanTree| !(options.quick && !options.remove && *tree == ScanTree::Large);
+        let trees = ScanTree::value_variants().iter().copied().filter(wanted);
+        return Ok(trees.map(ScanTarget::Tree).collect());
     }
     let target = |name: &OsString| {
-        let tree = name.to_str().and_then(|name| Tree::from_str(name, false).ok());
+        let tree = name.to_str().and_then(|name| ScanTree::from_str(name, false).ok());
         let path = Path::new(name);
         match tree {
-            Some(tree) => Ok(Target::Tree(tree)),
-            None if path.is_dir() => Ok(Target::Path(path.to_owned())),
+            Some(tree) => Ok(ScanTarget::Tree(tree)),
+            None if path.is_dir() => Ok(ScanTarget::Path(path.to_owned())),
             None => {
-                let names: Vec<_> = Tree::value_variants().iter().map(|tree| tree.name()).collect();
+                let names: Vec<_> =
+                    ScanTree::value_variants().iter().map(|tree| tree.name()).collect();
                 Err(format!(
                     "{} is neither a directory nor one of the trees: {}",
                     path.display(),
@@ -160,13 +164,13 @@ fn targets(options: &Options) -> Result<Vec<Target>, String> {
     options.trees.iter().map(target).collect()
 }
 
-fn remove(targets: &[Target], folder: &Folder) -> Result<(), String> {
+fn remove(targets: &[ScanTarget], folder: &Folder) -> Result<(), String> {
     for name in ["scan-empty", "scan-literals"] {
         folder.remove_made(name)?;
     }
     for target in targets {
         match target {
-            Target::Tree(tree) => {
+            ScanTarget::Tree(tree) => {
                 for size in [Size::Full, Size::Quick] {
                     for made in tree.made(size) {
                         if folder.remove_made(&made.name)? {
@@ -175,22 +179,25 @@ fn remove(targets: &[Target], folder: &Folder) -> Result<(), String> {
                     }
                 }
             }
-            Target::Path(path) => {
-                return Err(format!("{} was not made here and stays", path.display()));
+            ScanTarget::Path(path) => {
+                return Err(format!(
+                    "{} was not made by heist-bench and is not removed; name a tree instead",
+                    path.display()
+                ));
             }
         }
     }
     Ok(())
 }
 
-/// Those who take part, with their programs; and why others do not, a line each.
-type Entrants = Vec<(&'static Contender, PathBuf)>;
+/// The contenders that take part, with their programs.
+type Entrants = Vec<(&'static ScanContender, PathBuf)>;
 
 fn entrants(wanted: &[String], heist: Option<PathBuf>) -> Result<(Entrants, String), String> {
     let is_known = |name: &String| ALL.iter().any(|one| one.name == name);
     if let Some(unknown) = wanted.iter().find(|name| !is_known(name)) {
         let known: Vec<_> = ALL.iter().map(|one| one.name).collect();
-        return Err(format!("nobody is called {unknown}; there are {}", known.join(", ")));
+        return Err(format!("there is no contender `{unknown}`; choose from {}", known.join(", ")));
     }
     let finder = Finder::new(heist)?;
     let (mut entrants, mut missing) = (Vec::new(), String::new());
@@ -203,13 +210,13 @@ fn entrants(wanted: &[String], heist: Option<PathBuf>) -> Result<(Entrants, Stri
         }
         match finder.find(one.program) {
             Ok(program) => entrants.push((one, program)),
-            Err(reason) => missing += &format!("{} takes no part: {reason}\n", one.name),
+            Err(reason) => missing += &format!("{} is missing: {reason}\n", one.name),
         }
     }
     Ok((entrants, missing))
 }
 
-/// What is needed on the way.
+/// The state of a run of the suite.
 struct Bench<'a> {
     options: &'a Options,
     folder: Folder,
@@ -218,20 +225,21 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn measure(&mut self, target: &Target) -> Result<(), String> {
+    fn measure(&mut self, target: &ScanTarget) -> Result<(), String> {
         match target {
-            Target::Tree(Tree::Planted) => self.plant(),
-            Target::Tree(Tree::StartUp) => self.start_up(),
-            Target::Path(path) => self.race(&path.display().to_string(), path, false).map(drop),
-            Target::Tree(tree) => match trees::ensure(*tree, self.options.size(), &self.folder) {
-                Err(reason) => print(&format!("## {}\n\nLeft out: {reason}\n\n", tree.name())),
+            ScanTarget::Tree(ScanTree::Planted) => self.plant(),
+            ScanTarget::Tree(ScanTree::StartUp) => self.start_up(),
+            ScanTarget::Path(path) => self.race(&path.display().to_string(), path, false).map(drop),
+            ScanTarget::Tree(tree) => match trees::ensure(*tree, self.options.size(), &self.folder)
+            {
+                Err(reason) => print(&format!("## {}\n\nSkipped: {reason}\n\n", tree.name())),
                 Ok(paths) => self.race_all(*tree, &paths),
             },
         }
     }
 
-    /// The trees that belong together, and the first of them against the last.
-    fn race_all(&mut self, tree: Tree, paths: &[(String, PathBuf)]) -> Result<(), String> {
+    /// Measures the trees that belong together, and compares them if there are two.
+    fn race_all(&mut self, tree: ScanTree, paths: &[(String, PathBuf)]) -> Result<(), String> {
         let mut rows = Vec::new();
         for (name, path) in paths {
             rows.push(self.race(name, path, tree.is_about_us())?);
@@ -253,7 +261,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// A file with the literals of our rules.
+    /// Returns the path of a file with the literals of heist's rules.
     fn literals(&self) -> Result<PathBuf, String> {
         let text = library::literals();
         let summary = format!("{} literals, {} bytes", text.lines().count(), text.len());
@@ -268,7 +276,7 @@ impl Bench<'_> {
         self.time(&ground, &path, false, rounds).map(drop)
     }
 
-    fn race(&mut self, name: &str, path: &Path, is_about_us: bool) -> Result<Vec<Row>, String> {
+    fn race(&mut self, name: &str, path: &Path, is_about_us: bool) -> Result<Vec<ScanRow>, String> {
         let totals = floor::walk(path, Question::Sizes, NonZeroUsize::MIN);
         let ground = Ground {
             name: name.to_owned(),
@@ -284,28 +292,28 @@ impl Bench<'_> {
         path: &Path,
         is_about_us: bool,
         rounds: usize,
-    ) -> Result<Vec<Row>, String> {
+    ) -> Result<Vec<ScanRow>, String> {
         let literals = self.literals()?;
-        let mut racers: Vec<Racer> = self
+        let mut racers: Vec<ScanRacer> = self
             .entrants
             .iter()
-            // Whoever was asked for by name takes part in everything.
+            // A contender that was named with `--peer` takes part in every tree.
             .filter(|(one, _)| {
                 let is_peer = matches!(one.program, Program::OnPath(_));
                 !(is_about_us && is_peer && self.options.peers.is_empty())
             })
-            .map(|(one, program)| Racer::new(one, one.command(program, path, &literals)))
+            .map(|(one, program)| ScanRacer::new(one, one.command(program, path, &literals)))
             .collect();
         let started = Instant::now();
-        let laps = interleave(rounds, &mut racers, Racer::run);
+        let laps = interleave(rounds, &mut racers, ScanRacer::run);
         let laps: Vec<Vec<Lap>> =
             laps.into_iter().map(|laps| laps.into_iter().collect()).collect::<Result<_, _>>()?;
         eprintln!("{}: {:.1} s", ground.name, started.elapsed().as_secs_f64());
         let floor = racers.iter().position(|racer| racer.contender.name == READ_ONLY);
         let floor = floor.map(|position| laps[position].clone());
-        let rows: Vec<Row> = iter::zip(&racers, laps)
+        let rows: Vec<ScanRow> = iter::zip(&racers, laps)
             .map(|(racer, laps)| {
-                Row::new(ground, racer.contender.name, racer.findings, laps, floor.as_deref())
+                ScanRow::new(ground, racer.contender.name, racer.findings, laps, floor.as_deref())
             })
             .collect();
         print(&format!(
@@ -321,18 +329,18 @@ impl Bench<'_> {
 }
 
 /// A contender on a tree.
-struct Racer {
-    contender: &'static Contender,
+struct ScanRacer {
+    contender: &'static ScanContender,
     command: Vec<OsString>,
-    /// How much the first run found.
+    /// Findings of the first run.
     findings: Option<usize>,
     has_run: bool,
-    /// The lap of a first run that took so long that more of them would tell nothing new.
+    /// The lap of a first run that took so long that it is not repeated.
     given_up: Option<Lap>,
 }
 
-impl Racer {
-    fn new(contender: &'static Contender, command: Vec<OsString>) -> Self {
+impl ScanRacer {
+    fn new(contender: &'static ScanContender, command: Vec<OsString>) -> Self {
         Self { contender, command, findings: None, has_run: false, given_up: None }
     }
 
@@ -341,8 +349,9 @@ impl Racer {
             return Ok(lap);
         }
         let format = self.contender.format;
-        let wanted = !self.has_run && format != Format::None;
-        let read = |output: &mut dyn Read| -> io::Result<Vec<Finding>> { format.read(output) };
+        let wanted = !self.has_run && format != ReportFormat::None;
+        let read =
+            |output: &mut dyn Read| -> io::Result<Vec<ReportedSecret>> { format.read(output) };
         let (lap, findings) = stopwatch::measure(&self.command, wanted.then_some(read))?;
         if let Some(findings) = findings {
             self.findings = Some(findings.len());

@@ -1,4 +1,5 @@
-//! What suites of plain contenders share: options, the loop over the cases, and the output.
+//! What the suites of in-process contenders share: options, the loop over the cases, and the
+//! output.
 
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
@@ -13,16 +14,16 @@ use crate::report::{Measurement, Report, check_writable};
 
 #[derive(Args, Debug)]
 pub(crate) struct CommonOptions {
-    /// Smaller problems, but as many runs.
+    /// Use smaller problems with the same number of runs.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Also write the results to this file, as an array of objects.
+    /// Also write the results to this file, as a JSON array of objects.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Interleaved runs of every contender in every case.
     #[arg(long, value_name = "N", default_value = "9")]
     runs: NonZeroUsize,
-    /// Run this contender alone, `heist` or a peer by its name in the table: for a profiler.
+    /// Run only this contender, `heist` or a peer by its name in the table, for profiling.
     #[arg(long, value_name = "NAME")]
     alone: Option<String>,
 }
@@ -33,56 +34,57 @@ impl CommonOptions {
     }
 }
 
-/// What a case found out.
+/// The results of a case.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub(crate) struct CaseResults {
     pub(crate) measurements: Vec<Measurement>,
-    /// Lines for below the table.
+    /// Lines to print below the table.
     pub(crate) remarks: Vec<String>,
 }
 
-impl From<Vec<Measurement>> for Findings {
+impl From<Vec<Measurement>> for CaseResults {
     fn from(measurements: Vec<Measurement>) -> Self {
         Self { measurements, remarks: Vec::new() }
     }
 }
 
-impl From<Measurement> for Findings {
+impl From<Measurement> for CaseResults {
     fn from(measurement: Measurement) -> Self {
         vec![measurement].into()
     }
 }
 
-/// The name of a case on the command line.
+/// Returns the name of a case on the command line.
 pub(crate) fn name_of(case: &impl ValueEnum) -> String {
     let value = case.to_possible_value().expect("no case is hidden from the command line");
     value.get_name().to_owned()
 }
 
-/// Measures the chosen cases, or all if none is chosen, and prints the table.
+/// Measures the selected cases, or all of them, and prints the table.
 pub(crate) fn run<C: ValueEnum + PartialEq>(
     suite: &str,
     options: &CommonOptions,
     chosen: &[C],
     notes: &str,
-    measure: impl FnMut(&C, &str) -> Result<Findings, String>,
+    measure: impl FnMut(&C, &str) -> Result<CaseResults, String>,
 ) -> Result<(), String> {
     run_and_conclude(suite, options, chosen, notes, measure, |_report| Vec::new())
 }
 
-/// The same, with lines at the end that `conclude` draws from all cases together.
+/// Does the same as [`run`], and ends with the lines that `conclude` derives from all cases
+/// together.
 pub(crate) fn run_and_conclude<C: ValueEnum + PartialEq>(
     suite: &str,
     options: &CommonOptions,
     chosen: &[C],
     notes: &str,
-    mut measure: impl FnMut(&C, &str) -> Result<Findings, String>,
+    mut measure: impl FnMut(&C, &str) -> Result<CaseResults, String>,
     conclude: impl FnOnce(&Report) -> Vec<String>,
 ) -> Result<(), String> {
     if let Some(path) = &options.json {
         check_writable(path)?;
     }
-    // A profiler would be told of as a disturbance.
+    // Otherwise a profiler would be reported as a disturbance.
     let disturbance = options.alone.is_none().then(Disturbance::watch);
     let mut report = Report::default();
     let mut remarks = Vec::new();
@@ -103,7 +105,7 @@ pub(crate) fn run_and_conclude<C: ValueEnum + PartialEq>(
         eprintln!("{name:<26}{:5.1} s", started.elapsed().as_secs_f64());
     }
     remarks.extend(disturbance.and_then(|disturbance| disturbance.warning()));
-    // The file first: a closed stdout must not lose the results.
+    // The file comes first, so that a closed stdout does not lose the results.
     if let Some(path) = &options.json {
         report.write_json(path)?;
     }
@@ -123,7 +125,7 @@ pub(crate) fn run_and_conclude<C: ValueEnum + PartialEq>(
         .map_err(|error| format!("cannot print the results: {error}"))
 }
 
-/// A line for what the table, which compares, leaves out.
+/// Returns a line for a measurement without peers, which the table cannot show.
 fn without_peers(measurement: &Measurement) -> Option<String> {
     let (case, unit) = (&measurement.case, measurement.unit);
     let value = unit.show(measurement.ours.median());

@@ -1,8 +1,9 @@
-//! The suite `walk`: whole trees, walked by programs that take turns.
+//! The suite `walk`: programs walk whole trees in turns.
 //!
-//! A first run of every contender warms the caches and is not timed; its output is read and compared with what is true.
-//! Long outputs are read then only, and go to `/dev/null` in the timed rounds; short ones are read and compared every
-//! time. Progress goes to stderr, a table per tree and section to stdout as soon as it is there.
+//! The first run of every contender warms the caches and is not timed; its output is compared with
+//! the truth. Long outputs are read only in that run and go to `/dev/null` in the timed rounds;
+//! short ones are compared every time. Progress goes to stderr, and the table of each tree and
+//! section goes to stdout as soon as it is complete.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write as _};
@@ -17,42 +18,44 @@ use clap::{Args, ValueEnum as _};
 use crate::disturbance::Disturbance;
 use crate::measure::interleave;
 use crate::report::check_writable;
-use crate::walk::answer::{Claim, Reference, Verdict};
-use crate::walk::contender::{self, Contender, FLOOR, Finder, Section};
+use crate::walk::answer::{AnswerCheck, Claim, Reference};
+use crate::walk::contender::{self, FLOOR, Finder, Section, WalkContender};
 use crate::walk::stopwatch::{self, End, Lap};
-use crate::walk::table::{self, Entrant, Row};
-use crate::walk::trees::{Folder, Size, Tree};
+use crate::walk::table::{self, Entrant, WalkRow};
+use crate::walk::trees::{Folder, Size, WalkTree};
 
-/// The kernel's knob to forget what it has read.
+/// Writing to this file makes the kernel drop its caches.
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// million, wide, flat, deep, links, registry, or the path of a directory; all of the former if none is given.
+    /// Trees to walk: million, wide, flat, deep, links, registry, or the path of a directory
+    /// [default: all named trees].
     #[arg(value_name = "TREE")]
     trees: Vec<OsString>,
-    /// Trees a tenth as big, and 3 rounds.
+    /// Use trees a tenth of the size and run 3 rounds.
     #[arg(long)]
     quick: bool,
-    /// Timed runs of every contender on every tree; 7 if not given.
+    /// Timed runs of every contender on every tree [default: 7, or 3 with --quick].
     #[arg(long, value_name = "N")]
     rounds: Option<NonZeroUsize>,
-    /// Where the trees are made and kept; `heist-bench-trees` in the system's folder for temporary files if not given.
+    /// Folder in which trees are made and kept [default: `heist-bench-trees` in the system's
+    /// temporary folder].
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Also write the results to this file, as an array of objects.
+    /// Also write the results to this file, as a JSON array of objects.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Have the kernel forget files and directories before each run. Only root can.
+    /// Drop the kernel's caches before each run; needs root.
     #[arg(long)]
     cold: bool,
-    /// Only this contender beside the floor, by its name in the table; may be given several times.
+    /// Run only this contender, by its name in the table, and the floor; may be repeated.
     #[arg(long = "peer", value_name = "NAME", value_delimiter = ',')]
     peers: Vec<String>,
-    /// The program heist, if it is not beside this one.
+    /// Path of the program heist [default: beside this program].
     #[arg(long, value_name = "PATH")]
     heist: Option<PathBuf>,
-    /// Measure nothing: remove the trees that were made, or the given ones of them.
+    /// Do not measure; remove the trees that were made, or only the named ones.
     #[arg(long, conflicts_with_all = ["json", "cold", "peers", "heist", "rounds"])]
     remove: bool,
 }
@@ -69,12 +72,12 @@ impl Options {
 
 /// What to walk.
 #[derive(Clone, Debug)]
-enum Target {
-    Tree(Tree),
+enum WalkTarget {
+    Tree(WalkTree),
     Path(PathBuf),
 }
 
-/// Races on the chosen trees, or all if none is chosen, or removes them.
+/// Measures the selected trees, or all of them, or removes them.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let targets = targets(&options.trees)?;
     let folder = Folder::new(options.keep.clone());
@@ -90,36 +93,36 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let entrants = entrants(&options.peers, options.heist.clone())?;
     let disturbance = Disturbance::watch();
     print(&preamble(options, &entrants))?;
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<WalkRow> = Vec::new();
     for target in targets {
         let (name, path) = match target {
-            Target::Path(path) => (path.display().to_string(), Ok(path)),
-            Target::Tree(tree) => (tree.name().to_owned(), folder.ensure(tree, options.size())),
+            WalkTarget::Path(path) => (path.display().to_string(), Ok(path)),
+            WalkTarget::Tree(tree) => (tree.name().to_owned(), folder.ensure(tree, options.size())),
         };
         match path.and_then(|path| Ok((Reference::of(&path)?, path))) {
             Ok((reference, path)) => {
                 race(options, &name, &path, &reference, &entrants.taking_part, &mut rows)?;
             }
-            Err(reason) => print(&format!("## {name}\n\nLeft out: {reason}\n\n"))?,
+            Err(reason) => print(&format!("## {name}\n\nSkipped: {reason}\n\n"))?,
         }
     }
     disturbance.warning().map_or(Ok(()), |warning| print(&format!("{warning}\n")))
 }
 
-fn targets(named: &[OsString]) -> Result<Vec<Target>, String> {
+fn targets(named: &[OsString]) -> Result<Vec<WalkTarget>, String> {
     if named.is_empty() {
-        return Ok(Tree::value_variants().iter().copied().map(Target::Tree).collect());
+        return Ok(WalkTree::value_variants().iter().copied().map(WalkTarget::Tree).collect());
     }
     let target = |name: &OsString| {
-        let tree = name.to_str().and_then(|name| Tree::from_str(name, false).ok());
+        let tree = name.to_str().and_then(|name| WalkTree::from_str(name, false).ok());
         let path = Path::new(name);
         match tree {
-            Some(tree) => Ok(Target::Tree(tree)),
-            None if path.is_dir() => Ok(Target::Path(path.to_owned())),
+            Some(tree) => Ok(WalkTarget::Tree(tree)),
+            None if path.is_dir() => Ok(WalkTarget::Path(path.to_owned())),
             None => Err(format!(
                 "{} is neither a directory nor one of the trees: {}",
                 path.display(),
-                Tree::value_variants()
+                WalkTree::value_variants()
                     .iter()
                     .map(|tree| tree.name())
                     .collect::<Vec<_>>()
@@ -130,28 +133,31 @@ fn targets(named: &[OsString]) -> Result<Vec<Target>, String> {
     named.iter().map(target).collect()
 }
 
-fn remove(targets: &[Target], folder: &Folder, quick_only: bool) -> Result<(), String> {
+fn remove(targets: &[WalkTarget], folder: &Folder, quick_only: bool) -> Result<(), String> {
     let sizes: &[Size] = if quick_only { &[Size::Quick] } else { &[Size::Full, Size::Quick] };
     for target in targets {
         match target {
-            Target::Tree(tree) => {
+            WalkTarget::Tree(tree) => {
                 for size in sizes {
                     if folder.remove(*tree, *size)? {
                         eprintln!("removed {} ({size:?})", tree.name());
                     }
                 }
             }
-            Target::Path(path) => {
-                return Err(format!("{} was not made here and stays", path.display()));
+            WalkTarget::Path(path) => {
+                return Err(format!(
+                    "{} was not made by heist-bench and is not removed; name a tree instead",
+                    path.display()
+                ));
             }
         }
     }
     Ok(())
 }
 
-/// Those who take part, with their programs, and why others do not.
+/// The contenders that take part, with their programs, and the reasons why others do not.
 struct Entrants {
-    taking_part: Vec<(&'static Contender, PathBuf)>,
+    taking_part: Vec<(&'static WalkContender, PathBuf)>,
     missing: Vec<String>,
 }
 
@@ -160,7 +166,7 @@ fn entrants(wanted: &[String], heist: Option<PathBuf>) -> Result<Entrants, Strin
     known.sort_unstable();
     known.dedup();
     if let Some(unknown) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
-        return Err(format!("nobody is called {unknown}; there are {}", known.join(", ")));
+        return Err(format!("there is no contender `{unknown}`; choose from {}", known.join(", ")));
     }
     let finder = Finder::new(heist)?;
     let mut entrants = Entrants { taking_part: Vec::new(), missing: Vec::new() };
@@ -171,7 +177,7 @@ fn entrants(wanted: &[String], heist: Option<PathBuf>) -> Result<Entrants, Strin
         match finder.find(one.program) {
             Ok(program) => entrants.taking_part.push((one, program)),
             Err(reason) => {
-                let line = format!("{} takes no part: {reason}", one.name);
+                let line = format!("{} is missing: {reason}", one.name);
                 if entrants.missing.last() != Some(&line) {
                     entrants.missing.push(line);
                 }
@@ -181,7 +187,7 @@ fn entrants(wanted: &[String], heist: Option<PathBuf>) -> Result<Entrants, Strin
     Ok(entrants)
 }
 
-/// What was measured how, before the first table.
+/// Returns the text before the first table: conditions, versions, missing contenders.
 fn preamble(options: &Options, entrants: &Entrants) -> String {
     let mut text = format!(
         "walk, {} trees, {} rounds, {} caches\n\n",
@@ -206,41 +212,42 @@ fn preamble(options: &Options, entrants: &Entrants) -> String {
     }
     if let Some(bytes) = stopwatch::least_peak_bytes() {
         let least = bytes as f64 / f64::from(1 << 20);
-        text += &format!("Peaks below {least:.1} MiB cannot be told apart.\n");
+        text += &format!("Peak memory below {least:.1} MiB cannot be measured.\n");
     }
     text + "\n"
 }
 
-/// The first line that a program prints about its version.
+/// Returns the first line that a program prints for `--version`.
 fn version(program: &Path) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = text.lines().next()?.split_whitespace().collect::<Vec<_>>().join(" ");
     let name = program.file_name()?.to_string_lossy().into_owned();
-    // Not all say who they are.
+    // Some programs print the version without their name.
     Some(if line.to_lowercase().contains(&name) { line } else { format!("{name} {line}") })
 }
 
-/// Both sections on one tree.
+/// Measures both sections on one tree.
 fn race(
     options: &Options,
     name: &str,
     tree: &Path,
     reference: &Reference,
-    entrants: &[(&'static Contender, PathBuf)],
-    rows: &mut Vec<Row>,
+    entrants: &[(&'static WalkContender, PathBuf)],
+    rows: &mut Vec<WalkRow>,
 ) -> Result<(), String> {
     print(&format!(
-        "## {name}\n\n{} names, {} of them files; {} bytes on the disk, {} apparent.\n\n",
+        "## {name}\n\n{} names, {} of them files; {} bytes on disk, {} apparent.\n\n",
         reference.names, reference.files, reference.disk_bytes, reference.apparent_bytes
     ))?;
     for section in Section::ALL {
-        let mut racers: Vec<Racer> = entrants
+        let mut racers: Vec<WalkRacer> = entrants
             .iter()
             .filter(|(one, _)| one.section == section)
-            .map(|(one, program)| Racer::new(one, one.command(program, tree)))
+            .map(|(one, program)| WalkRacer::new(one, one.command(program, tree)))
             .collect();
-        // With a choice of peers there may be none for this section. A floor alone is of interest only if asked for.
+        // The selected peers may not have a contender in this section. The floor alone is worth
+        // running only if it was selected.
         if racers.len() == 1 && !options.peers.is_empty() && options.peers != [FLOOR] {
             continue;
         }
@@ -253,12 +260,12 @@ fn race(
             laps.into_iter().map(|laps| laps.into_iter().collect()).collect::<Result<_, _>>()?;
         eprintln!("{name}, {section}: {:.1} s", started.elapsed().as_secs_f64());
         let floor = laps.first().cloned().unwrap_or_default();
-        let results: Vec<Row> = iter::zip(&racers, laps)
-            .map(|(racer, laps)| Row::new(racer.entrant(name, section), laps, &floor))
+        let results: Vec<WalkRow> = iter::zip(&racers, laps)
+            .map(|(racer, laps)| WalkRow::new(racer.entrant(name, section), laps, &floor))
             .collect();
         print(&format!("### {name}: {section}\n\n{}\n", table::markdown(&results)))?;
         rows.extend(results);
-        // After each section: whoever stops a long run keeps what there is.
+        // After each section, so that an interrupted run keeps what it has.
         if let Some(path) = &options.json {
             let text = serde_json::to_string_pretty(rows).expect("plain numbers and strings");
             fs::write(path, text + "\n")
@@ -269,17 +276,17 @@ fn race(
 }
 
 /// A contender on a tree, and what it has answered so far.
-struct Racer {
-    contender: &'static Contender,
+struct WalkRacer {
+    contender: &'static WalkContender,
     command: Vec<OsString>,
-    /// The answer of the first run, or of the first that was not right.
-    answer: Option<(Verdict, End)>,
-    /// The lap of a first run that took too long: more of them would tell nothing new.
+    /// The answer of the first run, or of the first run whose answer was wrong.
+    answer: Option<(AnswerCheck, End)>,
+    /// The lap of a run that hit the time limit; the contender is not run again.
     given_up: Option<Lap>,
 }
 
-impl Racer {
-    fn new(contender: &'static Contender, command: Vec<OsString>) -> Self {
+impl WalkRacer {
+    fn new(contender: &'static WalkContender, command: Vec<OsString>) -> Self {
         Self { contender, command, answer: None, given_up: None }
     }
 
@@ -292,8 +299,8 @@ impl Racer {
         let read = |output: &mut dyn Read| -> io::Result<Vec<Claim>> { format.read(output) };
         let (lap, claims) = stopwatch::measure(&self.command, wanted.then_some(read))?;
         if let Some(claims) = claims {
-            let verdict = Verdict::of(&claims, reference);
-            if self.answer.is_none_or(|(before, _)| before == Verdict::Right) {
+            let verdict = AnswerCheck::of(&claims, reference);
+            if self.answer.is_none_or(|(before, _)| before == AnswerCheck::Right) {
                 self.answer = Some((verdict, lap.end));
             }
         }
@@ -304,22 +311,22 @@ impl Racer {
     }
 
     fn entrant(&self, tree: &str, section: Section) -> Entrant {
-        let (verdict, end) = self.answer.unwrap_or((Verdict::Silent, End::Code(0)));
+        let (verdict, end) = self.answer.unwrap_or((AnswerCheck::Silent, End::Code(0)));
         Entrant {
             tree: tree.to_owned(),
             section: section.to_string(),
             contender: self.contender.name.to_owned(),
-            right: verdict == Verdict::Right,
+            right: verdict == AnswerCheck::Right,
             answer: verdict.show(end),
         }
     }
 }
 
-/// Has the kernel write what is unwritten and forget what it has read.
+/// Makes the kernel write back dirty data and drop its caches.
 fn forget_files() -> Result<(), String> {
     rustix::fs::sync();
     fs::write(DROP_CACHES, "3").map_err(|error| {
-        format!("--cold needs root, to write to {DROP_CACHES}: {error}; leave it out, or be root")
+        format!("cannot write to {DROP_CACHES}: {error}; run --cold as root, or leave it out")
     })
 }
 
@@ -336,18 +343,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trees_go_by_name_or_path() {
-        assert_eq!(targets(&[]).expect("all").len(), Tree::value_variants().len());
-        let folder = tempfile::tempdir().expect("a place for a test");
+    fn trees_are_selected_by_name_or_path() {
+        assert_eq!(targets(&[]).expect("all").len(), WalkTree::value_variants().len());
+        let folder = tempfile::tempdir().expect("can create a temporary folder");
         let named = targets(&["deep".into(), folder.path().into()]).expect("both are there");
-        assert!(matches!(&named[0], Target::Tree(Tree::Deep)));
-        assert!(matches!(&named[1], Target::Path(path) if path == folder.path()));
+        assert!(matches!(&named[0], WalkTarget::Tree(WalkTree::Deep)));
+        assert!(matches!(&named[1], WalkTarget::Path(path) if path == folder.path()));
         let error = targets(&["depp".into()]).expect_err("no such tree");
         assert!(error.contains("depp") && error.contains("deep"), "{error}");
     }
 
     #[test]
-    fn a_choice_of_peers_leaves_the_floor_and_them() {
+    fn selected_peers_run_beside_the_floor() {
         let chosen = entrants(&["walkdir".to_owned()], None).expect("it is known");
         let names: Vec<_> = chosen.taking_part.iter().map(|(one, _)| one.name).collect();
         assert_eq!(names, [FLOOR, FLOOR, "walkdir", "walkdir"]);
@@ -357,11 +364,11 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_made_here_is_removed() {
-        let folder = tempfile::tempdir().expect("a place for a test");
-        let target = Target::Path(folder.path().to_owned());
+    fn only_trees_that_were_made_here_are_removed() {
+        let folder = tempfile::tempdir().expect("can create a temporary folder");
+        let target = WalkTarget::Path(folder.path().to_owned());
         remove(&[target], &Folder::new(Some(folder.path().join("trees"))), false)
-            .expect_err("it is somebody else's");
+            .expect_err("the benchmark did not make it");
         assert!(folder.path().exists());
     }
 }

@@ -1,8 +1,8 @@
-//! What contenders say, and whether it is right.
+//! Reads what contenders print and decides whether it is right.
 //!
-//! Every contender prints in a way of its own; here it becomes [`Claim`]s about quantities that the [`Reference`]
-//! knows. A claim about a quantity that the reference does not know is neither right nor wrong. Outputs are read as
-//! streams: the list of a million names is never in memory.
+//! Every contender prints in its own format; this module turns the output into [`Claim`]s about
+//! quantities that the [`Reference`] knows. A claim about an unknown quantity is neither right nor
+//! wrong. Outputs are read as streams, so a list of a million names is never in memory.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,22 +10,22 @@ use std::io::{self, BufRead, BufReader, Read};
 use super::floor::Totals;
 use super::stopwatch::End;
 
-/// What a number that was printed is about.
+/// What a printed number is about.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Quantity {
-    /// Space on the disk, hard links once.
+    /// Space on disk, hard links counted once.
     DiskBytes,
     /// The same rounded up to KiB, as `du` prints it.
     DiskKibibytes,
-    /// The same without the root's own.
+    /// The same without the root directory itself.
     DiskBytesBelowRoot,
-    /// Lengths of files and directories, hard links once.
+    /// Lengths of files and directories, hard links counted once.
     ApparentBytes,
-    /// Lengths of all but directories.
+    /// Lengths of everything except directories.
     ApparentBytesOfFiles,
-    /// Everything below the root.
+    /// All names below the root.
     Names,
-    /// The regular files among it.
+    /// Regular files below the root.
     Files,
 }
 
@@ -42,13 +42,13 @@ impl Claim {
     }
 }
 
-/// What is true of a tree.
+/// The truth about a tree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reference {
     pub(crate) disk_bytes: u64,
     pub(crate) root_disk_bytes: u64,
     pub(crate) apparent_bytes: u64,
-    /// GNU du 9.2 and later leave the lengths of directories out.
+    /// `false` with GNU du 9.2 and later, which leaves out the lengths of directories.
     pub(crate) apparent_has_directories: bool,
     pub(crate) names: u64,
     pub(crate) files: u64,
@@ -70,19 +70,19 @@ impl Reference {
     }
 }
 
-/// What came of comparing.
+/// The result of comparing claims with the reference.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum AnswerCheck {
     Right,
     Wrong {
         says: u64,
         is: u64,
     },
-    /// Nothing was printed that could be understood.
+    /// The output contained no claim.
     Silent,
 }
 
-impl Verdict {
+impl AnswerCheck {
     pub(crate) fn of(claims: &[Claim], reference: &Reference) -> Self {
         if claims.is_empty() {
             return Self::Silent;
@@ -95,36 +95,37 @@ impl Verdict {
     }
 
     pub(crate) fn show(self, end: End) -> String {
-        let verdict = match self {
+        let text = match self {
             Self::Right => "right".to_owned(),
-            Self::Wrong { says, is } => format!("wrong: says {says}, is {is}"),
+            Self::Wrong { says, is } => format!("wrong: {says} instead of {is}"),
             Self::Silent => "no answer".to_owned(),
         };
         match end {
-            End::Code(0) => verdict,
-            End::Code(code) => format!("{verdict}; exit code {code}"),
-            End::Signal(signal) => format!("{verdict}; killed by signal {signal}"),
-            End::TimeLimit => format!("{verdict}; killed at the time limit"),
+            End::Code(0) => text,
+            End::Code(code) => format!("{text}; exit code {code}"),
+            End::Signal(signal) => format!("{text}; killed by signal {signal}"),
+            End::TimeLimit => format!("{text}; killed at the time limit"),
         }
     }
 }
 
-/// How a contender prints.
+/// The output format of a contender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Format {
-    /// The numbers of the floor, sizes among them.
+pub(crate) enum AnswerFormat {
+    /// The floor's numbers, with sizes.
     TotalsWithSizes,
-    /// The numbers of the floor for names alone.
+    /// The floor's numbers without sizes.
     TotalsOfNames,
     /// `KIBIBYTES<tab>PATH`
     Du,
     /// A line that starts with a number of bytes.
     Bytes,
-    /// Such lines, the last of them with the sum of what is below the root.
+    /// Lines that start with a number of bytes; the last one holds the sum of everything below the
+    /// root.
     LastBytesBelowRoot,
     /// JSON with the total in `tree.size`.
     Pdu,
-    /// JSON, a line for every file.
+    /// JSON with a line for every file.
     Ncdu,
     /// `DEVICE INODE LINKS BLOCKS` for every file.
     Blocks,
@@ -134,8 +135,8 @@ pub(crate) enum Format {
     Files,
 }
 
-impl Format {
-    /// Whether there is so much of it that reading it would disturb the measurement.
+impl AnswerFormat {
+    /// Returns `true` if the output is so long that reading it would disturb the measurement.
     pub(crate) fn is_long(self) -> bool {
         matches!(
             self,
@@ -143,7 +144,7 @@ impl Format {
         )
     }
 
-    /// Reads all of it. No claims: it was not understood.
+    /// Reads the whole output. Returns no claims if it could not be understood.
     pub(crate) fn read(self, output: &mut dyn Read) -> io::Result<Vec<Claim>> {
         let mut output = BufReader::with_capacity(256 * 1024, output);
         Ok(match self {
@@ -167,7 +168,7 @@ fn one(quantity: Quantity, value: Option<u64>) -> Vec<Claim> {
     value.map(|value| Claim::new(quantity, value)).into_iter().collect()
 }
 
-/// Paths in it may be anything, and none of them matters.
+/// Reads text. Paths in it may contain any bytes, and none of them matters.
 fn read_text(output: &mut impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     output.read_to_end(&mut bytes)?;
@@ -195,7 +196,7 @@ fn leading_number(text: &str) -> Option<u64> {
     text[..end].parse().ok()
 }
 
-/// The last line that is not empty.
+/// Returns the last line that is not empty.
 fn last_line(output: &mut impl BufRead) -> io::Result<String> {
     let (mut line, mut last) = (Vec::new(), Vec::new());
     while output.read_until(b'\n', &mut line)? != 0 {
@@ -212,10 +213,10 @@ fn pdu_total(text: &str) -> Option<u64> {
     json.get("tree")?.get("size")?.as_u64()
 }
 
-/// A file in a listing: bytes on the disk, and who it is if it may be listed again.
+/// A file in a listing: bytes on disk, and its identity if it may be listed again.
 type Listed = (u64, Option<(u64, u64)>);
 
-/// Adds up a listing of files, those with several names once. `None`: there was none.
+/// Sums a listing of files, counting files with several names once. Returns `None` if it is empty.
 fn sum_once(
     output: &mut impl BufRead,
     mut parse: impl FnMut(&[u8]) -> Option<Listed>,
@@ -234,7 +235,8 @@ fn sum_once(
     Ok(sum)
 }
 
-/// Quotes in names are escaped, so a key is found where it is one. Sizes of 0 are left out. All is on one device.
+/// Parses a file of ncdu's export. Quotes in names are escaped, so a quoted key is always a key.
+/// Sizes of 0 are left out. All files are on one device.
 fn ncdu_file(line: &[u8]) -> Option<Listed> {
     let number = |key: &[u8]| {
         let start = line.windows(key.len()).position(|window| window == key)? + key.len();
@@ -273,32 +275,33 @@ fn count_zeros(output: &mut impl BufRead) -> io::Result<u64> {
 mod tests {
     use super::*;
 
-    fn read(format: Format, output: &[u8]) -> Vec<(Quantity, u64)> {
+    fn read(format: AnswerFormat, output: &[u8]) -> Vec<(Quantity, u64)> {
         let claims = format.read(&mut &*output).expect("memory can be read");
         claims.iter().map(|claim| (claim.quantity, claim.value)).collect()
     }
 
     #[test]
     fn lines_with_one_number_are_read() {
-        let du = read(Format::Du, b"484152\t/tmp/a \xff b 7\n");
+        let du = read(AnswerFormat::Du, b"484152\t/tmp/a \xff b 7\n");
         assert_eq!(du, [(Quantity::DiskKibibytes, 484_152)]);
         let bytes = [(Quantity::DiskBytes, 36_864)];
-        assert_eq!(read(Format::Bytes, b"36864\n"), bytes);
-        assert_eq!(read(Format::Bytes, b"    36864 t\n"), bytes);
-        assert_eq!(read(Format::Bytes, "36864B ┌── t\n".as_bytes()), bytes);
-        let last = read(Format::LastBytesBelowRoot, b"  8192 b k\n 32768 b a\n 40960 b total\n\n");
+        assert_eq!(read(AnswerFormat::Bytes, b"36864\n"), bytes);
+        assert_eq!(read(AnswerFormat::Bytes, b"    36864 t\n"), bytes);
+        assert_eq!(read(AnswerFormat::Bytes, "36864B ┌── t\n".as_bytes()), bytes);
+        let last =
+            read(AnswerFormat::LastBytesBelowRoot, b"  8192 b k\n 32768 b a\n 40960 b total\n\n");
         assert_eq!(last, [(Quantity::DiskBytesBelowRoot, 40_960)]);
     }
 
     #[test]
-    fn what_is_not_understood_claims_nothing() {
+    fn unknown_output_makes_no_claims() {
         for format in [
-            Format::TotalsWithSizes,
-            Format::Du,
-            Format::Bytes,
-            Format::Pdu,
-            Format::Ncdu,
-            Format::Blocks,
+            AnswerFormat::TotalsWithSizes,
+            AnswerFormat::Du,
+            AnswerFormat::Bytes,
+            AnswerFormat::Pdu,
+            AnswerFormat::Ncdu,
+            AnswerFormat::Blocks,
         ] {
             assert_eq!(read(format, b""), [], "{format:?}");
             assert_eq!(read(format, b"error: 12 things\n"), [], "{format:?}");
@@ -306,9 +309,9 @@ mod tests {
     }
 
     #[test]
-    fn the_total_of_pdu_is_that_of_the_tree() {
+    fn the_total_of_pdu_is_the_size_of_the_tree() {
         let json = br#"{"schema-version":"1","unit":"bytes","tree":{"name":"/t","size":36864,"children":[]}}"#;
-        assert_eq!(read(Format::Pdu, json), [(Quantity::DiskBytes, 36_864)]);
+        assert_eq!(read(AnswerFormat::Pdu, json), [(Quantity::DiskBytes, 36_864)]);
     }
 
     #[test]
@@ -320,19 +323,19 @@ mod tests {
 {"name":"y","asize":3,"dsize":4096,"ino":10354725,"hlnkc":true,"nlink":2}],
 {"name":"x","asize":3,"dsize":4096,"ino":10354725,"hlnkc":true,"nlink":2},
 {"name":"l","asize":1,"notreg":true}]]"#;
-        assert_eq!(read(Format::Ncdu, ncdu), [(Quantity::DiskBytes, 32_768)]);
+        assert_eq!(read(AnswerFormat::Ncdu, ncdu), [(Quantity::DiskBytes, 32_768)]);
         let blocks = b"65024 1 3 8\n65024 5 2 8\n65024 7 1 0\n65024 5 2 8\n65025 5 2 8\n";
-        assert_eq!(read(Format::Blocks, blocks), [(Quantity::DiskBytes, 24 * 512)]);
+        assert_eq!(read(AnswerFormat::Blocks, blocks), [(Quantity::DiskBytes, 24 * 512)]);
     }
 
     #[test]
     fn names_are_counted_by_their_ends() {
-        assert_eq!(read(Format::Names, b"./a\0./b\n\0./c\0"), [(Quantity::Names, 3)]);
-        assert_eq!(read(Format::Files, b""), [(Quantity::Files, 0)]);
+        assert_eq!(read(AnswerFormat::Names, b"./a\0./b\n\0./c\0"), [(Quantity::Names, 3)]);
+        assert_eq!(read(AnswerFormat::Files, b""), [(Quantity::Files, 0)]);
     }
 
     #[test]
-    fn the_numbers_of_the_floor_are_read_as_they_are_printed() {
+    fn the_numbers_of_the_floor_are_parsed() {
         let totals = Totals {
             disk_bytes: 1,
             apparent_bytes: 20,
@@ -343,9 +346,9 @@ mod tests {
             errors: 7,
         };
         assert_eq!(Totals::from_line(&totals.line()), Some(totals));
-        let names = read(Format::TotalsOfNames, totals.line().as_bytes());
+        let names = read(AnswerFormat::TotalsOfNames, totals.line().as_bytes());
         assert_eq!(names, [(Quantity::Names, 4), (Quantity::Files, 6)]);
-        let sizes = read(Format::TotalsWithSizes, totals.line().as_bytes());
+        let sizes = read(AnswerFormat::TotalsWithSizes, totals.line().as_bytes());
         assert!(sizes.contains(&(Quantity::ApparentBytesOfFiles, 17)), "{sizes:?}");
     }
 
@@ -363,16 +366,16 @@ mod tests {
         let verdict = |claims: &[(Quantity, u64)]| {
             let claims: Vec<_> =
                 claims.iter().map(|(what, value)| Claim::new(*what, *value)).collect();
-            Verdict::of(&claims, &REFERENCE)
+            AnswerCheck::of(&claims, &REFERENCE)
         };
-        assert_eq!(verdict(&[(Quantity::DiskKibibytes, 11)]), Verdict::Right);
-        assert_eq!(verdict(&[(Quantity::DiskBytesBelowRoot, 6_656)]), Verdict::Right);
+        assert_eq!(verdict(&[(Quantity::DiskKibibytes, 11)]), AnswerCheck::Right);
+        assert_eq!(verdict(&[(Quantity::DiskBytesBelowRoot, 6_656)]), AnswerCheck::Right);
         let wrong = verdict(&[(Quantity::Names, 12), (Quantity::Files, 9)]);
-        assert_eq!(wrong, Verdict::Wrong { says: 9, is: 8 });
-        assert_eq!(verdict(&[]), Verdict::Silent);
-        // This reference does not know it.
-        assert_eq!(verdict(&[(Quantity::ApparentBytesOfFiles, 1)]), Verdict::Right);
-        assert_eq!(wrong.show(End::Code(1)), "wrong: says 9, is 8; exit code 1");
-        assert_eq!(Verdict::Silent.show(End::Signal(11)), "no answer; killed by signal 11");
+        assert_eq!(wrong, AnswerCheck::Wrong { says: 9, is: 8 });
+        assert_eq!(verdict(&[]), AnswerCheck::Silent);
+        // This reference does not know the quantity.
+        assert_eq!(verdict(&[(Quantity::ApparentBytesOfFiles, 1)]), AnswerCheck::Right);
+        assert_eq!(wrong.show(End::Code(1)), "wrong: 9 instead of 8; exit code 1");
+        assert_eq!(AnswerCheck::Silent.show(End::Signal(11)), "no answer; killed by signal 11");
     }
 }

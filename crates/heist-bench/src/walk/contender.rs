@@ -1,24 +1,24 @@
-//! Who takes part: our own programs, and those of others that are found on the `PATH`.
+//! The contenders of `walk`: heist's own programs, and the tools that are found on the `PATH`.
 //!
-//! Every program gets the flags with which it does the same work as the rest: everything below the root, hidden or
-//! ignored, to one total, without colours and progress. Each keeps its own number of threads, for that is part of what
-//! its author chose.
+//! Every program gets the flags that make it do the same work as the others: everything below the
+//! root, hidden and ignored files included, summed to one total, without colours and progress. Each
+//! keeps its default number of threads, because that is part of its design.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::{env, fmt};
 
-use super::answer::Format;
+use super::answer::AnswerFormat;
 use super::heist_walk;
 
-/// Stands for the path of the tree among a contender's arguments.
+/// Placeholder for the path of the tree in a contender's arguments.
 pub(super) const TREE: &str = "{tree}";
 
 /// The name of the yardstick.
 pub(crate) const FLOOR: &str = "floor";
 
-/// What contenders are asked for.
+/// The question that contenders answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Section {
     Sizes,
@@ -38,30 +38,30 @@ impl fmt::Display for Section {
     }
 }
 
-/// Where a contender's program is.
+/// Where a contender's program comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Program {
-    /// This one.
+    /// This program.
     Ourselves,
-    /// The tool of this workspace, built into the same folder as we are.
+    /// The program heist, built into the same folder as this one.
     Heist,
-    /// The first of these names that is found.
+    /// The first of these names that is found on the `PATH`.
     OnPath(&'static [&'static str]),
 }
 
 /// One way to walk a tree.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Contender {
-    /// As in the table and for `--peer`.
+pub(crate) struct WalkContender {
+    /// The name in the table and for `--peer`.
     pub(crate) name: &'static str,
     pub(crate) section: Section,
     pub(crate) program: Program,
     pub(crate) arguments: &'static [&'static str],
-    pub(crate) format: Format,
+    pub(crate) format: AnswerFormat,
 }
 
-impl Contender {
-    /// The command that walks the tree.
+impl WalkContender {
+    /// Returns the command that walks the tree.
     pub(crate) fn command(&self, program: &Path, tree: &Path) -> Vec<OsString> {
         let arguments = self.arguments.iter().map(|argument| match *argument {
             TREE => tree.into(),
@@ -71,51 +71,51 @@ impl Contender {
     }
 }
 
-/// All that are known, the floor first in each section.
-pub(crate) fn all() -> impl Iterator<Item = &'static Contender> {
+/// Returns all contenders, the floor first in each section.
+pub(crate) fn all() -> impl Iterator<Item = &'static WalkContender> {
     OURS.iter().chain(heist_walk::CONTENDERS).chain(OTHERS)
 }
 
-const OURS: &[Contender] = &[
-    Contender {
+const OURS: &[WalkContender] = &[
+    WalkContender {
         name: FLOOR,
         section: Section::Sizes,
         program: Program::Ourselves,
         arguments: &["floor", TREE],
-        format: Format::TotalsWithSizes,
+        format: AnswerFormat::TotalsWithSizes,
     },
-    Contender {
+    WalkContender {
         name: FLOOR,
         section: Section::Names,
         program: Program::Ourselves,
         arguments: &["floor", "--names", TREE],
-        format: Format::TotalsOfNames,
+        format: AnswerFormat::TotalsOfNames,
     },
-    Contender {
+    WalkContender {
         name: "heist",
         section: Section::Sizes,
         program: Program::Heist,
         arguments: &["du", "-s", "--format", "du", TREE],
-        format: Format::Du,
+        format: AnswerFormat::Du,
     },
 ];
 
-const OTHERS: &[Contender] = &[
-    Contender {
+const OTHERS: &[WalkContender] = &[
+    WalkContender {
         name: "du",
         section: Section::Sizes,
         program: Program::OnPath(&["du"]),
         arguments: &["-s", TREE],
-        format: Format::Du,
+        format: AnswerFormat::Du,
     },
-    Contender {
+    WalkContender {
         name: "diskus",
         section: Section::Sizes,
         program: Program::OnPath(&["diskus"]),
         arguments: &[TREE],
-        format: Format::Bytes,
+        format: AnswerFormat::Bytes,
     },
-    Contender {
+    WalkContender {
         name: "pdu",
         section: Section::Sizes,
         program: Program::OnPath(&["pdu"]),
@@ -128,9 +128,9 @@ const OTHERS: &[Contender] = &[
             "--silent-errors",
             TREE,
         ],
-        format: Format::Pdu,
+        format: AnswerFormat::Pdu,
     },
-    Contender {
+    WalkContender {
         name: "dust",
         section: Section::Sizes,
         program: Program::OnPath(&["dust"]),
@@ -143,16 +143,16 @@ const OTHERS: &[Contender] = &[
             "--terminal-width=80",
             TREE,
         ],
-        format: Format::Bytes,
+        format: AnswerFormat::Bytes,
     },
-    Contender {
+    WalkContender {
         name: "dua",
         section: Section::Sizes,
         program: Program::OnPath(&["dua"]),
         arguments: &["--format=bytes", "aggregate", TREE],
-        format: Format::LastBytesBelowRoot,
+        format: AnswerFormat::LastBytesBelowRoot,
     },
-    Contender {
+    WalkContender {
         name: "gdu",
         section: Section::Sizes,
         program: Program::OnPath(&["gdu"]),
@@ -164,76 +164,76 @@ const OTHERS: &[Contender] = &[
             "--no-prefix",
             TREE,
         ],
-        format: Format::Bytes,
+        format: AnswerFormat::Bytes,
     },
-    Contender {
+    WalkContender {
         name: "ncdu",
         section: Section::Sizes,
         program: Program::OnPath(&["ncdu"]),
-        // It has no summary; the export is all that it does without a terminal.
+        // ncdu cannot print a summary; exporting is the only thing it does without a terminal.
         arguments: &["-0", "-o-", TREE],
-        format: Format::Ncdu,
+        format: AnswerFormat::Ncdu,
     },
-    Contender {
+    WalkContender {
         name: "bfs",
         section: Section::Sizes,
         program: Program::OnPath(&["bfs"]),
         arguments: &[TREE, "-printf", "%D %i %n %b\\n"],
-        format: Format::Blocks,
+        format: AnswerFormat::Blocks,
     },
-    Contender {
+    WalkContender {
         name: "ignore",
         section: Section::Sizes,
         program: Program::Ourselves,
         arguments: &["library", "ignore", TREE],
-        format: Format::TotalsWithSizes,
+        format: AnswerFormat::TotalsWithSizes,
     },
-    Contender {
+    WalkContender {
         name: "walkdir",
         section: Section::Sizes,
         program: Program::Ourselves,
         arguments: &["library", "walkdir", TREE],
-        format: Format::TotalsWithSizes,
+        format: AnswerFormat::TotalsWithSizes,
     },
-    Contender {
+    WalkContender {
         name: "fd",
         section: Section::Names,
-        // Debian calls it the other way.
+        // Debian's name for fd is `fdfind`.
         program: Program::OnPath(&["fd", "fdfind"]),
         arguments: &["--unrestricted", "--print0", "--color=never", ".", TREE],
-        format: Format::Names,
+        format: AnswerFormat::Names,
     },
-    Contender {
+    WalkContender {
         name: "rg",
         section: Section::Names,
         program: Program::OnPath(&["rg"]),
         arguments: &["--no-config", "--files", "-uu", "--null", "--color=never", TREE],
-        format: Format::Files,
+        format: AnswerFormat::Files,
     },
-    Contender {
+    WalkContender {
         name: "bfs",
         section: Section::Names,
         program: Program::OnPath(&["bfs"]),
         arguments: &[TREE, "-mindepth", "1", "-print0"],
-        format: Format::Names,
+        format: AnswerFormat::Names,
     },
-    Contender {
+    WalkContender {
         name: "ignore",
         section: Section::Names,
         program: Program::Ourselves,
         arguments: &["library", "ignore", "--names", TREE],
-        format: Format::TotalsOfNames,
+        format: AnswerFormat::TotalsOfNames,
     },
-    Contender {
+    WalkContender {
         name: "walkdir",
         section: Section::Names,
         program: Program::Ourselves,
         arguments: &["library", "walkdir", "--names", TREE],
-        format: Format::TotalsOfNames,
+        format: AnswerFormat::TotalsOfNames,
     },
 ];
 
-/// Finds programs.
+/// Finds the programs of contenders.
 #[derive(Debug)]
 pub(crate) struct Finder {
     ourselves: PathBuf,
@@ -242,35 +242,35 @@ pub(crate) struct Finder {
 }
 
 impl Finder {
-    /// `heist`: where it is, if not beside us.
+    /// Creates a finder. `heist` is the path of the program heist, if it is not beside this one.
     ///
     /// # Errors
-    /// A message if the system does not tell where we are.
+    /// Returns a message if the system does not report the path of this program.
     pub(crate) fn new(heist: Option<PathBuf>) -> Result<Self, String> {
         let ourselves = env::current_exe()
-            .map_err(|error| format!("cannot find out where this program is: {error}"))?;
+            .map_err(|error| format!("cannot determine the path of this program: {error}"))?;
         let heist = heist.unwrap_or_else(|| ourselves.with_file_name("heist"));
         let folders = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
         Ok(Self { ourselves, heist, folders })
     }
 
-    /// Where the program is.
+    /// Returns the path of the program.
     ///
     /// # Errors
-    /// Why it does not take part.
+    /// Returns the reason why the contender cannot take part.
     pub(crate) fn find(&self, program: Program) -> Result<PathBuf, String> {
         match program {
             Program::Ourselves => Ok(self.ourselves.clone()),
             Program::Heist if is_executable(&self.heist) => Ok(self.heist.clone()),
             Program::Heist => Err(format!(
-                "there is no program {}; build it, or say with --heist where it is",
+                "{} does not exist; build it with `cargo build --release -p heist-cli`, or give its path with --heist",
                 self.heist.display()
             )),
             Program::OnPath(names) => names
                 .iter()
                 .flat_map(|name| self.folders.iter().map(move |folder| folder.join(name)))
                 .find(|path| is_executable(path))
-                .ok_or_else(|| format!("no {} on the PATH", names.join(" or "))),
+                .ok_or_else(|| format!("{} not found on the PATH", names.join(" or "))),
         }
     }
 }
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_contender_is_given_the_tree_once() {
+    fn every_contender_gets_the_tree_once() {
         for contender in all() {
             let command = contender.command(Path::new("program"), Path::new("a tree"));
             assert_eq!(command[0], "program");
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn programs_are_found_in_the_order_of_their_names_and_only_if_they_can_run() {
-        let folder = tempfile::tempdir().expect("a place for a test");
+        let folder = tempfile::tempdir().expect("can create a temporary folder");
         let finder = Finder {
             ourselves: folder.path().join("bench"),
             heist: folder.path().join("heist"),
@@ -324,7 +324,8 @@ mod tests {
         finder.find(Program::Heist).expect_err("cannot run");
         for name in ["old-name", "new-name"] {
             let path = folder.path().join(name);
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("is ours");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+                .expect("the test made it");
         }
         assert_eq!(finder.find(wanted), Ok(folder.path().join("new-name")));
     }

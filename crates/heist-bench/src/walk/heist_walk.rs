@@ -1,7 +1,8 @@
-//! The walks of the library `heist-walk`, as programs that take part in the race: the hidden subcommand `heist-walk`.
+//! The walks of the library `heist-walk`, as contenders of `walk`: the hidden subcommand
+//! `heist-walk`.
 //!
-//! Three of them: names that are counted, as the floor does it; names with their metadata; and paths that are
-//! printed, as `fd` and `bfs` do it.
+//! It has three modes: count names, as the floor does; count names and query metadata; and print
+//! paths, as `fd` and `bfs` do.
 
 use std::convert::Infallible;
 use std::io::Write as _;
@@ -10,32 +11,32 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use heist_walk::{Enter, Entry, Flow, Visitor, Walk, WalkError};
 
-use super::answer::Format;
-use super::contender::{Contender, Program, Section, TREE};
+use super::answer::AnswerFormat;
+use super::contender::{Program, Section, TREE, WalkContender};
 use super::floor::{Part, Question, Totals};
 
-/// Those who walk for `heist-walk`.
-pub(crate) const CONTENDERS: &[Contender] = &[
-    Contender {
+/// The contenders that use `heist-walk`.
+pub(crate) const CONTENDERS: &[WalkContender] = &[
+    WalkContender {
         name: "heist-walk",
         section: Section::Sizes,
         program: Program::Ourselves,
         arguments: &["heist-walk", TREE],
-        format: Format::TotalsWithSizes,
+        format: AnswerFormat::TotalsWithSizes,
     },
-    Contender {
+    WalkContender {
         name: "heist-walk",
         section: Section::Names,
         program: Program::Ourselves,
         arguments: &["heist-walk", "--names", TREE],
-        format: Format::TotalsOfNames,
+        format: AnswerFormat::TotalsOfNames,
     },
-    Contender {
+    WalkContender {
         name: "heist-walk-paths",
         section: Section::Names,
         program: Program::Ourselves,
         arguments: &["heist-walk", "--paths", TREE],
-        format: Format::Names,
+        format: AnswerFormat::Names,
     },
 ];
 
@@ -43,15 +44,15 @@ pub(crate) const CONTENDERS: &[Contender] = &[
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     path: PathBuf,
-    /// Count names and do not ask for sizes.
+    /// Count names without querying sizes.
     #[arg(long)]
     names: bool,
-    /// Print the paths below the root, each ended by a zero byte.
+    /// Print the paths below the root, each followed by a zero byte.
     #[arg(long)]
     paths: bool,
 }
 
-/// Walks and prints one line, or all paths.
+/// Walks the tree and prints one line, or all paths.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     if options.paths {
         return print_paths(&options.path);
@@ -63,7 +64,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 
 fn count(path: &Path, question: Question) -> Result<Totals, String> {
     let walk = Walk::new(path).metadata(question == Question::Sizes);
-    let walked = walk.run(|_worker| Counting::default()).map_err(|error| error.to_string())?;
+    let walked =
+        walk.run(|_worker| CountingVisitor::default()).map_err(|error| error.to_string())?;
     let mut whole = Part::default();
     for counting in walked.visitors {
         whole.add(counting.0);
@@ -71,11 +73,11 @@ fn count(path: &Path, question: Question) -> Result<Totals, String> {
     Ok(whole.totals)
 }
 
-/// Counts on one worker.
+/// Counts what one worker meets.
 #[derive(Default)]
-struct Counting(Part);
+struct CountingVisitor(Part);
 
-impl Counting {
+impl CountingVisitor {
     fn meet(&mut self, entry: &Entry<'_>) {
         let totals = &mut self.0.totals;
         if entry.depth() > 0 {
@@ -96,7 +98,7 @@ impl Counting {
     }
 }
 
-impl Visitor for Counting {
+impl Visitor for CountingVisitor {
     type Dir = ();
     type Task = Infallible;
 
@@ -117,21 +119,21 @@ impl Visitor for Counting {
 }
 
 fn print_paths(path: &Path) -> Result<(), String> {
-    let walked = Walk::new(path).run(|_worker| Printing::default());
+    let walked = Walk::new(path).run(|_worker| PathPrinter::default());
     walked.map(drop).map_err(|error| error.to_string())
 }
 
-/// Prints what one worker has met, some thousand paths at a time.
+/// Prints what one worker meets, a few thousand paths at a time.
 #[derive(Default)]
-struct Printing {
+struct PathPrinter {
     path: PathBuf,
     output: Vec<u8>,
 }
 
-/// Enough that the lock of stdout is nothing.
+/// Large enough that taking the lock of stdout costs nothing in comparison.
 const OUTPUT_BYTES: usize = 64 << 10;
 
-impl Printing {
+impl PathPrinter {
     fn meet(&mut self, entry: &Entry<'_>) {
         if entry.depth() == 0 {
             return;
@@ -145,20 +147,20 @@ impl Printing {
     }
 
     fn print(&mut self) {
-        // If nobody listens any more, nobody misses it.
+        // The reader may have closed the pipe; then the output is not needed.
         let _ = std::io::stdout().lock().write_all(&self.output);
         self.output.clear();
     }
 }
 
-impl Drop for Printing {
+impl Drop for PathPrinter {
     fn drop(&mut self) {
         self.print();
         let _ = std::io::stdout().flush();
     }
 }
 
-impl Visitor for Printing {
+impl Visitor for PathPrinter {
     type Dir = ();
     type Task = Infallible;
 
@@ -184,8 +186,8 @@ mod tests {
     use std::num::NonZeroUsize;
 
     #[test]
-    fn it_counts_as_the_floor_does() {
-        let root = tempfile::tempdir().expect("a place for a test");
+    fn heist_walk_counts_what_the_floor_counts() {
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         for number in 0..20 {
             let directory = root.path().join(format!("directory {number}/inner"));
             std::fs::create_dir_all(&directory).expect("is new");

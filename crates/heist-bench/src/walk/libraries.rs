@@ -1,7 +1,8 @@
-//! The walkers of other libraries, each in the smallest program around it: the hidden subcommand `library`.
+//! The walkers of other libraries, each in a minimal program: the hidden subcommand `library`.
 //!
-//! They answer the questions of the floor and print as it does. They do what their documentation shows for such a
-//! task: names and kinds come from the directory, metadata by `DirEntry::metadata`. Filters are off.
+//! They answer the same questions as the floor and print in the same format. Each is used as its
+//! documentation shows: names and types come from the directory, metadata from
+//! `DirEntry::metadata`. Filters are off.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -18,20 +19,20 @@ use super::floor::{BYTES_PER_BLOCK, Part, Question, Totals};
 pub(crate) struct Options {
     library: Library,
     path: PathBuf,
-    /// Count names and do not ask for sizes.
+    /// Count names without querying sizes.
     #[arg(long)]
     names: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Library {
-    /// `ignore::WalkParallel`, with as many threads as it likes.
+    /// `ignore::WalkParallel`, with its default number of threads.
     Ignore,
-    /// `walkdir::WalkDir`, which has one.
+    /// `walkdir::WalkDir`, which is single-threaded.
     Walkdir,
 }
 
-/// Walks and prints one line.
+/// Walks the tree and prints one line.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let question = if options.names { Question::Names } else { Question::Sizes };
     let totals = match options.library {
@@ -43,7 +44,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 impl Part {
-    /// Counts what the directory says of an entry; the root has no name in the tree.
+    /// Counts an entry by its type in the directory. The root itself does not count as a name.
     fn meet(&mut self, depth: usize, kind: Option<fs::FileType>) {
         if depth > 0 {
             self.totals.names += 1;
@@ -92,7 +93,7 @@ fn with_ignore(path: &Path, question: Question) -> Totals {
     whole.into_inner().expect("visitors do not panic").totals
 }
 
-/// Makes a visitor for each thread.
+/// Creates a visitor for each thread.
 struct Visitors<'whole> {
     question: Question,
     whole: &'whole Mutex<Part>,
@@ -104,7 +105,7 @@ impl<'whole> ParallelVisitorBuilder<'whole> for Visitors<'whole> {
     }
 }
 
-/// Counts for one thread, and adds that to the whole when the thread is done.
+/// Counts for one thread, and adds its counts to the total when the thread is done.
 struct Visitor<'whole> {
     question: Question,
     found: Part,
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn all_walkers_find_the_same() {
-        let root = tempfile::tempdir().expect("a place for a test");
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         for number in 0..20 {
             let directory = root.path().join(format!("directory {number}/.hidden"));
             fs::create_dir_all(&directory).expect("is new");

@@ -1,8 +1,9 @@
-//! Walks of whole directory trees, each contender a process of its own.
+//! Walks of whole directory trees, each contender in a process of its own.
 //!
-//! `trees` makes what is walked, `contender` lists who walks, `stopwatch` runs and measures them, `answer` says whether
-//! what they print is right, and `table` shows it. `floor` is the yardstick. `libraries` and `heist_walk` are the
-//! contenders that are libraries and need a program around them.
+//! `trees` makes the trees, `contender` lists the walkers, `stopwatch` runs and measures them,
+//! `answer` and `reference` decide whether their output is right, and `table` shows the results.
+//! `floor` is the yardstick. `libraries` and `heist_walk` hold the contenders that are libraries
+//! and need a program around them.
 
 pub(crate) mod answer;
 pub(crate) mod contender;

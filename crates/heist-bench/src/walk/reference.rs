@@ -1,4 +1,4 @@
-//! What is true of a tree: sizes as GNU du tells them, names as the floor counts them.
+//! The truth about a tree: sizes from GNU du, names as the floor counts them.
 
 use std::num::NonZeroUsize;
 use std::os::unix::fs::MetadataExt as _;
@@ -10,16 +10,17 @@ use super::answer::Reference;
 use super::floor::{self, BYTES_PER_BLOCK, Question};
 
 impl Reference {
-    /// Asks du twice and the floor once.
+    /// Runs du twice and the floor once.
     ///
     /// # Errors
-    /// A message if there is no GNU du, or the tree cannot be read as a whole: then nothing is there to compare with.
+    /// Returns a message if GNU du is missing or part of the tree cannot be read: then there is
+    /// nothing to compare with.
     pub(crate) fn of(tree: &Path) -> Result<Self, String> {
         let root = tree.metadata().map_err(|error| format!("{}: {error}", tree.display()))?;
         let names = floor::walk(tree, Question::Names, NonZeroUsize::MIN);
         if names.errors > 0 {
             return Err(format!(
-                "{} directories of {} cannot be read; walk a tree that you may read",
+                "{} directories of {} cannot be read; choose a tree that you have permission to read",
                 names.errors,
                 tree.display()
             ));
@@ -35,11 +36,10 @@ impl Reference {
     }
 }
 
-/// The first number that du prints.
+/// Runs du and returns the first number that it prints.
 fn du(flags: &[&str], path: &Path) -> Result<u64, String> {
-    let cannot = |reason: &str| {
-        format!("`du {}` of {} says nothing: {reason}", flags.join(" "), path.display())
-    };
+    let cannot =
+        |reason: &str| format!("`du {}` failed on {}: {reason}", flags.join(" "), path.display());
     let output = Command::new("du")
         .args(flags)
         .arg("--")
@@ -52,17 +52,19 @@ fn du(flags: &[&str], path: &Path) -> Result<u64, String> {
     }
     let digits = output.stdout.iter().take_while(|byte| byte.is_ascii_digit());
     let digits: String = digits.map(|digit| char::from(*digit)).collect();
-    digits.parse().map_err(|_no_number| cannot("it prints no number"))
+    digits.parse().map_err(|_no_number| cannot("it did not print a number"))
 }
 
-/// That changed between versions, so it is tried on an empty directory.
+/// Returns whether du counts the lengths of directories. That changed between versions, so it is
+/// tried on an empty directory.
 fn du_counts_lengths_of_directories() -> Result<bool, String> {
     let probe = env::temp_dir().join(format!("heist-bench-probe-{}", process::id()));
-    let cannot = |error: io::Error| format!("cannot make {}: {error}", probe.display());
+    let cannot = |error: io::Error| format!("cannot create {}: {error}", probe.display());
     fs::create_dir(&probe).map_err(cannot)?;
-    // Some filesystems give empty directories no length. Then both ways come to the same for it, not for others.
+    // On some filesystems empty directories have length 0. Then the probe cannot distinguish the
+    // two, although they differ for other directories.
     let length = probe.metadata().map(|metadata| metadata.len());
-    let told = du(&["-s", "-b"], &probe);
+    let printed = du(&["-s", "-b"], &probe);
     fs::remove_dir(&probe).map_err(cannot)?;
-    Ok(told? == length.map_err(cannot)?)
+    Ok(printed? == length.map_err(cannot)?)
 }

@@ -1,12 +1,14 @@
-//! Runs one command as a process and says what it took: time by the clock, CPU time, peak memory.
+//! Runs one command as a process and measures elapsed time, CPU time and peak memory.
 //!
-//! It is a process of its own, the hidden subcommand `stopwatch`, and it stays small. The kernel counts what a process
-//! had before `exec` towards its peak, and that is what its parent has: a parent that has grown would lend its size to
-//! everything it measures. For the same reason it forks, which copies little, where `posix_spawn` would have the child
-//! share all. [`least_peak_bytes`] says what remains.
+//! The stopwatch is a small process of its own, the hidden subcommand `stopwatch`. The kernel
+//! counts the memory that a process had before `exec` towards its peak, and a forked child starts
+//! with its parent's memory: a large parent would add its own size to everything it measures. For
+//! the same reason the stopwatch forks, which copies little, while `posix_spawn` would make the
+//! child share all of it. [`least_peak_bytes`] returns the remainder.
 //!
-//! The command's stdout is the stopwatch's, its stdin is empty and its stderr is thrown away: some contenders complain
-//! about each of 2,000 directories. The [`Lap`] goes to the stopwatch's stderr as one line of JSON.
+//! The command inherits the stopwatch's stdout. Its stdin is empty and its stderr is discarded,
+//! because some contenders complain about each of 2,000 directories. The [`Lap`] goes to the
+//! stopwatch's stderr as one line of JSON.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
@@ -20,7 +22,7 @@ use clap::Args;
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
 
-/// Whoever takes longer is killed: it hangs, or is of no interest.
+/// A command that takes longer is killed: it hangs, or is too slow to be of interest.
 const TIME_LIMIT: Duration = Duration::from_secs(300);
 
 /// Arguments of the hidden subcommand.
@@ -31,11 +33,11 @@ pub(crate) struct Options {
     command: Vec<OsString>,
 }
 
-/// What one run of a command took.
+/// The measurements of one run of a command.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Lap {
     pub(crate) wall_seconds: f64,
-    /// Of all threads, in the program and in the kernel.
+    /// Of all threads, user and system.
     pub(crate) cpu_seconds: f64,
     pub(crate) peak_bytes: u64,
     pub(crate) end: End,
@@ -55,7 +57,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let cannot = |error| format!("cannot run {}: {error}", program.display());
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: the closure does nothing, so there is nothing that it must not do. That there is one makes `spawn` fork.
+    // SAFETY: the closure does nothing, so it cannot break the rules for code between fork and
+    // exec. Its presence makes `spawn` fork.
     unsafe { command.pre_exec(|| Ok(())) };
     let started = Instant::now();
     let child = command.spawn().map_err(cannot)?;
@@ -64,18 +67,18 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Waits for the child's end, or brings it about at the time limit. Nobody else may wait for it.
+/// Waits for the child to end, and kills it at the time limit. No other thread may wait for it.
 fn wait(child: &Child, started: Instant) -> io::Result<Lap> {
-    // Not by its number, which may be somebody else's as soon as it has been waited for.
+    // Not by its process id, which the system may reuse as soon as the child has been waited for.
     let handle = rustix::process::pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     let (ended, watched) = mpsc::channel::<()>();
     let watchdog = thread::spawn(move || {
         let late = watched.recv_timeout(TIME_LIMIT) == Err(RecvTimeoutError::Timeout);
-        // It fails if the child has just ended, which is as well.
+        // Fails if the child has just ended, which is fine.
         late && rustix::process::pidfd_send_signal(handle, Signal::KILL).is_ok()
     });
     let mut status = 0;
-    // SAFETY: all zeros are a valid `rusage`, which has numbers only.
+    // SAFETY: `rusage` contains only numbers, for which all zeros are valid.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
     let waited = loop {
         // SAFETY: both pointers are to variables of the types that the call fills.
@@ -100,16 +103,17 @@ fn wait(child: &Child, started: Instant) -> io::Result<Lap> {
     Ok(Lap {
         wall_seconds,
         cpu_seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
-        // Linux counts in KiB.
+        // Linux reports KiB.
         peak_bytes: usage.ru_maxrss.cast_unsigned() * 1024,
         end,
     })
 }
 
-/// Has a stopwatch run the command. If `read` is there, it gets what the command prints; if not, nobody does.
+/// Runs the command under a stopwatch. `read` gets what the command prints; without it, the output
+/// is discarded.
 ///
 /// # Errors
-/// A message if the command cannot be run, or what `read` said.
+/// Returns a message if the command cannot be run or `read` fails.
 pub(crate) fn measure<T>(
     command: &[OsString],
     read: Option<impl FnOnce(&mut dyn io::Read) -> io::Result<T>>,
@@ -127,22 +131,22 @@ pub(crate) fn measure<T>(
     let printed = match (read, stopwatch.stdout.take()) {
         (Some(read), Some(mut stdout)) => {
             let printed = read(&mut stdout);
-            // What is left unread must not keep the command from going on.
+            // Drain the rest: otherwise the command would block on a full pipe.
             io::copy(&mut stdout, &mut io::sink()).map_err(cannot)?;
             Some(printed.map_err(cannot)?)
         }
         _ => None,
     };
-    let mut told = String::new();
+    let mut report = String::new();
     if let Some(stderr) = &mut stopwatch.stderr {
-        stderr.read_to_string(&mut told).map_err(cannot)?;
+        stderr.read_to_string(&mut report).map_err(cannot)?;
     }
     stopwatch.wait().map_err(cannot)?;
-    let lap = serde_json::from_str(&told).map_err(|_no_lap| told.trim().to_owned())?;
+    let lap = serde_json::from_str(&report).map_err(|_no_lap| report.trim().to_owned())?;
     Ok((lap, printed))
 }
 
-/// The peak of a program that does nothing: no smaller one can be told apart from it.
+/// Returns the peak memory of a program that does nothing. Smaller peaks cannot be measured.
 pub(crate) fn least_peak_bytes() -> Option<u64> {
     let nothing = [OsString::from("true")];
     let unread = None::<fn(&mut dyn io::Read) -> io::Result<()>>;
@@ -161,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_process_is_told() {
+    fn the_lap_reports_how_the_process_ended() {
         assert_eq!(lap_of("exit 0").end, End::Code(0));
         assert_eq!(lap_of("exit 3").end, End::Code(3));
         assert_eq!(lap_of("kill -9 $$").end, End::Signal(9));

@@ -1,4 +1,4 @@
-//! What came of a race on one tree, as a Markdown table and as JSON.
+//! The results of all contenders on one tree, as a Markdown table and as JSON.
 
 use std::fmt::Write as _;
 
@@ -7,15 +7,16 @@ use serde::Serialize;
 use super::stopwatch::Lap;
 use crate::measure::Series;
 
-/// One contender on one tree.
+/// The result of one contender on one tree.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct WalkRow {
     pub(crate) tree: String,
     pub(crate) section: String,
     pub(crate) contender: String,
-    /// The median of the times by the clock.
+    /// Median elapsed time.
     pub(crate) wall_seconds: f64,
-    /// The median of the rounds' ratios to the floor's time in the same round. Above 1: slower than the floor.
+    /// The median over the rounds of the ratio to the floor's time in the same round. Above 1:
+    /// slower than the floor.
     pub(crate) ratio: f64,
     pub(crate) cpu_seconds: f64,
     pub(crate) peak_bytes: f64,
@@ -35,8 +36,8 @@ pub(crate) struct Entrant {
     pub(crate) answer: String,
 }
 
-impl Row {
-    /// `floor`: the floor's laps in the same rounds.
+impl WalkRow {
+    /// Summarizes a contender's laps. `floor` holds the floor's laps in the same rounds.
     pub(crate) fn new(entrant: Entrant, rounds: Vec<Lap>, floor: &[Lap]) -> Self {
         let Entrant { tree, section, contender, right, answer } = entrant;
         let median = |value: fn(&Lap) -> f64| Series::new(rounds.iter().map(value)).median();
@@ -55,15 +56,16 @@ impl Row {
     }
 }
 
-/// Round by round, because what slows a round down slows both.
+/// Takes the ratio round by round, because a disturbance slows down both in the same round.
 fn median_ratio(laps: &[Lap], floor: &[Lap]) -> f64 {
     let ratios = laps.iter().zip(floor).map(|(lap, floor)| lap.wall_seconds / floor.wall_seconds);
     Series::new(ratios).median()
 }
 
-/// The rows of one section on one tree, the fastest first. Being wrong is quickly done, so those come last.
-pub(crate) fn markdown(rows: &[Row]) -> String {
-    let mut rows: Vec<&Row> = rows.iter().collect();
+/// Returns the table of one section on one tree, the fastest first. Wrong answers come last,
+/// because a wrong answer can be arbitrarily fast.
+pub(crate) fn markdown(rows: &[WalkRow]) -> String {
+    let mut rows: Vec<&WalkRow> = rows.iter().collect();
     rows.sort_by(|a, b| b.right.cmp(&a.right).then(a.ratio.total_cmp(&b.ratio)));
     let mut table = String::from(
         "| contender | time | ratio to floor | CPU | peak memory | answer |\n\
@@ -85,7 +87,7 @@ pub(crate) fn markdown(rows: &[Row]) -> String {
     table
 }
 
-/// Three digits or more.
+/// Formats milliseconds with at least three digits.
 fn milliseconds(seconds: f64) -> String {
     let value = seconds * 1e3;
     let decimals = match value {
@@ -111,7 +113,7 @@ mod tests {
         seconds.iter().copied().map(lap).collect()
     }
 
-    fn row(contender: &str, seconds: &[f64], floor: &[f64]) -> Row {
+    fn row(contender: &str, seconds: &[f64], floor: &[f64]) -> WalkRow {
         let entrant = Entrant {
             tree: "wide".to_owned(),
             section: "sizes".to_owned(),
@@ -119,12 +121,12 @@ mod tests {
             right: true,
             answer: "right".to_owned(),
         };
-        Row::new(entrant, laps(seconds), &laps(floor))
+        WalkRow::new(entrant, laps(seconds), &laps(floor))
     }
 
     #[test]
     fn the_ratio_is_the_median_of_ratios_and_not_the_ratio_of_medians() {
-        // The medians are 3 and 2. Round by round it is 1.5, 4 and 1.6.
+        // The medians are 3 and 2, but the ratios per round are 1.5, 4 and 1.6.
         let row = row("du", &[1.5, 8.0, 3.2], &[1.0, 2.0, 2.0]);
         assert!((row.ratio - 1.6).abs() < 1e-9, "{}", row.ratio);
         assert_eq!(row.wall_seconds, 3.2);
@@ -132,8 +134,9 @@ mod tests {
     }
 
     #[test]
-    fn the_fastest_comes_first_and_the_wrong_last() {
-        let wrong = Row { right: false, answer: "wrong".into(), ..row("wrong", &[0.001], &[0.1]) };
+    fn the_fastest_comes_first_and_wrong_answers_last() {
+        let wrong =
+            WalkRow { right: false, answer: "wrong".into(), ..row("wrong", &[0.001], &[0.1]) };
         let rows = [wrong, row("slow", &[0.3], &[0.1]), row("fast", &[0.0112], &[0.1])];
         let table = markdown(&rows);
         let lines: Vec<_> = table.lines().skip(2).collect();

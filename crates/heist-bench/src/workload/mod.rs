@@ -1,4 +1,4 @@
-//! What the contenders have to do: the same tasks, interpreted by the same code, for all of them.
+//! The work of the contenders: the same tasks for all of them, interpreted by the same code.
 
 mod pace;
 mod probe;
@@ -15,15 +15,15 @@ pub(crate) use task::{SpawnChild, Task, compute, perform};
 /// How tasks reach a pool from outside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Load {
-    /// One root task; everything else is spawned by workers.
+    /// One root task; workers spawn everything else.
     Root(Task),
-    /// Tiny tasks from a thread that is no worker. A pool that takes batches gets them in batches
-    /// of this size, others one by one.
+    /// Tiny tasks from a thread that is not a worker. A pool that accepts batches gets them in
+    /// batches of this size, others one by one.
     Inject { tasks: u32, batch: u32 },
 }
 
 impl Load {
-    /// How many tasks run until the load is done.
+    /// Returns how many tasks run until the load is done.
     pub(crate) fn tasks(&self) -> u64 {
         match *self {
             Self::Root(root) => root.descendants(),
@@ -31,7 +31,7 @@ impl Load {
         }
     }
 
-    /// Hands the tasks, one by one, to a pool that takes no batches.
+    /// Submits the tasks one by one, for a pool without batches.
     pub(crate) fn feed(&self, mut spawn: impl FnMut(Task)) {
         match *self {
             Self::Root(root) => spawn(root),
@@ -39,7 +39,7 @@ impl Load {
         }
     }
 
-    /// Hands the tasks to a pool that takes batches too.
+    /// Submits the tasks to a pool that accepts batches.
     pub(crate) fn feed_batches(
         &self,
         spawn: impl FnMut(Task),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_to_feed_give_as_many_tasks() {
+    fn feeding_with_and_without_batches_gives_the_same_number_of_tasks() {
         let load = Load::Inject { tasks: 150, batch: 64 };
         let mut fed = 0;
         load.feed(|_task| fed += 1);

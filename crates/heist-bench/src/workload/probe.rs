@@ -7,8 +7,8 @@ use crate::clock::now_ns;
 
 /// Time stamps of tasks, and the thread that waits for them.
 ///
-/// Tasks are `Copy` and outlive no run, so they point to a probe that is never freed: a case makes
-/// one and uses it for all its samples.
+/// Tasks are `Copy` and refer to the probe by a `'static` reference, so it is never freed: a case
+/// creates one and uses it for all its samples.
 #[derive(Debug)]
 pub(crate) struct Probe {
     /// 0: not started yet.
@@ -19,7 +19,7 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    /// A probe that belongs to the calling thread for the rest of the process.
+    /// Creates a probe that belongs to the calling thread for the rest of the process.
     pub(crate) fn leak() -> &'static Self {
         Box::leak(Box::new(Self {
             started_ns: AtomicU64::new(0),
@@ -29,7 +29,7 @@ impl Probe {
         }))
     }
 
-    /// Forgets all stamps. No task may hold the probe at this time.
+    /// Clears all stamps. No task may use the probe meanwhile.
     pub(crate) fn reset(&self) {
         self.started_ns.store(0, Ordering::Relaxed);
         self.last_end_ns.store(0, Ordering::Relaxed);
@@ -37,7 +37,8 @@ impl Probe {
     }
 
     pub(super) fn report_start(&self) {
-        // The stamp comes before the wake-up of the owner, whose cost is thus not measured.
+        // The stamp comes before the owner's wake-up, so that the cost of the latter is not
+        // measured.
         self.started_ns.store(now_ns(), Ordering::Release);
         self.owner.unpark();
     }
@@ -47,7 +48,7 @@ impl Probe {
         self.ends.fetch_add(1, Ordering::Release);
     }
 
-    /// Blocks the owner until a task has started and returns that task's stamp.
+    /// Blocks the owner until a task has started, and returns that task's stamp.
     pub(crate) fn wait_for_start(&self) -> u64 {
         loop {
             let started_ns = self.started_ns.load(Ordering::Acquire);
@@ -58,7 +59,7 @@ impl Probe {
         }
     }
 
-    /// The latest end and the number of ends so far.
+    /// Returns the latest end and the number of ends so far.
     pub(crate) fn ends(&self) -> (u64, u64) {
         let ends = self.ends.load(Ordering::Acquire);
         (self.last_end_ns.load(Ordering::Relaxed), ends)

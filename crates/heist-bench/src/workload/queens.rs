@@ -1,9 +1,10 @@
-//! The n-queens puzzle: in how many ways `size` queens can stand on a board of that size, no two of them in one row,
-//! column or diagonal.
+//! The n-queens puzzle: in how many ways can `size` queens stand on a board of that size, with no
+//! two of them in one row, column or diagonal?
 //!
-//! A task is a board whose first rows have their queens. It spawns one task for each free square of the next row, so
-//! unlike in the `tree` the number of children varies, and many boards have none. There is no cutoff below which a task
-//! computes the rest by itself: as in the `tree`, the scheduling is what is measured.
+//! A task is a board whose first rows have their queens. It spawns one task for each free square of
+//! the next row, so unlike in `tree` the number of children varies, and many boards have none.
+//! There is no cutoff below which a task computes the rest by itself: as in `tree`, the scheduling
+//! is what is measured.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,12 +15,13 @@ const SIZE_MAX: u32 = 15;
 
 /// A puzzle to solve, and the solutions that tasks have found.
 ///
-/// Tasks are `Copy` and point to it, so it is never freed: a case makes one and uses it for all its samples.
+/// Tasks are `Copy` and refer to it by a `'static` reference, so it is never freed: a case creates
+/// one and uses it for all its samples.
 #[derive(Debug)]
 pub(crate) struct Puzzle {
     /// A bit for each column.
     columns: u16,
-    /// One board in sixty is a solution: contenders whose tasks share this counter hardly contend for it.
+    /// One board in sixty is a solution, so tasks that share this counter hardly contend for it.
     solutions: CachePadded<AtomicU64>,
 }
 
@@ -34,23 +36,23 @@ impl Puzzle {
         self.solutions.fetch_add(found, Ordering::Relaxed);
     }
 
-    /// Takes the solutions that were reported since the last call. No task may be running.
+    /// Returns the solutions that were reported since the last call. No task may be running.
     #[cfg(test)]
     pub(crate) fn take_solutions(&self) -> u64 {
         self.solutions.swap(0, Ordering::Relaxed)
     }
 
-    /// How many boards the search visits, the empty one included.
+    /// Returns how many boards the search visits, this one included.
     pub(super) fn boards_from(&self, board: Board) -> u64 {
         1 + board.free_squares(self).map(|square| self.boards_from(board.with(square))).sum::<u64>()
     }
 }
 
-/// The first rows of a board, as the next row sees them: a bit for each column.
+/// The first rows of a board as the next row sees them, with a bit for each column.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Board {
     columns: u16,
-    /// Columns that a diagonal from above reaches, one for each direction.
+    /// Columns that a diagonal from above reaches, one field per direction.
     rising: u16,
     falling: u16,
 }
@@ -61,13 +63,13 @@ impl Board {
         self.columns == puzzle.columns
     }
 
-    /// The squares of the next row on which a queen can stand.
+    /// Returns the squares of the next row on which a queen can stand.
     #[inline]
     pub(crate) fn free_squares(self, puzzle: &Puzzle) -> Squares {
         Squares(puzzle.columns & !(self.columns | self.rising | self.falling))
     }
 
-    /// The board with a queen on that square of the next row.
+    /// Returns the board with a queen on that square of the next row.
     #[inline]
     pub(crate) fn with(self, square: Square) -> Self {
         Self {

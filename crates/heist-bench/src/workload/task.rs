@@ -1,31 +1,31 @@
 //! The task type and its interpreter.
 //!
-//! [`Task`] is a small `Copy` enum, the shape that typed executors are made for. The channel pool
-//! sends the same values; rayon and tokio wrap them into the closure or future that their `spawn`
-//! takes. [`perform`] is compiled once per contender with its way to spawn children, so that all
-//! of them do the same work around the scheduling under test.
+//! [`Task`] is a small `Copy` enum, the type that typed executors are made for. The channel pool
+//! sends the same values; rayon and tokio wrap them in the closure or future that their `spawn`
+//! takes. [`perform`] is compiled once per contender with that contender's way to spawn children,
+//! so that all of them do the same work around the scheduling under test.
 
 use std::hint::black_box;
 
 use super::{Board, Probe, Puzzle};
 
-/// Of [`Task::FanSkewed`]'s leaves one in this many is this many times longer.
+/// One leaf of [`Task::FanSkewed`] in this many takes this many times longer.
 const SKEW: u32 = 1000;
 
 /// One unit of work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
-    /// Computes for the given number of rounds (one is next to nothing) and spawns nothing.
+    /// Computes for the given number of rounds (one costs almost nothing) and spawns nothing.
     Leaf { value: u32, rounds: u32 },
     /// A node of a binary tree with this many levels below it.
     Branch { value: u32, levels: u32 },
-    /// A board of the n-queens puzzle: spawns one board for each free square of its next row.
+    /// A board of the n-queens puzzle; spawns one board for each free square of its next row.
     Queens { puzzle: &'static Puzzle, board: Board },
     /// Spawns leaves one by one.
     Fan { leaves: u32, rounds: u32 },
-    /// Spawns leaves as one batch, where the pool has such a thing.
+    /// Spawns leaves as one batch, if the pool supports it.
     FanBatch { leaves: u32 },
-    /// Spawns leaves, one in a thousand of which is a thousand times longer.
+    /// Spawns leaves, one in a thousand of which takes a thousand times longer.
     FanSkewed { leaves: u32, rounds: u32 },
     /// Spawns tasks that each compute and then report their end.
     FanReportEnd { probe: &'static Probe, leaves: u16, rounds: u32 },
@@ -35,11 +35,11 @@ pub(crate) enum Task {
     ReportStart { probe: &'static Probe },
 }
 
-/// How the task that runs now gives more tasks to its pool.
+/// How a running task spawns tasks on its pool.
 pub(crate) trait SpawnChild {
     fn spawn_child(&mut self, task: Task);
 
-    /// Pools without a batch operation spawn one by one.
+    /// Spawns several tasks. Pools without a batch operation spawn them one by one.
     fn spawn_children(&mut self, tasks: impl ExactSizeIterator<Item = Task>) {
         for task in tasks {
             self.spawn_child(task);
@@ -79,7 +79,8 @@ pub(crate) fn perform(task: Task, pool: &mut impl SpawnChild) {
         }
         Task::FanSkewed { leaves, rounds } => {
             for value in 0..leaves {
-                // The middle of each thousand: neither the first nor the last to be taken.
+                // In the middle of each thousand, so that the long task is neither the first nor
+                // the last to be taken.
                 let is_long = value % SKEW == SKEW / 2;
                 let rounds = if is_long { rounds * SKEW } else { rounds };
                 pool.spawn_child(Task::Leaf { value, rounds });
@@ -99,7 +100,7 @@ pub(crate) fn perform(task: Task, pool: &mut impl SpawnChild) {
 }
 
 impl Task {
-    /// How many tasks run because of this one, itself included.
+    /// Returns how many tasks run because of this one, itself included.
     pub(super) fn descendants(self) -> u64 {
         match self {
             Self::Leaf { .. } | Self::ReportEnd { .. } | Self::ReportStart { .. } => 1,
@@ -113,8 +114,8 @@ impl Task {
     }
 }
 
-/// A chain of cheap steps, each of which needs the one before it, that the compiler must keep: it
-/// may know neither the start (it would fold the chain) nor that nobody looks at the end.
+/// Computes a chain of cheap steps, each depending on the one before. The compiler must neither
+/// know the start, or it would fold the chain, nor see that the result is unused.
 #[inline]
 pub(crate) fn compute(value: u32, rounds: u32) {
     let mut state = u64::from(black_box(value));
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn descendants_are_what_really_runs() {
+    fn descendants_counts_the_tasks_that_run() {
         let probe = Probe::leak();
         for root in [
             Task::Leaf { value: 1, rounds: 1 },

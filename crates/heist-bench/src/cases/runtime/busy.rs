@@ -1,4 +1,4 @@
-//! Futures that keep a runtime busy until they are told to stop.
+//! Futures that keep a runtime busy until they are stopped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use crate::runtimes::{FutureRuntime, Spawn};
 
-/// What a future does between two looks at whether to go on.
+/// What a busy future does between two checks of whether to continue.
 pub(super) trait Work: Fn() + Copy + Send + Sync + 'static {}
 
 impl<W: Fn() + Copy + Send + Sync + 'static> Work for W {}
 
-/// To be stopped, or the runtime stays busy.
+/// The busy futures of a runtime. They run until [`BusyFutures::stop`] is called.
 #[must_use]
-pub(super) struct Busy {
-    /// Every one of the futures has a clone.
+pub(super) struct BusyFutures {
+    /// Each future holds a clone, so the count tells when the last one has ended.
     go_on: Arc<AtomicBool>,
 }
 
-impl Busy {
-    /// Futures that work and yield, again and again.
+impl BusyFutures {
+    /// Spawns futures that repeatedly work and yield.
     pub(super) fn yielding<R: FutureRuntime>(runtime: &R, futures: usize, work: impl Work) -> Self {
         Self::start(futures, |go_on| {
             runtime.spawn_detached(async move {
@@ -32,7 +32,7 @@ impl Busy {
         })
     }
 
-    /// Futures that work and spawn their like.
+    /// Spawns futures that work and then spawn a copy of themselves.
     pub(super) fn spawning<R: FutureRuntime>(runtime: &R, futures: usize, work: impl Work) -> Self {
         let inside = runtime.inside();
         Self::start(futures, |go_on| {
@@ -48,7 +48,7 @@ impl Busy {
         Self { go_on }
     }
 
-    /// Returns when the last of them has ended.
+    /// Stops the futures and returns when the last of them has ended.
     pub(super) fn stop(self) {
         self.go_on.store(false, Ordering::Relaxed);
         while Arc::strong_count(&self.go_on) > 1 {

@@ -1,4 +1,4 @@
-//! What a runtime does while it has nothing to do: context switches of its workers.
+//! Context switches of a runtime's workers while the runtime has nothing to do.
 
 use std::thread;
 use std::time::Duration;
@@ -10,10 +10,13 @@ use crate::runtimes::{
     StaticAsyncExecutor, TOKIO, Tokio,
 };
 
-/// For all workers to be there.
+/// Time for all workers to start.
 const SETTLE: Duration = Duration::from_millis(1);
 
-/// Fails where the system does not tell the switches of a thread.
+/// Measures all runtimes.
+///
+/// # Errors
+/// Fails if the system does not report the context switches of a thread.
 pub(crate) fn measure(case: &str, workers: usize, windows: usize) -> Result<Measurement, String> {
     let watched = [
         Watched::start(HEIST, || used(Heist::start(workers)))?,

@@ -1,28 +1,31 @@
-//! How long a future waits that is woken by one that then computes on, while other workers have nothing to do.
+//! How long a future waits if the future that wakes it keeps computing, while other workers are
+//! idle.
 //!
-//! A runtime that keeps what was woken last for the worker that woke it (a LIFO slot) saves that worker a detour; but
-//! if nobody else can get at it, it waits until the current poll is over.
+//! A runtime may keep the future that was woken last in a LIFO slot of the waking worker, which
+//! saves that worker a trip through its queue. If other workers cannot take the future from there,
+//! it waits until the current poll ends.
 
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::super::pauses::Pauses;
-use super::waiter::{Bell, Waiter};
+use super::waiter::{Waiter, WakeBell};
 use crate::contender::{Contender, Sampling, measure as measure_case};
 use crate::measure::Series;
 use crate::ratio::Unit;
 use crate::report::Measurement;
-use crate::runtimes::{Experiment, FutureRuntime, Heist, SLOTS_KEPT, contender, everybody};
+use crate::runtimes::{Experiment, FutureRuntime, Heist, SLOTS_KEPT, all_runtimes, contender};
 
-/// How long the waking future computes before it wakes, so that whoever helped to start it is asleep again.
+/// How long the waking future computes before it wakes the other, so that a worker that helped to
+/// start it is asleep again.
 const LEAD: Duration = Duration::from_millis(1);
 
-/// Microseconds from the wake-up to the poll, the median of the cycles.
+/// Measures microseconds from the wake-up to the poll, as the median of the cycles.
 #[derive(Clone, Copy, Debug)]
 struct LifoHazard {
     cycles: usize,
-    /// How long the waking future computes after it woke the other.
+    /// How long the waking future computes after the wake-up.
     hold: Duration,
 }
 
@@ -37,9 +40,9 @@ pub(crate) fn measure(
     measure_case(case, Unit::Microseconds, sampling, contenders(workers, experiment))
 }
 
-/// Everybody, and heist as it would be if nobody could take what is in a slot.
+/// All runtimes, and heist configured so that other workers cannot take from a LIFO slot.
 fn contenders(workers: usize, experiment: LifoHazard) -> Vec<Contender> {
-    let mut contenders = everybody(workers, experiment);
+    let mut contenders = all_runtimes(workers, experiment);
     contenders.push(contender(SLOTS_KEPT, move || Heist::slots_kept(workers), experiment));
     contenders
 }
@@ -55,7 +58,7 @@ impl Experiment for LifoHazard {
 
 impl LifoHazard {
     fn cycle<R: FutureRuntime>(self, runtime: &R, pause: Duration) -> f64 {
-        let bell = Bell::new();
+        let bell = WakeBell::new();
         let woken = runtime.spawn(Waiter { bell: Arc::clone(&bell), answers_left: 1 });
         bell.wait_for_waiter();
         thread::sleep(pause);
@@ -88,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_was_woken_is_polled_on_every_runtime() {
+    fn every_runtime_polls_the_woken_future() {
         let experiment = LifoHazard { cycles: 2, hold: Duration::from_micros(200) };
         for mut contender in contenders(2, experiment) {
             assert!(contender.sample() > 0.0, "{}", contender.name());

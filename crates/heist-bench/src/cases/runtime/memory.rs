@@ -1,4 +1,4 @@
-//! What a future costs in memory: while it waits, and from spawn to end if it is short.
+//! Memory per future: while it waits, and from spawn to end if it is short.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,14 +11,14 @@ use crate::allocations::counted;
 use crate::contender::{Sampling, measure_rows};
 use crate::ratio::Unit;
 use crate::report::Measurement;
-use crate::runtimes::{Experiment, FutureRuntime, Spawn, everybody};
+use crate::runtimes::{Experiment, FutureRuntime, Spawn, all_runtimes};
 
-/// So many short futures are there at a time.
+/// Short futures that exist at the same time.
 const SHORT_AT_A_TIME: usize = 1_000;
-/// For queues to give back what they needed only while they were full.
+/// Time for queues to release the memory that they needed only while they were full.
 const SETTLE: Duration = Duration::from_millis(5);
 
-/// Rows for waiting futures of 64 bytes and of 1 KiB, and for short ones.
+/// Measures waiting futures of 64 bytes and of 1 KiB, and short ones.
 pub(crate) fn measure(workers: usize, sampling: &Sampling, futures: usize) -> Vec<Measurement> {
     let rows = |what: &str| {
         [
@@ -26,26 +26,27 @@ pub(crate) fn measure(workers: usize, sampling: &Sampling, futures: usize) -> Ve
             (format!("memory_{what}_allocations-{workers}"), Unit::Allocations),
         ]
     };
-    let small = Waiting::<48> { futures };
-    let large = Waiting::<1008> { futures };
-    let short_inside = Short { futures, from_outside: false };
-    let short_outside = Short { futures, from_outside: true };
+    let small = WaitingFutures::<48> { futures };
+    let large = WaitingFutures::<1008> { futures };
+    let short_inside = ShortFutures { futures, from_outside: false };
+    let short_outside = ShortFutures { futures, from_outside: true };
     [
-        measure_rows(rows("waiting_64"), sampling, everybody(workers, small)),
-        measure_rows(rows("waiting_1024"), sampling, everybody(workers, large)),
-        measure_rows(rows("short_inside"), sampling, everybody(workers, short_inside)),
-        measure_rows(rows("short_outside"), sampling, everybody(workers, short_outside)),
+        measure_rows(rows("waiting_64"), sampling, all_runtimes(workers, small)),
+        measure_rows(rows("waiting_1024"), sampling, all_runtimes(workers, large)),
+        measure_rows(rows("short_inside"), sampling, all_runtimes(workers, short_inside)),
+        measure_rows(rows("short_outside"), sampling, all_runtimes(workers, short_outside)),
     ]
     .concat()
 }
 
-/// Bytes and allocations of a future while it waits, its own size included: what it carries and 16 bytes.
+/// Bytes and allocations of a future while it waits, including its own size: `CARRIES` and 16
+/// bytes.
 #[derive(Clone, Copy, Debug)]
-struct Waiting<const CARRIES: usize> {
+struct WaitingFutures<const CARRIES: usize> {
     futures: usize,
 }
 
-impl<const CARRIES: usize> Experiment for Waiting<CARRIES> {
+impl<const CARRIES: usize> Experiment for WaitingFutures<CARRIES> {
     type Sample = [f64; 2];
 
     fn sample<R: FutureRuntime>(self, runtime: &R) -> [f64; 2] {
@@ -69,7 +70,7 @@ impl<const CARRIES: usize> Experiment for Waiting<CARRIES> {
     }
 }
 
-/// Something that all futures wait for. What it needs is there before the first of them.
+/// An event that all futures wait for. It allocates everything before the first future starts.
 struct Event {
     has_happened: AtomicBool,
     waiting: AtomicUsize,
@@ -86,7 +87,7 @@ impl Event {
         }
     }
 
-    /// Not before all futures wait.
+    /// Wakes all futures; every one of them must be waiting already.
     fn happen(&self) {
         self.has_happened.store(true, Ordering::Release);
         for waker in &self.wakers {
@@ -119,15 +120,15 @@ impl<const CARRIES: usize> Future for Sleeper<CARRIES> {
     }
 }
 
-/// Bytes and allocations of a future from spawn to end, whether freed or not. The spawner waits for a thousand at a
-/// time.
+/// Bytes and allocations of a future from spawn to end, whether or not they are freed. The spawner
+/// waits for a thousand futures at a time.
 #[derive(Clone, Copy, Debug)]
-struct Short {
+struct ShortFutures {
     futures: usize,
     from_outside: bool,
 }
 
-impl Experiment for Short {
+impl Experiment for ShortFutures {
     type Sample = [f64; 2];
 
     fn sample<R: FutureRuntime>(self, runtime: &R) -> [f64; 2] {
@@ -172,15 +173,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_as_the_rows_are_called() {
+    fn futures_are_as_large_as_their_rows_say() {
         assert_eq!(size_of::<Sleeper<48>>(), 64);
         assert_eq!(size_of::<Sleeper<1008>>(), 1024);
         assert!(size_of_val(&short(1)) <= 16);
     }
 
     #[test]
-    fn every_future_of_everybody_is_allocated_at_least_once() {
-        for mut contender in everybody(2, Waiting::<1008> { futures: 2_000 }) {
+    fn every_runtime_allocates_at_least_once_per_future() {
+        for mut contender in all_runtimes(2, WaitingFutures::<1008> { futures: 2_000 }) {
             let [bytes, allocations] = contender.sample();
             assert!(
                 bytes > 1024.0 && allocations >= 1.0,
@@ -189,7 +190,7 @@ mod tests {
             );
         }
         for from_outside in [false, true] {
-            for mut contender in everybody(2, Short { futures: 2_000, from_outside }) {
+            for mut contender in all_runtimes(2, ShortFutures { futures: 2_000, from_outside }) {
                 let [bytes, allocations] = contender.sample();
                 assert!(
                     bytes > 16.0 && allocations >= 1.0,

@@ -1,4 +1,4 @@
-//! The measurements of the suite `runtime`: what is measured of any runtime for futures.
+//! The measurements of the suite `runtime`, written for any runtime for futures.
 
 mod busy;
 pub(crate) mod http;

@@ -1,28 +1,30 @@
-//! How long a future that is spawned from outside waits for its first poll while all workers are busy.
+//! How long a future that is spawned from outside waits for its first poll while all workers are
+//! busy.
 //!
-//! The workers are busy with futures that compute and spawn their like, so there is always something in their own
-//! queues: how soon they look at what came from outside is a matter of their policy. (Yielding would not do, since a
-//! runtime may look outside before it goes back to a future that yielded.)
+//! The workers run futures that compute and spawn copies of themselves, so their own queues are
+//! never empty, and how soon a worker checks the injector depends on the runtime's policy. (Futures
+//! that yield would not do: a runtime may check for outside work before it returns to a future that
+//! yielded.)
 
 use std::thread;
 use std::time::Duration;
 
 use super::super::pauses::Pauses;
-use super::busy::Busy;
+use super::busy::BusyFutures;
 use crate::clock::now_ns;
 use crate::measure::Series;
 use crate::runtimes::{Experiment, FutureRuntime};
 use crate::workload::compute;
 
-/// For all workers to have got something to do.
+/// Time for every worker to get work.
 const SETTLE: Duration = Duration::from_millis(2);
 
-/// Microseconds from the spawn to the first poll: of half the cycles, and of nine in ten.
+/// Measures microseconds from the spawn to the first poll: the median and the 90th percentile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RemoteLatency {
     pub(crate) workers: usize,
     pub(crate) cycles: usize,
-    /// How much a busy future computes in a poll.
+    /// How much a busy future computes in one poll.
     pub(crate) rounds_per_poll: u32,
 }
 
@@ -31,7 +33,8 @@ impl Experiment for RemoteLatency {
 
     fn sample<R: FutureRuntime>(self, runtime: &R) -> [f64; 2] {
         let rounds = self.rounds_per_poll;
-        let busy = Busy::spawning(runtime, 2 * self.workers, move || compute(rounds, rounds));
+        let busy =
+            BusyFutures::spawning(runtime, 2 * self.workers, move || compute(rounds, rounds));
         thread::sleep(SETTLE);
         let mut pauses = Pauses::new();
         let latencies_us = Series::new((0..self.cycles).map(|_| {
@@ -49,12 +52,12 @@ impl Experiment for RemoteLatency {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtimes::everybody;
+    use crate::runtimes::all_runtimes;
 
     #[test]
-    fn everybody_gets_round_to_what_comes_from_outside() {
+    fn every_runtime_polls_futures_from_outside() {
         let experiment = RemoteLatency { workers: 2, cycles: 3, rounds_per_poll: 100 };
-        for mut contender in everybody(2, experiment) {
+        for mut contender in all_runtimes(2, experiment) {
             let [p50, p90] = contender.sample();
             assert!(0.0 < p50 && p50 <= p90, "{}: {p50} {p90}", contender.name());
         }

@@ -1,12 +1,13 @@
-//! The benchmarks by which tokio watches its own multi-thread scheduler, with the same shapes and sizes.
+//! The benchmarks that tokio runs on its own multi-thread scheduler, with the same structure and
+//! sizes.
 //!
-//! A round is what tokio measures at a time, and the result is its duration. What is prepared for all rounds there is
-//! prepared for all rounds of a sample here. The thread that measures is no worker and drives no executor, so
-//! `spawn_many_local` spawns from outside, in spite of its name.
+//! A round is one iteration of tokio's benchmark, and the result is its duration. Setup that tokio
+//! does once for all iterations happens here once per sample. The measuring thread is not a worker
+//! and does not drive an executor, so `spawn_many_local` spawns from outside, despite its name.
 //!
-//! Whatever a thread waits for is a channel of the standard library, as in the original. The oneshot channel of
-//! `ping_pong` is tokio's for everybody: it is the original's, and works on every runtime. (On tokio it counts towards
-//! the cooperative budget, which two messages a task do not use up.)
+//! As in the original, threads wait on channels of the standard library. `ping_pong` uses tokio's
+//! oneshot channel on every runtime: it is the original's, and it works on all of them. (On tokio
+//! it draws on the cooperative budget, which two messages per task do not exhaust.)
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,11 +17,11 @@ use std::time::{Duration, Instant};
 
 use ::tokio::sync::oneshot;
 
-use super::busy::Busy;
+use super::busy::BusyFutures;
 use crate::runtimes::{Experiment, FutureRuntime, Spawn};
 
 const SPAWNS: usize = 10_000;
-/// Fewer with [`Shape::SpawnManyRemoteBusy2`], where each takes longer.
+/// Spawns in [`TokioBenchmark::SpawnManyRemoteBusy2`], where each of them takes longer.
 const SPAWNS_BUSY2: usize = 1_000;
 const STALL: Duration = Duration::from_micros(10);
 const PINGS: usize = 1_000;
@@ -32,29 +33,30 @@ const ENDS_HELD: &str = "both ends of the channel outlive the round";
 
 /// What a round does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// 10,000 futures that count down, spawned within `block_on`.
+pub(crate) enum TokioBenchmark {
+    /// Spawns 10,000 futures that count down, within `block_on`.
     SpawnManyLocal,
-    /// 10,000 empty futures from outside, which are then waited for; there is nothing else to do.
+    /// Spawns 10,000 empty futures from outside on an idle runtime and waits for them.
     SpawnManyRemoteIdle,
-    /// The same beside two futures a worker that take 10 us and yield, again and again.
+    /// The same while each worker has two futures that repeatedly compute for 10 us and yield.
     SpawnManyRemoteBusy1,
-    /// 1,000 of them beside a future a worker that takes 10 us and spawns its like.
+    /// 1,000 spawns while each worker has a future that computes for 10 us and spawns its
+    /// successor.
     SpawnManyRemoteBusy2,
-    /// 1,000 futures, each of which has a child, sends it a message and waits for one.
+    /// 1,000 futures; each spawns a child, sends it a message and waits for the reply.
     PingPong,
     /// 200 futures that yield 1,000 times each.
     YieldMany,
-    /// A chain of 1,000 futures, each spawned by the one before.
+    /// A chain of 1,000 futures, each spawned by the one before it.
     ChainedSpawn,
 }
 
-/// Microseconds a round.
+/// Measures microseconds per round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounds {
-    pub(crate) shape: Shape,
+    pub(crate) benchmark: TokioBenchmark,
     pub(crate) workers: usize,
-    /// A sample has as many rounds as this takes.
+    /// A sample repeats its round for at least this long.
     pub(crate) at_least: Duration,
 }
 
@@ -62,33 +64,33 @@ impl Experiment for Rounds {
     type Sample = f64;
 
     fn sample<R: FutureRuntime>(self, runtime: &R) -> f64 {
-        match self.shape {
-            Shape::SpawnManyLocal => {
+        match self.benchmark {
+            TokioBenchmark::SpawnManyLocal => {
                 let (countdown, done) = Countdown::new();
                 self.time(|| spawn_many_local(runtime, &countdown, &done))
             }
-            Shape::SpawnManyRemoteIdle => self.time_remote(runtime, SPAWNS),
-            Shape::SpawnManyRemoteBusy1 => {
-                let busy = Busy::yielding(runtime, 2 * self.workers, stall);
+            TokioBenchmark::SpawnManyRemoteIdle => self.time_remote(runtime, SPAWNS),
+            TokioBenchmark::SpawnManyRemoteBusy1 => {
+                let busy = BusyFutures::yielding(runtime, 2 * self.workers, stall);
                 let micros = self.time_remote(runtime, SPAWNS);
                 busy.stop();
                 micros
             }
-            Shape::SpawnManyRemoteBusy2 => {
-                let busy = Busy::spawning(runtime, self.workers, stall);
+            TokioBenchmark::SpawnManyRemoteBusy2 => {
+                let busy = BusyFutures::spawning(runtime, self.workers, stall);
                 let micros = self.time_remote(runtime, SPAWNS_BUSY2);
                 busy.stop();
                 micros
             }
-            Shape::PingPong => {
+            TokioBenchmark::PingPong => {
                 let (countdown, done) = Countdown::new();
                 self.time(|| ping_pong(runtime, &countdown, &done))
             }
-            Shape::YieldMany => {
+            TokioBenchmark::YieldMany => {
                 let (sender, done) = sync_channel(YIELDING_FUTURES);
                 self.time(|| yield_many(runtime, &sender, &done))
             }
-            Shape::ChainedSpawn => {
+            TokioBenchmark::ChainedSpawn => {
                 let (sender, done) = sync_channel(1);
                 self.time(|| chained_spawn(runtime, &sender, &done))
             }
@@ -97,7 +99,8 @@ impl Experiment for Rounds {
 }
 
 impl Rounds {
-    /// Has one round to warm up, and then rounds for long enough.
+    /// Runs one round to warm up, then repeats it for at least `at_least`, and returns microseconds
+    /// per round.
     fn time(self, mut round: impl FnMut()) -> f64 {
         round();
         let (started, mut rounds) = (Instant::now(), 0);
@@ -111,7 +114,7 @@ impl Rounds {
         }
     }
 
-    /// Rounds of empty futures from outside.
+    /// Times rounds that spawn empty futures from outside.
     fn time_remote<R: FutureRuntime>(self, runtime: &R, spawns: usize) -> f64 {
         let mut handles = Vec::with_capacity(spawns);
         self.time(|| {
@@ -127,7 +130,7 @@ impl Rounds {
     }
 }
 
-/// Tells a thread when the last of several futures is done.
+/// Notifies a thread when the last of several futures is done.
 #[derive(Clone)]
 struct Countdown {
     left: Arc<AtomicUsize>,
@@ -216,7 +219,7 @@ fn chain<S: Spawn + Copy + Send + Sync + 'static>(inside: S, done: SyncSender<()
     }
 }
 
-/// Takes 10 us, and lets other threads run meanwhile if they must, as the original does.
+/// Computes for 10 us and, like the original, lets the system run other threads meanwhile.
 fn stall() {
     let started = Instant::now();
     while started.elapsed() < STALL {
@@ -227,22 +230,22 @@ fn stall() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtimes::everybody;
+    use crate::runtimes::all_runtimes;
 
     #[test]
-    fn everybody_gets_through_every_shape() {
-        for shape in [
-            Shape::SpawnManyLocal,
-            Shape::SpawnManyRemoteIdle,
-            Shape::SpawnManyRemoteBusy1,
-            Shape::SpawnManyRemoteBusy2,
-            Shape::PingPong,
-            Shape::YieldMany,
-            Shape::ChainedSpawn,
+    fn every_runtime_completes_every_benchmark() {
+        for benchmark in [
+            TokioBenchmark::SpawnManyLocal,
+            TokioBenchmark::SpawnManyRemoteIdle,
+            TokioBenchmark::SpawnManyRemoteBusy1,
+            TokioBenchmark::SpawnManyRemoteBusy2,
+            TokioBenchmark::PingPong,
+            TokioBenchmark::YieldMany,
+            TokioBenchmark::ChainedSpawn,
         ] {
-            let rounds = Rounds { shape, workers: 2, at_least: Duration::ZERO };
-            for mut contender in everybody(2, rounds) {
-                assert!(contender.sample() > 0.0, "{shape:?} on {}", contender.name());
+            let rounds = Rounds { benchmark, workers: 2, at_least: Duration::ZERO };
+            for mut contender in all_runtimes(2, rounds) {
+                assert!(contender.sample() > 0.0, "{benchmark:?} on {}", contender.name());
             }
         }
     }

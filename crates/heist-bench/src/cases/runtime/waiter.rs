@@ -1,4 +1,4 @@
-//! A future that waits for a wake-up, and the bell by which it is woken.
+//! A future that waits for a wake-up, and the bell that wakes it.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,19 +8,19 @@ use std::thread::{self, Thread};
 
 use crate::clock::now_ns;
 
-/// Wakes one [`Waiter`], and is told when that is polled because of it.
+/// Wakes one [`Waiter`] and learns when the runtime polls it.
 #[derive(Debug)]
-pub(super) struct Bell {
+pub(super) struct WakeBell {
     waker: Mutex<Option<Waker>>,
     rung: AtomicBool,
-    /// 0: not polled since the bell was last rung.
+    /// 0: not polled since the last ring.
     answered_ns: AtomicU64,
     /// The thread that waits for the answer.
     owner: Thread,
 }
 
-impl Bell {
-    /// A bell whose answers the calling thread waits for.
+impl WakeBell {
+    /// Creates a bell whose answers the calling thread waits for.
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             waker: Mutex::new(None),
@@ -37,10 +37,10 @@ impl Bell {
         }
     }
 
-    /// Wakes the future, which must be waiting, and returns the time just before.
+    /// Wakes the future, which must be waiting, and returns the time just before the wake-up.
     pub(super) fn ring(&self) -> u64 {
         self.answered_ns.store(0, Ordering::Relaxed);
-        // Pairs with the load in `poll`, by way of the runtime's own synchronization.
+        // Pairs with the load in `poll`; the runtime's own synchronization orders the two.
         self.rung.store(true, Ordering::Release);
         let waker = self.waker().take().expect("the future waits");
         let rung_ns = now_ns();
@@ -48,7 +48,8 @@ impl Bell {
         rung_ns
     }
 
-    /// Blocks the owner until the future was polled since the last ring, and returns when that began.
+    /// Blocks the owner until the future has been polled since the last ring, and returns when that
+    /// poll began.
     pub(super) fn wait_for_answer(&self) -> u64 {
         loop {
             match self.answered_ns.load(Ordering::Acquire) {
@@ -63,11 +64,11 @@ impl Bell {
     }
 }
 
-/// Waits for its bell, answers, and waits again, as often as it was told to.
+/// Waits for its bell, answers, and repeats, for a given number of answers.
 #[derive(Debug)]
 pub(super) struct Waiter {
-    pub(super) bell: Arc<Bell>,
-    /// It ends with the answer after which none is left.
+    pub(super) bell: Arc<WakeBell>,
+    /// The future completes with its last answer.
     pub(super) answers_left: usize,
 }
 
@@ -80,7 +81,8 @@ impl Future for Waiter {
         self.answers_left -= usize::from(answers);
         let ends = self.answers_left == 0;
         if !ends {
-            // Before the owner is told: it may ring at once.
+            // The waker must be stored before the owner is notified, because the owner may ring at
+            // once.
             *self.bell.waker() = Some(context.waker().clone());
         }
         if answers {
@@ -97,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_waiter_answers_every_ring_and_ends_with_the_last() {
-        let bell = Bell::new();
+        let bell = WakeBell::new();
         let waiter = Waiter { bell: Arc::clone(&bell), answers_left: 3 };
         let polling = thread::spawn(|| futures_lite::future::block_on(waiter));
         for _ in 0..3 {

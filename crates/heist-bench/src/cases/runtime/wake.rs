@@ -1,25 +1,28 @@
-//! How long it takes from a wake-up by a foreign thread until the future is polled, on a runtime that is idle.
+//! The time from a wake-up by a thread outside the runtime until the future is polled, on an idle
+//! runtime.
 //!
-//! A cycle: the measuring thread sleeps until the runtime is surely idle, takes the time, wakes and parks; the future
-//! takes the time when its poll begins and only then unparks the thread. The thread thus never competes with the waking
-//! worker for a CPU, and its own wake-up is in no latency.
+//! In each cycle the measuring thread sleeps until the runtime is idle, reads the clock, wakes the
+//! future and parks. The future reads the clock when its poll begins, and only then unparks the
+//! thread. So the measuring thread never competes with the woken worker for a CPU, and its own
+//! wake-up is not part of the latency.
 
 use std::sync::Arc;
 use std::thread;
 
 use super::super::pauses::Pauses;
-use super::waiter::{Bell, Waiter};
+use super::waiter::{Waiter, WakeBell};
 use crate::clock::process_cpu_time;
 use crate::contender::{Sampling, measure_rows};
 use crate::measure::Series;
 use crate::ratio::Unit;
 use crate::report::Measurement;
-use crate::runtimes::{Experiment, FutureRuntime, everybody};
+use crate::runtimes::{Experiment, FutureRuntime, all_runtimes};
 
 /// Unrecorded cycles at the start of a sample.
 const WARM_UP: usize = 4;
 
-/// Latency in microseconds, of half the cycles and of nine in ten, and CPU time of a cycle.
+/// Measures the median and the 90th percentile of the latency in microseconds, and CPU time per
+/// cycle.
 #[derive(Clone, Copy, Debug)]
 struct Wake {
     cycles: usize,
@@ -32,14 +35,14 @@ pub(crate) fn measure(
 ) -> Vec<Measurement> {
     let row = |quantity: &str| (format!("wake_{quantity}-{workers}"), Unit::Microseconds);
     let experiment = Wake { cycles: cycles_per_run };
-    measure_rows(["p50", "p90", "cpu"].map(row), sampling, everybody(workers, experiment))
+    measure_rows(["p50", "p90", "cpu"].map(row), sampling, all_runtimes(workers, experiment))
 }
 
 impl Experiment for Wake {
     type Sample = [f64; 3];
 
     fn sample<R: FutureRuntime>(self, runtime: &R) -> [f64; 3] {
-        let bell = Bell::new();
+        let bell = WakeBell::new();
         let waiter = Waiter { bell: Arc::clone(&bell), answers_left: WARM_UP + self.cycles };
         let waiter = runtime.spawn(waiter);
         let mut pauses = Pauses::new();
@@ -66,8 +69,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_is_woken_every_time() {
-        for mut contender in everybody(2, Wake { cycles: 5 }) {
+    fn every_runtime_polls_after_every_wake_up() {
+        for mut contender in all_runtimes(2, Wake { cycles: 5 }) {
             let [p50, p90, _cpu] = contender.sample();
             assert!(0.0 < p50 && p50 <= p90, "{}: {p50} {p90}", contender.name());
         }

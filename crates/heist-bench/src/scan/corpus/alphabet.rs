@@ -1,7 +1,8 @@
-//! Random text of given alphabets, and the encodings and checksums that tokens are made with.
+//! Random text over given alphabets, and the encodings and checksums that tokens use.
 //!
-//! A form is a text in which `{w36}` stands for 36 characters of the alphabet `w`; see [`fill`]. Everything depends on
-//! the given sequence alone. None of it is fit for real secrets.
+//! A template is a text in which `{w36}` stands for 36 characters of the alphabet `w`; see
+//! [`fill`]. The result depends only on the given random sequence. None of this is fit for real
+//! secrets.
 
 use crate::walk::trees::random::Random;
 
@@ -20,7 +21,7 @@ const BASE64_URL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 /// The characters of bech32, in the order of their values.
 const BECH32: &str = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
-/// The alphabet that a letter in a form stands for.
+/// Returns the alphabet that a letter in a template stands for.
 fn alphabet(name: char) -> &'static str {
     match name {
         'd' => DIGITS,
@@ -35,35 +36,39 @@ fn alphabet(name: char) -> &'static str {
         'w' => BASE62,
         'B' => BASE64,
         'b' => BASE64_URL,
-        other => panic!("no alphabet is called {other}"),
+        other => panic!("there is no alphabet `{other}`"),
     }
 }
 
-/// So many characters, each drawn on its own.
+/// Draws `count` characters independently.
 pub(crate) fn draw(random: &mut Random, name: char, count: usize) -> String {
     let alphabet = alphabet(name).as_bytes();
     (0..count).map(|_| char::from(alphabet[random.below(alphabet.len())])).collect()
 }
 
-/// The form with random characters for each `{w36}`, and a UUID for each `{uuid}`.
-pub(crate) fn fill(random: &mut Random, form: &str) -> String {
+/// Fills a template: random characters for each `{w36}`, a UUID for each `{uuid}`.
+pub(crate) fn fill(random: &mut Random, template: &str) -> String {
     let mut text = String::new();
-    let mut rest = form;
+    let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
         text += before;
-        let (slot, after) = after.split_once('}').expect("every slot of a form is closed");
-        text += &if slot == "uuid" { uuid(random) } else { draw_slot(random, slot) };
+        let (placeholder, after) = after.split_once('}').expect("every placeholder is closed");
+        text += &if placeholder == "uuid" {
+            uuid(random)
+        } else {
+            draw_placeholder(random, placeholder)
+        };
         rest = after;
     }
     text + rest
 }
 
-fn draw_slot(random: &mut Random, slot: &str) -> String {
-    let name = slot.chars().next().expect("a slot names its alphabet");
-    draw(random, name, slot[1..].parse().expect("a slot says how many"))
+fn draw_placeholder(random: &mut Random, placeholder: &str) -> String {
+    let name = placeholder.chars().next().expect("a placeholder names its alphabet");
+    draw(random, name, placeholder[1..].parse().expect("a placeholder has a count"))
 }
 
-/// A random UUID, version 4.
+/// Returns a random UUID, version 4.
 pub(crate) fn uuid(random: &mut Random) -> String {
     let digits = draw(random, 'h', 30);
     let variant = ['8', '9', 'a', 'b'][random.below(4)];
@@ -77,17 +82,17 @@ pub(crate) fn uuid(random: &mut Random) -> String {
     )
 }
 
-/// So many random bytes.
+/// Returns `count` random bytes.
 pub(crate) fn bytes(random: &mut Random, count: usize) -> Vec<u8> {
     (0..count).map(|_| random.next() as u8).collect()
 }
 
-/// One of them.
+/// Returns a random element.
 pub(crate) fn pick<'a, T: ?Sized>(random: &mut Random, from: &[&'a T]) -> &'a T {
     from[random.below(from.len())]
 }
 
-/// Base64 with padding.
+/// Encodes as base64 with padding.
 pub(crate) fn base64(bytes: &[u8]) -> String {
     let mut text = encode(bytes, BASE64);
     while !text.len().is_multiple_of(4) {
@@ -96,7 +101,7 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Base64 for URLs, without padding.
+/// Encodes as URL-safe base64 without padding.
 pub(crate) fn base64_url(bytes: &[u8]) -> String {
     encode(bytes, BASE64_URL)
 }
@@ -114,7 +119,7 @@ fn encode(bytes: &[u8], alphabet: &str) -> String {
     text
 }
 
-/// CRC-32 as in Ethernet and zip files, bit by bit.
+/// Computes the CRC-32 of Ethernet and zip files, bit by bit.
 pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     let mut sum = !0_u32;
     for byte in bytes {
@@ -126,7 +131,7 @@ pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     !sum
 }
 
-/// The number in base 62, six digits.
+/// Returns the number in base 62, with six digits.
 pub(crate) fn base62_of(mut number: u32) -> String {
     let mut digits = [b'0'; 6];
     for digit in digits.iter_mut().rev() {
@@ -136,7 +141,7 @@ pub(crate) fn base62_of(mut number: u32) -> String {
     digits.iter().copied().map(char::from).collect()
 }
 
-/// Bytes in bech32, as BIP 173 has it, with its checksum; lower case.
+/// Encodes as lower-case bech32 with its checksum, as specified in BIP 173.
 pub(crate) fn bech32(prefix: &str, bytes: &[u8]) -> String {
     let mut values = Vec::new();
     let (mut bits, mut held) = (0_u32, 0);
@@ -183,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_filled_and_the_rest_is_left() {
+    fn placeholders_are_filled_and_other_text_is_kept() {
         let mut random = Random::new(1);
         let text = fill(&mut random, "key-{h32}.{d3}!");
         assert_eq!(text.len(), "key-".len() + 32 + 1 + 3 + 1);
@@ -194,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_that_of_the_standard() {
+    fn base64_follows_the_standard() {
         for (plain, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foobar", "Zm9vYmFy")] {
             assert_eq!(base64(plain.as_bytes()), encoded);
         }
@@ -202,11 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn checksums_are_those_of_their_standards() {
+    fn checksums_follow_their_standards() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         assert_eq!(base62_of(0), "000000");
         assert_eq!(base62_of(62), "000010");
-        // The valid string with the shortest data of BIP 173.
+        // The valid string with the shortest data in BIP 173.
         assert_eq!(bech32("a", &[]), "a12uel5l");
     }
 }

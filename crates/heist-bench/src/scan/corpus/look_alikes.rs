@@ -1,13 +1,15 @@
-//! What looks like a secret and is none: hashes, identifiers, placeholders, public halves, examples of manuals, tokens
-//! whose checksum is wrong. And a few things about which opinions differ, which count neither way.
+//! Values that look like secrets but are not: hashes, identifiers, placeholders, public keys,
+//! examples from manuals, tokens with a wrong checksum.
+//!
+//! The list also has a few disputed values, which count neither for nor against a tool.
 
 use super::alphabet::{base64, bytes, crc32, draw, fill, pick};
 use super::kinds::{cloud, keys};
 use crate::walk::trees::random::Random;
 
-/// Where a look-alike stands.
+/// How a look-alike is written into a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Placement {
     /// As a value in any kind of file.
     Value,
     /// On several lines.
@@ -20,20 +22,20 @@ pub(crate) enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LookAlike {
     pub(crate) id: &'static str,
-    /// What it is called, in words.
+    /// Names that it is planted under, in words.
     pub(crate) names: &'static [&'static str],
-    pub(crate) place: Place,
+    pub(crate) place: Placement,
     pub(crate) make: fn(&mut Random) -> String,
-    /// Whether opinions differ about it.
+    /// Whether it is a matter of opinion if tools should report it.
     pub(crate) is_disputed: bool,
     /// How many are planted.
     pub(crate) count: usize,
 }
 
-/// So many that there are about as many look-alikes as secrets.
+/// Instances of a common kind. Chosen so that the corpus has about as many look-alikes as secrets.
 const MANY: usize = 28;
 
-/// Of those that are rarely met.
+/// Instances of a rare kind.
 const FEW: usize = 8;
 
 const fn value(
@@ -41,10 +43,10 @@ const fn value(
     names: &'static [&'static str],
     make: fn(&mut Random) -> String,
 ) -> LookAlike {
-    LookAlike { id, names, place: Place::Value, make, is_disputed: false, count: MANY }
+    LookAlike { id, names, place: Placement::Value, make, is_disputed: false, count: MANY }
 }
 
-/// The same, but few of them.
+/// Defines a kind of which only a few are planted.
 const fn rare(
     id: &'static str,
     names: &'static [&'static str],
@@ -54,7 +56,14 @@ const fn rare(
 }
 
 const fn line(id: &'static str, file: &'static str, make: fn(&mut Random) -> String) -> LookAlike {
-    LookAlike { id, names: &[], place: Place::Line(file), make, is_disputed: false, count: MANY }
+    LookAlike {
+        id,
+        names: &[],
+        place: Placement::Line(file),
+        make,
+        is_disputed: false,
+        count: MANY,
+    }
 }
 
 const fn disputed(
@@ -62,12 +71,12 @@ const fn disputed(
     names: &'static [&'static str],
     make: fn(&mut Random) -> String,
 ) -> LookAlike {
-    LookAlike { id, names, place: Place::Value, make, is_disputed: true, count: MANY }
+    LookAlike { id, names, place: Placement::Value, make, is_disputed: true, count: MANY }
 }
 
-/// All of them, in a fixed order.
+/// All look-alikes, in a fixed order.
 pub(crate) const ALL: &[LookAlike] = &[
-    // Hashes and numbers of things.
+    // Hashes and identifiers.
     value("commit", &["git commit", "revision"], |random| draw(random, 'h', 40)),
     value("digest", &["image digest", "content hash"], |random| fill(random, "sha256:{h64}")),
     value("md5", &["etag", "file checksum"], |random| draw(random, 'h', 32)),
@@ -146,14 +155,14 @@ pub(crate) const ALL: &[LookAlike] = &[
         );
         fill(random, form)
     }),
-    // Right but for the checksum.
+    // Correct except for the checksum.
     rare("wrong-checksum-github", &["github token"], |random| wrong(random, "ghp_")),
     rare("wrong-checksum-npm", &["npm token"], |random| wrong(random, "npm_")),
     rare("wrong-checksum-grafana", &["grafana token"], |random| {
         let body = format!("glsa_{}", draw(random, 'w', 32));
         format!("{body}_{:08x}", !crc32(body.as_bytes()))
     }),
-    // Public halves.
+    // Public keys and ids.
     value("publishable-key", &["stripe publishable key"], |random| fill(random, "pk_live_51{w97}")),
     value("site-key", &["recaptcha site key"], |random| fill(random, "6L{b38}")),
     value("vapid-public", &["vapid public key"], |random| fill(random, "B{b86}")),
@@ -163,7 +172,7 @@ pub(crate) const ALL: &[LookAlike] = &[
     LookAlike {
         id: "public-key",
         names: &["public key", "verification key"],
-        place: Place::Block,
+        place: Placement::Block,
         make: keys::public_rsa,
         is_disputed: false,
         count: FEW,
@@ -171,12 +180,12 @@ pub(crate) const ALL: &[LookAlike] = &[
     LookAlike {
         id: "certificate",
         names: &["ca bundle", "tls certificate"],
-        place: Place::Block,
+        place: Placement::Block,
         make: keys::certificate,
         is_disputed: false,
         count: FEW,
     },
-    // Names and settings with the words that rules look for.
+    // Names and settings with words that rules look for.
     value("label", &["password", "password hint", "token help"], |random| {
         let text = pick(
             random,
@@ -347,20 +356,20 @@ pub(crate) const ALL: &[LookAlike] = &[
     line("build-log", "var/log/build.log", |random| {
         fill(random, "[12:07:{d2}] layer sha256:{h64} pushed, trace {h32} span {h16}")
     }),
-    // Opinions differ.
+    // Disputed.
     disputed("stripe-test", &["stripe secret key"], |random| fill(random, "sk_test_51{w97}")),
     disputed("mapbox-public", &["mapbox token"], |random| cloud::mapbox(random, "pk")),
     LookAlike {
         id: "encrypted-private-key",
         names: &["private key"],
-        place: Place::Block,
+        place: Placement::Block,
         make: keys::encrypted,
         is_disputed: true,
         count: FEW,
     },
 ];
 
-/// A token of the right form whose checksum is another one's.
+/// Makes a token of the right format with the checksum of another one.
 fn wrong(random: &mut Random, prefix: &str) -> String {
     let body = draw(random, 'w', 30);
     let sum = super::alphabet::base62_of(!crc32(body.as_bytes()));
@@ -374,14 +383,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_differ_and_forms_are_as_their_places_need_them() {
+    fn names_differ_and_values_fit_their_placement() {
         let ids: HashSet<_> = ALL.iter().map(|one| one.id).collect();
         assert_eq!(ids.len(), ALL.len());
         let mut random = Random::new(1);
         for one in ALL {
             let text = (one.make)(&mut random);
-            assert_eq!(text.contains('\n'), one.place == Place::Block, "{}", one.id);
-            assert_eq!(one.names.is_empty(), matches!(one.place, Place::Line(_)), "{}", one.id);
+            assert_eq!(text.contains('\n'), one.place == Placement::Block, "{}", one.id);
+            assert_eq!(one.names.is_empty(), matches!(one.place, Placement::Line(_)), "{}", one.id);
         }
     }
 

@@ -1,8 +1,9 @@
-//! The planted corpus: files as people write them, with secrets and look-alikes at places that are known.
+//! The planted corpus: realistic files with secrets and look-alikes at known positions.
 //!
-//! It depends on its seed alone. Every secret is random and nobody's. What is true of it is a table of [`Item`]s; lines
-//! that no item is on hold nothing worth reporting. Secrets stand in all kinds of files, each kind of secret in as many
-//! of them as it has instances, so that no tool gains by knowing one language.
+//! It depends only on its seed. Every secret is random and opens nothing. The ground truth is a
+//! list of [`Item`]s; all other lines hold nothing worth reporting. The instances of each kind of
+//! secret go to different kinds of files, so that no tool gains by knowing one language especially
+//! well.
 
 mod alphabet;
 pub(crate) mod kinds;
@@ -16,37 +17,38 @@ use std::{fs, io};
 
 pub(crate) use alphabet::bytes;
 use alphabet::{fill, pick};
-use kinds::{Form, Kind, Token};
-use look_alikes::{LookAlike, Place};
+use kinds::{Form, SecretKind, Token};
+use look_alikes::{LookAlike, Placement};
 use settings::Setting;
 
 use crate::walk::trees::random::Random;
 
-/// The seed unless another one is given.
+/// The default seed.
 pub(crate) const SEED: u64 = 0x6865_6973_7420_0007;
 
 /// Secrets of each kind.
 const INSTANCES: usize = 9;
 
-/// Items of one file.
+/// Items per file.
 const ITEMS_PER_FILE: usize = 7;
 
-/// Lines of look-alikes that go together into one file.
+/// Whole-line look-alikes per file.
 const LINES_PER_FILE: usize = 14;
 
-/// What is true of a place.
+/// The ground truth about an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
     Secret,
     LookAlike,
-    /// Opinions differ: a report is neither right nor wrong, and its absence is no miss.
+    /// A matter of opinion: reporting it is neither right nor wrong, and not reporting it is not a
+    /// miss.
     Disputed,
 }
 
 /// Something that was planted.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    /// Below the corpus' folder.
+    /// Path relative to the corpus' folder.
     pub(crate) file: String,
     /// Counted from 1.
     pub(crate) lines: RangeInclusive<u64>,
@@ -54,13 +56,13 @@ pub(crate) struct Item {
     pub(crate) kind: &'static str,
     /// The kind of file.
     pub(crate) setting: &'static str,
-    /// What nobody may know, decoded ...
+    /// The secret part, decoded.
     pub(crate) secret: String,
-    /// ... and as it stands in the file.
+    /// The value as it stands in the file.
     pub(crate) shown: String,
 }
 
-/// Files and what is in them.
+/// The files and the items in them.
 #[derive(Debug, Default)]
 pub(crate) struct Corpus {
     pub(crate) files: BTreeMap<String, Vec<u8>>,
@@ -74,12 +76,12 @@ struct Planned {
     name: &'static str,
     token: Token,
     is_block: bool,
-    /// What goes before it.
+    /// The item that goes into the line before.
     partner: Option<Box<Self>>,
 }
 
 impl Corpus {
-    /// The corpus of a seed.
+    /// Generates the corpus of a seed.
     pub(crate) fn generate(seed: u64) -> Self {
         let mut corpus = Self::default();
         let mut random = Random::new(seed);
@@ -95,12 +97,13 @@ impl Corpus {
             for instance in 0..INSTANCES {
                 let planned = plan_secret(kind, &mut random);
                 let settings = settings_of(planned.is_block);
-                // From a place of its own and in wide steps: each setting at most once, and others for the next kind.
+                // Every kind starts at a different setting and takes wide steps, so that it meets
+                // each setting at most once.
                 plan(settings[(7 * index + 5 * instance) % settings.len()], planned);
             }
         }
         for (index, look_alike) in look_alikes::ALL.iter().enumerate() {
-            if let Place::Line(path) = look_alike.place {
+            if let Placement::Line(path) = look_alike.place {
                 corpus.add_lines(look_alike, path, &mut random);
                 continue;
             }
@@ -174,7 +177,7 @@ impl Corpus {
         lines.extend(added);
     }
 
-    /// Look-alikes that are whole lines, several files of them.
+    /// Adds several files of look-alikes that are whole lines.
     fn add_lines(&mut self, look_alike: &LookAlike, path: &str, random: &mut Random) {
         for number in 0..look_alike.count / LINES_PER_FILE {
             let file = format!("projects/{number}/{path}");
@@ -199,7 +202,7 @@ impl Corpus {
     /// Writes the files below `folder`, which must be new or empty.
     ///
     /// # Errors
-    /// If the folder has something in it, or it cannot be written.
+    /// Fails if the folder is not empty or cannot be written.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
         if fs::read_dir(folder)?.next().is_some() {
@@ -213,7 +216,7 @@ impl Corpus {
         Ok(())
     }
 
-    /// What is true, as a table with tabs, one line a place.
+    /// Returns the ground truth as a tab-separated table, one line per item.
     pub(crate) fn truth(&self) -> String {
         let mut table = String::from("file\tfirst line\tlast line\tlabel\tkind\tsetting\tsecret\n");
         for item in &self.items {
@@ -237,9 +240,9 @@ fn settings_of(is_block: bool) -> &'static [Setting] {
     if is_block { &Setting::OF_BLOCKS } else { &Setting::OF_VALUES }
 }
 
-fn plan_secret(kind: &Kind, random: &mut Random) -> Planned {
+fn plan_secret(kind: &SecretKind, random: &mut Random) -> Planned {
     let token = kind.make(random);
-    // What is known by its form is found under any name.
+    // A secret with a recognizable format can be found under any name.
     let name = match kind.form {
         Form::Typical if random.below(4) == 0 => {
             pick(random, &["token", "api key", "credential", "value"])
@@ -266,19 +269,19 @@ fn plan_look_alike(look_alike: &LookAlike, random: &mut Random) -> Planned {
         kind: look_alike.id,
         name: pick(random, look_alike.names),
         token: Token::whole((look_alike.make)(random)),
-        is_block: look_alike.place == Place::Block,
+        is_block: look_alike.place == Placement::Block,
         partner: None,
     }
 }
 
-/// Every order is as likely.
+/// Shuffles the list; all orders are equally likely.
 fn shuffle<T>(list: &mut [T], random: &mut Random) {
     for last in (1..list.len()).rev() {
         list.swap(last, random.below(last + 1));
     }
 }
 
-/// Settings that are in every program and are no secrets.
+/// Ordinary settings that are not secrets.
 const FILLERS: [(&str, &str); 14] = [
     ("log level", "info"),
     ("port", "8080"),
@@ -312,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_where_the_table_says() {
+    fn every_item_is_where_the_table_says() {
         let corpus = Corpus::generate(SEED);
         for item in &corpus.items {
             let lines = lines(&corpus.files[&item.file]);
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_and_another_one_gives_another_corpus() {
+    fn the_corpus_depends_only_on_the_seed() {
         let (one, same, other) = (Corpus::generate(1), Corpus::generate(1), Corpus::generate(2));
         assert_eq!(one.truth(), same.truth());
         assert_eq!(one.files, same.files);
@@ -351,10 +354,10 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_something_in_it_is_left_alone() {
-        let folder = tempfile::tempdir().expect("a place for a test");
+    fn a_folder_that_is_not_empty_is_left_alone() {
+        let folder = tempfile::tempdir().expect("can create a temporary folder");
         fs::write(folder.path().join("precious"), b"").expect("is new");
-        Corpus::generate(SEED).write(folder.path()).expect_err("it is somebody's");
+        Corpus::generate(SEED).write(folder.path()).expect_err("the folder is not empty");
         assert_eq!(fs::read_dir(folder.path()).expect("is there").count(), 1);
     }
 }

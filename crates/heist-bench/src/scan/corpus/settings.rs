@@ -1,4 +1,4 @@
-//! The kinds of files that things are planted in, and how each writes a name and a value.
+//! The kinds of files that items are planted in, and how each writes a name and a value.
 
 use super::alphabet::{base64, draw, pick};
 use crate::walk::trees::random::Random;
@@ -22,7 +22,7 @@ pub(crate) enum Setting {
     Notebook,
     Sql,
     Xml,
-    /// Values in base64, as `kubectl` shows them.
+    /// Values in base64, as `kubectl` prints them.
     Kubernetes,
     /// Text in UTF-16 with a byte-order mark, as Windows exports its registry.
     Registry,
@@ -31,7 +31,7 @@ pub(crate) enum Setting {
 }
 
 impl Setting {
-    /// Where values of one line are planted.
+    /// Settings for values of one line.
     pub(crate) const OF_VALUES: [Self; 18] = [
         Self::Environment,
         Self::Yaml,
@@ -53,7 +53,7 @@ impl Setting {
         Self::Registry,
     ];
 
-    /// Where values of several lines are planted.
+    /// Settings for values of several lines.
     pub(crate) const OF_BLOCKS: [Self; 9] = [
         Self::KeyFile,
         Self::Yaml,
@@ -90,7 +90,7 @@ impl Setting {
         }
     }
 
-    /// A path that no other number has.
+    /// Returns a path that is unique to the number.
     pub(crate) fn path(self, number: usize, random: &mut Random) -> String {
         let team = pick(random, &["billing", "orders", "search", "identity", "shipping", "media"]);
         match self {
@@ -116,7 +116,7 @@ impl Setting {
         }
     }
 
-    /// The lines before and after what is planted.
+    /// Returns the lines before and after the items.
     pub(crate) fn frame(self) -> (&'static [&'static str], &'static [&'static str]) {
         match self {
             Self::Json => (&["{", "  \"version\": 3,"], &["  \"enabled\": true", "}"]),
@@ -168,7 +168,7 @@ impl Setting {
         }
     }
 
-    /// The value as it stands in the file.
+    /// Returns the value as it stands in the file.
     pub(crate) fn shown(self, value: &str) -> String {
         match self {
             Self::Kubernetes => base64(value.as_bytes()),
@@ -176,7 +176,7 @@ impl Setting {
         }
     }
 
-    /// A line that gives the value to the name.
+    /// Returns a line that assigns the value to the name.
     pub(crate) fn line(self, words: &str, value: &str, random: &mut Random) -> String {
         let value = self.shown(value);
         let even = random.below(2) == 0;
@@ -226,7 +226,8 @@ impl Setting {
         }
     }
 
-    /// The lines that give a value of several lines to the name, and which of them hold it.
+    /// Returns the lines that assign a multi-line value to the name, and which of them hold the
+    /// value.
     pub(crate) fn block(self, words: &str, value: &str) -> (Vec<String>, std::ops::Range<usize>) {
         let inner = value.lines().map(str::to_owned);
         let framed = |first: Vec<String>, inner: Vec<String>, last: Vec<String>| {
@@ -263,7 +264,7 @@ impl Setting {
         }
     }
 
-    /// The bytes of a file with these lines.
+    /// Encodes the lines as the content of a file.
     pub(crate) fn encode(self, lines: &[String]) -> Vec<u8> {
         match self {
             Self::Registry => {
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_holds_its_value_and_a_block_says_where_it_is() {
+    fn lines_and_blocks_hold_their_value() {
         let mut random = Random::new(3);
         for setting in Setting::OF_VALUES {
             let line = setting.line("db password", "value", &mut random);

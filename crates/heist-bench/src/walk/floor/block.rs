@@ -1,8 +1,9 @@
-//! A directory's records as the kernel writes them.
+//! A buffer of directory records in the kernel's format.
 //!
-//! The call is made directly: what wraps it elsewhere does not tell how full the block is, and that decides whether a
-//! directory is worth splitting. A directory ends with a block of 0 bytes and not before. Some filesystems end only
-//! there, so a block that is not full proves nothing, though on most of them the last call could be saved.
+//! It calls `getdents64` directly, because wrappers do not report how full the buffer is, and that
+//! decides whether a directory is worth splitting. A directory ends with an empty block. On most
+//! filesystems a block that is not full is the last one, so the final call could be saved, but some
+//! filesystems return partial blocks in between.
 
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
@@ -16,22 +17,23 @@ const BLOCK_BYTES: usize = 64 * 1024;
 /// The largest record, with a name of 255 bytes.
 const RECORD_BYTES_MAX: usize = 280;
 
-/// What a record of `getdents64` has before the name: inode, offset, length and type.
+/// The bytes of a `getdents64` record before the name: inode, offset, length and type.
 const RECORD_HEAD_BYTES: usize = 19;
 
-/// A reused buffer that the kernel fills with the records of a directory.
-pub(super) struct Block {
+/// A reusable buffer that the kernel fills with the records of a directory.
+pub(super) struct RecordBlock {
     bytes: Box<[u8]>,
 }
 
-impl Block {
+impl RecordBlock {
     pub(super) fn new() -> Self {
         Self { bytes: vec![0; BLOCK_BYTES].into() }
     }
 
-    /// Reads on in the directory and says how many bytes of records there are now; 0 at the end.
+    /// Reads the next records of the directory and returns their total size in bytes; 0 at the end.
     pub(super) fn fill(&mut self, directory: BorrowedFd<'_>) -> io::Result<usize> {
-        // SAFETY: the kernel writes at most the given number of bytes to a buffer that has as many.
+        // SAFETY: the kernel writes at most the given number of bytes, which is the size of the
+        // buffer.
         let used = unsafe {
             libc::syscall(
                 libc::SYS_getdents64,
@@ -43,12 +45,13 @@ impl Block {
         usize::try_from(used).map_err(|_negative| io::Error::last_os_error())
     }
 
-    /// Whether the kernel may have stopped for want of room, so that there is probably more.
+    /// Returns `true` if the kernel may have stopped because the buffer was full, so that there is
+    /// probably more.
     pub(super) fn is_full(used: usize) -> bool {
         used > BLOCK_BYTES - RECORD_BYTES_MAX
     }
 
-    /// The names in the first `used` bytes but for `.` and `..`.
+    /// Returns the names in the first `used` bytes, except `.` and `..`.
     pub(super) fn records(&self, used: usize) -> impl Iterator<Item = (&CStr, FileType)> {
         let mut rest = &self.bytes[..used];
         let records = iter::from_fn(move || {
@@ -72,7 +75,7 @@ fn kind_of(d_type: u8) -> FileType {
         libc::DT_DIR => FileType::Directory,
         libc::DT_REG => FileType::RegularFile,
         libc::DT_UNKNOWN => FileType::Unknown,
-        // Which of the others it is makes no difference here.
+        // The remaining types are all treated alike.
         _ => FileType::Symlink,
     }
 }

@@ -1,18 +1,21 @@
-//! The floor: the least that a walk of a tree costs, as a yardstick for all others.
+//! The floor: the cheapest walk of a tree, as a yardstick for all others.
 //!
-//! Two threads open directories, read them in blocks and ask for the metadata of each entry, all relative to the
-//! descriptor of the directory, and add up. There are no paths, no options, no order and no errors but their count.
-//! It stands for what a program costs that wants this one number and nothing else.
+//! Several threads open directories, read them in blocks, query the metadata of each entry relative
+//! to the directory's descriptor, and add everything up. There are no paths, no options, no order,
+//! and errors are only counted. It stands for the cost of a program that wants these totals and
+//! nothing else.
 //!
-//! - Every thread walks depth first over a stack of its own, so few descriptors are open: those of directories that
-//!   have children still to be opened. If another thread is hungry, the older half of the stack goes to the pool.
-//! - A directory that filled its block goes to the pool at once, before the block is looked at: another thread reads
-//!   the next block meanwhile. That splits a huge directory and costs small ones nothing.
-//! - Only files with more than one link are remembered, by each thread for itself. What two threads met both is taken
-//!   off the sum at the end.
+//! - Every thread walks depth first over a stack of its own, so few descriptors are open: those of
+//!   directories with children still to be opened. If another thread has run out of work, the older
+//!   half of the stack goes to the pool.
+//! - A directory that filled its block goes to the pool at once, before its records are processed,
+//!   so that another thread can read the next block meanwhile. That splits a huge directory and
+//!   costs small ones nothing.
+//! - Each thread remembers only files with more than one link. Files that several threads met are
+//!   subtracted from the sum at the end.
 //!
-//! It does not guarantee an answer where directories cannot be read or where descriptors run out: what it left out is
-//! counted in [`Totals::errors`], and it is not what `du` would say of it.
+//! It does not guarantee an answer where directories cannot be read or descriptors run out:
+//! [`Totals::errors`] counts what it left out, and then the totals differ from those of `du`.
 
 mod block;
 mod pool;
@@ -29,22 +32,22 @@ use clap::Args;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxFlags};
 use rustix::process::{Resource, Rlimit};
 
-use block::Block;
-use pool::{Pool, Stack, Task};
+use block::RecordBlock;
+use pool::{DirectoryPool, Stack, WalkTask};
 pub(crate) use totals::{BYTES_PER_BLOCK, Part, Totals};
 
 /// Arguments of the hidden subcommand.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     path: PathBuf,
-    /// Count names and do not ask for sizes.
+    /// Count names without querying sizes.
     #[arg(long)]
     names: bool,
     #[arg(long, value_name = "N", default_value = "2")]
     threads: NonZeroUsize,
 }
 
-/// Walks and prints one line.
+/// Walks the tree and prints one line.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let question = if options.names { Question::Names } else { Question::Sizes };
     let totals = walk(&options.path, question, options.threads);
@@ -52,16 +55,16 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// What is asked of a walk.
+/// What to find out about a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// Names and their types, as the directories have them.
+    /// Names and their types, as the directories list them.
     Names,
-    /// The sizes of everything as well.
+    /// Also the sizes of everything.
     Sizes,
 }
 
-/// Walks the tree below `root`, which is part of the sizes but not of the names.
+/// Walks the tree below `root`, whose own size is included but whose name is not counted.
 pub(crate) fn walk(root: &Path, question: Question, threads: NonZeroUsize) -> Totals {
     allow_descriptors();
     let Ok(root) =
@@ -69,7 +72,7 @@ pub(crate) fn walk(root: &Path, question: Question, threads: NonZeroUsize) -> To
     else {
         return Totals { errors: 1, ..Totals::default() };
     };
-    let pool = Pool::new(threads, Task::Begin(root));
+    let pool = DirectoryPool::new(threads, WalkTask::Begin(root));
     let mut parts: Vec<Part> = thread::scope(|scope| {
         let others: Vec<_> = (1..threads.get())
             .map(|_| scope.spawn(|| Worker::new(&pool, question).run()))
@@ -89,10 +92,11 @@ pub(crate) fn walk(root: &Path, question: Question, threads: NonZeroUsize) -> To
 const OPEN_DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// A wide and deep tree has more directories open than the 1,024 which are the usual soft limit.
+/// Raises the limit on descriptors: a wide and deep tree has more directories open than the usual
+/// soft limit of 1,024.
 fn allow_descriptors() {
     let limit = rustix::process::getrlimit(Resource::Nofile);
-    // Where that is refused, the walk may still fit; if not, it counts errors.
+    // If this is refused, the walk may still fit into the limit; if not, it counts errors.
     let _ = rustix::process::setrlimit(
         Resource::Nofile,
         Rlimit { current: limit.maximum, maximum: limit.maximum },
@@ -100,32 +104,33 @@ fn allow_descriptors() {
 }
 
 struct Worker<'pool> {
-    pool: &'pool Pool,
+    pool: &'pool DirectoryPool,
     question: Question,
     stack: Stack,
     found: Part,
 }
 
 impl<'pool> Worker<'pool> {
-    fn new(pool: &'pool Pool, question: Question) -> Self {
+    fn new(pool: &'pool DirectoryPool, question: Question) -> Self {
         Self { pool, question, stack: Stack::default(), found: Part::default() }
     }
 
     fn run(mut self) -> Part {
-        let mut block = Block::new();
+        let mut block = RecordBlock::new();
         loop {
             if let Some(opened) = self.stack.pop(open_directory) {
                 self.enter(opened, &mut block);
             } else {
                 match self.pool.take() {
-                    Some(Task::Begin(root)) => self.enter(Ok(root), &mut block),
-                    Some(Task::Open(parent, name)) => {
+                    Some(WalkTask::Begin(root)) => self.enter(Ok(root), &mut block),
+                    Some(WalkTask::Open(parent, name)) => {
                         let opened = open_directory((*parent).as_fd(), &name);
-                        // Before the long part, so that it is closed as soon as nobody needs it.
+                        // Before the long part, so that the descriptor is closed as soon as
+                        // possible.
                         drop(parent);
                         self.enter(opened, &mut block);
                     }
-                    Some(Task::GoOn(directory)) => self.read(&directory, &mut block),
+                    Some(WalkTask::GoOn(directory)) => self.read(&directory, &mut block),
                     None => return self.found,
                 }
             }
@@ -135,7 +140,7 @@ impl<'pool> Worker<'pool> {
         }
     }
 
-    fn enter(&mut self, opened: rustix::io::Result<OwnedFd>, block: &mut Block) {
+    fn enter(&mut self, opened: rustix::io::Result<OwnedFd>, block: &mut RecordBlock) {
         let Ok(directory) = opened else {
             self.found.totals.errors += 1;
             return;
@@ -154,15 +159,15 @@ impl<'pool> Worker<'pool> {
         self.read(&Arc::new(directory), block);
     }
 
-    /// Reads block after block, or only one if it is full: then the directory goes to whoever comes first.
-    fn read(&mut self, directory: &Arc<OwnedFd>, block: &mut Block) {
+    /// Reads block after block. If a block is full, hands the directory to the pool and stops.
+    fn read(&mut self, directory: &Arc<OwnedFd>, block: &mut RecordBlock) {
         loop {
             match block.fill((**directory).as_fd()) {
                 Ok(0) => return,
                 Ok(used) => {
-                    let full = Block::is_full(used);
+                    let full = RecordBlock::is_full(used);
                     if full {
-                        self.pool.give([Task::GoOn(Arc::clone(directory))]);
+                        self.pool.give([WalkTask::GoOn(Arc::clone(directory))]);
                     }
                     for (name, kind) in block.records(used) {
                         self.found.totals.names += 1;
@@ -183,7 +188,7 @@ impl<'pool> Worker<'pool> {
     fn meet(&mut self, parent: &Arc<OwnedFd>, name: &CStr, kind: FileType) {
         match kind {
             FileType::Directory => self.meet_directory(parent, name),
-            // Some filesystems do not tell kinds with the names.
+            // Some filesystems do not report the type with the name.
             FileType::Unknown => self.meet_unknown(parent, name),
             _ => {
                 self.found.totals.files += u64::from(kind == FileType::RegularFile);
@@ -240,7 +245,7 @@ mod tests {
 
     use super::*;
 
-    /// The same by the plainest means: paths, one thread, a set of all files.
+    /// Computes the totals in the simplest way: paths, one thread, a set of all files.
     fn slow_obvious_count(root: &Path) -> Totals {
         let mut totals = Totals::default();
         let mut met = BTreeSet::new();
@@ -265,11 +270,11 @@ mod tests {
         totals
     }
 
-    /// Nested directories, files of several sizes, hard links across directories, symbolic links, a directory of more
-    /// than one block, and names that are not UTF-8.
+    /// Makes nested directories, files of several sizes, hard links across directories, symbolic
+    /// links, a directory of more than one block, and names that are not UTF-8.
     fn small_tree() -> tempfile::TempDir {
         use std::os::unix::ffi::OsStrExt as _;
-        let root = tempfile::tempdir().expect("a place for a test");
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         let mut directories = vec![root.path().to_owned()];
         for number in 0..60 {
             let directory = directories[number / 3].join(format!("directory {number}"));
@@ -289,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_floor_equals_the_slow_obvious_count() {
+    fn the_floor_agrees_with_the_slow_obvious_count() {
         let root = small_tree();
         let expected = slow_obvious_count(root.path());
         assert!(expected.names > 5_000 && expected.directories == 60, "{expected:?}");
@@ -302,8 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_opened_is_an_error_counted() {
-        let root = tempfile::tempdir().expect("a place for a test");
+    fn a_directory_that_cannot_be_opened_counts_as_an_error() {
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         let missing = root.path().join("missing");
         assert_eq!(walk(&missing, Question::Sizes, NonZeroUsize::MIN).errors, 1);
     }

@@ -1,7 +1,8 @@
-//! How the threads of the floor share directories: a stack for each, and a pool between them.
+//! How the floor's threads share directories: a stack for each thread, and a pool between them.
 //!
-//! A thread works from its own stack without locks. It looks at one flag after each directory, and gives half of its
-//! stack to the pool if the flag says that somebody waits. Nobody's share is fair at any moment; nobody waits long.
+//! A thread works from its own stack without locks. After each directory it checks one flag, and if
+//! the flag says that another thread waits, it moves half of its stack to the pool. Shares are not
+//! balanced at every moment, but no thread waits long.
 
 use std::ffi::CStr;
 use std::num::NonZeroUsize;
@@ -9,32 +10,33 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Something that any thread can go on with.
-pub(super) enum Task {
-    /// The root.
+/// A piece of work that any thread can continue.
+pub(super) enum WalkTask {
+    /// Reads the root.
     Begin(OwnedFd),
-    /// A directory, by its name in another.
+    /// Opens a directory by its name in another one.
     Open(Arc<OwnedFd>, Box<CStr>),
-    /// A directory of which some blocks are read.
+    /// Continues a directory of which some blocks have been read.
     GoOn(Arc<OwnedFd>),
 }
 
-/// What threads hand to each other.
-pub(super) struct Pool {
+/// The work that threads hand to each other.
+pub(super) struct DirectoryPool {
     state: Mutex<PoolState>,
     filled: Condvar,
-    /// Whether a thread waits for tasks. Only a hint, so that the others need not take the lock to see it.
+    /// Whether a thread waits for tasks. Only a hint that saves the other threads from taking the
+    /// lock.
     hungry: AtomicBool,
     threads: usize,
 }
 
 struct PoolState {
-    tasks: Vec<Task>,
+    tasks: Vec<WalkTask>,
     waiting: usize,
 }
 
-impl Pool {
-    pub(super) fn new(threads: NonZeroUsize, first: Task) -> Self {
+impl DirectoryPool {
+    pub(super) fn new(threads: NonZeroUsize, first: WalkTask) -> Self {
         Self {
             state: Mutex::new(PoolState { tasks: vec![first], waiting: 0 }),
             filled: Condvar::new(),
@@ -43,7 +45,7 @@ impl Pool {
         }
     }
 
-    /// Whether it is worth to give something.
+    /// Returns `true` if another thread waits for tasks.
     pub(super) fn is_hungry(&self) -> bool {
         self.hungry.load(Ordering::Relaxed)
     }
@@ -52,16 +54,17 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn give(&self, tasks: impl IntoIterator<Item = Task>) {
+    pub(super) fn give(&self, tasks: impl IntoIterator<Item = WalkTask>) {
         self.lock().tasks.extend(tasks);
-        // The next thread that finds nothing sets it again.
+        // The next thread that finds the pool empty sets the flag again.
         if self.hungry.swap(false, Ordering::Relaxed) {
             self.filled.notify_all();
         }
     }
 
-    /// Waits for a task; `None` once all threads wait, for then nobody is left to give any.
-    pub(super) fn take(&self) -> Option<Task> {
+    /// Waits for a task. Returns `None` once all threads wait, because then no thread is left to
+    /// add any.
+    pub(super) fn take(&self) -> Option<WalkTask> {
         let mut state = self.lock();
         loop {
             if let Some(task) = state.tasks.pop() {
@@ -73,7 +76,8 @@ impl Pool {
                 return None;
             }
             state.waiting += 1;
-            // Under the lock, so a giver that came too early to see it has its tasks in already.
+            // Set under the lock: a thread that read the flag too early to see this has already
+            // added its tasks.
             self.hungry.store(true, Ordering::Relaxed);
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
             if state.waiting == self.threads {
@@ -84,14 +88,14 @@ impl Pool {
     }
 }
 
-/// Directories still to be opened by one thread, the last one first. Their names lie behind each other in one buffer,
-/// so that pushing one allocates nothing.
+/// Directories that one thread still has to open, last in first out. Their names are stored back to
+/// back in one buffer, so that a push does not allocate.
 #[derive(Default)]
 pub(super) struct Stack {
-    /// The parent, and where the name starts. `None`: given away.
+    /// The parent, and where the name starts. `None` if the entry was given away.
     entries: Vec<(Option<Arc<OwnedFd>>, usize)>,
     names: Vec<u8>,
-    /// How many of the oldest are given away.
+    /// How many of the oldest entries were given away.
     given: usize,
 }
 
@@ -101,7 +105,7 @@ impl Stack {
         self.names.extend_from_slice(name.to_bytes_with_nul());
     }
 
-    /// Takes the youngest and calls `open` with it.
+    /// Pops the newest directory and calls `open` with it.
     pub(super) fn pop<T>(&mut self, open: impl FnOnce(BorrowedFd<'_>, &CStr) -> T) -> Option<T> {
         let Some((Some(parent), start)) = self.entries.pop() else {
             self.entries.clear();
@@ -119,14 +123,14 @@ impl Stack {
         self.entries.len() - self.given
     }
 
-    /// Takes the older half, rounded down.
-    pub(super) fn older_half(&mut self) -> impl Iterator<Item = Task> {
+    /// Removes and returns the older half, rounded down.
+    pub(super) fn older_half(&mut self) -> impl Iterator<Item = WalkTask> {
         let from = self.given;
         self.given += self.len() / 2;
         let names = &self.names;
         self.entries[from..self.given].iter_mut().map(|(parent, start)| {
             let name = CStr::from_bytes_until_nul(&names[*start..]).expect("pushed with its end");
-            Task::Open(parent.take().expect("given once"), name.into())
+            WalkTask::Open(parent.take().expect("given once"), name.into())
         })
     }
 }
@@ -138,16 +142,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_older_half_of_a_stack_is_given_and_the_rest_is_popped_from_the_top() {
-        let root = tempfile::tempdir().expect("a place for a test");
+    fn the_older_half_is_given_away_and_the_rest_pops_newest_first() {
+        let root = tempfile::tempdir().expect("can create a temporary folder");
         let parent = Arc::new(OwnedFd::from(fs::File::open(root.path()).expect("is there")));
         let mut stack = Stack::default();
         for name in [c"a", c"bb", c"ccc", c"d", c"e"] {
             stack.push(Arc::clone(&parent), name);
         }
         let name_of = |task| match task {
-            Task::Open(_, name) => name,
-            Task::Begin(_) | Task::GoOn(_) => panic!("a stack has names only"),
+            WalkTask::Open(_, name) => name,
+            WalkTask::Begin(_) | WalkTask::GoOn(_) => panic!("a stack has names only"),
         };
         let given: Vec<_> = stack.older_half().map(name_of).collect();
         assert_eq!(given, [c"a".into(), c"bb".into()]);

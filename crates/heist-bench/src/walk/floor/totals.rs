@@ -1,35 +1,36 @@
-//! What a walk counts, and how the counts of several threads become one.
+//! The totals of a walk, and how the totals of several threads are combined.
 //!
-//! A file with several links counts once, whichever of its names is met first and by whichever thread. No lock is
-//! needed for that: every thread remembers such files for itself, and what two of them met both is taken off the sum.
+//! A file with several links counts once, whichever of its names is met first and by whichever
+//! thread. That does not need a lock: every thread remembers such files for itself, and files that
+//! two threads met are subtracted from the sum.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The unit in which the kernel counts space, on all filesystems.
+/// The kernel's unit for space on disk, on all filesystems.
 pub(crate) const BYTES_PER_BLOCK: u64 = 512;
 
-/// What the floor counts.
+/// The totals of a walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
-    /// Space on the disk, hard links once. 0 if only names were asked for.
+    /// Space on disk, hard links counted once. 0 if only names were counted.
     pub(crate) disk_bytes: u64,
-    /// The lengths of all files and directories, hard links once. 0 if only names were asked for.
+    /// Lengths of all files and directories, hard links counted once. 0 if only names were counted.
     pub(crate) apparent_bytes: u64,
-    /// The part of directories in that.
+    /// The directories' share of `apparent_bytes`.
     pub(crate) directory_bytes: u64,
-    /// Names below the root, of whatever kind.
+    /// Names below the root, of any type.
     pub(crate) names: u64,
-    /// Those of directories.
+    /// Names of directories.
     pub(crate) directories: u64,
-    /// Those of regular files.
+    /// Names of regular files.
     pub(crate) files: u64,
-    /// Calls that failed.
+    /// System calls that failed.
     pub(crate) errors: u64,
 }
 
 impl Totals {
-    /// All numbers in the order of their declaration, separated by blanks.
+    /// Formats all numbers in the order of their declaration, separated by spaces.
     pub(crate) fn line(&self) -> String {
         let Self { disk_bytes, apparent_bytes, directory_bytes, names, directories, files, errors } =
             self;
@@ -38,7 +39,7 @@ impl Totals {
         )
     }
 
-    /// The inverse of [`Self::line`].
+    /// Parses the output of [`Self::line`].
     pub(crate) fn from_line(line: &str) -> Option<Self> {
         let numbers: Vec<u64> =
             line.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
@@ -59,26 +60,26 @@ impl Totals {
     }
 }
 
-/// A file with several names, as device and inode.
-pub(crate) type Identity = (u64, u64);
+/// The device and inode of a file with several names.
+pub(crate) type FileIdentity = (u64, u64);
 
-/// What a file adds to the totals: on the disk, and apparently.
-pub(crate) type Sizes = (u64, u64);
+/// What a file adds to the totals: space on disk, and length.
+pub(crate) type FileSizes = (u64, u64);
 
-/// What one thread found.
+/// The totals of one thread.
 #[derive(Default)]
 pub(crate) struct Part {
     pub(crate) totals: Totals,
-    linked: HashMap<Identity, Sizes, BuildHasherDefault<Mixer>>,
+    linked: HashMap<FileIdentity, FileSizes, BuildHasherDefault<Mixer>>,
 }
 
 impl Part {
-    pub(crate) fn count(&mut self, (disk, apparent): Sizes) {
+    pub(crate) fn count(&mut self, (disk, apparent): FileSizes) {
         self.totals.disk_bytes += disk;
         self.totals.apparent_bytes += apparent;
     }
 
-    pub(crate) fn count_once(&mut self, file: Identity, sizes: Sizes) {
+    pub(crate) fn count_once(&mut self, file: FileIdentity, sizes: FileSizes) {
         if self.linked.insert(file, sizes).is_none() {
             self.count(sizes);
         }
@@ -102,7 +103,8 @@ impl Part {
     }
 }
 
-/// Spreads inode numbers by one multiplication. They come from the kernel, so nobody needs to be kept from colliding.
+/// A hasher that spreads inode numbers by one multiplication. The kernel chooses them, so the hash
+/// need not resist deliberate collisions.
 #[derive(Default)]
 struct Mixer(u64);
 
@@ -118,7 +120,8 @@ impl Hasher for Mixer {
     }
 
     fn write_u64(&mut self, value: u64) {
-        // An odd number with bits all over. The fold brings the high half, which is mixed best, to the low bits too.
+        // An odd number with well-spread bits. The fold mixes the high half, which is mixed best,
+        // into the low bits.
         let product = u128::from(self.0 ^ value) * 0x9e37_79b9_7f4a_7c15_u128;
         self.0 = (product as u64) ^ ((product >> 64) as u64);
     }

@@ -1,6 +1,8 @@
-//! Makes trees as planned, fast: on two threads, relative to descriptors, with as few calls as there can be.
+//! Makes trees as planned, quickly: on several threads, relative to descriptors, with as few system
+//! calls as possible.
 //!
-//! The root is there and empty. After an error a part of the tree is left; whoever asked removes it.
+//! The root must exist and be empty. An error leaves a part of the tree behind; the caller removes
+//! it.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -10,9 +12,10 @@ use std::thread;
 
 use rustix::fs::{FileType, Mode, OFlags};
 
-use super::plan::{Content, Nested, Plan, directory_name, file_name, homes, level_name};
+use super::plan::{Nested, Plan, PlannedContent, directory_name, file_name, homes, level_name};
 
-/// Items that a thread takes at a time: few enough to share evenly, enough not to meet at the counter.
+/// Items that a thread takes at a time: few enough to share evenly, enough to avoid contention on
+/// the counter.
 const BATCH: usize = 64;
 
 const DIRECTORY_FLAGS: OFlags =
@@ -55,13 +58,14 @@ fn make_nested(root: &OwnedFd, plan: &Nested) -> io::Result<()> {
         let directory = rustix::fs::openat(root, plan.path(index), DIRECTORY_FLAGS, Mode::empty())?;
         for number in planned.first_file..planned.first_file + planned.files {
             let number = u64::from(number);
-            make_file(&directory, &file_name(number), Content::of_file(number))?;
+            make_file(&directory, &file_name(number), PlannedContent::of_file(number))?;
         }
         Ok(())
     })
 }
 
-/// One after the other: the path of the lowest directory is longer than a system call takes.
+/// Makes the directories one after the other, because the path of the deepest one is longer than a
+/// system call accepts.
 fn make_chain(root: &OwnedFd, levels: u32, files_per_level: u32) -> io::Result<()> {
     let mut above: Option<OwnedFd> = None;
     for level in 0..levels {
@@ -71,7 +75,7 @@ fn make_chain(root: &OwnedFd, levels: u32, files_per_level: u32) -> io::Result<(
         let directory = rustix::fs::openat(parent, &name, DIRECTORY_FLAGS, Mode::empty())?;
         for file in 0..files_per_level {
             let number = u64::from(level * files_per_level + file);
-            make_file(&directory, &file_name(number), Content::of_linked(number))?;
+            make_file(&directory, &file_name(number), PlannedContent::of_linked(number))?;
         }
         above = Some(directory);
     }
@@ -89,11 +93,11 @@ fn make_linked(root: &OwnedFd, inodes: u32, links: u32, directories: u32) -> io:
     for_each_in_parallel(inodes as usize, |inode| {
         let inode = u32::try_from(inode).expect("it came from such a number");
         let homes = homes(inode, links, u32::try_from(directories.len()).expect("the same"));
-        // Two names of an inode may be in the same directory, so each has its own number.
+        // Two names of an inode may be in the same directory, so each gets a number of its own.
         let name_of = |link: usize| file_name(u64::from(inode) * homes.len() as u64 + link as u64);
         let first = &directories[homes[0]];
         let first_name = name_of(0);
-        make_file(first, &first_name, Content::of_linked(u64::from(inode)))?;
+        make_file(first, &first_name, PlannedContent::of_linked(u64::from(inode)))?;
         for (link, home) in homes.iter().enumerate().skip(1) {
             let flags = rustix::fs::AtFlags::empty();
             rustix::fs::linkat(first, &first_name, &directories[*home], name_of(link), flags)?;
@@ -102,17 +106,17 @@ fn make_linked(root: &OwnedFd, inodes: u32, links: u32, directories: u32) -> io:
     })
 }
 
-fn make_file(directory: impl AsFd, name: &str, content: Content) -> io::Result<()> {
+fn make_file(directory: impl AsFd, name: &str, content: PlannedContent) -> io::Result<()> {
     match content {
-        // One call instead of two.
-        Content::Empty => {
+        // One system call instead of two.
+        PlannedContent::Empty => {
             rustix::fs::mknodat(directory, name, FileType::RegularFile, file_mode(), 0)?;
         }
-        Content::Hole(length) => {
+        PlannedContent::Hole(length) => {
             let file = rustix::fs::openat(directory, name, NEW_FILE_FLAGS, file_mode())?;
             rustix::fs::ftruncate(file, length)?;
         }
-        Content::Written(length) => {
+        PlannedContent::Written(length) => {
             let file = rustix::fs::openat(directory, name, NEW_FILE_FLAGS, file_mode())?;
             io::Write::write_all(&mut std::fs::File::from(file), &vec![b'.'; length])?;
         }
@@ -120,7 +124,7 @@ fn make_file(directory: impl AsFd, name: &str, content: Content) -> io::Result<(
     Ok(())
 }
 
-/// Calls `make` with every number below `count`, on all CPUs. The first error ends it.
+/// Calls `make` with every number below `count`, on all CPUs. Stops at the first error.
 pub(crate) fn for_each_in_parallel(
     count: usize,
     make: impl Fn(usize) -> io::Result<()> + Sync,
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_ends_it() {
+    fn the_first_error_stops_the_loop() {
         let outcome = for_each_in_parallel(1_000, |number| match number {
             500 => Err(io::Error::other("no more")),
             _ => Ok(()),

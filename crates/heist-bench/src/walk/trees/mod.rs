@@ -1,8 +1,9 @@
-//! The trees that walks are measured on: planned, made once, kept, and removed when asked.
+//! The trees for walks: planned, made once, kept, and removed on request.
 //!
-//! All trees are in one folder. Beside each is a marker file that says which plan it was made by and whether it is
-//! whole; a tree that was left unfinished, or made by an older plan, is removed and made again. Nothing is ever removed
-//! that has no marker. Two runs that make the same tree at the same time disturb each other.
+//! All trees are in one folder. Beside each is a marker file with the plan that it was made by and
+//! whether it is complete. A tree that is incomplete or was made by an older plan is removed and
+//! made again. A directory without a marker is never removed. Two concurrent runs that make the
+//! same tree disturb each other.
 
 mod make;
 mod plan;
@@ -18,27 +19,27 @@ use clap::ValueEnum;
 use plan::Plan;
 use rustix::fs::{Mode, OFlags};
 
-/// How every marker starts.
+/// The start of every marker.
 const MARKER_START: &str = "a tree of heist-bench";
 
-/// A tree that can be asked for by name.
+/// A tree that can be selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Tree {
+pub(crate) enum WalkTree {
     /// 1,000,000 files in 50,000 randomly nested directories.
     Million,
-    /// 200,000 directories with no file or one, up to 2,000 of them in one directory.
+    /// 200,000 directories with at most one file each, up to 2,000 of them in one directory.
     Wide,
     /// 300,000 files in one directory.
     Flat,
-    /// 2,000 directories each in the one before.
+    /// A chain of 2,000 nested directories.
     Deep,
     /// 100,000 files with ten hard links each.
     Links,
-    /// The sources that Cargo has unpacked, as they are.
+    /// The sources that Cargo has unpacked, unchanged.
     Registry,
 }
 
-impl Tree {
+impl WalkTree {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Million => "million",
@@ -50,7 +51,7 @@ impl Tree {
         }
     }
 
-    /// `None`: it is not for us to make.
+    /// Returns the plan, or `None` if the benchmark does not make this tree.
     fn plan(self, size: Size) -> Option<Plan> {
         let scale = match size {
             Size::Full => 1,
@@ -67,15 +68,15 @@ impl Tree {
     }
 }
 
-/// How big the trees are.
+/// The size of the trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Size {
     Full,
-    /// A tenth.
+    /// A tenth of the full size.
     Quick,
 }
 
-/// The folder with the trees.
+/// The folder that holds the trees.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
@@ -86,11 +87,12 @@ impl Folder {
         Self { path: path.unwrap_or_else(|| env::temp_dir().join("heist-bench-trees")) }
     }
 
-    /// The path of a tree, which is made if it is not there.
+    /// Makes the tree unless it exists, and returns its path.
     ///
     /// # Errors
-    /// A message if it cannot be made, or is not ours to make and not there.
-    pub(crate) fn ensure(&self, tree: Tree, size: Size) -> Result<PathBuf, String> {
+    /// Returns a message if the tree cannot be made, or does not exist and is not made by the
+    /// benchmark.
+    pub(crate) fn ensure(&self, tree: WalkTree, size: Size) -> Result<PathBuf, String> {
         let Some(plan) = tree.plan(size) else {
             return registry();
         };
@@ -99,11 +101,11 @@ impl Folder {
         })
     }
 
-    /// The same for any tree: `make` fills the empty directory, and `summary` says what decides whether a kept tree is
-    /// the one that is wanted.
+    /// Makes any tree unless it exists: `make` fills the empty directory, and `summary` identifies
+    /// the content, so that a tree with another summary is made again.
     ///
     /// # Errors
-    /// A message if it cannot be made.
+    /// Returns a message if the tree cannot be made.
     pub(crate) fn ensure_made(
         &self,
         name: &str,
@@ -111,8 +113,8 @@ impl Folder {
         make: impl FnOnce(&Path) -> io::Result<()>,
     ) -> Result<PathBuf, String> {
         let (path, marker) = self.places(name);
-        let told = |what: &str| format!("{MARKER_START}, {what}, {summary}\n");
-        if fs::read_to_string(&marker).is_ok_and(|text| text == told("whole")) {
+        let marker_text = |what: &str| format!("{MARKER_START}, {what}, {summary}\n");
+        if fs::read_to_string(&marker).is_ok_and(|text| text == marker_text("whole")) {
             return Ok(path);
         }
         if path.symlink_metadata().is_ok() {
@@ -121,10 +123,10 @@ impl Folder {
         eprintln!("making {}", path.display());
         let made = || -> io::Result<()> {
             fs::create_dir_all(&self.path)?;
-            fs::write(&marker, told("unfinished"))?;
+            fs::write(&marker, marker_text("unfinished"))?;
             fs::create_dir(&path)?;
             make(&path)?;
-            fs::write(&marker, told("whole"))
+            fs::write(&marker, marker_text("whole"))
         };
         let cannot = |error| {
             format!(
@@ -136,18 +138,19 @@ impl Folder {
         Ok(path)
     }
 
-    /// Removes a tree and its marker. Says whether there was one.
+    /// Removes a tree and its marker. Returns `false` if neither existed.
     ///
     /// # Errors
-    /// A message if it cannot be removed, or has no marker, so that it may be somebody else's.
-    pub(crate) fn remove(&self, tree: Tree, size: Size) -> Result<bool, String> {
+    /// Returns a message if the tree cannot be removed, or does not have a marker: then the
+    /// benchmark may not have made it.
+    pub(crate) fn remove(&self, tree: WalkTree, size: Size) -> Result<bool, String> {
         self.remove_made(&named(tree, size))
     }
 
-    /// The same by the tree's name.
+    /// Does the same as [`Folder::remove`], by the tree's name in the folder.
     ///
     /// # Errors
-    /// As [`Folder::remove`].
+    /// See [`Folder::remove`].
     pub(crate) fn remove_made(&self, name: &str) -> Result<bool, String> {
         let (path, marker) = self.places(name);
         if path.symlink_metadata().is_err() && marker.symlink_metadata().is_err() {
@@ -155,13 +158,14 @@ impl Folder {
         }
         if !fs::read_to_string(&marker).is_ok_and(|text| text.starts_with(MARKER_START)) {
             return Err(format!(
-                "{} stays: no marker file {} says that it was made here; remove it yourself if it may go",
+                "{} is not removed: there is no marker file {} to show that heist-bench made it; \
+                 remove it by hand if it is not needed",
                 path.display(),
                 marker.display()
             ));
         }
         let removed = || -> io::Result<()> {
-            // The marker goes last, so that a removal that was stopped can be taken up again.
+            // The marker goes last, so that an interrupted removal can be continued.
             if path.symlink_metadata().is_ok() {
                 remove::empty(&open(&path)?)?;
                 fs::remove_dir(&path)?;
@@ -169,19 +173,19 @@ impl Folder {
             fs::remove_file(&marker)
         };
         removed().map_err(|error| format!("cannot remove {}: {error}", path.display()))?;
-        // It stays if something else is in it.
+        // Fails if the folder contains something else; then it stays.
         let _ = fs::remove_dir(&self.path);
         Ok(true)
     }
 
-    /// Where a tree and its marker are.
+    /// Returns the paths of a tree and of its marker.
     fn places(&self, name: &str) -> (PathBuf, PathBuf) {
         (self.path.join(name), self.path.join(format!("{name}.marker")))
     }
 }
 
-/// What a tree of a size is called in the folder.
-fn named(tree: Tree, size: Size) -> String {
+/// Returns the name of a tree in the folder.
+fn named(tree: WalkTree, size: Size) -> String {
     match size {
         Size::Full => tree.name().to_owned(),
         Size::Quick => format!("{}-quick", tree.name()),
@@ -193,7 +197,7 @@ fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// What decides whether a kept tree is the one that is wanted.
+/// Returns the text that identifies a plan in a marker.
 fn summary(plan: &Plan) -> String {
     let shape = match plan {
         Plan::Nested(nested) => {
@@ -210,7 +214,7 @@ fn summary(plan: &Plan) -> String {
     format!("version {}, seed {:#x}, {shape}", plan::VERSION, plan::SEED)
 }
 
-/// Where Cargo unpacks sources.
+/// Returns the folder into which Cargo unpacks sources.
 pub(crate) fn registry() -> Result<PathBuf, String> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
@@ -218,7 +222,10 @@ pub(crate) fn registry() -> Result<PathBuf, String> {
     if sources.is_dir() {
         Ok(sources)
     } else {
-        Err(format!("Cargo has unpacked no sources: there is no {}", sources.display()))
+        Err(format!(
+            "Cargo has not unpacked any sources: {} does not exist; run `cargo fetch` first",
+            sources.display()
+        ))
     }
 }
 
@@ -234,7 +241,7 @@ mod tests {
     }
 
     fn folder() -> (tempfile::TempDir, Folder) {
-        let place = tempfile::tempdir().expect("a place for a test");
+        let place = tempfile::tempdir().expect("can create a temporary folder");
         let folder = Folder::new(Some(place.path().join("trees")));
         (place, folder)
     }
@@ -242,54 +249,54 @@ mod tests {
     #[test]
     fn the_deep_tree_is_made_walked_and_removed() {
         let (_place, folder) = folder();
-        // Full, for only then its paths are longer than system calls take.
-        let path = folder.ensure(Tree::Deep, Size::Full).expect("can be made");
+        // Full size, because only then its paths are longer than system calls accept.
+        let path = folder.ensure(WalkTree::Deep, Size::Full).expect("can be made");
         let found = count(&path);
         assert_eq!((found.directories, found.files, found.errors), (2_000, 6_000, 0));
-        assert_eq!(folder.remove(Tree::Deep, Size::Full), Ok(true));
+        assert_eq!(folder.remove(WalkTree::Deep, Size::Full), Ok(true));
         assert!(!path.exists());
-        assert_eq!(folder.remove(Tree::Deep, Size::Full), Ok(false));
+        assert_eq!(folder.remove(WalkTree::Deep, Size::Full), Ok(false));
     }
 
     #[test]
-    fn links_have_as_many_names_as_planned_and_count_once() {
+    fn every_inode_has_its_planned_links_and_counts_once() {
         let (_place, folder) = folder();
-        let path = folder.ensure(Tree::Links, Size::Quick).expect("can be made");
+        let path = folder.ensure(WalkTree::Links, Size::Quick).expect("can be made");
         let found = count(&path);
         assert_eq!((found.directories, found.files, found.errors), (100, 100_000, 0));
         let planned: u64 = (0..10_000)
-            .map(|inode| match plan::Content::of_linked(inode) {
-                plan::Content::Empty => 0,
-                plan::Content::Hole(length) => length,
-                plan::Content::Written(length) => length as u64,
+            .map(|inode| match plan::PlannedContent::of_linked(inode) {
+                plan::PlannedContent::Empty => 0,
+                plan::PlannedContent::Hole(length) => length,
+                plan::PlannedContent::Written(length) => length as u64,
             })
             .sum();
         assert_eq!(found.apparent_bytes - found.directory_bytes, planned);
-        assert_eq!(folder.remove(Tree::Links, Size::Quick), Ok(true));
+        assert_eq!(folder.remove(WalkTree::Links, Size::Quick), Ok(true));
     }
 
     #[test]
-    fn a_whole_tree_is_kept_and_an_unfinished_one_made_again() {
+    fn a_complete_tree_is_kept_and_an_incomplete_one_is_made_again() {
         let (_place, folder) = folder();
-        let path = folder.ensure(Tree::Deep, Size::Quick).expect("can be made");
+        let path = folder.ensure(WalkTree::Deep, Size::Quick).expect("can be made");
         let expected = count(&path);
         let extra = path.join("extra");
         fs::write(&extra, b"").expect("is new");
-        folder.ensure(Tree::Deep, Size::Quick).expect("is there");
+        folder.ensure(WalkTree::Deep, Size::Quick).expect("is there");
         assert!(extra.exists(), "a whole tree is left as it is");
         let (_, marker) = folder.places("deep-quick");
         fs::write(&marker, format!("{MARKER_START}, unfinished")).expect("can be written");
-        folder.ensure(Tree::Deep, Size::Quick).expect("can be made");
+        folder.ensure(WalkTree::Deep, Size::Quick).expect("can be made");
         assert_eq!(count(&path), expected);
     }
 
     #[test]
-    fn what_has_no_marker_is_not_removed() {
+    fn a_directory_without_a_marker_is_not_removed() {
         let (_place, folder) = folder();
         let (path, _) = folder.places("wide");
         fs::create_dir_all(path.join("precious")).expect("is new");
-        folder.remove(Tree::Wide, Size::Full).expect_err("is not ours");
-        folder.ensure(Tree::Wide, Size::Full).expect_err("its place is taken");
+        folder.remove(WalkTree::Wide, Size::Full).expect_err("the benchmark did not make it");
+        folder.ensure(WalkTree::Wide, Size::Full).expect_err("its place is taken");
         assert!(path.join("precious").exists());
     }
 }

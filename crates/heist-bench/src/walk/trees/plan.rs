@@ -1,50 +1,50 @@
-//! What a tree will look like, decided before anything is made.
+//! Plans of trees, decided before anything is made.
 //!
-//! A plan depends on nothing but the kind of tree and its size, so that every run on every machine walks the same tree.
-//! It says which directories there are, how many files each has and what is in them. Names are ASCII, a dozen bytes
-//! long, and differ below the same directory.
+//! A plan depends only on the kind of tree and its size, so that every run on every machine walks
+//! the same tree. It says which directories exist, how many files each has and what the files
+//! contain. Names are ASCII, about a dozen bytes long, and unique within a directory.
 //!
-//! Almost nothing is written: most files are empty or end in a hole, so a million of them need inodes and no blocks.
-//! A few are written, for without blocks a total of blocks would be right by accident.
+//! Most files are empty or end in a hole, so a million of them need inodes but no blocks. A few
+//! have written content: with no blocks at all, a wrong total of blocks could be right by accident.
 
 use super::random::Random;
 
-/// Changes whenever a plan or its names do, so that trees of older plans are made again.
+/// Must change whenever a plan or its names change, so that existing trees are made again.
 pub(crate) const VERSION: u32 = 1;
 
 /// The seed of all trees.
 pub(crate) const SEED: u64 = 0x6865_6973_7420_0001;
 
-/// Directories of the random tree nest this deep at most.
+/// The deepest nesting in the random tree.
 const NESTING_MAX: u32 = 12;
 
-/// The largest number of directories in one.
+/// The largest number of subdirectories in one directory.
 const FAN_OUT_MAX: usize = 2_000;
 
-/// The bits of that number.
+/// The number of bits in `FAN_OUT_MAX`.
 const FAN_OUT_BITS: usize = 11;
 
-/// Holes are this long at most.
+/// The longest hole.
 const HOLE_BYTES_MAX: usize = 8 * 1024;
 
-/// One file in this many is written, where there are many.
+/// One file in this many has written content, in trees of many files.
 const WRITTEN_EVERY: u64 = 2_000;
 
-/// One inode in this many of those with several links.
+/// The same for inodes with several links.
 const LINKED_WRITTEN_EVERY: u64 = 100;
 
 const FILES_PER_LEVEL: u32 = 3;
 
-/// What there is to be made.
+/// What to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
     Nested(Nested),
-    /// Directories each of which is in the one before.
+    /// A chain of directories, each inside the one before it.
     Chain {
         levels: u32,
         files_per_level: u32,
     },
-    /// Files with several names each, all over some directories.
+    /// Files with several names each, spread over some directories.
     Linked {
         inodes: u32,
         links: u32,
@@ -78,23 +78,23 @@ impl Plan {
 /// One directory of a [`Nested`] plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Directory {
-    /// Its parent's index, smaller than its own; the root is its own parent.
+    /// The parent's index, smaller than its own; the root is its own parent.
     pub(crate) parent: u32,
     pub(crate) depth: u32,
     pub(crate) files: u32,
-    /// Files are numbered throughout the tree.
+    /// The number of its first file; files are numbered throughout the tree.
     pub(crate) first_file: u32,
 }
 
-/// Directories in directories, the root first.
+/// Nested directories, the root first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Nested {
     pub(crate) directories: Vec<Directory>,
 }
 
 impl Nested {
-    /// Every directory is in a random one of those before it; files go to directories by weights of which most are
-    /// small and some large.
+    /// Puts every directory into a random one of those before it, and distributes the files by
+    /// random weights, most of which are small and some large.
     fn random(directories: u32, files: u32) -> Self {
         let mut random = Random::new(SEED);
         let mut plan = Self::with_root();
@@ -104,15 +104,15 @@ impl Nested {
                 plan.push_below(parent);
             }
         }
-        // The product of two even draws: a third of the directories below a tenth of the largest weight. Whole numbers,
-        // for logarithms differ in their last bits between machines.
+        // The product of two uniform draws puts a third of the directories below a tenth of the
+        // largest weight. Integers, because logarithms differ in their last bits between machines.
         let mut draw = || (1 + random.below(32)) * (1 + random.below(32));
         let weights: Vec<usize> = plan.directories.iter().map(|_| draw()).collect();
         let all: usize = weights.iter().sum();
         let (mut seen, mut placed) = (0, 0);
         for (directory, weight) in plan.directories.iter_mut().zip(weights) {
             seen += weight;
-            // By the running sum, so that the rounded numbers add up to all files.
+            // From the running sum, so that the rounded counts add up to the total.
             let until = (seen as u64 * u64::from(files) / all as u64) as u32;
             directory.files = until - placed;
             placed = until;
@@ -121,8 +121,9 @@ impl Nested {
         plan
     }
 
-    /// Random leaves get children until there are enough. How many goes evenly by magnitude: as often 2 or 3 as 512
-    /// to 1,023. Every other directory has a file.
+    /// Gives children to random leaves until there are enough directories. The number of children
+    /// is uniform by magnitude: 2 or 3 is as likely as 512 to 1,023. Every other directory has a
+    /// file.
     fn wide(directories: u32) -> Self {
         let mut random = Random::new(SEED);
         let mut plan = Self::with_root();
@@ -162,7 +163,7 @@ impl Nested {
         }
     }
 
-    /// Indices by depth, those below the root first.
+    /// Returns the indices grouped by depth, starting with the children of the root.
     pub(crate) fn levels(&self) -> Vec<Vec<usize>> {
         let mut levels: Vec<Vec<usize>> = Vec::new();
         for (index, directory) in self.directories.iter().enumerate().skip(1) {
@@ -175,7 +176,7 @@ impl Nested {
         levels
     }
 
-    /// The directory's path from the root; `.` for the root itself.
+    /// Returns the directory's path from the root; `.` for the root itself.
     pub(crate) fn path(&self, mut index: usize) -> String {
         let mut names = Vec::new();
         while index != 0 {
@@ -188,29 +189,29 @@ impl Nested {
     }
 }
 
-/// The directories that hold the links of an inode.
+/// Returns the directories that hold the links of an inode.
 pub(crate) fn homes(inode: u32, links: u32, directories: u32) -> Vec<usize> {
     let mut random = Random::of_item(SEED, u64::from(inode));
     (0..links).map(|_| random.below(directories as usize)).collect()
 }
 
-/// What is in a file.
+/// What a file contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum PlannedContent {
     Empty,
-    /// This long, without blocks.
+    /// A hole of this length, without blocks.
     Hole(u64),
-    /// This many bytes, written.
+    /// This many written bytes.
     Written(usize),
 }
 
-impl Content {
-    /// That of one file among many.
+impl PlannedContent {
+    /// Returns the content of a file with one name.
     pub(crate) fn of_file(number: u64) -> Self {
         Self::pick(number, WRITTEN_EVERY)
     }
 
-    /// That of an inode with many names.
+    /// Returns the content of an inode with several names.
     pub(crate) fn of_linked(inode: u64) -> Self {
         Self::pick(inode, LINKED_WRITTEN_EVERY)
     }
@@ -231,7 +232,8 @@ pub(crate) fn directory_name(number: u64) -> String {
     format!("{}-{number}", words[Random::of_item(SEED, number).below(words.len())])
 }
 
-/// A directory of the chain: long, so that even a tenth of the chain is longer than the paths that system calls take.
+/// Returns the name of a directory of the chain. Names are long, so that even a tenth of the chain
+/// exceeds the path length that system calls accept.
 pub(crate) fn level_name(number: u64) -> String {
     format!("{}-and-then-further-down", directory_name(number))
 }
@@ -260,9 +262,10 @@ mod tests {
         assert_eq!(homes(77, 10, 1_000), homes(77, 10, 1_000));
     }
 
-    /// Whoever changes a plan changes [`VERSION`] too, or old trees pass for new ones.
+    /// If this fails because a plan changed, change [`VERSION`] as well; otherwise existing trees
+    /// pass for new ones.
     #[test]
-    fn the_plans_of_this_version_are_these() {
+    fn plans_do_not_change_within_a_version() {
         let mut text = String::new();
         for directory in nested(Plan::million(100)).directories {
             text += &format!("{directory:?}");
@@ -272,9 +275,13 @@ mod tests {
         }
         for number in 0..5_000 {
             let (directory, file) = (directory_name(number), file_name(number));
-            text += &format!("{directory} {file} {:?}", Content::of_file(number));
+            text += &format!("{directory} {file} {:?}", PlannedContent::of_file(number));
             text += &level_name(number);
-            text += &format!("{:?}{:?}", Content::of_linked(number), homes(number as u32, 10, 99));
+            text += &format!(
+                "{:?}{:?}",
+                PlannedContent::of_linked(number),
+                homes(number as u32, 10, 99)
+            );
         }
         let digest = text.bytes().fold(0, |digest: u64, byte| {
             (digest ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
@@ -283,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_million_has_its_numbers() {
+    fn the_million_tree_has_its_planned_counts() {
         let plan = nested(Plan::million(1));
         assert_eq!(plan.directories.len(), 50_001);
         assert_eq!(
@@ -294,7 +301,7 @@ mod tests {
         let largest = plan.directories.iter().map(|directory| directory.files).max();
         assert!((50..1_000).contains(&largest.expect("there are directories")));
         let written = (0..1_000_000)
-            .filter(|number| matches!(Content::of_file(*number), Content::Written(_)))
+            .filter(|number| matches!(PlannedContent::of_file(*number), PlannedContent::Written(_)))
             .count();
         assert_eq!(written, 500);
     }
@@ -326,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_the_chain_are_longer_than_system_calls_take() {
+    fn paths_of_the_chain_exceed_the_limit_of_system_calls() {
         const PATH_MAX: usize = 4_096;
         let Plan::Chain { levels, .. } = Plan::deep(10) else { panic!("it is a chain") };
         let bytes: usize = (0..u64::from(levels)).map(|level| 1 + level_name(level).len()).sum();
@@ -336,10 +343,10 @@ mod tests {
     #[test]
     fn most_files_have_no_blocks_and_all_are_short() {
         for number in 0..10_000 {
-            match Content::of_file(number) {
-                Content::Empty => {}
-                Content::Hole(length) => assert!((1..=8_192).contains(&length)),
-                Content::Written(length) => {
+            match PlannedContent::of_file(number) {
+                PlannedContent::Empty => {}
+                PlannedContent::Hole(length) => assert!((1..=8_192).contains(&length)),
+                PlannedContent::Written(length) => {
                     assert!((1..=8_192).contains(&length));
                     assert_eq!(number % WRITTEN_EVERY, 0);
                 }

@@ -1,14 +1,14 @@
-//! Numbers that look random and are the same in every run and on every machine.
+//! Pseudo-random numbers that are the same in every run and on every machine.
 //!
-//! The generator is SplitMix64: one addition and two multiplications a number, and any seed is a good one. It keeps
-//! no secrets.
+//! The generator is SplitMix64: one addition and two multiplications per number, and any seed is
+//! good. It is not suitable for real secrets.
 
-/// A sequence of numbers that its seed alone decides.
+/// A sequence of numbers that depends only on its seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The sequence of one item among many: those of two items have nothing in common.
+    /// Creates the sequence of one item among many; the sequences of two items are independent.
     pub(crate) fn of_item(seed: u64, item: u64) -> Self {
         let mut sequence = Self(seed ^ item.wrapping_mul(0xd134_2543_de82_ef95));
         Self(sequence.next())
@@ -25,7 +25,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `limit` - 1. The bias is below `limit` in 2⁶⁴.
+    /// Returns a number from 0 to `limit` - 1. The bias is below `limit` / 2⁶⁴.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         ((u128::from(self.next()) * limit as u128) >> 64) as usize
     }
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_kept_and_reached() {
+    fn numbers_stay_below_the_limit_and_reach_it() {
         let mut random = Random::new(7);
         let mut met = [false; 5];
         for _ in 0..200 {

@@ -1,8 +1,9 @@
 //! Removes trees of any depth.
 //!
-//! Paths of a deep tree are longer than system calls take, and a descriptor for every level may be more than a process
-//! gets. So one descriptor goes down by name and up by `..`, and only the names still to be visited are kept. Nobody
-//! else may move directories of the tree meanwhile. Symbolic links are removed and not followed.
+//! The paths of a deep tree are longer than system calls accept, and one descriptor per level may
+//! exceed the limit of the process. So a single descriptor goes down by name and up by `..`, and
+//! only the names still to be visited are kept. No other process may move directories of the tree
+//! meanwhile. Symbolic links are removed, not followed.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -16,7 +17,7 @@ use super::make::for_each_in_parallel;
 const FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Removes everything below the directory, and leaves the directory.
+/// Removes everything below the directory but keeps the directory itself.
 pub(crate) fn empty(root: &OwnedFd) -> io::Result<()> {
     let children = remove_files(root)?;
     for_each_in_parallel(children.len(), |index| {
@@ -26,11 +27,12 @@ pub(crate) fn empty(root: &OwnedFd) -> io::Result<()> {
     })
 }
 
-/// The same on one thread, and without recursion.
+/// Removes everything below the directory on one thread, without recursion.
 fn remove_below(directory: OwnedFd) -> io::Result<()> {
     let mut rest = remove_files(&directory)?;
     let mut here = directory;
-    // Where we came from: our name there, and what else is to be removed there.
+    // For each level above: the name of the directory that we descended into, and the names still
+    // to be removed.
     let mut above: Vec<(CString, Vec<CString>)> = Vec::new();
     loop {
         if let Some(name) = rest.pop() {
@@ -46,7 +48,7 @@ fn remove_below(directory: OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Removes all but directories, and returns the names of those.
+/// Removes everything except directories, and returns the names of those.
 fn remove_files(directory: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
     let mut directories = Vec::new();
@@ -66,14 +68,14 @@ fn remove_files(directory: &OwnedFd) -> io::Result<Vec<CString>> {
     Ok(directories)
 }
 
-fn is_directory(parent: &OwnedFd, name: &CStr, told: FileType) -> io::Result<bool> {
-    let kind = match told {
-        // Some filesystems do not tell kinds with the names.
+fn is_directory(parent: &OwnedFd, name: &CStr, listed: FileType) -> io::Result<bool> {
+    let kind = match listed {
+        // Some filesystems do not report the type with the name.
         FileType::Unknown => {
             let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
             FileType::from_raw_mode(stat.st_mode)
         }
-        told => told,
+        listed => listed,
     };
     Ok(kind == FileType::Directory)
 }

@@ -1,4 +1,4 @@
-//! One connection of the load: asks, and waits for the answer.
+//! One connection of the HTTP load, which sends a request and waits for the response.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -8,10 +8,10 @@ use super::server::BODY;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/// A server that takes longer has lost the request.
+/// A server that takes longer than this has lost the request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A connection that is kept for many requests.
+/// A connection that is kept open for many requests.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: BufReader<TcpStream>,
@@ -25,9 +25,10 @@ impl Connection {
         Ok(Self { stream: BufReader::new(stream), line: String::new() })
     }
 
-    /// Sends one request and reads the answer to it.
+    /// Sends one request and reads its response.
     ///
-    /// Fails if that is not the answer that every server here gives.
+    /// # Errors
+    /// Fails if the connection fails or the response is not the one that every server here gives.
     pub(super) fn ask(&mut self) -> io::Result<()> {
         self.stream.get_mut().write_all(REQUEST)?;
         if self.next_line()? != "HTTP/1.1 200 OK" {
@@ -60,7 +61,7 @@ impl Connection {
     }
 
     fn unexpected(&self) -> io::Error {
-        io::Error::other(format!("unexpected answer, at the line {:?}", self.line))
+        io::Error::other(format!("unexpected response at the line {:?}", self.line))
     }
 }
 
@@ -71,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// What a client makes of a server that reads one request and gives this answer.
+    /// Returns what the client reports about a server that reads one request and sends `answer`.
     fn outcome_of(answer: &'static [u8]) -> Result<(), String> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
         let address = listener.local_addr().expect("it is bound");
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_whole_and_right_answer_counts() {
+    fn only_the_complete_expected_response_is_accepted() {
         let right = b"HTTP/1.1 200 OK\r\ncontent-length: 13\r\ndate: now\r\n\r\nHello, world!";
         assert_eq!(outcome_of(right), Ok(()));
         let wrong: [&[u8]; 4] = [

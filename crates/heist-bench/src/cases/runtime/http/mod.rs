@@ -1,12 +1,13 @@
-//! How much CPU time an HTTP server needs for a request, and how many it answers in a second.
+//! CPU time that an HTTP server needs per request, and requests that it answers per second.
 //!
-//! The server is a process of its own ([`server`]), so its CPU time is its own, whatever the load costs. The load is
-//! made here: a thread for each connection, with a blocking socket of the standard library, that asks again as soon as
-//! it has its answer ([`client`]). With one connection the server is idle between two requests, and what counts is how
-//! cheaply it falls asleep and wakes up; with 32 there is mostly another request to answer.
+//! Each server is a separate process ([`server`]), so that its CPU time does not include that of
+//! the load. This process makes the load: one thread per connection, with a blocking socket of the
+//! standard library, sends the next request as soon as it has the response to the last
+//! ([`client`]). With one connection the server is idle between requests, so the figure shows how
+//! cheaply it falls asleep and wakes up; with 32 there is usually another request waiting.
 //!
-//! Load and server share the CPUs. Requests per second depend on that, requests per second of the server's CPU time
-//! hardly.
+//! Load and server share the CPUs. That affects requests per second, but hardly affects requests
+//! per second of the server's CPU time.
 
 mod client;
 pub(crate) mod server;
@@ -29,11 +30,14 @@ use crate::runtimes::{HEIST, TOKIO};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Http {
     pub(crate) connections: usize,
-    /// How long a sample takes.
+    /// The length of a sample.
     pub(crate) window: Duration,
 }
 
 impl Http {
+    /// Measures both servers in turns.
+    ///
+    /// # Errors
     /// Fails if a server cannot be started or reached.
     pub(crate) fn measure(
         self,
@@ -69,7 +73,8 @@ impl LoadedServer {
         Ok(Self { serving, connections })
     }
 
-    /// Requests per second of the server's CPU time, and per second by the clock.
+    /// Returns requests per second of the server's CPU time, and requests per second of elapsed
+    /// time.
     fn sample(&mut self, window: Duration) -> [f64; 2] {
         let answers = AtomicU64::new(0);
         let cpu_before = self.serving.cpu_time();

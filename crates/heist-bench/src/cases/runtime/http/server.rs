@@ -1,8 +1,8 @@
-//! The servers: hyper on heist's runtime and on tokio's, each as a process of its own.
+//! The servers: hyper on heist's runtime and on tokio's, each in a process of its own.
 //!
-//! The process is the hidden subcommand `http-server`. Its first line on stdout is the address at which it listens.
-//! Then it answers each line on stdin with the CPU time that it has used so far, in nanoseconds. It ends when stdin
-//! ends, so it does not outlive the process that started it.
+//! The process is the hidden subcommand `http-server`. The first line that it prints on stdout is
+//! its address. It then answers each line on stdin with the CPU time that it has used so far, in
+//! nanoseconds. It exits when stdin ends, so it cannot outlive the process that started it.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -20,10 +20,10 @@ use hyper::{Request, Response};
 
 use crate::clock::process_cpu_time;
 
-/// The body of every answer.
+/// The body of every response.
 pub(super) const BODY: &[u8; 13] = b"Hello, world!";
 
-/// What hyper runs on.
+/// The runtime and sockets that hyper uses.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Stack {
     Heist,
@@ -39,10 +39,10 @@ pub(crate) struct Options {
 
 /// Serves until stdin ends.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    serve_until_told(options).map_err(|error| format!("cannot serve: {error}"))
+    serve_until_stdin_ends(options).map_err(|error| format!("cannot serve: {error}"))
 }
 
-fn serve_until_told(options: &Options) -> io::Result<()> {
+fn serve_until_stdin_ends(options: &Options) -> io::Result<()> {
     let listening = Listening::start(options.stack, options.workers)?;
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{}", listening.address)?;
@@ -53,10 +53,10 @@ fn serve_until_told(options: &Options) -> io::Result<()> {
     Ok(())
 }
 
-/// A server within this process.
+/// A server inside this process.
 struct Listening {
     address: SocketAddr,
-    /// Serves until it is dropped.
+    /// The server stops when the runtime is dropped.
     _runtime: Box<dyn Any>,
 }
 
@@ -110,12 +110,12 @@ async fn answer(_request: Request<Incoming>) -> Result<Response<Full<Bytes>>, In
     Ok(Response::new(Full::new(Bytes::from_static(BODY))))
 }
 
-/// A server in a process of its own, which ends when this is dropped.
+/// A server in a child process, which exits when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Serving {
     address: SocketAddr,
     process: Child,
-    /// `None` while it is dropped.
+    /// `None` only during `drop`.
     questions: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
@@ -140,7 +140,7 @@ impl Serving {
         self.address
     }
 
-    /// What all threads of the server have used so far, in the program and in the kernel.
+    /// Returns the user and system CPU time that all threads of the server have used so far.
     pub(super) fn cpu_time(&mut self) -> Duration {
         self.ask_for_cpu_time().expect("the server runs until this is dropped")
     }
@@ -156,7 +156,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // The end of its stdin tells it to end.
+        // The server exits when its stdin is closed.
         self.questions = None;
         let _ = self.process.wait();
     }

@@ -1,47 +1,48 @@
-//! Secrets without a form of their own: passwords, credentials in URLs and headers, keys that only their name tells.
+//! Secrets without a recognizable format: passwords, credentials in URLs and headers, and keys that
+//! only the variable's name identifies.
 
 use super::super::alphabet::{base64, base64_url, bytes, draw, fill, pick, uuid};
-use super::{Form, Kind, Partner, Token};
+use super::{Form, Partner, SecretKind, Token};
 use crate::walk::trees::random::Random;
 
-pub(super) const KINDS: &[Kind] = &[
-    Kind::named("datadog-api-key", "datadog api key", "{h32}"),
-    Kind::named("twilio-auth-token", "twilio auth token", "{h32}").after(Partner {
+pub(super) const KINDS: &[SecretKind] = &[
+    SecretKind::named("datadog-api-key", "datadog api key", "{h32}"),
+    SecretKind::named("twilio-auth-token", "twilio auth token", "{h32}").after(Partner {
         id: "twilio-account-sid",
         name: "twilio account sid",
         form: "AC{h32}",
         is_secret: false,
     }),
-    Kind::named("cloudflare-api-token", "cloudflare api token", "{b40}"),
-    Kind::named("azure-devops-pat", "azure devops token", "{T52}"),
-    Kind::named("algolia-admin", "algolia admin api key", "{h32}"),
-    Kind::named("fastly", "fastly api token", "{b32}"),
-    Kind::named("generic-api-key", "partner api key", "{w40}"),
-    Kind::named("generic-secret", "session secret", "{h64}"),
-    Kind::named("generic-token", "internal auth token", "{b43}"),
-    Kind::named("client-secret", "oauth client secret", "{w32}"),
-    Kind::named("encryption-key", "encryption key", "{B43}="),
-    Kind::made("database-password", "db password", Form::Named, password),
-    Kind::made("smtp-password", "smtp password", Form::Named, password),
-    Kind::made("url-postgres", "database url", Form::Named, |random| {
+    SecretKind::named("cloudflare-api-token", "cloudflare api token", "{b40}"),
+    SecretKind::named("azure-devops-pat", "azure devops token", "{T52}"),
+    SecretKind::named("algolia-admin", "algolia admin api key", "{h32}"),
+    SecretKind::named("fastly", "fastly api token", "{b32}"),
+    SecretKind::named("generic-api-key", "partner api key", "{w40}"),
+    SecretKind::named("generic-secret", "session secret", "{h64}"),
+    SecretKind::named("generic-token", "internal auth token", "{b43}"),
+    SecretKind::named("client-secret", "oauth client secret", "{w32}"),
+    SecretKind::named("encryption-key", "encryption key", "{B43}="),
+    SecretKind::made("database-password", "db password", Form::Named, password),
+    SecretKind::made("smtp-password", "smtp password", Form::Named, password),
+    SecretKind::made("url-postgres", "database url", Form::Named, |random| {
         url(random, "postgres", "db.prod.internal:5432/orders")
     }),
-    Kind::made("url-mongodb", "mongo uri", Form::Named, |random| {
+    SecretKind::made("url-mongodb", "mongo uri", Form::Named, |random| {
         url(random, "mongodb+srv", "cluster0.ab1cd.mongodb.net/app?retryWrites=true")
     }),
-    Kind::made("url-redis", "redis url", Form::Named, |random| {
+    SecretKind::made("url-redis", "redis url", Form::Named, |random| {
         url(random, "redis", "cache.prod.internal:6379/0")
     }),
-    Kind::made("url-amqp", "broker url", Form::Named, |random| {
+    SecretKind::made("url-amqp", "broker url", Form::Named, |random| {
         url(random, "amqps", "mq.prod.internal:5671/events")
     }),
-    Kind::made("url-https", "package index", Form::Named, |random| {
+    SecretKind::made("url-https", "package index", Form::Named, |random| {
         url(random, "https", "packages.corp.internal/simple")
     }),
-    Kind::made("connection-string", "connection string", Form::Named, connection_string),
-    Kind::made("jwt", "access token", Form::Typical, jwt),
-    Kind::made("header-basic", "authorization", Form::Named, basic),
-    Kind::made("header-bearer", "authorization", Form::Named, |random| {
+    SecretKind::made("connection-string", "connection string", Form::Named, connection_string),
+    SecretKind::made("jwt", "access token", Form::Typical, jwt),
+    SecretKind::made("header-basic", "authorization", Form::Named, basic),
+    SecretKind::made("header-bearer", "authorization", Form::Named, |random| {
         let secret = draw(random, 'b', 48);
         Token { text: format!("Bearer {secret}"), secret }
     }),
@@ -52,7 +53,8 @@ const WORDS: [&str; 16] = [
     "Pepper", "Glacier", "Walnut", "Ribbon", "Cactus", "Meadow", "Lantern",
 ];
 
-/// As people make them: words, digits and a mark; or as a generator does.
+/// Makes a password like those people invent (words, digits, a punctuation mark) or a generated
+/// one.
 fn password(random: &mut Random) -> Token {
     if random.below(3) == 0 {
         return Token::whole(fill(random, "{w9}-{w8}"));
@@ -78,7 +80,7 @@ fn connection_string(random: &mut Random) -> Token {
     }
 }
 
-/// A signed statement about a user.
+/// Makes a signed statement about a user.
 fn jwt(random: &mut Random) -> Token {
     let header = base64_url(br#"{"alg":"HS256","typ":"JWT"}"#);
     let body = format!(

@@ -1,23 +1,24 @@
-//! Private keys: the structures are those of real ones, the numbers in them are random and do not belong together.
+//! Private keys with the structure of real ones; the numbers in them are random and do not belong
+//! together.
 
 use super::super::alphabet::{base64, bytes};
-use super::{Form, Kind, Token};
+use super::{Form, SecretKind, Token};
 use crate::walk::trees::random::Random;
 
-pub(super) const KINDS: &[Kind] = &[
-    Kind::made("private-key-rsa", "private key", Form::Block, |random| {
+pub(super) const KINDS: &[SecretKind] = &[
+    SecretKind::made("private-key-rsa", "private key", Form::Block, |random| {
         let der = rsa(random);
         Token::whole(pem("RSA PRIVATE KEY", &der, 64))
     }),
-    Kind::made("private-key-pkcs8", "private key", Form::Block, |random| {
+    SecretKind::made("private-key-pkcs8", "private key", Form::Block, |random| {
         let der = pkcs8(random);
         Token::whole(pem("PRIVATE KEY", &der, 64))
     }),
-    Kind::made("private-key-ec", "signing key", Form::Block, |random| {
+    SecretKind::made("private-key-ec", "signing key", Form::Block, |random| {
         let der = elliptic(random);
         Token::whole(pem("EC PRIVATE KEY", &der, 64))
     }),
-    Kind::made("private-key-openssh", "deploy key", Form::Block, |random| {
+    SecretKind::made("private-key-openssh", "deploy key", Form::Block, |random| {
         let content = openssh(random);
         Token::whole(pem("OPENSSH PRIVATE KEY", &content, 70))
     }),
@@ -28,13 +29,13 @@ const BITS: u8 = 3;
 const OCTETS: u8 = 4;
 const SEQUENCE: u8 = 0x30;
 
-/// rsaEncryption, and no parameters.
+/// The algorithm rsaEncryption, with null parameters.
 const RSA: [u8; 13] = [6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1, 5, 0];
-/// prime256v1.
+/// The curve prime256v1.
 const CURVE: [u8; 10] = [6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7];
 
-/// Text between two lines that say what it is. What is in them is put together here, so that no file of ours looks like
-/// a key.
+/// Encodes as PEM. The BEGIN and END lines are assembled here, so that no file of this repository
+/// looks like a key.
 pub(crate) fn pem(label: &str, content: &[u8], width: usize) -> String {
     let encoded = base64(content);
     let mut lines = vec![format!("-----{} {label}-----", "BEGIN")];
@@ -48,7 +49,7 @@ pub(crate) fn pem(label: &str, content: &[u8], width: usize) -> String {
     lines.join("\n")
 }
 
-/// A value of DER, with its length before it.
+/// Encodes a DER value, preceded by its length.
 fn der(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![tag];
     match content.len() {
@@ -60,7 +61,7 @@ fn der(tag: u8, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A positive odd number of so many bytes.
+/// Returns a random positive odd integer of `length` bytes.
 fn number(random: &mut Random, length: usize) -> Vec<u8> {
     let mut content = bytes(random, length);
     content[0] |= 0x80;
@@ -69,7 +70,7 @@ fn number(random: &mut Random, length: usize) -> Vec<u8> {
     der(INTEGER, &content)
 }
 
-/// PKCS #1, 2,048 bits.
+/// Makes an RSA key in PKCS #1 format, 2,048 bits.
 fn rsa(random: &mut Random) -> Vec<u8> {
     let mut fields = der(INTEGER, &[0]);
     fields.extend(number(random, 256));
@@ -87,7 +88,7 @@ fn pkcs8(random: &mut Random) -> Vec<u8> {
     der(SEQUENCE, &fields)
 }
 
-/// SEC 1, on the curve P-256.
+/// Makes a key on the curve P-256, in SEC 1 format.
 fn elliptic(random: &mut Random) -> Vec<u8> {
     let mut fields = der(INTEGER, &[1]);
     fields.extend(der(OCTETS, &bytes(random, 32)));
@@ -98,7 +99,7 @@ fn elliptic(random: &mut Random) -> Vec<u8> {
     der(SEQUENCE, &fields)
 }
 
-/// An Ed25519 key without a passphrase.
+/// Makes an Ed25519 key without a passphrase.
 fn openssh(random: &mut Random) -> Vec<u8> {
     let field = |content: &[u8]| {
         let mut field = (content.len() as u32).to_be_bytes().to_vec();
@@ -127,14 +128,14 @@ fn openssh(random: &mut Random) -> Vec<u8> {
     content
 }
 
-/// What is known of a key by everybody: PKCS #1's public half.
+/// Makes a public RSA key in PKCS #1 format.
 pub(crate) fn public_rsa(random: &mut Random) -> String {
     let mut fields = number(random, 256);
     fields.extend(der(INTEGER, &[1, 0, 1]));
     pem("RSA PUBLIC KEY", &der(SEQUENCE, &fields), 64)
 }
 
-/// Something that has the outline of a certificate.
+/// Makes something with the outline of a certificate.
 pub(crate) fn certificate(random: &mut Random) -> String {
     let mut fields = number(random, 16);
     fields.extend(der(SEQUENCE, &RSA));
@@ -142,7 +143,7 @@ pub(crate) fn certificate(random: &mut Random) -> String {
     pem("CERTIFICATE", &der(SEQUENCE, &fields), 64)
 }
 
-/// PKCS #8 under a passphrase, as far as its outline goes.
+/// Makes something with the outline of a PKCS #8 key that is encrypted with a passphrase.
 pub(crate) fn encrypted(random: &mut Random) -> String {
     let fields = [der(SEQUENCE, &RSA), der(OCTETS, &bytes(random, 1_232))].concat();
     pem("ENCRYPTED PRIVATE KEY", &der(SEQUENCE, &fields), 64)
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_written_as_der_has_them() {
+    fn lengths_are_encoded_as_der_requires() {
         assert_eq!(der(OCTETS, &[7; 3]), [4, 3, 7, 7, 7]);
         assert_eq!(der(OCTETS, &[7; 200])[..3], [4, 0x81, 200]);
         assert_eq!(der(OCTETS, &[7; 300])[..4], [4, 0x82, 1, 44]);
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn keys_are_as_long_as_real_ones() {
         let mut random = Random::new(1);
-        // 2,048 bits: 1,190 bytes or so.
+        // 2,048 bits are about 1,190 bytes.
         assert!((1_180..1_200).contains(&rsa(&mut random).len()));
         assert_eq!(elliptic(&mut random).len(), 121);
         let key = pem("KEY", &rsa(&mut random), 64);

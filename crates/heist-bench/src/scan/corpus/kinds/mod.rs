@@ -1,8 +1,8 @@
-//! The kinds of secrets that are planted, each with a generator of its own.
+//! The kinds of secrets that are planted, each with its own generator.
 //!
-//! They are written from what vendors publish about their tokens (prefix, length, alphabet, checksum), and know nothing
-//! of anybody's rules: not of ours either. A kind that has no form of its own is known by the name beside it, and is
-//! never planted without.
+//! The generators follow what vendors publish about their tokens (prefix, length, alphabet,
+//! checksum) and do not use any tool's detection rules, heist's included. A kind without a
+//! recognizable format is identified by the name beside it, and is always planted with that name.
 
 mod artificial;
 pub(crate) mod cloud;
@@ -17,43 +17,43 @@ use crate::walk::trees::random::Random;
 /// A secret as it stands in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    /// All of the value.
+    /// The complete value.
     pub(crate) text: String,
-    /// The part of it that nobody may know.
+    /// The part of it that must stay secret.
     pub(crate) secret: String,
 }
 
 impl Token {
-    /// A value that is secret as a whole.
+    /// Creates a token whose whole value is secret.
     pub(crate) fn whole(text: String) -> Self {
         Self { secret: text.clone(), text }
     }
 }
 
-/// How a secret is written down.
+/// How a secret is written and recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// On one line, and nothing but this vendor's looks like it: it may go by any name.
+    /// On one line, in a format that only this vendor uses. It may have any name.
     Typical,
-    /// On one line, and only its name says what it is.
+    /// On one line, identified only by its name.
     Named,
     /// On several lines.
     Block,
 }
 
-/// How a value is made.
+/// How a value is generated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Maker {
-    /// A form for [`fill`].
-    Form(&'static str),
+    /// A template for [`fill`].
+    Template(&'static str),
     Function(fn(&mut Random) -> Token),
 }
 
 /// One kind of secret.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kind {
+pub(crate) struct SecretKind {
     pub(crate) id: &'static str,
-    /// What variables with it are called, in words.
+    /// The name of variables that hold it, in words.
     pub(crate) name: &'static str,
     pub(crate) form: Form,
     pub(crate) maker: Maker,
@@ -61,23 +61,23 @@ pub(crate) struct Kind {
     pub(crate) partner: Option<Partner>,
 }
 
-/// The half of a pair that says whose the secret is.
+/// The other half of a pair: the value that says whose secret it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Partner {
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
     pub(crate) form: &'static str,
-    /// Whether it should be reported too; if not, opinions differ.
+    /// Whether tools should report it as well. If not, it counts as disputed.
     pub(crate) is_secret: bool,
 }
 
-impl Kind {
+impl SecretKind {
     const fn typical(id: &'static str, name: &'static str, form: &'static str) -> Self {
-        Self { id, name, form: Form::Typical, maker: Maker::Form(form), partner: None }
+        Self { id, name, form: Form::Typical, maker: Maker::Template(form), partner: None }
     }
 
     const fn named(id: &'static str, name: &'static str, form: &'static str) -> Self {
-        Self { id, name, form: Form::Named, maker: Maker::Form(form), partner: None }
+        Self { id, name, form: Form::Named, maker: Maker::Template(form), partner: None }
     }
 
     const fn made(
@@ -89,22 +89,22 @@ impl Kind {
         Self { id, name, form, maker: Maker::Function(maker), partner: None }
     }
 
-    /// The same kind after a line with its other half.
+    /// Adds a partner that stands in the line before.
     const fn after(self, partner: Partner) -> Self {
         Self { partner: Some(partner), ..self }
     }
 
-    /// A new secret of this kind.
+    /// Generates a new secret of this kind.
     pub(crate) fn make(&self, random: &mut Random) -> Token {
         match self.maker {
-            Maker::Form(form) => Token::whole(fill(random, form)),
+            Maker::Template(form) => Token::whole(fill(random, form)),
             Maker::Function(maker) => maker(random),
         }
     }
 }
 
-/// All kinds, in a fixed order.
-pub(crate) fn all() -> impl Iterator<Item = &'static Kind> {
+/// Returns all kinds, in a fixed order.
+pub(crate) fn all() -> impl Iterator<Item = &'static SecretKind> {
     [code::KINDS, cloud::KINDS, services::KINDS, artificial::KINDS, context::KINDS, keys::KINDS]
         .into_iter()
         .flatten()
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_makes_new_secrets_that_its_seed_decides() {
+    fn every_kind_makes_distinct_secrets_that_depend_on_the_seed() {
         for kind in all() {
             let mut random = Random::new(11);
             let (first, second) = (kind.make(&mut random), kind.make(&mut random));
