@@ -5,7 +5,7 @@
 //! take a snapshot at any time. A snapshot reads the counters one after the other, so it is exact
 //! only when the pool is idle or joined.
 //!
-//! These are the standard library's atomics, not those of [`crate::sync`], because no decision
+//! These are the standard library's atomics, not those of `crate::sync`, because no decision
 //! depends on them.
 
 mod histogram;

@@ -55,8 +55,8 @@
 //! guarantees, and describes the mistakes to avoid.
 //!
 //! A `SignalGate` does not contain a queue. You can combine it with any queue that accepts several
-//! producers. A [`GatedQueue`] contains both the queue and its gate, and runs its consumer as a
-//! task of an executor; it is the better choice for most programs.
+//! producers. A [`GatedQueue`](crate::GatedQueue) contains both the queue and its gate, and runs
+//! its consumer as a task of an executor; it is the better choice for most programs.
 
 pub(crate) mod flags;
 mod gate;
