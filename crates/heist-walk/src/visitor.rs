@@ -48,7 +48,7 @@ pub enum Enter<D> {
 /// [`Walk::run`](crate::Walk::run) creates it on that thread, and the walk calls it on that thread
 /// only, one call at a time. So a visitor needs no locks for its own fields. When the walk ends,
 /// [`WalkReport::visitors`](crate::WalkReport::visitors) returns all visitors to the caller. A
-/// thread that joined in late may have seen nothing.
+/// visitor may have seen no entry, if its thread started when little was left to do.
 ///
 /// # Order
 ///
@@ -57,16 +57,17 @@ pub enum Enter<D> {
 ///   [`files`](Self::files), but not including [`task`](Self::task).
 /// - The calls for one directory may come on several workers. The entries of a large directory may
 ///   even come on several workers at the same time.
-/// - Otherwise there is no order. One worker sees the entries of a block in the order of the file
-///   system.
+/// - Otherwise there is no order.
 ///
 /// # What a visitor may do
 ///
-/// - **Block**, for example in a read or on a full channel. Meanwhile its worker and the worker's
+/// - **Wait**, for example in a read or on a full channel. Meanwhile its worker and the worker's
 ///   device slot are busy, and the rest of the walk continues. A visitor must not wait for a later
 ///   call of its own walk: the call may be queued behind it.
-/// - **Spawn follow-up tasks** with [`FileBatch::spawn`]. The walk ends only after they have run.
-///   It may start threads as well; the walk does not wait for these.
+/// - **Spawn follow-up tasks**: in `files` with [`FileBatch::spawn`], and in `task` with its `spawn`
+///   argument. The walk ends only after they have run. (`file` and `enter_dir` cannot spawn; `file`
+///   passes a file on to `files` with [`Flow::Later`].) A visitor may start threads as well, but
+///   the walk does not wait for them.
 /// - **Stop the walk** with [`Flow::Quit`] or [`Enter::Quit`], or by cancelling the token passed to
 ///   [`Walk::cancel`](crate::Walk::cancel). Other workers may make a few more calls before they
 ///   notice. A stopped walk drops queued files and tasks, and does not call `leave_dir` for
@@ -87,10 +88,11 @@ pub trait Visitor: Send + 'static {
     /// exists, so nothing can be spawned.
     type Task: Send + 'static;
 
-    /// Whether the visitor computes for long between two calls, as one that reads files does.
+    /// Set it to `true` if the visitor reads files or computes for more than a few microseconds per
+    /// call.
     ///
-    /// A walk whose visitors do not compute takes a moment without progress as a sign that its
-    /// threads wait for the disk, and lets [extra threads](crate::Walk::threads) join in.
+    /// If it is `false`, the walk concludes from a moment without progress that its threads wait for
+    /// the disk, and lets [extra threads](crate::Walk::threads) join in.
     const READS_FILES: bool = false;
 
     /// Visits a directory and decides whether the walk enters it.
