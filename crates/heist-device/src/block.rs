@@ -2,7 +2,7 @@
 //!
 //! The layout, with `8:1` as an example: `dev/block/8:1` is a symbolic link to `devices/.../block/sda/sda1`. A
 //! partition's folder has a file `partition`, and its parent is the disk's folder. A stack has its members as links in
-//! `slaves`, a loop device its file's path in `loop/backing_file`. `class/block` has a link forevery device by name.
+//! `slaves`, a loop device its file's path in `loop/backing_file`. `class/block` has a link for every device by name.
 //!
 //! Invariant: anything that cannot be read counts as absent. Not guaranteed: anything that the
 //! driver gets wrong.

@@ -6,7 +6,7 @@
 /// cannot do that, because its reads are page faults: it takes a slot of its device while it uses
 /// the mapping. No source takes both.
 ///
-/// A walk over directories is not such a source. Its workers hold slots foreverything they do on a
+/// A walk over directories is not such a source. Its workers hold slots for everything they do on a
 /// disk, including reading the files that they find; see [`crate::DeviceSlots`].
 ///
 /// ```

@@ -64,14 +64,14 @@ impl fmt::Display for DeviceKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PhysicalDevice {
-    /// Equal foreverything on this device.
+    /// Equal for everything on this device.
     pub id: DeviceId,
     /// What it is made of.
     pub kind: DeviceKind,
     /// A name for people: the kernel's name of a disk (`sda`, `nvme0n1`, `md0`), or the source of
     /// the mount (`server:/export`).
     pub name: String,
-    /// The disks below a stack on several of them, in ascending order; empty foreverything else.
+    /// The disks below a stack on several of them, in ascending order; empty for everything else.
     /// Stacks with common members have different ids but still slow each other down.
     pub members: Vec<DeviceId>,
 }

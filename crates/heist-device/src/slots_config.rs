@@ -132,7 +132,7 @@ impl Default for DeviceSlotsConfig {
 }
 
 impl DeviceSlotsConfig {
-    /// Configures the same number forevery device.
+    /// Configures the same number for every device.
     #[must_use]
     pub fn uniform(slots: usize) -> Self {
         Self {

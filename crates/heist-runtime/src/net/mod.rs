@@ -58,7 +58,7 @@
 //! [source](std::error::Error::source) and has the code. Errors of reading and writing are returned
 //! unchanged.
 //!
-//! # What is not here
+//! # What is not included
 //!
 //! Racing of addresses ("happy eyeballs"): the addresses of a name are tried one after the other. A
 //! limit on the number of connections: use a [`CountBudget`](heist::CountBudget). A limit on their
