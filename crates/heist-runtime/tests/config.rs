@@ -16,7 +16,7 @@ fn check_names_field(error: &StartError, field: &str) {
     assert!(error.to_string().contains(&format!("`{field}`")), "{error}");
 }
 
-/// Every row of the guide's tables of knobs: what is in its first two columns.
+/// Returns the first two columns of every row in the guide's tables of knobs.
 fn documented_knobs() -> Vec<(&'static str, &'static str)> {
     include_str!("../src/lib.rs")
         .lines()
@@ -25,7 +25,7 @@ fn documented_knobs() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// Runtimes have no public fields, but their builder shows them.
+/// A runtime's settings are private, but its builder prints them.
 #[test]
 fn the_documented_defaults_of_runtimes_are_the_real_ones() {
     let documented = documented_knobs();
