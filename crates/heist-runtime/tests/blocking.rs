@@ -221,7 +221,9 @@ fn each_call_of_a_batch_gets_a_thread() {
         for idle in [0, 1, 3, 7] {
             let runtime = start(|builder| builder);
             hold(&runtime, idle).release();
-            wait_until("the threads are idle", || runtime.metrics().blocking_threads_idle == idle as u64);
+            wait_until("the threads are idle", || {
+                runtime.metrics().blocking_threads_idle == idle as u64
+            });
             let meeting = Arc::new(std::sync::Barrier::new(20));
             let met = runtime.spawn_blocking_batch((0..20).map(|_| {
                 let meeting = Arc::clone(&meeting);

@@ -177,7 +177,9 @@ fn calls_that_outlast_the_shutdown_timeout_are_counted() {
         heist_runtime::block_on(first).unwrap();
         heist_runtime::block_on(second).unwrap();
         heist_runtime::block_on(stuck).unwrap();
-        wait_until("all threads for blocking calls have ended", || handle.metrics().blocking_threads == 0);
+        wait_until("all threads for blocking calls have ended", || {
+            handle.metrics().blocking_threads == 0
+        });
         assert_eq!(handle.metrics().futures_live(), 0);
     });
 }
@@ -331,7 +333,9 @@ mod refused_threads {
 
     #[test]
     fn calls_wait_for_existing_threads_if_the_system_refuses_more() {
-        if !is_limited("refused_threads::calls_wait_for_existing_threads_if_the_system_refuses_more") {
+        if !is_limited(
+            "refused_threads::calls_wait_for_existing_threads_if_the_system_refuses_more",
+        ) {
             return;
         }
         watched(|| {

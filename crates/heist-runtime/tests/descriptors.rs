@@ -82,7 +82,10 @@ fn a_runtime_without_descriptors_is_an_error_and_can_be_built_later() {
 
 #[test]
 fn timers_of_an_existing_runtime_work_without_free_descriptors() {
-    if !is_limited_to_descriptors("timers_of_an_existing_runtime_work_without_free_descriptors", DESCRIPTORS_MAX) {
+    if !is_limited_to_descriptors(
+        "timers_of_an_existing_runtime_work_without_free_descriptors",
+        DESCRIPTORS_MAX,
+    ) {
         return;
     }
     watched(|| {
@@ -97,7 +100,10 @@ fn timers_of_an_existing_runtime_work_without_free_descriptors() {
 /// fail.
 #[test]
 fn a_timer_without_a_runtime_fails_without_harming_others() {
-    if !is_limited_to_descriptors("a_timer_without_a_runtime_fails_without_harming_others", DESCRIPTORS_MAX) {
+    if !is_limited_to_descriptors(
+        "a_timer_without_a_runtime_fails_without_harming_others",
+        DESCRIPTORS_MAX,
+    ) {
         return;
     }
     watched(|| {

@@ -263,7 +263,10 @@ fn other_workers_poll_the_futures_woken_by_a_stuck_worker() {
                         let longest_ns = Arc::clone(&longest_ns);
                         runtime.spawn(async move {
                             event.wait().await;
-                            let began = began.lock().unwrap().expect("the time was recorded before the wake-up");
+                            let began = began
+                                .lock()
+                                .unwrap()
+                                .expect("the time was recorded before the wake-up");
                             noted(began, &longest_ns).await;
                         })
                     })

@@ -239,7 +239,10 @@ fn block_on_inside_a_poll_ignores_the_used_up_budget() {
                     coop::consume_budget().await;
                 }
             });
-            assert!(coop::poll_proceed(cx).is_pending(), "the future's own budget is still used up");
+            assert!(
+                coop::poll_proceed(cx).is_pending(),
+                "the future's own budget is still used up"
+            );
             Poll::Ready(())
         }));
     });

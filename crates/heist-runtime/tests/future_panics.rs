@@ -62,7 +62,11 @@ fn a_panic_is_returned_counted_and_reported() {
         let messages: Vec<_> = reports.iter().map(|report| report.message.as_str()).collect();
         let no_text = "a panic whose payload is not text";
         assert_eq!(messages, ["at once", "number 2", no_text, "not awaited"]);
-        assert_eq!(runtime.block_on(runtime.spawn(async { 5 })).unwrap(), 5, "the runtime continues");
+        assert_eq!(
+            runtime.block_on(runtime.spawn(async { 5 })).unwrap(),
+            5,
+            "the runtime continues"
+        );
         let metrics = runtime.join();
         assert_eq!((metrics.futures_ended, metrics.panics), (5, 4));
     });
@@ -161,7 +165,11 @@ fn a_panic_in_the_drop_of_a_future_is_contained() {
             waits.wait().await;
         });
         wait_until("the future waits", || event.waiting() == 2);
-        assert_eq!(runtime.block_on(runtime.spawn(async { 5 })).unwrap(), 5, "the runtime continues");
+        assert_eq!(
+            runtime.block_on(runtime.spawn(async { 5 })).unwrap(),
+            5,
+            "the runtime continues"
+        );
         drop(runtime);
         assert_eq!(handle.metrics().futures_live(), 0);
     });
@@ -180,7 +188,11 @@ fn a_panic_in_the_drop_of_an_output_that_is_not_taken_is_contained() {
         wait_until("the future has completed", || untaken.is_finished());
         let dropped = catch_unwind(AssertUnwindSafe(|| drop(untaken)));
         assert!(dropped.is_ok(), "the panic is contained");
-        assert_eq!(runtime.block_on(runtime.spawn(async { 5 })).unwrap(), 5, "the runtime continues");
+        assert_eq!(
+            runtime.block_on(runtime.spawn(async { 5 })).unwrap(),
+            5,
+            "the runtime continues"
+        );
         let metrics = runtime.join();
         assert_eq!(metrics.futures_live(), 0);
         assert_eq!(metrics.panics, 1, "only the panics of futures themselves are counted");

@@ -133,7 +133,11 @@ fn a_future_that_is_aborted_before_its_first_poll_is_dropped_unpolled() {
         assert_eq!(live.load(Ordering::Acquire), 1, "a worker drops the future");
         latch.open();
         assert!(matches!(heist_runtime::block_on(aborted), Err::<(), _>(JoinError::Aborted)));
-        assert_eq!(live.load(Ordering::Acquire), 0, "the future was dropped before its handle returned");
+        assert_eq!(
+            live.load(Ordering::Acquire),
+            0,
+            "the future was dropped before its handle returned"
+        );
         check_ended(&runtime.join(), 2);
     });
 }
@@ -268,7 +272,8 @@ fn a_runtime_that_is_being_joined_accepts_what_its_futures_spawn() {
         let sum = runtime.spawn(async move {
             waits.wait().await;
             assert!(!from_future.is_accepting());
-            let by_handle = from_future.try_spawn(async { 1 }).expect("the spawn comes from inside");
+            let by_handle =
+                from_future.try_spawn(async { 1 }).expect("the spawn comes from inside");
             let here =
                 heist_runtime::spawn(async { heist_runtime::spawn(async { 2 }).await.unwrap() });
             by_handle.await.unwrap() + here.await.unwrap()
@@ -419,7 +424,8 @@ fn no_wake_up_from_any_thread_is_lost() {
                 thread::spawn(move || {
                     for _ in 0..WAKES {
                         counter.fetch_add(1, Ordering::Release);
-                        let waker = waker.lock().unwrap().clone().expect("the future has been polled");
+                        let waker =
+                            waker.lock().unwrap().clone().expect("the future has been polled");
                         waker.wake();
                     }
                 })

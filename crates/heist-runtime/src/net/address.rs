@@ -264,7 +264,10 @@ mod tests {
                 }
             };
             let two = [SocketAddr::new(HOME.ip(), 1), SocketAddr::new(HOME.ip(), 2)];
-            assert_eq!(first_that("use", two, fail_except_for(2)).await.expect("the second"), two[1]);
+            assert_eq!(
+                first_that("use", two, fail_except_for(2)).await.expect("the second"),
+                two[1]
+            );
             let error = first_that("use", two, fail_except_for(3)).await.expect_err("none");
             assert_eq!(error.kind(), io::ErrorKind::AddrNotAvailable);
             assert!(error.to_string().starts_with("could not use 127.0.0.1:2: "), "{error}");
