@@ -46,8 +46,8 @@ impl DeviceId {
     ///
     /// # Errors
     ///
-    /// The path cannot be looked up: it does not exist, or a folder above it may not be entered. The error has the
-    /// system's kind, and names the path.
+    /// The path cannot be looked up: it does not exist, or a directory above it may not be entered.
+    /// The error has the system's kind, and names the path.
     pub fn try_from_path(path: &Path) -> io::Result<Self> {
         Detector::system().detect(path).map(|device| device.id)
     }

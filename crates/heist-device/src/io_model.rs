@@ -1,4 +1,4 @@
-//! How a source of data reads, which decides what it must acquire first.
+//! How a data source reads, and so what it must acquire before it reads.
 
 /// How a source of data reaches the disk.
 ///

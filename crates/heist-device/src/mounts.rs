@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(mount.source, "/dev/root");
         assert_eq!(mount.option("errors").unwrap(), "continue");
         assert_eq!(mount.option("rw"), None, "it has no value");
-        assert_eq!(mount.option("error"), None, "half a name");
+        assert_eq!(mount.option("error"), None, "only a part of the name");
     }
 
     #[test]
@@ -257,14 +257,14 @@ mod tests {
         let of = |path: &str| table.containing(Path::new(path)).map(|mount| mount.id);
         assert_eq!(of("/etc/passwd"), Some(1));
         assert_eq!(of("/home/me"), Some(3), "the last one mounted there");
-        assert_eq!(of("/homeless"), Some(1), "a name that only begins alike");
+        assert_eq!(of("/homeless"), Some(1), "a name with the same beginning");
         assert_eq!(of("relative"), None);
         assert_eq!(table.by_number(DeviceNumber::new(8, 4)).unwrap().id, 4);
         assert_eq!(table.by_id(5), None);
     }
 
     proptest! {
-        /// What `mountinfo` does to the bytes of a field.
+        /// Escapes the bytes of a field as `mountinfo` does.
         #[test]
         fn every_path_survives_escaping(path in prop::collection::vec(any::<u8>(), 0..40)) {
             let mut escaped = Vec::new();

@@ -7,8 +7,8 @@ use std::fmt;
 
 /// A Linux device number: `8:1` is the first partition of the first SCSI disk.
 ///
-/// Major 0 is *anonymous*: the number of a file system that has no block device of its own (btrfs, overlayfs, tmpfs,
-/// NFS), handed out when it is mounted.
+/// Major 0 is *anonymous*: a file system without its own block device (btrfs, overlayfs, tmpfs,
+/// NFS) gets such a number when it is mounted.
 ///
 /// ```
 /// use heist_device::DeviceNumber;

@@ -60,7 +60,8 @@ impl fmt::Display for DeviceKind {
     }
 }
 
-/// A device that several file systems may share: a disk, a stack on several disks, or a file system without a disk.
+/// A device that several file systems may share: a disk, a stack on several disks, or a file system
+/// without a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PhysicalDevice {

@@ -68,7 +68,7 @@ mod system {
     use std::io;
     use std::path::Path;
 
-    /// There is no mapping for this system yet.
+    /// Heist does not detect devices on this system yet.
     pub(crate) fn place_of(_path: &Path) -> io::Result<Option<FilePlace>> {
         Ok(None)
     }
