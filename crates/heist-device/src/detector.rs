@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_looked_up_where_they_are() {
+    fn the_system_or_the_mount_table_locates_files() {
         let system = Detector::system();
         let file = Path::new("/proc/self/status");
         assert_eq!(system.place_of_named(file), place_of(file).unwrap());
@@ -176,16 +176,16 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_that_the_kernel_does_not_tell_is_found_by_name() {
+    fn a_mount_that_the_kernel_does_not_report_is_found_by_name() {
         let system = Detector::system();
         let file = Path::new("/proc/self/status");
-        let told = place_of(file).unwrap().unwrap();
-        let untold = FilePlace { mount_id: None, ..told };
-        let found = system.with_mount(untold, file);
+        let reported = place_of(file).unwrap().unwrap();
+        let unreported = FilePlace { mount_id: None, ..reported };
+        let found = system.with_mount(unreported, file);
         let by_name = system.mounts.containing(Path::new("/proc")).unwrap();
         assert_eq!(found.mount_id, Some(by_name.id));
-        if told.mount_id.is_some() {
-            assert_eq!(found, told, "since Linux 5.8 the kernel reports the same mount");
+        if reported.mount_id.is_some() {
+            assert_eq!(found, reported, "since Linux 5.8 the kernel reports the same mount");
         }
 
         let disk = FilePlace::new(DeviceNumber::new(8, 1), None);

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_shows_as_its_number() {
+    fn an_id_is_displayed_as_its_device_number() {
         let disk = DeviceId::from(DeviceNumber::new(259, 3));
         assert_eq!(disk.to_string(), "259:3");
         assert_eq!(format!("{disk:?}"), "DeviceId(259:3)");
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_raw_word_comes_back() {
+    fn raw_returns_the_word_of_from_raw() {
         assert_eq!(DeviceId::from_raw(7).raw(), 7);
         assert!(DeviceId::from_raw(u64::MAX).is_unknown());
         assert!(!DeviceId::from_raw(0).is_unknown());

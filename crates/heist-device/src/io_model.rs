@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_model_asks_for_exactly_one_thing() {
+    fn each_model_uses_either_slots_or_tokens() {
         for model in [IoModel::ExplicitReads, IoModel::MmapImplicit] {
             assert_ne!(model.uses_device_slots(), model.uses_read_tokens());
         }

@@ -192,7 +192,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_line_of_the_manual() {
+    fn the_example_of_the_manual_is_parsed() {
         let line = b"36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue";
         let mount = Mount::parse(line).unwrap();
         assert_eq!(mount.id, 36);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_bytes() {
+    fn escapes_stand_for_bytes() {
         assert_eq!(unescape(br"a\040b\011c\012d\134e\043"), b"a b\tc\nd\\e#");
         assert_eq!(unescape(br"\377"), b"\xff");
         for unchanged in [&br"\"[..], br"\0", br"\04", br"\08a", br"\400", br"\x41", br"tail\13"] {

@@ -1,4 +1,4 @@
-//! What is known about a device: its id, its kind, its name, and what it consists of.
+//! The properties of a device: its id, its kind, its name, and its members.
 //!
 //! Invariant: a kind other than *unknown* is what the kernel's drivers report, and never a guess.
 //! Not guaranteed: that the drivers are right. A disk behind a controller, a fabric or a hypervisor
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn members_on_several_disks_are_a_device_of_its_own() {
+    fn members_on_several_disks_form_a_separate_device() {
         let (one, two) = (disk(16, DeviceKind::Nvme), disk(0, DeviceKind::Ssd));
         let both = stack(vec![Some(one.clone()), Some(two.clone())]);
         assert_eq!(both.id, DeviceNumber::new(253, 0).into());
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_show_in_columns() {
+    fn kinds_respect_the_width_of_a_column() {
         assert_eq!(format!("[{:>6}]", DeviceKind::Ssd), "[   ssd]");
     }
 }

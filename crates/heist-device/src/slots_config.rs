@@ -23,7 +23,7 @@ impl SlotCount {
     }
 }
 
-/// What is wrong with a number of slots.
+/// Why a number of slots cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SlotsProblem {
     Zero,

@@ -17,7 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is guaranteed
+//! # Guarantees
 //!
 //! - **Exact end.** A future and a blocking call count from their spawn to their end, so
 //!   [`Runtime::join`] returns when the last one has ended, and not before.

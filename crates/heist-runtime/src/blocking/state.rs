@@ -90,7 +90,7 @@ impl ThreadsState {
         }
     }
 
-    /// Returns `true` if calls are dropped instead of made.
+    /// Returns `true` if calls are dropped instead of run.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped || self.is_done()
     }

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_need_no_lookup_however_they_are_given() {
+    fn every_form_of_an_address_is_used_without_a_lookup() {
         let SocketAddr::V4(v4) = HOME else { unreachable!("wrong address family") };
         let SocketAddr::V6(v6) = HOME_6 else { unreachable!("wrong address family") };
         check_given(HOME, &Address::Known(HOME));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_a_name() {
+    fn text_that_is_not_an_address_is_a_name() {
         check_given("localhost:80", &Address::Name("localhost", 80));
         check_given(("localhost", 80), &Address::Name("localhost", 80));
         check_given((String::from("localhost"), 80), &Address::Name("localhost", 80));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_an_address_is_said_to_be_none() {
+    fn an_error_says_why_text_is_not_an_address() {
         for (text, why) in [
             ("localhost", "it has no `:port`"),
             ("localhost:http", "its port is not a number up to 65535"),
@@ -248,14 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_in_the_error() {
+    fn an_error_names_the_unknown_name() {
         // `.invalid` is reserved, so this name never exists.
         let error = block_on(resolve("missing.invalid:80")).expect_err("the name does not exist");
         assert!(error.to_string().starts_with("could not look up missing.invalid:80: "), "{error}");
     }
 
     #[test]
-    fn addresses_are_tried_in_turn_and_the_last_error_is_told() {
+    fn addresses_are_tried_in_order_and_the_last_error_is_returned() {
         block_on(async {
             let fail_except_for = |port| {
                 move |address: SocketAddr| {

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kind_the_text_and_the_code_are_kept() {
+    fn an_error_keeps_its_kind_text_and_code() {
         let refused = io::Error::from_raw_os_error(1);
         let (kind, text) = (refused.kind(), refused.to_string());
         let error = could_not("connect to", "127.0.0.1:9", refused);

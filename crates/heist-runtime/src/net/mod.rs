@@ -37,7 +37,7 @@
 //! methods for them. The adapter of `smol-hyper` connects the streams to hyper, and `async-compat`
 //! to code that needs tokio's traits.
 //!
-//! # What is guaranteed
+//! # Guarantees
 //!
 //! - **No call blocks its thread.** Names are looked up on another thread.
 //! - **Silence.** A waiting socket uses no CPU; one thread of the process sleeps for all of them.

@@ -48,7 +48,8 @@ impl UdpSocket {
         operation::counted(bound).await
     }
 
-    /// Sets the peer that [`Self::send`] sends to. From then on the socket receives from that peer only.
+    /// Sets the peer that [`Self::send`] sends to. From then on, the socket receives only from that
+    /// peer.
     ///
     /// # Errors
     ///

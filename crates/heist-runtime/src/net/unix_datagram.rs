@@ -62,7 +62,8 @@ impl UnixDatagram {
         Ok((one.try_into()?, other.try_into()?))
     }
 
-    /// Sets the peer that [`Self::send`] sends to. From then on the socket receives from that peer only.
+    /// Sets the peer that [`Self::send`] sends to. From then on, the socket receives only from that
+    /// peer.
     ///
     /// # Errors
     ///

@@ -170,17 +170,17 @@ mod tests {
     }
 
     #[test]
-    fn missed_ticks_are_made_up_for() {
+    fn burst_delivers_missed_ticks() {
         check_table(MissedTickBehavior::Burst, [300, 400, 500, 600]);
     }
 
     #[test]
-    fn missed_ticks_delay_the_others() {
+    fn delay_postpones_the_next_ticks() {
         check_table(MissedTickBehavior::Delay, [550, 650, 750, 850]);
     }
 
     #[test]
-    fn missed_ticks_are_left_out() {
+    fn skip_drops_missed_ticks() {
         check_table(MissedTickBehavior::Skip, [500, 600, 700, 800]);
     }
 
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn no_period_is_too_long_or_too_short() {
+    fn extreme_periods_work() {
         block_on(async {
             for behavior in
                 [MissedTickBehavior::Burst, MissedTickBehavior::Delay, MissedTickBehavior::Skip]
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_that_is_not_waited_for_is_not_lost() {
+    fn dropping_a_tick_future_loses_no_tick() {
         block_on(async {
             let mut ticks = interval(Duration::from_millis(5));
             let first = ticks.tick().await;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_can_start_anew() {
+    fn an_interval_can_be_reset() {
         block_on(async {
             let mut ticks = interval_at(Instant::now() + Duration::from_secs(3600), PERIOD);
             assert_eq!(ticks.period(), PERIOD);

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_that_has_passed_is_no_wait() {
+    fn a_past_instant_is_ready_at_once() {
         block_on(async {
             let mut sleep = sleep_until(Instant::now());
             assert!(sleep.is_elapsed());
@@ -137,7 +137,7 @@ mod tests {
     /// Tests every power of two, because the limits of the clock, the poller and the system call
     /// are among them.
     #[test]
-    fn no_duration_is_too_long() {
+    fn extreme_durations_work() {
         block_on(async {
             let mut waiting: Vec<_> =
                 (12..64).map(|power| sleep(Duration::from_secs(1 << power))).collect();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_can_be_reset_either_way() {
+    fn a_sleep_can_be_reset_to_an_earlier_or_later_time() {
         block_on(async {
             let mut sleep = sleep(Duration::from_secs(3600));
             assert!(future::poll_once(&mut sleep).await.is_none());

@@ -116,7 +116,7 @@ mod tests {
     use std::rc::Rc;
 
     #[test]
-    fn what_is_ready_at_once_makes_it_even_with_no_time() {
+    fn a_ready_future_succeeds_even_with_a_limit_of_zero() {
         block_on(async {
             assert_eq!(timeout(Duration::ZERO, future::ready(1)).await, Ok(1));
             assert_eq!(timeout_at(Instant::now(), future::ready(2)).await, Ok(2));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_late_is_dropped_after_its_time_and_not_before() {
+    fn a_late_future_is_dropped_only_after_its_limit() {
         block_on(async {
             let held = Rc::new(());
             let future = {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_future_can_be_had_back() {
+    fn into_inner_returns_the_future() {
         block_on(async {
             let mut limited = timeout(Duration::ZERO, sleep(Duration::from_millis(2)));
             assert_eq!(
@@ -156,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn an_elapsed_time_is_an_io_error_that_says_so() {
+    fn elapsed_converts_to_an_io_error() {
         let error = io::Error::from(Elapsed(()));
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(error.to_string(), "the time limit passed before the future was ready");
     }
 
     #[test]
-    fn a_limit_does_not_double_the_future() {
+    fn a_timeout_does_not_double_the_size_of_its_future() {
         let future = async {
             let room = [0_u8; 4096];
             future::yield_now().await;
