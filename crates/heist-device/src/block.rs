@@ -125,8 +125,8 @@ impl BlockFolder {
 
 /// Returns the entries of a directory, sorted by name so that results do not depend on the
 /// directory's order. Empty if it cannot be read.
-pub(super) fn links_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+pub(super) fn links_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut links: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     links.sort_unstable();
     links
@@ -142,6 +142,6 @@ fn read_line(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Returns the kernel's name of the device in this directory.
-fn name_of(folder: &Path) -> Option<String> {
-    Some(folder.file_name()?.to_string_lossy().into_owned())
+fn name_of(directory: &Path) -> Option<String> {
+    Some(directory.file_name()?.to_string_lossy().into_owned())
 }

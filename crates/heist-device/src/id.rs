@@ -42,7 +42,8 @@ impl DeviceId {
     /// is discovered and keep the answer. For more than a few paths use a
     /// [`DeviceMap`](super::DeviceMap).
     ///
-    /// Outside Linux the answer is always [`UNKNOWN`](Self::UNKNOWN), even for a path that does not exist.
+    /// Outside Linux the answer is always [`UNKNOWN`](Self::UNKNOWN), even for a path that does not
+    /// exist.
     ///
     /// # Errors
     ///

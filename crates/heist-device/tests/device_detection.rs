@@ -314,7 +314,7 @@ fn a_partly_readable_sysfs_is_never_an_error() {
     let system = FakeSystem::new();
     // The number of the partition's disk cannot be read, so the partition's own number is used.
     system.sata("sda", "8:0").partition("sda", "sda1", "8:1");
-    std::fs::remove_file(system.folder("sda").join("dev")).unwrap();
+    std::fs::remove_file(system.directory("sda").join("dev")).unwrap();
     assert_eq!(system.detect("8:1").id, id("8:1"));
 
     // A disk whose `rotational` file is neither 0 nor 1.
@@ -324,12 +324,12 @@ fn a_partly_readable_sysfs_is_never_an_error() {
     // A stack with a member that does not exist, and one whose list of members is not a directory.
     system.nvme("nvme0n1", "259:0").nvme("nvme1n1", "259:1");
     system.stack("md0", "9:0", &["nvme0n1", "nvme1n1"]);
-    std::fs::remove_dir_all(system.folder("nvme1n1")).unwrap();
+    std::fs::remove_dir_all(system.directory("nvme1n1")).unwrap();
     let device = system.detect("9:0");
     check(&device, "9:0", DeviceKind::Unknown, "md0");
     assert_eq!(device.members, [id("259:0")]);
     system.stack("md1", "9:1", &[]);
-    std::fs::remove_dir(system.folder("md1").join("slaves")).unwrap();
+    std::fs::remove_dir(system.directory("md1").join("slaves")).unwrap();
     system.write("md1", "slaves", "not a directory");
     check(&system.detect("9:1"), "9:1", DeviceKind::Unknown, "md1");
 

@@ -216,16 +216,16 @@ fn a_full_lane_holds_back_every_kind_of_producer() {
         };
         assert!(lanes.submit_then(device(1), 5, &handle, then).is_ok());
         let inside = lanes.clone();
-        let told = Log::default();
-        let note = told.clone();
+        let refusals = Log::default();
+        let note = refusals.clone();
         executor
             .spawn(job(move |_| {
                 let refused = inside.submit(device(1), 6).unwrap_err();
                 note.add((refused.kind(), refused.into_inner()));
             }))
             .unwrap();
-        wait_until("the worker was refused", || told.len() == 1);
-        assert_eq!(told.entries(), [(PushErrorKind::OnWorker, 6)]);
+        wait_until("the worker was refused", || refusals.len() == 1);
+        assert_eq!(refusals.entries(), [(PushErrorKind::OnWorker, 6)]);
 
         drop(held);
         blocked.join().unwrap().unwrap();

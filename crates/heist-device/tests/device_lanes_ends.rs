@@ -132,11 +132,11 @@ fn closed_lanes_run_waiting_jobs_and_accept_no_others() {
             assert_eq!((refused.kind(), refused.into_inner()), (PushErrorKind::Closed, item));
             let refused = lanes.try_submit(device(number), item).unwrap_err();
             assert_eq!((refused.kind(), refused.into_inner()), (PushErrorKind::Closed, item));
-            let told = back.clone();
+            let errors = back.clone();
             let then = move |end: Result<(), PushError<u32>>| {
                 job(move |_| {
                     let refused = end.unwrap_err();
-                    told.add((refused.kind(), refused.into_inner()));
+                    errors.add((refused.kind(), refused.into_inner()));
                 })
             };
             let accepted = lanes.submit_then(device(number), item, &executor.handle(), then);

@@ -138,8 +138,8 @@ fn a_worker_must_not_wait_for_a_slot() {
     watched(|| {
         let slots = DeviceSlots::uniform(1).unwrap();
         let executor = start_jobs(workers(1));
-        let told = Log::default();
-        let (log, inside) = (told.clone(), slots.clone());
+        let errors = Log::default();
+        let (log, inside) = (errors.clone(), slots.clone());
         executor
             .spawn(job(move |_| {
                 let held = inside.acquire(device(1)).expect("a slot is free");
@@ -150,7 +150,7 @@ fn a_worker_must_not_wait_for_a_slot() {
             }))
             .unwrap();
         executor.join();
-        assert_eq!(told.entries(), [AcquireError::OnWorker; 2]);
+        assert_eq!(errors.entries(), [AcquireError::OnWorker; 2]);
     });
 }
 

@@ -6,7 +6,7 @@
 mod device_support;
 mod support;
 
-use device_support::{FakeSystem, TemporaryFolder, id, number};
+use device_support::{FakeSystem, TemporaryDirectory, id, number};
 use heist_device::{Detector, DeviceId, DeviceMap, DeviceNumber, MountTable};
 use proptest::prelude::*;
 use std::fs;
@@ -60,15 +60,15 @@ fn files_of_the_root_mount_have_the_device_of_the_root() {
 
 #[test]
 fn files_of_one_directory_have_one_device_and_links_are_followed() {
-    let folder = TemporaryFolder::new();
-    let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+    let directory = TemporaryDirectory::new();
+    let (one, two) = (directory.path().join("one"), directory.path().join("two"));
     fs::write(&one, "1").unwrap();
     fs::write(&two, "2").unwrap();
-    let link = folder.path().join("link");
+    let link = directory.path().join("link");
     std::os::unix::fs::symlink("/proc/self/status", &link).unwrap();
 
     let mut devices = DeviceMap::system();
-    let device = devices.id_of(folder.path());
+    let device = devices.id_of(directory.path());
     assert!(!device.is_unknown());
     assert_eq!(devices.id_of(&one), device);
     assert_eq!(devices.id_of(&two), device);

@@ -178,8 +178,8 @@ struct Model {
     fruitless: Tally,
 }
 
-/// A pool of one worker whose tasks are the turns of lanes; each job counts itself. One device slot, and
-/// `jobs` jobs before the worker starts.
+/// A pool of one worker whose tasks are the turns of lanes; each job counts itself. The disk has
+/// one device slot, and `jobs` jobs are submitted before the worker starts.
 fn pool_and_lanes(jobs: usize, held: bool) -> Model {
     let (ran, fruitless) = (Tally::default(), Tally::default());
     let prepare = |handle: &ExecutorHandle<Turn>| {

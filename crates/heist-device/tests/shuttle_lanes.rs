@@ -1,5 +1,5 @@
-//! Whole executors under shuttle, with gated queues, tasks that wait for permits, and device lanes; with more
-//! workers, producers and items than loom can handle.
+//! Whole executors under shuttle, with gated queues, tasks that wait for permits, and device lanes;
+//! with more workers, producers and items than loom can handle.
 //!
 //! Shuttle is sequentially consistent; loom checks the memory orderings.
 #![cfg(heist_shuttle)]
@@ -89,7 +89,8 @@ fn items_from_producers_and_tasks(capacity: Option<u64>, join_early: bool) {
             }
             QueueTask::Push(queue) => {
                 let item = Item { producer: PRODUCERS, number: 0, relayed: false };
-                // A worker must not wait for room; if the push is refused, the caller keeps the item.
+                // A worker must not wait for room; if the push is refused, the caller keeps the
+                // item.
                 if queue.try_push(item).is_ok() {
                     relayed.add();
                 }
@@ -266,8 +267,8 @@ impl Lanes {
     }
 }
 
-/// Two producers, and a thread that waits for a device slot as well. The pool is joined after all jobs were
-/// submitted, or before.
+/// Two producers, and a thread that also waits for a device slot. The pool is joined after all jobs
+/// were submitted, or before.
 fn jobs_from_two_producers(panics: bool, join_early: bool) {
     let scene = lanes(ExecutorConfig { on_panic: OnPanic::Isolate, ..config(3) });
     let mut producers = vec![scene.submit(panics), scene.submit(false)];

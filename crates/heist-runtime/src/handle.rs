@@ -150,8 +150,8 @@ impl RuntimeHandle {
         TaskGroup::new(self.clone())
     }
 
-    /// Returns `true` if the runtime accepts futures. The answer may be out of date by the time it is
-    /// read.
+    /// Returns `true` if the runtime accepts futures. The answer may be out of date by the time the
+    /// caller reads it.
     pub fn is_accepting(&self) -> bool {
         self.executor.is_accepting()
     }

@@ -1,5 +1,5 @@
-//! Proves that a runtime's documented defaults are the real ones, that its builder sets every field,
-//! and that an impossible value is an error that names its field.
+//! Proves that a runtime's documented defaults are the real ones, that its builder sets every
+//! field, and that an impossible value is an error that names its field.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;

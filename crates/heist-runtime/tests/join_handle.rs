@@ -284,13 +284,13 @@ fn block_on_on_a_worker_panics_instead_of_waiting_for_itself() {
     silence_panics();
     watched(|| {
         let executor = start_jobs(workers(1));
-        let (said, says) = channel();
+        let (message_sender, messages) = channel();
         let task = job(move |ctx| {
             let answer = ctx.spawn_future(async { 7 });
-            said.send(panic_of(|| drop(heist_runtime::block_on(answer)))).unwrap();
+            message_sender.send(panic_of(|| drop(heist_runtime::block_on(answer)))).unwrap();
         });
         executor.spawn(task).unwrap();
-        let text = says.recv().unwrap();
+        let text = messages.recv().unwrap();
         assert!(text.starts_with("heist_runtime::block_on was called on a worker"), "{text}");
         assert!(text.contains("spawn_blocking"), "the message does not say what to do: {text}");
         executor.join();
@@ -302,13 +302,13 @@ fn spawn_on_an_executor_names_the_right_function() {
     silence_panics();
     watched(|| {
         let executor = start_jobs(workers(1));
-        let (said, says) = channel();
+        let (message_sender, messages) = channel();
         let task = job(move |_ctx| {
-            said.send(panic_of(|| drop(heist_runtime::spawn(async {})))).unwrap();
-            said.send(panic_of(|| drop(heist_runtime::spawn_blocking(|| ())))).unwrap();
+            message_sender.send(panic_of(|| drop(heist_runtime::spawn(async {})))).unwrap();
+            message_sender.send(panic_of(|| drop(heist_runtime::spawn_blocking(|| ())))).unwrap();
         });
         executor.spawn(task).unwrap();
-        let (spawn, spawn_blocking) = (says.recv().unwrap(), says.recv().unwrap());
+        let (spawn, spawn_blocking) = (messages.recv().unwrap(), messages.recv().unwrap());
         assert!(spawn.contains("`ExecutorHandle::spawn_future`"), "{spawn}");
         assert!(spawn.contains("`WorkerCtx::spawn_future`"), "{spawn}");
         assert!(spawn_blocking.contains("`RuntimeHandle::spawn_blocking`"), "{spawn_blocking}");

@@ -137,8 +137,8 @@ fn blocked_on_by_a_runtime() {
     check_blocked_on(move || runtime.block_on(large()));
 }
 
-/// heist boxes the future before it knows whether the runtime accepts it. (Unboxing it from the error needs a
-/// larger stack.)
+/// heist boxes the future before it knows whether the runtime accepts it. (Unboxing it from the
+/// error needs a larger stack.)
 #[test]
 fn a_large_future_that_is_refused_is_returned_intact() {
     watched(|| {

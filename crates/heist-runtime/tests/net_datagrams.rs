@@ -140,9 +140,9 @@ mod unix {
     use std::path::PathBuf;
 
     /// A temporary directory that is removed when it is dropped.
-    struct Folder(PathBuf);
+    struct TemporaryDirectory(PathBuf);
 
-    impl Folder {
+    impl TemporaryDirectory {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("heist-{name}-{}", std::process::id()));
             std::fs::create_dir_all(&path).expect("a directory for the sockets");
@@ -150,7 +150,7 @@ mod unix {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for TemporaryDirectory {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -159,8 +159,9 @@ mod unix {
     #[test]
     fn datagrams_are_sent_to_paths() {
         on_a_runtime(async {
-            let folder = Folder::new("datagrams");
-            let (server_path, client_path) = (folder.0.join("server"), folder.0.join("client"));
+            let directory = TemporaryDirectory::new("datagrams");
+            let (server_path, client_path) =
+                (directory.0.join("server"), directory.0.join("client"));
             let server = UnixDatagram::bind(&server_path)?;
             let client = UnixDatagram::bind(&client_path)?;
             client.send_to(b"hello", &server_path).await?;
@@ -209,8 +210,8 @@ mod unix {
     #[test]
     fn errors_name_the_path() {
         on_a_runtime(async {
-            let folder = Folder::new("no-datagrams");
-            let missing = folder.0.join("missing");
+            let directory = TemporaryDirectory::new("no-datagrams");
+            let missing = directory.0.join("missing");
             let socket = UnixDatagram::unbound()?;
             let named = |what: &str| format!("could not {what} {}: ", missing.display());
             let error = socket.send_to(b"?", &missing).await.expect_err("the path does not exist");

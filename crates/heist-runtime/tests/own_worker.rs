@@ -1,5 +1,5 @@
-//! Proves that a runtime that is ended on one of its own workers does not wait for itself, and that a
-//! worker may block on another runtime.
+//! Proves that ending a runtime on one of its own workers does not deadlock, and that a worker may
+//! block on another runtime.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;

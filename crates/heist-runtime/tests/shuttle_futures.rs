@@ -1,8 +1,10 @@
-//! Whole runtimes under shuttle: futures that spawn, await, wake, yield, panic, are aborted and stopped, with
-//! more workers and threads than loom can handle. Every scenario ends, or shuttle reports a deadlock.
+//! Whole runtimes under shuttle: futures that spawn, await, wake, yield, panic, are aborted and
+//! stopped, with more workers and threads than loom can handle. Every scenario ends, or shuttle
+//! reports a deadlock.
 //!
-//! Shuttle is sequentially consistent, so it cannot find missing fences and missing Releases; loom does. The
-//! current runtime of a thread belongs to the real thread, so these futures spawn through handles.
+//! Shuttle is sequentially consistent, so it cannot find missing fences and missing Releases; loom
+//! does. The current runtime of a thread belongs to the real thread, so these futures spawn through
+//! handles.
 #![cfg(heist_shuttle)]
 
 mod shuttle_support;
@@ -217,7 +219,8 @@ fn futures_displaced_from_private_slots_are_taken_by_thieves() {
     check(4_000, a_displaced_future_finds_a_thief);
 }
 
-/// A future spawns more futures than its worker's queue keeps for itself, and waits for the last of them.
+/// A future spawns more futures than its worker's queue keeps for itself, and waits for the last of
+/// them.
 #[test]
 fn a_worker_shares_the_many_futures_it_spawns() {
     check(100, || {

@@ -23,14 +23,14 @@ fn start(workers: usize) -> Runtime {
 /// Creates a group whose members return their numbers when their events are set.
 fn group_with_events(runtime: &Runtime, members: usize) -> (TaskGroup<usize>, Vec<Event>) {
     let mut group = runtime.handle().group();
-    let told: Vec<_> = (0..members).map(|_| Event::default()).collect();
-    for (number, member) in told.iter().cloned().enumerate() {
+    let events: Vec<_> = (0..members).map(|_| Event::default()).collect();
+    for (number, member) in events.iter().cloned().enumerate() {
         group.spawn(async move {
             member.wait().await;
             number
         });
     }
-    (group, told)
+    (group, events)
 }
 
 fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
@@ -41,11 +41,11 @@ fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
 fn results_come_in_the_order_in_which_members_end() {
     watched(|| {
         let runtime = start(2);
-        let (mut group, told) = group_with_events(&runtime, 5);
+        let (mut group, events) = group_with_events(&runtime, 5);
         assert_eq!((group.len(), group.is_empty()), (5, false));
         for number in [3, 0, 4, 1, 2] {
             assert!(poll_once(pin!(group.join_next())).is_pending());
-            told[number].set();
+            events[number].set();
             assert_eq!(runtime.block_on(group.join_next()).unwrap().unwrap(), number);
         }
         assert!(group.is_empty());
@@ -59,10 +59,10 @@ fn results_come_in_the_order_in_which_members_end() {
 fn results_that_are_taken_late_keep_their_order() {
     watched(|| {
         let runtime = start(1);
-        let (mut group, told) = group_with_events(&runtime, 100);
+        let (mut group, events) = group_with_events(&runtime, 100);
         let order: Vec<usize> = (0..100).map(|number| (number * 37) % 100).collect();
         for (ended, &number) in (0_u64..).zip(&order) {
-            told[number].set();
+            events[number].set();
             wait_until("the member has ended", || runtime.metrics().futures_ended > ended);
         }
         let results: Vec<_> = (0..100).map(|_| runtime.block_on(group.join_next())).collect();
@@ -75,8 +75,8 @@ fn results_that_are_taken_late_keep_their_order() {
 fn join_all_returns_results_in_spawn_order() {
     watched(|| {
         let runtime = start(2);
-        let (mut group, told) = group_with_events(&runtime, 10);
-        told.iter().rev().for_each(Event::set);
+        let (mut group, events) = group_with_events(&runtime, 10);
+        events.iter().rev().for_each(Event::set);
         group.spawn_blocking(|| 10);
         let results = runtime.block_on(group.join_all());
         let results: Vec<_> = results.into_iter().map(Result::unwrap).collect();

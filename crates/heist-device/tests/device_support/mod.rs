@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A temporary directory that is removed when it is dropped.
-pub(crate) struct TemporaryFolder(PathBuf);
+pub(crate) struct TemporaryDirectory(PathBuf);
 
-impl TemporaryFolder {
+impl TemporaryDirectory {
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -28,7 +28,7 @@ impl TemporaryFolder {
     }
 }
 
-impl Drop for TemporaryFolder {
+impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -47,13 +47,13 @@ pub(crate) fn id(text: &str) -> DeviceId {
 
 /// A fake system, built step by step. All names are the kernel's.
 pub(crate) struct FakeSystem {
-    sysfs: TemporaryFolder,
+    sysfs: TemporaryDirectory,
     mounts: String,
 }
 
 impl FakeSystem {
     pub(crate) fn new() -> Self {
-        Self { sysfs: TemporaryFolder::new(), mounts: String::new() }
+        Self { sysfs: TemporaryDirectory::new(), mounts: String::new() }
     }
 
     pub(crate) fn sysfs(&self) -> &Path {
@@ -61,14 +61,14 @@ impl FakeSystem {
     }
 
     /// Returns the directory of a block device.
-    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
         let link = self.sysfs().join("class/block").join(name);
         link.canonicalize().expect("the device was created before")
     }
 
     /// Writes a file of sysfs, with the newline that ends it there.
     pub(crate) fn write(&self, name: &str, file: &str, text: &str) -> &Self {
-        let path = self.folder(name).join(file);
+        let path = self.directory(name).join(file);
         fs::create_dir_all(path.parent().expect("the path has a parent")).expect("a directory");
         fs::write(path, format!("{text}\n")).expect("a file of the fake sysfs");
         self
@@ -77,7 +77,7 @@ impl FakeSystem {
     /// Adds a disk on a bus (`pci0000:00/ata1`), with the properties that its driver reports.
     pub(crate) fn disk(&self, bus: &str, name: &str, number: &str, rotational: &str) -> &Self {
         self.device(&format!("devices/{bus}/block/{name}"), name, number);
-        fs::create_dir_all(self.folder(name).join("slaves")).expect("a directory");
+        fs::create_dir_all(self.directory(name).join("slaves")).expect("a directory");
         self.write(name, "queue/rotational", rotational)
     }
 
@@ -99,9 +99,9 @@ impl FakeSystem {
 
     /// Adds a partition: a directory within the disk's, without a queue.
     pub(crate) fn partition(&self, disk: &str, name: &str, number: &str) -> &Self {
-        let folder = self.folder(disk).join(name);
+        let directory = self.directory(disk).join(name);
         let root = self.sysfs().canonicalize().expect("the root");
-        let below = folder.strip_prefix(&root).expect("the path is below the root").to_owned();
+        let below = directory.strip_prefix(&root).expect("the path is below the root").to_owned();
         self.device(below.to_str().expect("UTF-8"), name, number);
         self.write(name, "partition", "1")
     }
@@ -117,7 +117,7 @@ impl FakeSystem {
 
     /// Adds a member to a stack.
     pub(crate) fn member(&self, stack: &str, member: &str) -> &Self {
-        self.link_to_device(&self.folder(stack).join("slaves").join(member), member);
+        self.link_to_device(&self.directory(stack).join("slaves").join(member), member);
         self
     }
 
@@ -157,13 +157,13 @@ impl FakeSystem {
     }
 
     /// Creates the directory of a device, and the links to it by number and by name.
-    fn device(&self, folder: &str, name: &str, number: &str) {
-        fs::create_dir_all(self.sysfs().join(folder)).expect("a directory");
-        fs::write(self.sysfs().join(folder).join("dev"), format!("{number}\n")).expect("a file");
+    fn device(&self, directory: &str, name: &str, number: &str) {
+        fs::create_dir_all(self.sysfs().join(directory)).expect("a directory");
+        fs::write(self.sysfs().join(directory).join("dev"), format!("{number}\n")).expect("a file");
         for link in [format!("dev/block/{number}"), format!("class/block/{name}")] {
             let link = self.sysfs().join(link);
             fs::create_dir_all(link.parent().expect("the path has a parent")).expect("a directory");
-            symlink(Path::new("../..").join(folder), link).expect("a link");
+            symlink(Path::new("../..").join(directory), link).expect("a link");
         }
     }
 
@@ -171,14 +171,14 @@ impl FakeSystem {
     /// real sysfs.
     fn link_to_device(&self, link: &Path, device: &str) {
         let root = self.sysfs().canonicalize().expect("the root");
-        let folder = link
+        let directory = link
             .parent()
             .expect("the path has a parent")
             .canonicalize()
             .expect("the directory exists");
         let depth =
-            folder.strip_prefix(&root).expect("the path is below the root").components().count();
-        let target = self.folder(device);
+            directory.strip_prefix(&root).expect("the path is below the root").components().count();
+        let target = self.directory(device);
         let target = target.strip_prefix(&root).expect("the path is below the root");
         let up: PathBuf = std::iter::repeat_n("..", depth).collect();
         symlink(up.join(target), link).expect("a link");

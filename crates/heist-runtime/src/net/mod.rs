@@ -13,7 +13,7 @@
 //!     heist_runtime::spawn(async move {
 //!         loop {
 //!             let (stream, _peer) = listener.accept().await?;
-//!             // A task for each connection. A clone is the same socket: one to read from, one to write to.
+//!             // Each connection has a task. Clones share the socket: one reads, one writes.
 //!             heist_runtime::spawn(async move { io::copy(stream.clone(), stream).await }).detach();
 //!         }
 //!         # #[expect(unreachable_code, reason = "it names the type of the errors")]

@@ -12,7 +12,7 @@
 //!     let too_long = sleep(Duration::from_secs(3600));
 //!     assert!(timeout(Duration::from_millis(1), too_long).await.is_err());
 //!
-//!     // The first tick is immediate; the others are on time, even if the work in between takes long.
+//!     // The first tick is immediate. The others stay on schedule if the work takes long.
 //!     let mut ticks = interval(Duration::from_millis(1));
 //!     for _ in 0..3 {
 //!         ticks.tick().await;
@@ -31,7 +31,8 @@
 //!
 //! # What is not guaranteed
 //!
-//! - Promptness. How late a timer is depends on the system, and on the tasks that run when it fires.
+//! - Promptness. How late a timer fires depends on the system and on the tasks that run at that
+//!   time.
 //! - Order. Timers fire in the order of their times, but the tasks of timers that are due at the
 //!   same moment may run in any order.
 //! - That a dropped timer frees its memory at once. The reactor releases the waker of the task, and
