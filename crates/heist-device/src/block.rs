@@ -1,11 +1,13 @@
-//! Block devices in sysfs: their folders, how they are stacked, and what kind a disk is.
+//! Block devices in sysfs: their directories, how they are stacked, and the kind of each disk.
 //!
-//! The layout, with `8:1` as an example: `dev/block/8:1` is a symbolic link to `devices/.../block/sda/sda1`. A
-//! partition's folder has a file `partition`, and its parent is the disk's folder. A stack has its members as links in
-//! `slaves`, a loop device its file's path in `loop/backing_file`. `class/block` has a link forevery device by name.
+//! The layout, with `8:1` as an example: `dev/block/8:1` is a symbolic link to
+//! `devices/.../block/sda/sda1`. A partition's directory contains a file `partition`, and its
+//! parent is the disk's directory. A stack lists its members as links in `slaves`, and a loop
+//! device has the path of its file in `loop/backing_file`. `class/block` contains a link for every
+//! device by name.
 //!
-//! Invariant: anything that cannot be read counts as absent. Not guaranteed: anything that the
-//! driver gets wrong.
+//! Invariant: anything that cannot be read counts as absent. Not guaranteed: that the driver's
+//! values are right.
 
 use super::mounts::os_string;
 use super::{DeviceKind, DeviceNumber};
@@ -21,7 +23,7 @@ use std::path::{Path, PathBuf};
 const VIRTUAL_DISK_WORDS: [&str; 9] =
     ["qemu", "vbox", "msft", "vmware", "google", "amazon", "xen", "virtual", "vdisk"];
 
-/// The folder of a block device, all symbolic links resolved.
+/// The directory of a block device, with all symbolic links resolved.
 #[derive(Clone, Debug)]
 pub(super) struct BlockFolder {
     pub(super) number: DeviceNumber,
@@ -37,26 +39,26 @@ impl BlockFolder {
         Some(Self { number, name: name_of(&path)?, path })
     }
 
-    /// Returns the device whose folder `link` is or leads to.
+    /// Returns the device whose directory `link` is or leads to.
     pub(super) fn linked(link: &Path) -> Option<Self> {
         let path = link.canonicalize().ok()?;
         let number = DeviceNumber::parse(&read_line(&path.join("dev"))?)?;
         Some(Self { number, name: name_of(&path)?, path })
     }
 
-    /// Returns the device that a path below `/dev` stands for, by its name alone: `/dev/sda1`,
-    /// `/dev/mapper/volume`.
+    /// Returns the device that a path below `/dev` stands for, judging by the name alone:
+    /// `/dev/sda1`, `/dev/mapper/volume`.
     pub(super) fn named(sysfs: &Path, device_file: &Path) -> Option<Self> {
         let name = device_file.strip_prefix("/dev").ok()?.to_str()?;
         let class = sysfs.join("class/block");
         if let Some(mapped) = name.strip_prefix("mapper/") {
-            // Names of device-mapper can only be found by looking at all of its devices.
+            // A device-mapper name can only be found by searching all device-mapper devices.
             return links_in(&class).into_iter().find_map(|link| {
                 let named = read_line(&link.join("dm/name"))?;
                 (named == mapped.as_bytes()).then(|| Self::linked(&link)).flatten()
             });
         }
-        // A slash in a device's name is an exclamation mark in sysfs.
+        // In sysfs, an exclamation mark replaces a slash in a device's name.
         Self::linked(&class.join(name.replace('/', "!")))
     }
 
@@ -79,7 +81,7 @@ impl BlockFolder {
         (!path.is_empty()).then(|| os_string(path).into())
     }
 
-    /// Returns the kind of this disk, which is not a partition and has no known device below it.
+    /// Returns the kind of this disk. It must not be a partition, nor be stacked on a known device.
     pub(super) fn kind(&self) -> DeviceKind {
         let numbered = |prefixes: &[&str]| {
             let mut rests = prefixes.iter().filter_map(|prefix| self.name.strip_prefix(prefix));
@@ -121,10 +123,10 @@ impl BlockFolder {
     }
 }
 
-/// Returns the entries of a folder, sorted by name so that answers do not depend on the folder's
-/// order. Empty if it cannot be read.
-pub(super) fn links_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+/// Returns the entries of a directory, sorted by name so that results do not depend on the
+/// directory's order. Empty if it cannot be read.
+pub(super) fn links_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut links: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     links.sort_unstable();
     links
@@ -139,7 +141,7 @@ fn read_line(path: &Path) -> Option<Vec<u8>> {
     Some(line)
 }
 
-/// Returns the kernel's name of the device in this folder.
-fn name_of(folder: &Path) -> Option<String> {
-    Some(folder.file_name()?.to_string_lossy().into_owned())
+/// Returns the kernel's name of the device in this directory.
+fn name_of(directory: &Path) -> Option<String> {
+    Some(directory.file_name()?.to_string_lossy().into_owned())
 }

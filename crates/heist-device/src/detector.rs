@@ -1,8 +1,8 @@
-//! The sources of information: sysfs, the mount table, and a way to look up the files that these
+//! The sources of information: sysfs, the mount table, and a way to look up the files that they
 //! name.
 //!
-//! Invariant: a detector does not change. It knows the mounts of the time of its creation, and
-//! reads sysfs for each question; [`DeviceMap`](super::DeviceMap) remembers the answers.
+//! Invariant: a detector does not change. It knows the mounts that existed when it was created, and
+//! reads sysfs for each query; [`DeviceMap`](super::DeviceMap) remembers the results.
 
 use super::place::{FilePlace, place_of};
 use super::walk::{Tangled, Walk};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// let home = detector.detect_at(DeviceNumber::new(0, 52), Some(40));
 /// assert_eq!((home.kind, home.name.as_str()), (DeviceKind::Network, "server:/home"));
 ///
-/// // Nothing can be looked up about a disk without sysfs: its number is all there is.
+/// Without sysfs, only the number of a disk is known.
 /// let disk = detector.detect_at(DeviceNumber::new(8, 1), None);
 /// assert_eq!((disk.kind, disk.id.to_string().as_str()), (DeviceKind::Unknown, "8:1"));
 /// ```
@@ -46,7 +46,7 @@ enum Files {
 impl Detector {
     /// Creates a detector for a sysfs and a mount table, which need not be this system's.
     ///
-    /// [`detect_at`](Self::detect_at) then reads nothing outside the folder `sysfs` (and the
+    /// [`detect_at`](Self::detect_at) then reads nothing outside the directory `sysfs` (and the
     /// targets of its links).
     #[must_use]
     pub fn new(sysfs: PathBuf, mounts: MountTable) -> Self {
@@ -72,7 +72,7 @@ impl Detector {
     ///
     /// # Errors
     ///
-    /// The path cannot be looked up: it does not exist, or a folder above it may not be entered.
+    /// The path cannot be looked up: it does not exist, or a directory above it may not be entered.
     /// The error names the path. If the path exists but its device cannot be determined, the result
     /// is [unknown](super::DeviceKind::Unknown), not an error.
     pub fn detect(&self, path: &Path) -> io::Result<PhysicalDevice> {
@@ -134,7 +134,7 @@ impl Detector {
     /// Locates the file `path`, which sysfs or the mount table names; `None` if this process cannot
     /// see it.
     pub(super) fn place_of_named(&self, path: &Path) -> Option<FilePlace> {
-        // The path is relative to a folder that the kernel does not record.
+        // The path is relative to a directory that the kernel does not record.
         if !path.is_absolute() {
             return None;
         }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_looked_up_where_they_are() {
+    fn the_system_or_the_mount_table_locates_files() {
         let system = Detector::system();
         let file = Path::new("/proc/self/status");
         assert_eq!(system.place_of_named(file), place_of(file).unwrap());
@@ -176,19 +176,19 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_that_the_kernel_does_not_tell_is_found_by_name() {
+    fn a_mount_that_the_kernel_does_not_report_is_found_by_name() {
         let system = Detector::system();
         let file = Path::new("/proc/self/status");
-        let told = place_of(file).unwrap().unwrap();
-        let untold = FilePlace { mount_id: None, ..told };
-        let found = system.with_mount(untold, file);
+        let reported = place_of(file).unwrap().unwrap();
+        let unreported = FilePlace { mount_id: None, ..reported };
+        let found = system.with_mount(unreported, file);
         let by_name = system.mounts.containing(Path::new("/proc")).unwrap();
         assert_eq!(found.mount_id, Some(by_name.id));
-        if told.mount_id.is_some() {
-            assert_eq!(found, told, "Linux tells since 5.8, and says the same");
+        if reported.mount_id.is_some() {
+            assert_eq!(found, reported, "since Linux 5.8 the kernel reports the same mount");
         }
 
         let disk = FilePlace::new(DeviceNumber::new(8, 1), None);
-        assert_eq!(system.with_mount(disk, file), disk, "a disk needs none");
+        assert_eq!(system.with_mount(disk, file), disk, "a disk needs no mount id");
     }
 }

@@ -42,12 +42,13 @@ impl DeviceId {
     /// is discovered and keep the answer. For more than a few paths use a
     /// [`DeviceMap`](super::DeviceMap).
     ///
-    /// Outside Linux the answer is always [`UNKNOWN`](Self::UNKNOWN), even for a path that does not exist.
+    /// Outside Linux the answer is always [`UNKNOWN`](Self::UNKNOWN), even for a path that does not
+    /// exist.
     ///
     /// # Errors
     ///
-    /// The path cannot be looked up: it does not exist, or a folder above it may not be entered. The error has the
-    /// system's kind, and names the path.
+    /// The path cannot be looked up: it does not exist, or a directory above it may not be entered.
+    /// The error has the system's kind, and names the path.
     pub fn try_from_path(path: &Path) -> io::Result<Self> {
         Detector::system().detect(path).map(|device| device.id)
     }
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_shows_as_its_number() {
+    fn an_id_is_displayed_as_its_device_number() {
         let disk = DeviceId::from(DeviceNumber::new(259, 3));
         assert_eq!(disk.to_string(), "259:3");
         assert_eq!(format!("{disk:?}"), "DeviceId(259:3)");
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_raw_word_comes_back() {
+    fn raw_returns_the_word_of_from_raw() {
         assert_eq!(DeviceId::from_raw(7).raw(), 7);
         assert!(DeviceId::from_raw(u64::MAX).is_unknown());
         assert!(!DeviceId::from_raw(0).is_unknown());

@@ -1,4 +1,4 @@
-//! How a source of data reads, which decides what it must acquire first.
+//! How a data source reads, and so what it must acquire before it reads.
 
 /// How a source of data reaches the disk.
 ///
@@ -6,7 +6,7 @@
 /// cannot do that, because its reads are page faults: it takes a slot of its device while it uses
 /// the mapping. No source takes both.
 ///
-/// A walk over directories is not such a source. Its workers hold slots foreverything they do on a
+/// A walk over directories is not such a source. Its workers hold slots for everything they do on a
 /// disk, including reading the files that they find; see [`crate::DeviceSlots`].
 ///
 /// ```
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_model_asks_for_exactly_one_thing() {
+    fn each_model_uses_either_slots_or_tokens() {
         for model in [IoModel::ExplicitReads, IoModel::MmapImplicit] {
             assert_ne!(model.uses_device_slots(), model.uses_read_tokens());
         }

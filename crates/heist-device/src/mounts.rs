@@ -192,7 +192,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_line_of_the_manual() {
+    fn the_example_of_the_manual_is_parsed() {
         let line = b"36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue";
         let mount = Mount::parse(line).unwrap();
         assert_eq!(mount.id, 36);
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(mount.source, "/dev/root");
         assert_eq!(mount.option("errors").unwrap(), "continue");
         assert_eq!(mount.option("rw"), None, "it has no value");
-        assert_eq!(mount.option("error"), None, "half a name");
+        assert_eq!(mount.option("error"), None, "only a part of the name");
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_bytes() {
+    fn escapes_stand_for_bytes() {
         assert_eq!(unescape(br"a\040b\011c\012d\134e\043"), b"a b\tc\nd\\e#");
         assert_eq!(unescape(br"\377"), b"\xff");
         for unchanged in [&br"\"[..], br"\0", br"\04", br"\08a", br"\400", br"\x41", br"tail\13"] {
@@ -257,14 +257,14 @@ mod tests {
         let of = |path: &str| table.containing(Path::new(path)).map(|mount| mount.id);
         assert_eq!(of("/etc/passwd"), Some(1));
         assert_eq!(of("/home/me"), Some(3), "the last one mounted there");
-        assert_eq!(of("/homeless"), Some(1), "a name that only begins alike");
+        assert_eq!(of("/homeless"), Some(1), "a name with the same beginning");
         assert_eq!(of("relative"), None);
         assert_eq!(table.by_number(DeviceNumber::new(8, 4)).unwrap().id, 4);
         assert_eq!(table.by_id(5), None);
     }
 
     proptest! {
-        /// What `mountinfo` does to the bytes of a field.
+        /// Escapes the bytes of a field as `mountinfo` does.
         #[test]
         fn every_path_survives_escaping(path in prop::collection::vec(any::<u8>(), 0..40)) {
             let mut escaped = Vec::new();

@@ -7,8 +7,8 @@ use std::fmt;
 
 /// A Linux device number: `8:1` is the first partition of the first SCSI disk.
 ///
-/// Major 0 is *anonymous*: the number of a file system that has no block device of its own (btrfs, overlayfs, tmpfs,
-/// NFS), handed out when it is mounted.
+/// Major 0 is *anonymous*: a file system without its own block device (btrfs, overlayfs, tmpfs,
+/// NFS) gets such a number when it is mounted.
 ///
 /// ```
 /// use heist_device::DeviceNumber;
@@ -87,7 +87,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn known_numbers() {
+    fn known_device_numbers_are_unpacked() {
         // As `stat --format='%d'` prints them.
         assert_eq!(DeviceNumber::from_st_dev(65024), DeviceNumber::new(254, 0));
         assert_eq!(DeviceNumber::from_st_dev(21), DeviceNumber::new(0, 21));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_digits_around_one_colon_are_a_number() {
+    fn a_number_is_digits_around_one_colon() {
         assert_eq!(DeviceNumber::parse(b"8:17"), Some(DeviceNumber::new(8, 17)));
         for garbage in ["", ":", "8", "8:", ":1", "+8:1", "8:-1", "8:1:2", "8: 1", "4294967296:0"] {
             assert_eq!(DeviceNumber::parse(garbage.as_bytes()), None, "{garbage:?}");

@@ -1,4 +1,4 @@
-//! What is known about a device: its id, its kind, its name, and what it consists of.
+//! The properties of a device: its id, its kind, its name, and its members.
 //!
 //! Invariant: a kind other than *unknown* is what the kernel's drivers report, and never a guess.
 //! Not guaranteed: that the drivers are right. A disk behind a controller, a fabric or a hypervisor
@@ -60,18 +60,19 @@ impl fmt::Display for DeviceKind {
     }
 }
 
-/// A device that several file systems may share: a disk, a stack on several disks, or a file system without a disk.
+/// A device that several file systems may share: a disk, a stack on several disks, or a file system
+/// without a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PhysicalDevice {
-    /// Equal foreverything on this device.
+    /// Equal for everything on this device.
     pub id: DeviceId,
     /// What it is made of.
     pub kind: DeviceKind,
     /// A name for people: the kernel's name of a disk (`sda`, `nvme0n1`, `md0`), or the source of
     /// the mount (`server:/export`).
     pub name: String,
-    /// The disks below a stack on several of them, in ascending order; empty foreverything else.
+    /// The disks below a stack on several of them, in ascending order; empty for everything else.
     /// Stacks with common members have different ids but still slow each other down.
     pub members: Vec<DeviceId>,
 }
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn members_on_several_disks_are_a_device_of_its_own() {
+    fn members_on_several_disks_form_a_separate_device() {
         let (one, two) = (disk(16, DeviceKind::Nvme), disk(0, DeviceKind::Ssd));
         let both = stack(vec![Some(one.clone()), Some(two.clone())]);
         assert_eq!(both.id, DeviceNumber::new(253, 0).into());
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_show_in_columns() {
+    fn kinds_respect_the_width_of_a_column() {
         assert_eq!(format!("[{:>6}]", DeviceKind::Ssd), "[   ssd]");
     }
 }

@@ -68,7 +68,7 @@ mod system {
     use std::io;
     use std::path::Path;
 
-    /// There is no mapping for this system yet.
+    /// Heist does not detect devices on this system yet.
     pub(crate) fn place_of(_path: &Path) -> io::Result<Option<FilePlace>> {
         Ok(None)
     }
@@ -91,12 +91,12 @@ mod tests {
 
     #[cfg(target_env = "gnu")]
     #[test]
-    fn the_flag_against_syncing_is_the_c_librarys() {
+    fn dont_sync_has_the_value_of_the_c_library() {
         assert_eq!(system::DONT_SYNC, rustix::fs::AtFlags::STATX_DONT_SYNC);
     }
 
     #[test]
-    fn a_mount_id_is_kept_only_where_it_says_more_than_the_number() {
+    fn a_mount_id_is_kept_only_for_anonymous_numbers() {
         assert_eq!(FilePlace::new(DeviceNumber::new(8, 1), Some(5)).mount_id, None);
         assert_eq!(FilePlace::new(DeviceNumber::new(0, 1), Some(5)).mount_id, Some(5));
     }

@@ -98,7 +98,7 @@ impl DeviceSlots {
         Ok(Arc::new(Self { config, devices: Mutex::new(devices) }))
     }
 
-    /// Creates the same number of slots forevery device.
+    /// Creates the same number of slots for every device.
     ///
     /// # Errors
     /// `slots` is 0.

@@ -23,7 +23,7 @@ impl SlotCount {
     }
 }
 
-/// What is wrong with a number of slots.
+/// Why a number of slots cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SlotsProblem {
     Zero,
@@ -132,7 +132,7 @@ impl Default for DeviceSlotsConfig {
 }
 
 impl DeviceSlotsConfig {
-    /// Configures the same number forevery device.
+    /// Configures the same number for every device.
     #[must_use]
     pub fn uniform(slots: usize) -> Self {
         Self {

@@ -3,7 +3,7 @@
 
 use heist_device::{DeviceKind, DeviceSlotsConfig};
 
-/// Every row of the guide's tables of knobs: what is in its first two columns.
+/// Returns the first two columns of every row in the guide's tables of knobs.
 fn documented_knobs() -> Vec<(&'static str, &'static str)> {
     include_str!("../src/lib.rs")
         .lines()

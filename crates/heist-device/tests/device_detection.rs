@@ -1,5 +1,5 @@
-//! The device of a file, on make-believe systems of every layout that the documentation speaks of. What each test shows
-//! is which files share a device, which device that is, and of what kind.
+//! Finds the device of a file on fake systems, one for every layout in the documentation. The tests
+//! check which files share a device, which device that is, and of what kind.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(target_os = "linux")]
 
@@ -43,20 +43,20 @@ fn a_disk_that_does_not_rotate_is_an_ssd() {
 }
 
 #[test]
-fn virtio_and_xen_disks_that_say_rotational_say_nothing() {
+fn rotational_virtio_and_xen_disks_are_of_unknown_kind() {
     let system = FakeSystem::new();
     system.disk("pci0000:00/virtio1", "vda", "254:0", "1").partition("vda", "vda1", "254:1");
     system.disk("vbd-51712", "xvda", "202:0", "1");
     check(&system.detect("254:1"), "254:0", DeviceKind::Unknown, "vda");
     check(&system.detect("202:0"), "202:0", DeviceKind::Unknown, "xvda");
 
-    // The opposite is said on purpose.
+    // A virtual disk reports 0 only if its hypervisor was configured to do so.
     system.write("vda", "queue/rotational", "0");
     check(&system.detect("254:1"), "254:0", DeviceKind::Ssd, "vda");
 }
 
 #[test]
-fn a_hypervisor_is_known_by_vendor_or_model() {
+fn a_hypervisor_is_recognised_by_vendor_or_model() {
     let virtual_disks = [
         ("QEMU    ", "QEMU HARDDISK   "),
         ("ATA     ", "QEMU HARDDISK   "),
@@ -69,14 +69,14 @@ fn a_hypervisor_is_known_by_vendor_or_model() {
     for (vendor, model) in virtual_disks {
         let system = FakeSystem::new();
         system.sata("sda", "8:0").partition("sda", "sda1", "8:1");
-        assert_eq!(system.detect("8:1").kind, DeviceKind::Rotational, "a real disk's model");
+        assert_eq!(system.detect("8:1").kind, DeviceKind::Rotational, "the model of a real disk");
         system.write("sda", "device/vendor", vendor).write("sda", "device/model", model);
         check(&system.detect("8:1"), "8:0", DeviceKind::Unknown, "sda");
     }
 }
 
 #[test]
-fn memory_and_network_block_devices_are_known_by_name() {
+fn memory_and_network_block_devices_are_recognised_by_name() {
     let system = FakeSystem::new();
     let named = [
         ("zram0", "253:0", DeviceKind::Memory),
@@ -89,7 +89,7 @@ fn memory_and_network_block_devices_are_known_by_name() {
         system.disk("virtual", name, number, "0");
         check(&system.detect(number), number, kind, name);
     }
-    // A name that only begins alike.
+    // Names that only have the same beginning.
     system.disk("platform", "ramses", "240:0", "0").disk("platform", "mdisk", "240:1", "0");
     check(&system.detect("240:0"), "240:0", DeviceKind::Ssd, "ramses");
     check(&system.detect("240:1"), "240:1", DeviceKind::Ssd, "mdisk");
@@ -110,7 +110,7 @@ fn volumes_on_an_array_of_two_disks_are_the_array() {
 }
 
 #[test]
-fn a_stack_of_unlike_disks_is_as_slow_as_the_slowest() {
+fn a_stack_has_the_kind_of_its_slowest_disk() {
     let system = FakeSystem::new();
     system.sata("sda", "8:0").nvme("nvme0n1", "259:0").disk("pci/virtio1", "vda", "254:0", "1");
     system.stack("bcache0", "252:0", &["nvme0n1", "sda"]);
@@ -124,7 +124,8 @@ fn volumes_on_one_disk_are_the_disk() {
     let system = FakeSystem::new();
     system.nvme("nvme0n1", "259:0");
     system.partition("nvme0n1", "nvme0n1p2", "259:2").partition("nvme0n1", "nvme0n1p3", "259:3");
-    // One volume over both partitions, one of a thin pool, whose data and metadata are volumes themselves.
+    // One volume spans both partitions. Another one belongs to a thin pool, whose data and metadata
+    // are volumes themselves.
     system.stack("dm-0", "253:0", &["nvme0n1p2", "nvme0n1p3"]);
     system.stack("dm-1", "253:1", &["nvme0n1p3"]).stack("dm-2", "253:2", &["nvme0n1p3"]);
     system.stack("dm-3", "253:3", &["dm-1", "dm-2"]).stack("dm-4", "253:4", &["dm-3"]);
@@ -152,7 +153,8 @@ fn btrfs_on_two_disks_is_one_device_with_all_its_subvolumes() {
         .mount("27 1 0:25 /root / rw shared:1 - btrfs /dev/sda2 rw,subvolid=256,subvol=/root")
         .mount("40 27 0:25 /home /home rw - btrfs /dev/sdb rw,subvolid=257,subvol=/home")
         .mount("50 27 0:31 / /fast rw - btrfs /dev/nvme0n1 rw,subvolid=5,subvol=/");
-    // The mounted subvolumes have numbers that are not in the table, and so has one nested in the first.
+    // The numbers of the mounted subvolumes are not in the table, nor is that of a subvolume nested
+    // in the first.
     for (files, mount) in [("0:26", 27), ("0:28", 40), ("0:29", 27)] {
         let device = system.detect_in(files, mount);
         check(&device, "0:25", DeviceKind::Rotational, "btrfs 2222");
@@ -176,7 +178,7 @@ fn btrfs_on_one_disk_is_the_disk() {
 }
 
 #[test]
-fn the_only_btrfs_needs_no_source() {
+fn the_only_btrfs_is_found_without_a_source() {
     let mut system = FakeSystem::new();
     system.nvme("nvme0n1", "259:0").nvme("nvme1n1", "259:1").btrfs("1111", &["nvme0n1"]);
     system.mount("27 1 0:25 / / rw - btrfs /dev/root rw");
@@ -187,7 +189,7 @@ fn the_only_btrfs_needs_no_source() {
 }
 
 #[test]
-fn an_overlay_is_where_its_upper_layer_is() {
+fn an_overlay_is_on_the_device_of_its_upper_layer() {
     let mut system = FakeSystem::new();
     system.sata("sda", "8:0").partition("sda", "sda1", "8:1").nvme("nvme0n1", "259:0");
     system
@@ -202,16 +204,16 @@ fn an_overlay_is_where_its_upper_layer_is() {
     check(&system.detect_in("0:50", 90), "259:0", DeviceKind::Nvme, "nvme0n1");
     check(&system.detect_in("0:51", 91), "8:0", DeviceKind::Rotational, "sda");
     check(&system.detect_in("0:52", 92), "259:0", DeviceKind::Nvme, "nvme0n1");
-    // A file of a lower layer on another file system has a number of its own in the same mount.
+    // A file of a lower layer on another file system has a different number in the same mount.
     check(&system.detect_in("0:99", 90), "259:0", DeviceKind::Nvme, "nvme0n1");
 }
 
 #[test]
-fn an_overlay_whose_layers_cannot_be_seen_is_a_device_of_its_own() {
+fn an_overlay_whose_layers_are_not_visible_is_its_own_device() {
     let mut system = FakeSystem::new();
-    // As within a container: the paths are the host's, and here they seem to be in the overlay itself.
+    // As within a container: the paths are the host's, but seem to lie in the overlay itself.
     system.mount("90 27 0:50 / / rw - overlay overlay rw,lowerdir=/l,upperdir=/host/up,workdir=/w");
-    // Relative to a folder that is not in the table.
+    // The path is relative to a directory that is not in the table.
     system.mount("91 27 0:51 / /a rw - overlay overlay rw,lowerdir=l/ABC:l/DEF");
     check(&system.detect_in("0:50", 90), "0:50", DeviceKind::Unknown, "0:50");
     check(&system.detect_in("0:77", 90), "0:50", DeviceKind::Unknown, "0:50");
@@ -219,7 +221,7 @@ fn an_overlay_whose_layers_cannot_be_seen_is_a_device_of_its_own() {
 }
 
 #[test]
-fn what_is_in_memory_has_no_disk() {
+fn file_systems_in_memory_have_no_disk() {
     let mut system = FakeSystem::new();
     system
         .mount("25 24 0:23 / /dev/shm rw - tmpfs shm rw,size=24682416k")
@@ -230,12 +232,12 @@ fn what_is_in_memory_has_no_disk() {
     check(&system.detect_in("0:23", 25), "0:23", DeviceKind::Memory, "shm");
     check(&system.detect_in("0:24", 26), "0:24", DeviceKind::Memory, "tmpfs");
     check(&system.detect_in("0:21", 22), "0:21", DeviceKind::Memory, "proc");
-    // Without a mount id the number is enough.
+    // Without a mount id, the number is sufficient.
     check(&system.detect("0:24"), "0:24", DeviceKind::Memory, "tmpfs");
 }
 
 #[test]
-fn what_is_remote_is_one_device_per_superblock() {
+fn a_remote_file_system_is_one_device_per_superblock() {
     let mut system = FakeSystem::new();
     system
         .mount("40 27 0:52 / /home rw - nfs4 server:/export/home rw,vers=4.2")
@@ -279,7 +281,7 @@ fn an_unknown_file_system_may_name_its_disks() {
 }
 
 #[test]
-fn a_loop_device_is_where_its_file_is() {
+fn a_loop_device_is_on_the_device_of_its_file() {
     let mut system = FakeSystem::new();
     system.sata("sda", "8:0").partition("sda", "sda1", "8:1").nvme("nvme0n1", "259:0");
     system.disk("virtual", "loop0", "7:0", "1").partition("loop0", "loop0p1", "259:7");
@@ -292,13 +294,13 @@ fn a_loop_device_is_where_its_file_is() {
         .mount("24 27 0:6 / /dev rw - devtmpfs devtmpfs rw");
     check(&system.detect("7:0"), "8:0", DeviceKind::Rotational, "sda");
     check(&system.detect("259:7"), "8:0", DeviceKind::Rotational, "sda");
-    // The device file is in memory; what it stands for is not.
+    // The device file is in memory, but the device is not.
     check(&system.detect("7:1"), "259:0", DeviceKind::Nvme, "nvme0n1");
     check(&system.detect("7:2"), "7:2", DeviceKind::Unknown, "loop2");
 }
 
 #[test]
-fn a_missing_sysfs_leaves_the_number() {
+fn without_sysfs_the_device_number_is_used() {
     let mounts = MountTable::parse(b"27 1 0:25 / / rw - btrfs /dev/sda2 rw\n");
     let detector = Detector::new("/does/not/exist".into(), mounts);
     check(&detector.detect_at(number("8:1"), None), "8:1", DeviceKind::Unknown, "8:1");
@@ -308,37 +310,37 @@ fn a_missing_sysfs_leaves_the_number() {
 }
 
 #[test]
-fn a_sysfs_that_is_only_partly_readable_never_fails() {
+fn a_partly_readable_sysfs_is_never_an_error() {
     let system = FakeSystem::new();
-    // A partition whose disk does not tell its number: it is all that is known.
+    // The number of the partition's disk cannot be read, so the partition's own number is used.
     system.sata("sda", "8:0").partition("sda", "sda1", "8:1");
-    std::fs::remove_file(system.folder("sda").join("dev")).unwrap();
+    std::fs::remove_file(system.directory("sda").join("dev")).unwrap();
     assert_eq!(system.detect("8:1").id, id("8:1"));
 
-    // A disk that says neither yes nor no.
+    // A disk whose `rotational` file is neither 0 nor 1.
     system.sata("sdb", "8:16").write("sdb", "queue/rotational", "maybe");
     check(&system.detect("8:16"), "8:16", DeviceKind::Unknown, "sdb");
 
-    // A stack with a member that is gone, and one whose list of members is not a folder.
+    // A stack with a member that does not exist, and one whose list of members is not a directory.
     system.nvme("nvme0n1", "259:0").nvme("nvme1n1", "259:1");
     system.stack("md0", "9:0", &["nvme0n1", "nvme1n1"]);
-    std::fs::remove_dir_all(system.folder("nvme1n1")).unwrap();
+    std::fs::remove_dir_all(system.directory("nvme1n1")).unwrap();
     let device = system.detect("9:0");
     check(&device, "9:0", DeviceKind::Unknown, "md0");
     assert_eq!(device.members, [id("259:0")]);
     system.stack("md1", "9:1", &[]);
-    std::fs::remove_dir(system.folder("md1").join("slaves")).unwrap();
-    system.write("md1", "slaves", "not a folder");
+    std::fs::remove_dir(system.directory("md1").join("slaves")).unwrap();
+    system.write("md1", "slaves", "not a directory");
     check(&system.detect("9:1"), "9:1", DeviceKind::Unknown, "md1");
 
-    // A link that leads to itself.
+    // A link to itself.
     let link = system.sysfs().join("dev/block/8:32");
     std::os::unix::fs::symlink("8:32", link).unwrap();
     check(&system.detect("8:32"), "8:32", DeviceKind::Unknown, "8:32");
 }
 
 #[test]
-fn stacks_in_a_circle_are_left_alone() {
+fn a_cycle_of_stacks_falls_back_to_the_device_number() {
     let system = FakeSystem::new();
     system.sata("sda", "8:0").stack("dm-0", "253:0", &["sda"]).stack("dm-1", "253:1", &["dm-0"]);
     check(&system.detect("253:1"), "8:0", DeviceKind::Rotational, "sda");
@@ -351,7 +353,7 @@ fn stacks_in_a_circle_are_left_alone() {
 }
 
 #[test]
-fn a_loop_device_below_itself_is_left_alone() {
+fn a_loop_device_below_itself_falls_back_to_the_device_number() {
     let mut system = FakeSystem::new();
     system.disk("virtual", "loop0", "7:0", "0").write("loop0", "loop/backing_file", "/mnt/image");
     system.mount("27 1 7:0 / /mnt rw - ext4 /dev/loop0 rw");
@@ -359,26 +361,26 @@ fn a_loop_device_below_itself_is_left_alone() {
 }
 
 #[test]
-fn a_stack_that_is_too_deep_is_left_alone() {
+fn a_stack_that_is_too_deep_falls_back_to_the_device_number() {
     let system = FakeSystem::new();
     system.nvme("nvme0n1", "259:0").stack("dm-0", "253:0", &["nvme0n1"]);
     for level in 1..40 {
         let below = format!("dm-{}", level - 1);
         system.stack(&format!("dm-{level}"), &format!("253:{level}"), &[&below]);
     }
-    // The disk and 31 volumes are 32 devices.
+    // The disk and 31 volumes are 32 devices deep.
     check(&system.detect("253:30"), "259:0", DeviceKind::Nvme, "nvme0n1");
     check(&system.detect("253:31"), "253:31", DeviceKind::Unknown, "253:31");
     check(&system.detect("253:39"), "253:39", DeviceKind::Unknown, "253:39");
 }
 
 #[test]
-fn a_device_that_is_reached_in_many_ways_is_looked_at_once() {
+fn a_device_that_can_be_reached_in_many_ways_is_examined_once() {
     let system = FakeSystem::new();
     system.nvme("nvme0n1", "259:0");
     system.stack("md0", "9:0", &["nvme0n1"]).stack("md1", "9:1", &["nvme0n1"]);
-    // A ladder: each level is reached in twice as many ways as the one above. The lowest in 2^25; to go all of them
-    // would take half an hour.
+    // A ladder: each level can be reached in twice as many ways as the one above, and the lowest in
+    // 2^25. Following all of them would take half an hour.
     for level in 1..26 {
         let (left, right) = (format!("md{}", 2 * level - 2), format!("md{}", 2 * level - 1));
         for side in [2 * level, 2 * level + 1] {
@@ -399,7 +401,8 @@ fn a_map_reads_sysfs_once_per_place() {
     assert_eq!(devices.device_at(number("8:0"), None), &disk);
     check(devices.device_at(number("0:24"), Some(26)), "0:24", DeviceKind::Memory, "tmpfs");
 
-    // Without the tree: what was asked before is remembered, in whichever mount; the rest is not known any more.
+    // After the sysfs is deleted, the map still remembers the devices it has seen, in any mount. It
+    // cannot find others.
     drop(system);
     assert_eq!(devices.device_at(number("8:1"), Some(31)), &disk);
     check(devices.device_at(number("8:2"), None), "8:2", DeviceKind::Unknown, "8:2");

@@ -1,5 +1,6 @@
-//! Proves that a job waits for a slot of its device without a worker and without polling, begins in its turn, and that
-//! no device has more jobs than slots, holds up another, or is starved.
+//! Proves that a job waits for a slot of its device without occupying a worker and without polling;
+//! that jobs begin in order; and that no device runs more jobs than it has slots, delays another
+//! device, or starves.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -24,7 +25,7 @@ fn device(number: u64) -> DeviceId {
     DeviceId::from_raw(number)
 }
 
-/// Long enough for a job to do what it must not do.
+/// Long enough for a job to begin, if it wrongly could.
 const A_WHILE: Duration = Duration::from_millis(50);
 
 #[test]
@@ -39,7 +40,7 @@ fn a_job_with_a_free_slot_runs_at_once_and_holds_it() {
         });
         let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
         lanes.submit(device(1), 10).unwrap();
-        wait_until("it has run", || log.len() == 1);
+        wait_until("the job has run", || log.len() == 1);
         assert_eq!(lanes.waiting(device(1)), 0);
         check_all_run(&executor.join(), 1);
         assert_eq!(log.entries(), [(10, device(1), Some(1))]);
@@ -60,7 +61,7 @@ fn jobs_wait_without_a_worker_and_begin_in_order() {
         let held = slots.acquire(device(1)).unwrap();
         (0..100).for_each(|number| lanes.submit(device(1), number).unwrap());
         assert_eq!(lanes.waiting(device(1)), 100);
-        assert_eq!(executor.metrics().tasks_waiting, 1, "one place in the line for all of them");
+        assert_eq!(executor.metrics().tasks_waiting, 1, "all jobs share one place in the queue");
         // The only worker is free, for plain tasks and for other devices.
         let ran = Latch::default();
         let opened = ran.clone();
@@ -80,7 +81,7 @@ fn jobs_wait_without_a_worker_and_begin_in_order() {
 }
 
 #[test]
-fn a_device_with_several_slots_runs_as_many_jobs_beside_each_other() {
+fn a_device_runs_one_job_per_slot_at_the_same_time() {
     watched(|| {
         let executor = start_jobs(workers(4));
         let slots = DeviceSlots::uniform(3).unwrap();
@@ -92,12 +93,12 @@ fn a_device_with_several_slots_runs_as_many_jobs_beside_each_other() {
         });
         let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
         (0..5).for_each(|_| lanes.submit(device(1), ()).unwrap());
-        wait_until("as many run as there are slots", || inside.load(Ordering::Acquire) == 3);
+        wait_until("one job runs per slot", || inside.load(Ordering::Acquire) == 3);
         thread::sleep(A_WHILE);
         assert_eq!((inside.load(Ordering::Acquire), lanes.waiting(device(1))), (3, 2));
-        // The fourth worker is free. A raised number lets one more in at once.
+        // The fourth worker is idle. One more slot admits one more job at once.
         slots.set_slots(device(1), 4).unwrap();
-        wait_until("one more runs", || inside.load(Ordering::Acquire) == 4);
+        wait_until("one more job runs", || inside.load(Ordering::Acquire) == 4);
         latch.open();
         check_all_run(&executor.join(), 5);
         assert_eq!(slots.available(device(1)), Some(4));
@@ -170,10 +171,11 @@ fn a_slow_device_does_not_hold_up_a_fast_one() {
             }
         });
         let lanes = DeviceLanes::new(&executor.handle(), slots, run);
-        // A hundred of the slow one's first; one of them holds a worker, the others nobody.
+        // First a hundred jobs for the slow device: one of them occupies a worker, the others only
+        // wait.
         (0..100).for_each(|_| lanes.submit(slow, ()).unwrap());
         (0..500).for_each(|_| lanes.submit(fast, ()).unwrap());
-        wait_until("all of the fast one's have run", || quick.load(Ordering::Acquire) == 500);
+        wait_until("all jobs of the fast device have run", || quick.load(Ordering::Acquire) == 500);
         assert_eq!(lanes.waiting(slow), 99);
         latch.open();
         check_all_run(&executor.join(), 600);
@@ -181,7 +183,7 @@ fn a_slow_device_does_not_hold_up_a_fast_one() {
 }
 
 #[test]
-fn a_full_lane_pushes_back_in_each_of_the_ways() {
+fn a_full_lane_holds_back_every_kind_of_producer() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let handle = executor.handle();
@@ -214,16 +216,16 @@ fn a_full_lane_pushes_back_in_each_of_the_ways() {
         };
         assert!(lanes.submit_then(device(1), 5, &handle, then).is_ok());
         let inside = lanes.clone();
-        let told = Log::default();
-        let note = told.clone();
+        let refusals = Log::default();
+        let note = refusals.clone();
         executor
             .spawn(job(move |_| {
                 let refused = inside.submit(device(1), 6).unwrap_err();
                 note.add((refused.kind(), refused.into_inner()));
             }))
             .unwrap();
-        wait_until("the worker was refused", || told.len() == 1);
-        assert_eq!(told.entries(), [(PushErrorKind::OnWorker, 6)]);
+        wait_until("the worker was refused", || refusals.len() == 1);
+        assert_eq!(refusals.entries(), [(PushErrorKind::OnWorker, 6)]);
 
         drop(held);
         blocked.join().unwrap().unwrap();
@@ -234,13 +236,13 @@ fn a_full_lane_pushes_back_in_each_of_the_ways() {
         assert_eq!(ran[..2], [1, 2]);
         ran.sort_unstable();
         assert_eq!(ran, [1, 2, 3, 4, 5]);
-        assert!(log.entries().contains(&50), "the task that waited for room went on");
+        assert!(log.entries().contains(&50), "the task that waited for room continued");
         let impossible = DeviceLanes::bounded(&handle, slots, 0, run_by(|(), _| {})).unwrap_err();
         assert_eq!(impossible.field(), "capacity");
     });
 }
 
-/// Those who wait for slots by other ways, and a lane, move up in one line.
+/// A lane and threads that acquire slots directly wait in the same queue.
 #[test]
 fn threads_and_a_lane_share_a_device_without_starving() {
     const JOBS: usize = 300;
@@ -268,7 +270,7 @@ fn threads_and_a_lane_share_a_device_without_starving() {
             })
         };
         let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), run);
-        // Two threads that want the slot all the time: when one gives it back, the other waits for it.
+        // Two threads that always want the slot: when one returns it, the other is waiting for it.
         let taken: [Arc<AtomicUsize>; 2] = Default::default();
         let threads: Vec<_> = taken
             .iter()
@@ -284,19 +286,20 @@ fn threads_and_a_lane_share_a_device_without_starving() {
                 })
             })
             .collect();
-        // How often the system lets each of them run is not ours to promise; that each has its turns is.
+        // The system decides how often each thread runs. The test only requires that each gets the
+        // slot at times.
         let both_took_since = |before: [usize; 2]| {
             let now = taken.each_ref().map(|taken| taken.load(Ordering::Relaxed));
             now[0] > before[0] && now[1] > before[1]
         };
-        wait_until("both threads are at it", || both_took_since([0, 0]));
+        wait_until("both threads have had the slot", || both_took_since([0, 0]));
         (0..JOBS).for_each(|_| lanes.submit(device(1), ()).unwrap());
         let before = taken.each_ref().map(|taken| taken.load(Ordering::Relaxed));
-        wait_until("the lane has had its turns", || ran.load(Ordering::Acquire) == JOBS);
-        wait_until("the threads have had theirs", || both_took_since(before));
+        wait_until("all jobs of the lane have run", || ran.load(Ordering::Acquire) == JOBS);
+        wait_until("both threads have had the slot again", || both_took_since(before));
         stop.store(true, Ordering::Relaxed);
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert!(!beside.load(Ordering::Relaxed), "two at a time with one slot");
+        assert!(!beside.load(Ordering::Relaxed), "two users at a time with one slot");
         executor.join();
     });
 }
@@ -314,8 +317,8 @@ fn lanes_of_devices_that_are_gone_are_forgotten() {
         let mut most = 0;
         for number in 1..=DEVICES {
             lanes.submit(device(number), ()).unwrap();
-            // So that they come and go.
-            wait_until("it has run", || lanes.waiting(device(number)) == 0);
+            // Let each lane become idle before the next one is created.
+            wait_until("the job has run", || lanes.waiting(device(number)) == 0);
             most = most.max(lanes.lane_count());
         }
         assert!(most <= 200, "{most} lanes at a time");
@@ -342,20 +345,24 @@ fn idle_lanes_and_then_their_devices_are_forgotten_on_demand() {
         wait_until("three have run", || executor.metrics().tasks_run() == 3);
         assert_eq!(slots.prune(), 0, "lanes use their devices");
         assert_eq!(lanes.prune(), 3);
-        assert_eq!((lanes.lane_count(), lanes.waiting(device(0))), (1, 1), "one has a job");
+        assert_eq!(
+            (lanes.lane_count(), lanes.waiting(device(0))),
+            (1, 1),
+            "the lane with a job remains"
+        );
         assert_eq!((slots.prune(), slots.active_device_count()), (3, 1));
         lanes.submit(device(1), ()).unwrap();
         drop(held);
         check_all_run(&executor.join(), 5);
         let stats = lanes.stats();
-        assert_eq!((stats.pushed, stats.consumed), (5, 5), "also what was forgotten");
+        assert_eq!((stats.pushed, stats.consumed), (5, 5), "forgotten lanes count as well");
         assert_eq!((lanes.prune(), lanes.lane_count()), (2, 0));
         assert_eq!((slots.prune(), slots.active_device_count()), (2, 0));
     });
 }
 
 #[test]
-fn impossible_capacities_are_named() {
+fn an_error_names_an_impossible_capacity() {
     let executor = start_jobs(workers(1));
     for (capacity, problem) in
         [(0, "must be at least 1"), (u64::MAX, "must be at most 4611686018427387903")]
@@ -363,13 +370,16 @@ fn impossible_capacities_are_named() {
         let slots = DeviceSlots::uniform(1).unwrap();
         let run = run_by(|(), _slot| {});
         let error = DeviceLanes::bounded(&executor.handle(), slots, capacity, run).unwrap_err();
-        let said = error.to_string();
-        assert!(said.starts_with(&format!("lanes configuration: `capacity` {problem}")), "{said}");
+        let message = error.to_string();
+        assert!(
+            message.starts_with(&format!("lanes configuration: `capacity` {problem}")),
+            "{message}"
+        );
     }
     executor.join();
 }
 
-/// Nothing polls: a thousand jobs that wait cost their memory.
+/// A waiting job costs memory, but no CPU.
 #[test]
 #[cfg(target_os = "linux")]
 fn workers_sleep_while_a_thousand_jobs_wait() {
@@ -389,9 +399,9 @@ fn workers_sleep_while_a_thousand_jobs_wait() {
     });
 }
 
-/// A job that submits to its own lane, and to another, while the pool is joined.
+/// A job submits to its own lane and to another one while the pool is joined.
 #[test]
-fn jobs_hand_in_jobs_while_the_pool_is_joined() {
+fn jobs_submit_jobs_while_the_pool_is_joined() {
     watched(|| {
         let executor = start_jobs(workers(2));
         let handle = executor.handle();

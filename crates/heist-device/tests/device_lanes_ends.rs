@@ -1,5 +1,5 @@
-//! Proves how jobs in lanes end when they do not simply run: by a panic, with the lanes closed, or with their executor
-//! stopped. Each ends once and is counted, and every slot comes back.
+//! Proves how jobs in lanes end when they do not simply run: by a panic, with closed lanes, or with
+//! a stopped executor. Each job ends once and is counted, and every slot is returned.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -22,7 +22,7 @@ fn device(number: u64) -> DeviceId {
 }
 
 #[test]
-fn a_job_that_panics_gives_its_slot_back() {
+fn a_job_that_panics_returns_its_slot() {
     watched(|| {
         let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..workers(2) };
         let executor = start_jobs(silent(config));
@@ -48,9 +48,9 @@ fn a_job_that_panics_gives_its_slot_back() {
     });
 }
 
-/// A task that drops its turn drops a job with it; the lane goes on, and the slot goes back.
+/// A task that drops its turn drops a job with it. The lane continues, and the slot is returned.
 #[test]
-fn a_turn_that_is_dropped_costs_a_job() {
+fn dropping_a_turn_drops_a_job() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let slots = DeviceSlots::uniform(1).unwrap();
@@ -79,7 +79,7 @@ fn a_turn_that_is_dropped_costs_a_job() {
 }
 
 #[test]
-fn a_panic_in_the_making_of_the_task_closes_the_lane_until_it_is_forgotten() {
+fn a_panic_while_creating_the_task_closes_the_lane_until_it_is_forgotten() {
     watched(|| {
         let config = ExecutorConfig { on_panic: OnPanic::Isolate, ..workers(1) };
         let executor = start_jobs(silent(config));
@@ -95,7 +95,7 @@ fn a_panic_in_the_making_of_the_task_closes_the_lane_until_it_is_forgotten() {
         let lanes = DeviceLanes::new(&executor.handle(), slots.clone(), make);
         let held = slots.acquire(device(1)).unwrap();
         (0..3).for_each(|n| lanes.submit(device(1), Tracked::new(n, &ends)).unwrap());
-        // The thread that gives the slot back makes the task.
+        // The thread that returns the slot creates the task.
         let name = support::SILENT.to_owned();
         thread::Builder::new().name(name).spawn(move || drop(held)).unwrap().join().unwrap();
         ends.check(|number| u32::from(number < 3));
@@ -114,7 +114,7 @@ fn a_panic_in_the_making_of_the_task_closes_the_lane_until_it_is_forgotten() {
 }
 
 #[test]
-fn closed_lanes_run_what_waits_and_take_nothing_more() {
+fn closed_lanes_run_waiting_jobs_and_accept_no_others() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let slots = DeviceSlots::uniform(1).unwrap();
@@ -126,23 +126,27 @@ fn closed_lanes_run_what_waits_and_take_nothing_more() {
         (0..3).for_each(|number| lanes.submit(device(1), number).unwrap());
         lanes.close();
         let back = Log::default();
-        // A lane that is there, and one that is not.
+        // For a lane that exists, and for one that does not.
         for (number, item) in [(1, 3), (2, 4)] {
             let refused = lanes.submit(device(number), item).unwrap_err();
             assert_eq!((refused.kind(), refused.into_inner()), (PushErrorKind::Closed, item));
             let refused = lanes.try_submit(device(number), item).unwrap_err();
             assert_eq!((refused.kind(), refused.into_inner()), (PushErrorKind::Closed, item));
-            let told = back.clone();
+            let errors = back.clone();
             let then = move |end: Result<(), PushError<u32>>| {
                 job(move |_| {
                     let refused = end.unwrap_err();
-                    told.add((refused.kind(), refused.into_inner()));
+                    errors.add((refused.kind(), refused.into_inner()));
                 })
             };
             let accepted = lanes.submit_then(device(number), item, &executor.handle(), then);
-            assert!(accepted.is_ok(), "it is the task that is told");
+            assert!(accepted.is_ok(), "the task receives the error");
         }
-        assert_eq!((lanes.lane_count(), slots.active_device_count()), (1, 1), "none is made");
+        assert_eq!(
+            (lanes.lane_count(), slots.active_device_count()),
+            (1, 1),
+            "a closed lane was created"
+        );
         drop(held);
         check_all_run(&executor.join(), 3 + 2);
         assert_eq!(log.entries(), [0, 1, 2]);
@@ -151,12 +155,12 @@ fn closed_lanes_run_what_waits_and_take_nothing_more() {
 }
 
 #[test]
-fn closing_and_dropping_says_how_many() {
+fn closing_and_dropping_returns_how_many_jobs_were_dropped() {
     watched(|| {
         let executor = start_jobs(workers(1));
         let slots = DeviceSlots::uniform(1).unwrap();
         let ends = Runs::of(20);
-        let run = run_by(|_job: Tracked, _slot| panic!("nothing is run"));
+        let run = run_by(|_job: Tracked, _slot| panic!("a dropped job was run"));
         let lanes = DeviceLanes::bounded(&executor.handle(), slots.clone(), 10, run).unwrap();
         let held = [slots.acquire(device(0)).unwrap(), slots.acquire(device(1)).unwrap()];
         for number in 0..20 {
@@ -172,7 +176,7 @@ fn closing_and_dropping_says_how_many() {
         assert_eq!(waiting.join().unwrap(), PushErrorKind::Closed);
         ends.check_each_once();
         drop(held);
-        // The turns were in line already, and find nothing.
+        // The turns are queued already, and find no jobs.
         check_all_run(&executor.join(), 2);
         assert_eq!((lanes.stats().dropped, lanes.stats().consumed), (20, 0));
         assert_eq!((slots.available(device(0)), slots.available(device(1))), (Some(1), Some(1)));
@@ -191,7 +195,7 @@ enum End {
 const JOBS: usize = 1_000;
 const DEVICES: usize = 10;
 
-/// A pool whose jobs all wait comes to its end at once, though no slot comes free.
+/// Ends a pool whose jobs all wait. It must end at once, although no slot becomes free.
 fn ends_at_once(end: End) {
     let cancel = CancelToken::new();
     let config = ExecutorConfig { cancel: cancel.clone(), ..workers(2) };
@@ -199,13 +203,14 @@ fn ends_at_once(end: End) {
     let handle = executor.handle();
     let slots = DeviceSlots::uniform(2).unwrap();
     let all = || (0..DEVICES as u64).map(device);
-    // One slot of each device is another's; the other one is held by a job that waits for the latch.
+    // The test holds one slot of each device. The other one is held by a job that waits for the
+    // latch.
     let held: Vec<_> = all().map(|id| slots.acquire(id).unwrap()).collect();
     let ends = Runs::of(JOBS);
     let (running, latch) = (Latch::default(), Latch::default());
     let open = (running.clone(), latch.clone());
     let run = run_by(move |job: Tracked, _slot| {
-        assert_eq!(job.number, 0, "only the first one finds a slot");
+        assert_eq!(job.number, 0, "only the first job gets a slot");
         open.0.open();
         open.1.wait();
     });
@@ -226,7 +231,7 @@ fn ends_at_once(end: End) {
                 thread::sleep(Duration::from_millis(20));
                 cancel.cancel();
             }
-            wait_until("nothing waits", || handle.metrics().tasks_waiting == 0);
+            wait_until("no task waits", || handle.metrics().tasks_waiting == 0);
             latch.open();
         })
     };
@@ -250,10 +255,10 @@ fn ends_at_once(end: End) {
     let metrics = handle.metrics();
     let run = 1 + u64::from(matches!(end, End::Panic));
     check_finished(&metrics, run + DEVICES as u64);
-    assert_eq!(metrics.tasks_dropped, DEVICES as u64, "the turns that waited");
+    assert_eq!(metrics.tasks_dropped, DEVICES as u64, "the waiting turns are dropped");
     assert_eq!(slots.available(device(0)), Some(1));
     drop((held, taken));
-    assert!(all().all(|id| slots.available(id) == Some(2)), "every slot is back");
+    assert!(all().all(|id| slots.available(id) == Some(2)), "every slot was returned");
     let refused = lanes.submit(device(0), Tracked::new(0, &Runs::of(1))).unwrap_err();
     let expected = match end {
         End::ShutDown | End::Drop => SpawnErrorKind::ShutDown,
@@ -275,7 +280,7 @@ fn a_cancellation_reaches_a_pool_that_is_joined_and_waits_for_slots() {
     watched(|| ends_at_once(End::CancelWhileJoining));
 }
 
-/// Slots that are given back after the pool has ended go to whoever else waits.
+/// A slot that is returned after the pool has ended goes to the next in the queue.
 #[test]
 fn a_stopped_pools_lane_leaves_the_line() {
     watched(|| {

@@ -1,5 +1,5 @@
-//! Proves that the slots of a device bound how many use it at once, that devices do not wait for each other, and that
-//! devices which come and go leave nothing behind.
+//! Proves that the slots of a device limit how many jobs use it at once, that devices do not wait
+//! for each other, and that devices which come and go leave nothing behind.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -44,25 +44,25 @@ fn devices_do_not_share_their_slots() {
 }
 
 #[test]
-fn whatever_is_unknown_shares_one_pool() {
+fn all_unknown_devices_share_their_slots() {
     let slots = DeviceSlots::uniform(2).unwrap();
     let nowhere = Path::new("/does/not/exist");
     let first = slots.try_acquire(DeviceId::UNKNOWN).unwrap();
     let second = slots.try_acquire_for_path(nowhere).unwrap();
     assert!(second.device().is_unknown());
     assert!(slots.try_acquire_for_path(&nowhere.join("either")).is_none());
-    assert!(slots.try_acquire(device(1)).is_some(), "what is known has slots of its own");
+    assert!(slots.try_acquire(device(1)).is_some(), "a known device has its own slots");
     drop((first, second));
     assert_eq!(slots.available(DeviceId::UNKNOWN), Some(2));
 }
 
 #[test]
-fn a_device_may_have_its_own_number() {
+fn a_device_may_have_its_own_number_of_slots() {
     let config = DeviceSlotsConfig::uniform(2).with_device(device(7), 1).with_device(device(8), 5);
     let slots = DeviceSlots::new(config).unwrap();
     let total = |number| slots.total(device(number));
     assert_eq!((total(7), total(8), total(9)), (1, 5, 2));
-    assert_eq!(slots.active_device_count(), 0, "asking for a number makes no budget");
+    assert_eq!(slots.active_device_count(), 0, "reading a number of slots creates no budget");
     assert_eq!(slots.available(device(7)), None);
     let held: Vec<_> = (0..5).map(|_| slots.try_acquire(device(8)).unwrap()).collect();
     assert!(slots.try_acquire(device(8)).is_none());
@@ -70,7 +70,7 @@ fn a_device_may_have_its_own_number() {
 }
 
 #[test]
-fn a_kind_of_device_has_its_number() {
+fn a_kind_of_device_may_have_its_own_number_of_slots() {
     let mounts = MountTable::parse(
         b"40 27 0:52 / /home rw - nfs4 server:/home rw,vers=4.2\n41 27 0:53 / /tmp rw - tmpfs tmpfs rw\n",
     );
@@ -82,16 +82,16 @@ fn a_kind_of_device_has_its_number() {
         .with_device(device(1), 6)
         .with_detector(detector);
     let slots = DeviceSlots::new(config).unwrap();
-    assert_eq!(slots.total(network), 3, "as it was set");
+    assert_eq!(slots.total(network), 3, "the number that was set");
     assert_eq!(slots.total(memory), DeviceKind::Memory.default_slots());
     assert_eq!(slots.total(DeviceId::UNKNOWN), DeviceKind::Unknown.default_slots());
-    assert_eq!(slots.total(device(1)), 6, "what is said about a device goes first");
+    assert_eq!(slots.total(device(1)), 6, "the number for a device takes precedence");
     let defaults = DeviceKind::FROM_SLOWEST.iter().map(|kind| kind.default_slots());
     assert_eq!(defaults.collect::<Vec<_>>(), [2, 8, 4, 4, 8, 8]);
 }
 
 #[test]
-fn zero_slots_are_an_error_that_names_whose() {
+fn an_error_names_the_device_or_kind_with_zero_slots() {
     let none = DeviceSlots::uniform(0).unwrap_err().to_string();
     assert!(none.starts_with("the default has 0 slots"), "{none}");
     let of_device = DeviceSlotsConfig::uniform(1).with_device(device(0x803), 0);
@@ -109,11 +109,11 @@ fn zero_slots_are_an_error_that_names_whose() {
     assert!(later.starts_with("device 8:3 has 0 slots"), "{later}");
     let too_many = slots.set_slots(device(0x803), usize::MAX).unwrap_err().to_string();
     assert!(too_many.starts_with("device 8:3 has more than 4294967295 slots"), "{too_many}");
-    assert_eq!(slots.total(device(0x803)), 1, "nothing was changed");
+    assert_eq!(slots.total(device(0x803)), 1, "a refused number changes nothing");
 }
 
 #[test]
-fn a_thread_waits_for_a_slot_but_no_longer_than_it_wants() {
+fn a_thread_waits_for_a_slot_until_its_timeout() {
     watched(|| {
         let slots = DeviceSlots::uniform(1).unwrap();
         let held = slots.acquire(device(1)).unwrap();
@@ -138,11 +138,11 @@ fn a_worker_must_not_wait_for_a_slot() {
     watched(|| {
         let slots = DeviceSlots::uniform(1).unwrap();
         let executor = start_jobs(workers(1));
-        let told = Log::default();
-        let (log, inside) = (told.clone(), slots.clone());
+        let errors = Log::default();
+        let (log, inside) = (errors.clone(), slots.clone());
         executor
             .spawn(job(move |_| {
-                let held = inside.acquire(device(1)).expect("one is free");
+                let held = inside.acquire(device(1)).expect("a slot is free");
                 log.add(inside.acquire(device(1)).unwrap_err());
                 let timeout = Duration::from_secs(30);
                 log.add(inside.acquire_timeout(device(1), timeout).unwrap_err());
@@ -150,16 +150,16 @@ fn a_worker_must_not_wait_for_a_slot() {
             }))
             .unwrap();
         executor.join();
-        assert_eq!(told.entries(), [AcquireError::OnWorker; 2]);
+        assert_eq!(errors.entries(), [AcquireError::OnWorker; 2]);
     });
 }
 
 #[test]
-fn a_future_waits_for_a_slot_and_gives_up_its_place() {
+fn a_future_waits_for_a_slot_and_leaves_the_queue_when_dropped() {
     let slots = DeviceSlots::uniform(1).unwrap();
     let wakes = Arc::new(Wakes::default());
     let Poll::Ready(Ok(held)) = wakes.poll(pin!(slots.acquire_async(device(1)))) else {
-        panic!("one is free");
+        panic!("a slot is free");
     };
     let mut first = Box::pin(slots.acquire_async(device(1)));
     let mut second = Box::pin(slots.acquire_async(device(1)));
@@ -169,13 +169,13 @@ fn a_future_waits_for_a_slot_and_gives_up_its_place() {
     assert_eq!(wakes.get(), 0);
     drop(held);
     assert_eq!(wakes.get(), 1);
-    assert!(slots.try_acquire(device(1)).is_none(), "it is the future's");
+    assert!(slots.try_acquire(device(1)).is_none(), "the slot belongs to the future");
     assert!(matches!(wakes.poll(second.as_mut()), Poll::Ready(Ok(_))));
     assert_eq!(slots.available(device(1)), Some(1));
 }
 
 #[test]
-fn the_number_can_be_changed_while_slots_are_held() {
+fn the_number_of_slots_can_change_while_slots_are_held() {
     let slots = DeviceSlots::uniform(2).unwrap();
     let disk = device(1);
     let mut held: Vec<_> = (0..2).map(|_| slots.try_acquire(disk).unwrap()).collect();
@@ -184,8 +184,10 @@ fn the_number_can_be_changed_while_slots_are_held() {
     assert!(wakes.poll(waiting.as_mut()).is_pending());
 
     slots.set_slots(disk, 4).unwrap();
-    assert_eq!((slots.total(disk), wakes.get()), (4, 1), "raised, it admits the waiting jobs");
-    let Poll::Ready(Ok(third)) = wakes.poll(waiting.as_mut()) else { panic!("it was woken") };
+    assert_eq!((slots.total(disk), wakes.get()), (4, 1), "a larger number admits waiting jobs");
+    let Poll::Ready(Ok(third)) = wakes.poll(waiting.as_mut()) else {
+        panic!("the future was woken")
+    };
     held.push(third);
     held.push(slots.try_acquire(disk).unwrap());
     assert!(slots.try_acquire(disk).is_none());
@@ -196,16 +198,16 @@ fn the_number_can_be_changed_while_slots_are_held() {
         held.pop();
         assert!(
             slots.try_acquire(disk).is_none(),
-            "lowered, it admits no job until enough have left"
+            "with a smaller number, no job is admitted until enough have ended"
         );
     }
     held.pop();
     assert_eq!(slots.available(disk), Some(1));
     let last = slots.try_acquire(disk).unwrap();
     assert!(slots.try_acquire(disk).is_none());
-    assert_eq!(slots.total(device(2)), 2, "the others keep theirs");
+    assert_eq!(slots.total(device(2)), 2, "other devices keep their number");
 
-    // It outlives the device's budget.
+    // The number outlives the device's budget.
     drop(last);
     assert_eq!(slots.prune(), 1);
     assert_eq!((slots.available(disk), slots.total(disk)), (None, 1));
@@ -215,7 +217,7 @@ fn the_number_can_be_changed_while_slots_are_held() {
 }
 
 #[test]
-fn a_device_that_was_never_used_can_be_given_its_number() {
+fn the_number_of_slots_can_be_set_before_a_device_is_used() {
     let slots = DeviceSlots::uniform(2).unwrap();
     slots.set_slots(device(1), 1).unwrap();
     assert_eq!((slots.total(device(1)), slots.active_device_count()), (1, 0));
@@ -270,7 +272,7 @@ fn jobs_never_exceed_the_slots_of_a_device() {
     });
 }
 
-/// Removable disks, network shares: what is gone is forgotten.
+/// Removable disks and network shares disappear, and their budgets are forgotten.
 #[test]
 fn ten_thousand_devices_come_and_go() {
     watched(|| {
@@ -294,7 +296,7 @@ fn ten_thousand_devices_come_and_go() {
     });
 }
 
-/// However many are in use at once, looking for idle ones stays cheap, and all are forgotten in the end.
+/// With many devices in use at once, pruning stays cheap, and all of them are forgotten in the end.
 #[test]
 fn ten_thousand_devices_at_once_are_forgotten_afterwards() {
     watched(|| {
@@ -303,7 +305,7 @@ fn ten_thousand_devices_at_once_are_forgotten_afterwards() {
         assert_eq!(slots.active_device_count(), 10_000);
         assert!(held.iter().all(|slot| slots.try_acquire(slot.device()).is_none()));
         drop(held);
-        // New ones push the old ones out.
+        // New devices displace the old ones.
         for number in 20_000..40_000 {
             drop(slots.acquire(device(number)));
         }

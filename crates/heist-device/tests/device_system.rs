@@ -1,11 +1,12 @@
-//! The device of a file on the system that runs the tests, whatever it is; and on systems that make no sense at all.
+//! Finds devices on the system that runs the tests, whatever it is, and on systems that make no
+//! sense.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(target_os = "linux")]
 
 mod device_support;
 mod support;
 
-use device_support::{FakeSystem, TemporaryFolder, id, number};
+use device_support::{FakeSystem, TemporaryDirectory, id, number};
 use heist_device::{Detector, DeviceId, DeviceMap, DeviceNumber, MountTable};
 use proptest::prelude::*;
 use std::fs;
@@ -20,7 +21,7 @@ fn every_mount_of_this_system_has_a_device() {
     let mut devices = DeviceMap::new(detector.clone());
     for mount in detector.mounts().mounts() {
         let path = &mount.mount_point;
-        // A mount may be hidden from this process, or gone in the meantime.
+        // A mount may be hidden from this process, or was unmounted in the meantime.
         let Ok(found) = fs::metadata(path) else { continue };
         let device = detector.detect(path).expect("a path that was looked up just now");
         assert!(!device.id.is_unknown(), "{}: {device:?}", path.display());
@@ -28,10 +29,11 @@ fn every_mount_of_this_system_has_a_device() {
         assert_eq!(devices.device_of(path).unwrap().id, device.id, "{}", path.display());
         assert_eq!(DeviceId::from_path(path), device.id, "{}", path.display());
 
-        // The device is not a partition: nothing is left to look for.
+        // The device must not be a partition, because its disk would be below it.
         let partition = format!("/sys/dev/block/{}/partition", device.id);
         assert!(!Path::new(&partition).exists(), "{}: {device:?}", path.display());
-        // A disk's files need no mount table, unless there is a file behind the disk.
+        // The device of files on a disk is found without a mount table, unless the disk is backed
+        // by a file.
         let st_dev = DeviceNumber::from_st_dev(found.dev());
         let without = Detector::new("/sys".into(), MountTable::default()).detect_at(st_dev, None);
         let on_files = without.name.starts_with("loop") || !without.members.is_empty();
@@ -41,7 +43,7 @@ fn every_mount_of_this_system_has_a_device() {
 }
 
 #[test]
-fn the_root_and_what_is_below_it_agree() {
+fn files_of_the_root_mount_have_the_device_of_the_root() {
     let detector = Detector::system();
     let root = DeviceId::try_from_path(Path::new("/")).unwrap();
     let mut agreed = 0;
@@ -53,20 +55,20 @@ fn the_root_and_what_is_below_it_agree() {
             agreed += 1;
         }
     }
-    assert!(agreed > 0, "a root with nothing in it cannot run this");
+    assert!(agreed > 0, "the root directory appears to be empty");
 }
 
 #[test]
-fn files_of_one_folder_agree_and_links_are_followed() {
-    let folder = TemporaryFolder::new();
-    let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+fn files_of_one_directory_have_one_device_and_links_are_followed() {
+    let directory = TemporaryDirectory::new();
+    let (one, two) = (directory.path().join("one"), directory.path().join("two"));
     fs::write(&one, "1").unwrap();
     fs::write(&two, "2").unwrap();
-    let link = folder.path().join("link");
+    let link = directory.path().join("link");
     std::os::unix::fs::symlink("/proc/self/status", &link).unwrap();
 
     let mut devices = DeviceMap::system();
-    let device = devices.id_of(folder.path());
+    let device = devices.id_of(directory.path());
     assert!(!device.is_unknown());
     assert_eq!(devices.id_of(&one), device);
     assert_eq!(devices.id_of(&two), device);
@@ -79,7 +81,7 @@ fn files_of_one_folder_agree_and_links_are_followed() {
     assert!(error.to_string().contains(one.to_str().unwrap()), "{error}");
 }
 
-/// Text that is nearly a mount table: the words of one, in any order.
+/// Generates text that resembles a mount table: the words of one, in any order.
 fn nearly_a_table() -> impl Strategy<Value = Vec<u8>> {
     let words = [
         " ",
@@ -118,7 +120,7 @@ fn nearly_a_table() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|words| words.concat().into_bytes())
 }
 
-/// Whatever the table says, lines are parsed or counted, and every question has an answer.
+/// Checks that every line of a table is parsed or counted, and that every query returns an answer.
 fn ask_about(text: &[u8]) {
     let table = MountTable::parse(text);
     let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).count();
@@ -137,18 +139,19 @@ proptest! {
     #![proptest_config(support::cases(256))]
 
     #[test]
-    fn any_bytes_are_a_mount_table(text in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_can_be_parsed_as_a_mount_table(text in prop::collection::vec(any::<u8>(), 0..400)) {
         ask_about(&text);
     }
 
     #[test]
-    fn anything_like_a_mount_table_is_one(text in nearly_a_table()) {
-        // Numbers as large as `UNKNOWN` do not occur among these words.
+    fn any_text_that_resembles_a_mount_table_can_be_parsed(text in nearly_a_table()) {
+        // None of these words contains a number as large as `UNKNOWN`.
         ask_about(&text);
     }
 }
 
-/// What `detect_at` has to find for a stack, said the slow way: the disks that can be reached, if there is no circle.
+/// A slow, obvious version of `detect_at` for a stack: returns the disks that can be reached, or
+/// `None` if there is a cycle.
 fn disks_below(node: usize, below: &[Vec<usize>], above: &mut Vec<usize>) -> Option<Vec<usize>> {
     if above.contains(&node) {
         return None;
@@ -170,7 +173,7 @@ fn disks_below(node: usize, below: &[Vec<usize>], above: &mut Vec<usize>) -> Opt
 proptest! {
     #![proptest_config(support::cases(64))]
 
-    /// Six devices, each on any of the others or on none.
+    /// Six devices, each on any number of the others.
     #[test]
     fn a_stack_is_on_the_disks_below_it(
         below in prop::collection::vec(prop::collection::btree_set(0_usize..6, 0..3), 6),
@@ -190,7 +193,7 @@ proptest! {
         for node in 0..below.len() {
             let device = system.detect(&format!("8:{node}"));
             let Some(disks) = disks_below(node, &below, &mut Vec::new()) else {
-                prop_assert_eq!(device.id, id(&format!("8:{node}")), "in a circle");
+                prop_assert_eq!(device.id, id(&format!("8:{node}")), "a cycle falls back to the device number");
                 prop_assert_eq!(device.kind, heist_device::DeviceKind::Unknown);
                 continue;
             };

@@ -1,7 +1,7 @@
-//! Waiting tasks and device lanes under loom: the real budgets, device slots, lanes and pool. One worker,
-//! and one or two threads that release, submit, cancel or close beside it.
+//! Waiting tasks and device lanes under loom: the real budgets, device slots, lanes and pool. One
+//! worker, and one or two threads that release, submit, cancel or close at the same time.
 //!
-//! `Size` says how far each model is explored, and when.
+//! `Size` defines how far each model is explored, and when.
 #![cfg(heist_loom)]
 
 mod loom_support;
@@ -17,10 +17,10 @@ use loom_support::{
     DEADLOCK, Kept, Size, Tally, Threads, check, config, explore, must_fail, start_prepared,
 };
 
-/// The failure of a model that accepted a job and lost it.
+/// The message of a model that lost an accepted job.
 const ALL: &str = "every job that was accepted has run";
 
-/// The failure of a model in which a turn came without need, as it would again and again.
+/// The message of a model in which a turn ran in vain, as it then would again and again.
 const FRUITLESS: &str = "a turn comes with a device slot and finds a job";
 
 const DISK: DeviceId = DeviceId::from_raw(1);
@@ -48,7 +48,7 @@ fn wait_then(budget: &CountBudget, handle: &ExecutorHandle<Granted>) -> bool {
     budget.acquire_then(1, handle, |granted| granted).is_ok()
 }
 
-/// A task is about to wait, while a thread gives the permit back and the pool ends.
+/// A task is about to wait while a thread returns the permit and the pool ends.
 #[test]
 fn a_waiting_task_against_a_release() {
     check(Size::Medium, || {
@@ -63,7 +63,7 @@ fn a_waiting_task_against_a_release() {
     });
 }
 
-/// The permit never comes: the stop must find the task, however far it has come.
+/// The permit is never granted: the stop must find the task at every stage of its wait.
 fn waiting_against_shutdown() {
     let (shared, budget, handle, threads, ran) = pool_and_budget(&CancelToken::new());
     let held = Kept::new(budget.try_acquire(1).unwrap());
@@ -77,7 +77,7 @@ fn waiting_against_shutdown() {
     assert_eq!(ran.get(), 0);
     let metrics = shared.metrics_snapshot();
     assert_eq!((metrics.tasks_dropped, metrics.tasks_waiting), (u64::from(accepted), 0));
-    assert_eq!(budget.waiting(), 0, "the place is given up");
+    assert_eq!(budget.waiting(), 0, "the task left the queue");
     drop(held);
     assert_eq!(budget.available(), 1);
 }
@@ -88,11 +88,12 @@ fn a_waiting_task_against_a_shutdown() {
 }
 
 #[test]
-fn bites_a_stop_that_forgets_those_who_wait() {
+fn bites_a_stop_that_forgets_waiting_tasks() {
     must_fail(Plant::StopForgetsWaiters, 2, DEADLOCK, waiting_against_shutdown);
 }
 
-/// A release and a stop at once: the task gets the permit or the error, and the permit comes back.
+/// A release and a stop at the same time: the task gets the permit or the error, and the permit is
+/// returned.
 #[test]
 fn a_release_against_a_shutdown() {
     check(Size::Medium, || {
@@ -104,7 +105,7 @@ fn a_release_against_a_shutdown() {
         threads.join();
         releaser.join().unwrap();
         let dropped = shared.metrics_snapshot().tasks_dropped;
-        assert_eq!(ran.get() as u64 + dropped, 1, "it ends once");
+        assert_eq!(ran.get() as u64 + dropped, 1, "the task ends once");
         assert_eq!((budget.available(), budget.waiting()), (1, 0));
     });
 }
@@ -121,7 +122,7 @@ fn waiting_against_cancel() {
     canceller.join().unwrap();
     assert_eq!(ran.get(), 0);
     assert_eq!(shared.metrics_snapshot().tasks_dropped, u64::from(accepted));
-    assert_eq!(budget.waiting(), 0, "the place is given up");
+    assert_eq!(budget.waiting(), 0, "the task left the queue");
     drop(held);
     assert_eq!(budget.available(), 1);
 }
@@ -132,15 +133,16 @@ fn a_waiting_task_against_a_cancellation() {
 }
 
 #[test]
-fn bites_a_cancellation_that_tells_nobody() {
+fn bites_a_cancellation_that_skips_watchers() {
     must_fail(Plant::CancelSkipsWatchers, 2, DEADLOCK, waiting_against_cancel);
 }
 
-/// The first task that has to wait is granted its permit at that moment; the second one waits until the
-/// pool is cancelled. The pool must watch its token by then.
+/// The first task is granted its permit just when it begins to wait. The second one waits until the
+/// pool is cancelled, so the pool must watch its token by then.
 #[test]
 fn a_cancellation_after_a_first_task_that_did_not_wait() {
-    // One pre-emption puts the release between the first task's two looks; a second one costs a minute.
+    // One pre-emption puts the release between the first task's two attempts. A second one would
+    // cost a minute.
     explore(Some(1), || {
         let cancel = CancelToken::new();
         let (shared, budget, handle, threads, ran) = pool_and_budget(&cancel);
@@ -176,8 +178,8 @@ struct Model {
     fruitless: Tally,
 }
 
-/// A pool of one worker whose tasks are the turns of lanes; each job counts itself. One device slot, and
-/// `jobs` jobs before the worker starts.
+/// A pool of one worker whose tasks are the turns of lanes; each job counts itself. The disk has
+/// one device slot, and `jobs` jobs are submitted before the worker starts.
 fn pool_and_lanes(jobs: usize, held: bool) -> Model {
     let (ran, fruitless) = (Tally::default(), Tally::default());
     let prepare = |handle: &ExecutorHandle<Turn>| {
@@ -195,7 +197,7 @@ fn pool_and_lanes(jobs: usize, held: bool) -> Model {
         });
         if result.is_none() {
             count.add();
-            // Such a turn may come again forever: this stops the pool.
+            // Such a turn could repeat forever, so this stops the pool.
             std::panic::resume_unwind(Box::new("fruitless"));
         }
     };
@@ -205,11 +207,11 @@ fn pool_and_lanes(jobs: usize, held: bool) -> Model {
 
 #[track_caller]
 fn check_slot_is_back(lanes: &DeviceLanes<Tally>) {
-    assert_eq!(lanes.slots().available(DISK), Some(1), "the slot is back");
+    assert_eq!(lanes.slots().available(DISK), Some(1), "the device slot was returned");
     assert_eq!(lanes.waiting(DISK), 0);
 }
 
-/// A job needs the device slot, while a thread gives it back.
+/// A job needs the device slot while a thread returns it.
 fn submit_against_release() {
     let Model { shared, lanes, slot, threads, ran, fruitless } = pool_and_lanes(0, true);
     let releaser = loom::thread::spawn(move || drop(slot));
@@ -227,7 +229,7 @@ fn a_job_against_a_release() {
     check(Size::Medium, submit_against_release);
 }
 
-/// Two jobs and one device slot: the second one queues before the first gives its device slot back.
+/// Two jobs and one device slot: the second job queues before the first returns the slot.
 fn two_jobs_one_slot() {
     let Model { shared, lanes, threads, ran, fruitless, .. } = pool_and_lanes(1, false);
     lanes.submit(DISK, ran.clone()).unwrap();
@@ -253,7 +255,7 @@ fn bites_a_refused_job_that_is_queued_again() {
     must_fail(Plant::RequeueInsteadOfLane, 2, FRUITLESS, submit_against_release);
 }
 
-/// A job is run before the pool is done, or comes back.
+/// A job runs before the pool ends, or is returned to its producer.
 #[test]
 fn a_job_against_a_join() {
     check(Size::Medium, || {
@@ -274,8 +276,8 @@ fn a_job_against_a_join() {
     });
 }
 
-/// Jobs wait for a device slot that never comes, and the pool is stopped: they are dropped and leave the
-/// queue of the device.
+/// Jobs wait for a device slot that is never returned, and the pool is stopped: the jobs are
+/// dropped and leave the device's queue.
 #[test]
 fn waiting_jobs_against_a_shutdown() {
     check(Size::Medium, || {
@@ -295,7 +297,7 @@ fn waiting_jobs_against_a_shutdown() {
     });
 }
 
-/// Emptied lanes wait for nothing any more, although the device slot never comes.
+/// Emptied lanes stop waiting, although the device slot is never returned.
 #[test]
 fn emptied_lanes_against_a_submission() {
     check(Size::Medium, || {

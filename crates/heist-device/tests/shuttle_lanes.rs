@@ -1,5 +1,5 @@
-//! Whole executors under shuttle, with gated queues, tasks that wait for permits, and device lanes; with more
-//! workers, producers and items than loom can handle.
+//! Whole executors under shuttle, with gated queues, tasks that wait for permits, and device lanes;
+//! with more workers, producers and items than loom can handle.
 //!
 //! Shuttle is sequentially consistent; loom checks the memory orderings.
 #![cfg(heist_shuttle)]
@@ -19,19 +19,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The failure of a scenario that accepted something and lost it.
+/// The message of a scenario that lost something it had accepted.
 const ALL: &str = "everything that was accepted has ended";
 
 fn spawn<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'static) -> JoinHandle<R> {
     thread::Builder::new().spawn(body).unwrap()
 }
 
-/// A point where the schedule may interrupt a thread.
+/// Lets the scheduler interrupt the thread here.
 fn pause() {
     shuttle::thread::sleep(Duration::ZERO);
 }
 
-/// Counts the threads inside of a section, and their maximum. Not part of the schedule.
+/// Counts the threads inside a section, and records the maximum. The scheduler does not see it.
 #[derive(Clone, Default)]
 struct Inside(Arc<[AtomicUsize; 2]>);
 
@@ -64,8 +64,8 @@ enum QueueTask {
 const PRODUCERS: usize = 2;
 const ITEMS: usize = 3;
 
-/// A queue with small batches, two producers, and tasks that push into it: every item arrives in order, with
-/// one consumer at a time.
+/// A queue with small batches, two producers, and tasks that push into it: every item arrives in
+/// order, and only one consumer runs at a time.
 fn items_from_producers_and_tasks(capacity: Option<u64>, join_early: bool) {
     let (inside, next) = (Inside::default(), Arc::new([const { AtomicUsize::new(0) }; PRODUCERS]));
     let (consumed, relayed) = (Tally::default(), Tally::default());
@@ -89,7 +89,8 @@ fn items_from_producers_and_tasks(capacity: Option<u64>, join_early: bool) {
             }
             QueueTask::Push(queue) => {
                 let item = Item { producer: PRODUCERS, number: 0, relayed: false };
-                // A worker must not wait for room; if the push is refused, the caller keeps the item.
+                // A worker must not wait for room; if the push is refused, the caller keeps the
+                // item.
                 if queue.try_push(item).is_ok() {
                     relayed.add();
                 }
@@ -160,7 +161,8 @@ fn bites_a_consumer_that_does_not_look_whether_it_is_due_again() {
 
 type Granted = Result<CountPermit, AcquireError>;
 
-/// Tasks of two pools and a thread share one budget: they never exceed it, and all of them get a permit.
+/// Tasks of two pools and a thread share one budget: they never exceed it, and each of them gets a
+/// permit.
 fn two_pools_share_a_budget() {
     let budget = CountBudget::new(2).unwrap();
     let inside = Inside::default();
@@ -252,7 +254,7 @@ fn lanes(config: ExecutorConfig) -> Lanes {
 }
 
 impl Lanes {
-    /// Starts a thread that submits two jobs for each disk. It returns how many were accepted.
+    /// Starts a thread that submits two jobs for each disk, and returns how many were accepted.
     fn submit(&self, panics: bool) -> JoinHandle<usize> {
         let (lanes, ended) = (self.lanes.clone(), self.ended.clone());
         spawn(move || {
@@ -265,8 +267,8 @@ impl Lanes {
     }
 }
 
-/// Two producers, and a thread that waits for a device slot as well. The pool is joined after all jobs were
-/// submitted, or before.
+/// Two producers, and a thread that also waits for a device slot. The pool is joined after all jobs
+/// were submitted, or before.
 fn jobs_from_two_producers(panics: bool, join_early: bool) {
     let scene = lanes(ExecutorConfig { on_panic: OnPanic::Isolate, ..config(3) });
     let mut producers = vec![scene.submit(panics), scene.submit(false)];
@@ -294,7 +296,7 @@ fn jobs_from_two_producers(panics: bool, join_early: bool) {
         assert!(inside[number as usize].most() <= limit, "more jobs than device slots at a time");
         assert!(
             slots.available(disk(number)).is_none_or(|free| free == limit),
-            "the device slots are back"
+            "the device slots were returned"
         );
     }
 }
@@ -332,7 +334,8 @@ enum Stop {
     Drop,
 }
 
-/// Jobs wait for device slots that are never given back, producers keep submitting, and the pool is stopped.
+/// Jobs wait for device slots that are never returned, producers keep submitting, and the pool is
+/// stopped.
 fn stop_while_jobs_wait(stop: Stop) {
     let cancel = CancelToken::new();
     let lanes = lanes(ExecutorConfig { cancel: cancel.clone(), ..config(3) });

@@ -31,9 +31,10 @@ thread_local! {
 /// ```
 ///
 /// # Panics
-/// Panics outside of a runtime, where the thread is not one of its threads and not inside its
-/// `block_on`. Use a [`RuntimeHandle`] there. An [`Executor`](heist::Executor) is not a runtime: on its
-/// workers, use [`ExecutorHandle::spawn_future`](heist::ExecutorHandle::spawn_future) or
+/// Panics outside of a runtime: the calling thread must belong to a runtime or be inside its
+/// `block_on`. Elsewhere, use a [`RuntimeHandle`]. An [`Executor`](heist::Executor) is not a
+/// runtime: on its workers, use
+/// [`ExecutorHandle::spawn_future`](heist::ExecutorHandle::spawn_future) or
 /// [`WorkerCtx::spawn_future`](heist::WorkerCtx::spawn_future).
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
@@ -50,7 +51,7 @@ where
     })
 }
 
-/// Makes a blocking call on a thread of the current runtime. See [`RuntimeHandle::spawn_blocking`].
+/// Runs a blocking call on a thread of the current runtime. See [`RuntimeHandle::spawn_blocking`].
 ///
 /// # Examples
 ///
@@ -71,7 +72,7 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    // A clone of the handle: a refused call is dropped in `spawn_blocking`, and its `drop` may spawn.
+    // Uses a clone of the handle: `spawn_blocking` drops a refused call, and its `drop` may spawn.
     let handle = with_current(&SPAWN_BLOCKING, RuntimeHandle::clone);
     handle.spawn_blocking(call)
 }
@@ -85,7 +86,7 @@ struct CurrentRuntimeUser {
 
 const SPAWN: CurrentRuntimeUser = CurrentRuntimeUser {
     name: "heist_runtime::spawn",
-    on_executor: "spawn the future by `ExecutorHandle::spawn_future` or `WorkerCtx::spawn_future`",
+    on_executor: "spawn the future with `ExecutorHandle::spawn_future` or `WorkerCtx::spawn_future`",
 };
 
 const SPAWN_BLOCKING: CurrentRuntimeUser = CurrentRuntimeUser {

@@ -4,8 +4,8 @@ use super::Runtime;
 use std::error::Error;
 use std::fmt;
 
-/// The runtime did not end in time, and was left behind. It polls no more futures, but a poll or
-/// call that is running cannot be interrupted. Its threads end by themselves when those return.
+/// The runtime did not end in time, and was left behind. It polls no more futures, but it cannot
+/// interrupt a poll or call that is running. Its threads end when those return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShutdownTimeout {
     blocking_calls: u64,

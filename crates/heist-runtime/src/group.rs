@@ -140,11 +140,11 @@ impl<T: Send + 'static> SpawnedMember<'_, T> {
 /// A group of futures that are awaited together and end together.
 ///
 /// [`TaskGroup::join_next`] returns results in the order in which the members end.
-/// [`TaskGroup::join_all`] and [`TaskGroup::try_join_all`] return all of them. A member's panic is its
-/// result, like any other error.
+/// [`TaskGroup::join_all`] and [`TaskGroup::try_join_all`] return all of them. A member's panic is
+/// its result, like any other error.
 ///
-/// **Dropping a group aborts its members.** The workers drop them soon after that, and a blocking call
-/// that has begun runs to its end. To wait for that, call [`TaskGroup::abort_all`] and await
+/// **Dropping a group aborts its members.** The workers drop them soon afterwards, and a blocking
+/// call that has begun runs to its end. To wait for that, call [`TaskGroup::abort_all`] and await
 /// [`TaskGroup::join_all`].
 ///
 /// # Examples
@@ -201,7 +201,7 @@ impl<T: Send + 'static> TaskGroup<T> {
         self.add(handle)
     }
 
-    /// Makes a blocking call as a member. See [`RuntimeHandle::spawn_blocking`].
+    /// Runs a blocking call as a member. See [`RuntimeHandle::spawn_blocking`].
     pub fn spawn_blocking(
         &mut self,
         call: impl FnOnce() -> T + Send + 'static,
@@ -233,16 +233,16 @@ impl<T: Send + 'static> TaskGroup<T> {
         self.members.is_empty()
     }
 
-    /// Waits until a member has ended, and returns its result. Results come in the order in which members
-    /// end. Returns `None` if the group is empty.
+    /// Waits until a member has ended, and returns its result. Results come in the order in which
+    /// the members end. Returns `None` if the group is empty.
     ///
     /// This is cancel-safe: dropping the future loses no result.
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.next().await.map(|(_number, result)| result)
     }
 
-    /// Waits for all members, and empties the group. The results are in the order in which the members
-    /// were spawned.
+    /// Waits for all members, and empties the group. The results are in the order in which the
+    /// members were spawned.
     ///
     /// Dropping this future early drops the results that it has collected.
     pub async fn join_all(&mut self) -> Vec<Result<T, JoinError>> {
@@ -253,8 +253,8 @@ impl<T: Send + 'static> TaskGroup<T> {
         in_order(results)
     }
 
-    /// Aborts all members, as [`JoinHandle::abort`] does. Does not wait: take the results to wait for
-    /// the members' end. They are [`JoinError::Aborted`], except for members that had ended before.
+    /// Aborts all members, as [`JoinHandle::abort`] does, without waiting. To wait for the members'
+    /// end, take their results: [`JoinError::Aborted`], except for members that had ended before.
     pub fn abort_all(&mut self) {
         for (_place, member) in &mut self.members {
             if let MemberState::Spawned(handle, _waker) = &mut member.state {
@@ -291,7 +291,8 @@ impl<T: Send + 'static> TaskGroup<T> {
         Poll::Pending
     }
 
-    /// Returns the next place on the list. If it is empty, leaves the waker there, in the same step.
+    /// Returns the next place on the list. If the list is empty, stores the waker there in the same
+    /// step.
     fn next_place(&self, waker: &Waker) -> Option<usize> {
         let mut ready = self.ready.lock();
         let place = ready.places.pop_front();
@@ -311,8 +312,8 @@ fn in_order<R>(mut results: Vec<(u64, R)>) -> Vec<R> {
 }
 
 impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
-    /// Waits for all members, and empties the group. The values are in the order in which the members
-    /// were spawned.
+    /// Waits for all members, and empties the group. The values are in the order in which the
+    /// members were spawned.
     ///
     /// # Examples
     ///
@@ -330,9 +331,9 @@ impl<T: Send + 'static, E: Send + 'static> TaskGroup<Result<T, E>> {
     /// ```
     ///
     /// # Errors
-    /// Fails if a member has failed, panicked or was dropped. The first such error aborts the other
-    /// members, and is returned when all of them have ended. Their results are dropped; their panics are
-    /// still in [`RuntimeHandle::panics`].
+    /// Fails if a member fails, panics or is dropped. The first such error aborts the other
+    /// members, and is returned when all of them have ended. Their results are dropped; their
+    /// panics are still in [`RuntimeHandle::panics`].
     pub async fn try_join_all(&mut self) -> Result<Vec<T>, GroupError<E>> {
         let mut values = Vec::with_capacity(self.len());
         while let Some((number, result)) = self.next().await {
@@ -357,7 +358,8 @@ impl<T: Send + 'static> Drop for TaskGroup<T> {
         for member in self.members.drain() {
             match member.state {
                 MemberState::Spawned(handle, _waker) => internal::abort_and_detach(handle),
-                // One by one: if the drops of two results panicked, the second would end the process.
+                // One by one: if the drops of two results panicked, the second would abort the
+                // process.
                 MemberState::Ended(untaken) => contain(|| drop(untaken)),
                 MemberState::Taken => {}
             }

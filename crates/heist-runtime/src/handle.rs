@@ -8,7 +8,8 @@ use heist::{ExecutorHandle, JoinHandle, MetricsSnapshot, SpawnError, TaskPanic};
 use std::convert::Infallible;
 use std::future::Future;
 
-/// Spawns futures and blocking calls from any thread. It is cheap to clone, and may outlive its runtime.
+/// Spawns futures and blocking calls from any thread. It is cheap to clone, and may outlive its
+/// runtime.
 #[derive(Clone, Debug)]
 pub struct RuntimeHandle {
     executor: ExecutorHandle<Infallible>,
@@ -50,10 +51,10 @@ impl RuntimeHandle {
         Self::joined(self.try_spawn_boxed(future))
     }
 
-    /// Spawns a future, or gives it back.
+    /// Spawns a future, or returns it in the error.
     ///
     /// # Errors
-    /// Fails if the runtime accepts no more futures. The error tells why, and gives the future back.
+    /// Fails if the runtime accepts no more futures. The error says why, and contains the future.
     pub fn try_spawn<F>(&self, future: F) -> Result<JoinHandle<F::Output>, SpawnError<F>>
     where
         F: Future + Send + 'static,
@@ -87,18 +88,18 @@ impl RuntimeHandle {
         spawned.unwrap_or_else(|refused| internal::refused_handle(refused.kind()))
     }
 
-    /// Makes a blocking call on a thread for such calls: reading files, resolving names, long
-    /// computations. On a worker, it would hold up all other futures there.
+    /// Runs a blocking call on a separate thread: reading files, resolving names, long
+    /// computations. On a worker, it would block all other futures there.
     ///
     /// The runtime wakes an idle thread for the call, or starts a new one, up to
-    /// [`max_blocking_threads`](super::RuntimeBuilder::max_blocking_threads). Beyond that, the call waits
-    /// until a thread is free.
+    /// [`max_blocking_threads`](super::RuntimeBuilder::max_blocking_threads). Beyond that, the call
+    /// waits until a thread is free.
     ///
-    /// The call counts as one of the runtime's futures: [`Runtime::join`](super::Runtime::join) waits for
-    /// it, and the handle returns its panic. [`JoinHandle::abort`] drops a call that has not begun. A call
-    /// that has begun runs to its end, and its result is dropped. Shutting the runtime down drops the
-    /// calls that wait. If there is no thread and the system refuses to start one, the handle returns
-    /// [`heist::JoinError::NoThread`].
+    /// The call counts as one of the runtime's futures: [`Runtime::join`](super::Runtime::join)
+    /// waits for it, and the handle returns its panic. [`JoinHandle::abort`] drops a call that has
+    /// not begun. A call that has begun runs to its end, and its result is dropped. Shutting the
+    /// runtime down drops waiting calls. If the runtime has no thread for the call and the system
+    /// refuses to start one, the handle returns [`heist::JoinError::NoThread`].
     ///
     /// # Examples
     ///
@@ -116,9 +117,9 @@ impl RuntimeHandle {
         blocking::spawn(&self.executor, &self.blocking, self, call)
     }
 
-    /// Does what [`RuntimeHandle::spawn_blocking`] does, for many calls: the runtime accepts all of them
-    /// or none, under one lock. This starts at most one new thread, which starts the next one as long as
-    /// calls wait.
+    /// Does what [`RuntimeHandle::spawn_blocking`] does, for many calls: the runtime accepts all of
+    /// them or none, under one lock. This starts at most one new thread, which starts the next one
+    /// as long as calls wait.
     ///
     /// # Examples
     ///
@@ -149,13 +150,13 @@ impl RuntimeHandle {
         TaskGroup::new(self.clone())
     }
 
-    /// Returns `true` if the runtime accepts futures. The answer may be out of date by the time it is
-    /// read.
+    /// Returns `true` if the runtime accepts futures. The answer may be out of date by the time the
+    /// caller reads it.
     pub fn is_accepting(&self) -> bool {
         self.executor.is_accepting()
     }
 
-    /// Stops the runtime: it accepts no more futures, and drops those that live and the blocking calls
+    /// Stops the runtime: it accepts no more futures, and drops its futures and the blocking calls
     /// that have not begun. Does not wait.
     pub fn shutdown(&self) {
         self.executor.shutdown();

@@ -14,7 +14,7 @@ pin_project! {
     }
 }
 
-/// One operation that is a future of its own, polled by [`poll_counted`].
+/// One operation that is itself a future, polled by [`poll_counted`].
 pub(crate) fn counted<F: Future>(future: F) -> Operation<F> {
     Operation { future }
 }

@@ -16,9 +16,9 @@ use std::time::Duration;
 
 /// A pool of worker threads that poll futures, with threads for blocking calls.
 ///
-/// Dropping the runtime shuts it down: it drops the futures that live and the calls that wait, and waits
-/// for the polls and calls that are running. (On one of its own threads, it only shuts down.) To run
-/// everything to the end, call [`Runtime::join`]. [`Runtime::shutdown_timeout`] and
+/// Dropping the runtime shuts it down: it drops its futures and the calls that have not begun, and
+/// waits for the polls and calls that are running. (On one of its own threads, it does not wait.)
+/// To run everything to the end, call [`Runtime::join`]. [`Runtime::shutdown_timeout`] and
 /// [`Runtime::join_timeout`] limit the time.
 ///
 /// # Examples
@@ -38,8 +38,8 @@ use std::time::Duration;
 /// ```
 #[derive(Debug)]
 pub struct Runtime {
-    // The order of dropping: blocking calls end before the workers, their threads after the
-    // workers.
+    // Fields are dropped in this order: blocking calls end before the workers, and their threads
+    // after the workers.
     executor: Executor<Infallible>,
     blocking: BlockingOwner,
     handle: RuntimeHandle,
@@ -49,7 +49,7 @@ impl Runtime {
     /// Starts a runtime with one worker for each CPU that this process may use.
     ///
     /// # Errors
-    /// Fails if the system refuses a thread, or what timers and sockets need; see
+    /// Fails if the system refuses a thread, or the descriptors for timers and sockets; see
     /// [`RuntimeBuilder::build`].
     pub fn new() -> Result<Self, StartError> {
         Self::builder().build()
@@ -88,7 +88,7 @@ impl Runtime {
         self.handle.spawn(future)
     }
 
-    /// Makes a blocking call on a thread for such calls. See [`RuntimeHandle::spawn_blocking`].
+    /// Runs a blocking call on a separate thread. See [`RuntimeHandle::spawn_blocking`].
     pub fn spawn_blocking<F, R>(&self, call: F) -> JoinHandle<R>
     where
         F: FnOnce() -> R + Send + 'static,
@@ -97,7 +97,7 @@ impl Runtime {
         self.handle.spawn_blocking(call)
     }
 
-    /// Makes many blocking calls for the cost of one hand-over. See
+    /// Runs many blocking calls for the cost of one hand-over. See
     /// [`RuntimeHandle::spawn_blocking_batch`].
     pub fn spawn_blocking_batch<F, R>(
         &self,
@@ -110,11 +110,11 @@ impl Runtime {
         self.handle.spawn_blocking_batch(calls)
     }
 
-    /// Polls a future on the calling thread until it completes. What the future spawns with
-    /// [`super::spawn`] runs on the workers.
+    /// Polls a future on the calling thread until it completes. Futures that it spawns with
+    /// [`super::spawn`] run on the workers.
     ///
     /// # Panics
-    /// Panics on one of this runtime's own workers: it would block the very worker that may have to
+    /// Panics on one of this runtime's own workers: it would block the worker that may have to
     /// complete what the future waits for. Await the future instead, or spawn it.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -136,7 +136,8 @@ impl Runtime {
         self.handle.clone()
     }
 
-    /// Returns how many futures and blocking calls have not ended. See [`RuntimeHandle::in_flight`].
+    /// Returns how many futures and blocking calls have not ended. See
+    /// [`RuntimeHandle::in_flight`].
     pub fn in_flight(&self) -> u64 {
         self.handle.in_flight()
     }
@@ -151,11 +152,11 @@ impl Runtime {
         self.handle.panics()
     }
 
-    /// Accepts no more futures and calls from outside, waits until all of them and every thread have
-    /// ended, and returns the final metrics. (It also waits for a future that never ends.)
+    /// Accepts no more futures and calls from outside, waits until all of them and every thread
+    /// have ended, and returns the final metrics. (If a future never ends, this waits forever.)
     ///
-    /// One of the runtime's own threads cannot wait for itself. There, `join` closes the runtime, lets it
-    /// finish on its own, and returns the metrics so far.
+    /// One of the runtime's own threads cannot wait for itself. There, `join` closes the runtime,
+    /// lets it finish on its own, and returns the metrics so far.
     pub fn join(self) -> MetricsSnapshot {
         let Self { executor, blocking, handle } = self;
         executor.join();
@@ -166,8 +167,9 @@ impl Runtime {
     /// Like [`Runtime::join`], but waits for at most `timeout`.
     ///
     /// # Errors
-    /// Something did not end in time. The error returns the runtime, which accepts nothing more. On
-    /// one of the runtime's own threads, which cannot wait for itself, this happens at once.
+    /// Fails if something did not end in time. The error contains the runtime, which accepts
+    /// nothing more. One of the runtime's own threads cannot wait for itself, so there this fails
+    /// at once.
     pub fn join_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, RuntimeJoinTimeout> {
         internal::close(&self.executor);
         if self.wait_timeout(timeout) {
@@ -177,8 +179,8 @@ impl Runtime {
         }
     }
 
-    /// Accepts no more futures and calls, drops those that wait, and waits for at most `timeout` for the
-    /// polls and blocking calls that are running.
+    /// Accepts no more futures and calls, drops its futures and the calls that have not begun, and
+    /// waits for at most `timeout` for the polls and blocking calls that are running.
     ///
     /// # Examples
     ///
@@ -198,9 +200,9 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// Fails if something still runs, which nothing can interrupt. The error tells how much. Its threads
-    /// are left behind, and end when it does, if the process lives that long. On one of the runtime's own
-    /// threads, this fails at once.
+    /// Fails if polls or blocking calls still run, because nothing can interrupt them. The error
+    /// says how many. Their threads are left behind, and end when the polls and calls do, if the
+    /// process lives that long. On one of the runtime's own threads, this fails at once.
     pub fn shutdown_timeout(self, timeout: Duration) -> Result<MetricsSnapshot, ShutdownTimeout> {
         self.executor.shutdown();
         if self.wait_timeout(timeout) {

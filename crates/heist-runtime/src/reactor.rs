@@ -2,13 +2,12 @@
 //!
 //! async-io starts its reactor at first use: a thread and, on Linux, three descriptors. If a
 //! descriptor is missing, the caller panics, and so does the reactor's thread. A later attempt may
-//! succeed, but no thread waits for timers any more, and none of them fires. So heist tries to get
-//! the thread and the descriptors before it lets async-io start, and reports what is missing as an
-//! error.
+//! succeed, but then no thread waits for timers, and none of them ever fires. So heist first tries
+//! to get a thread and the descriptors itself, and returns an error if the system refuses one.
 //!
-//! Not guaranteed: that no other code of the process takes the last descriptor between the trial
-//! and the start, or has ended the thread by using async-io directly. [`start_and_check`] detects
-//! and reports both, but cannot repair them.
+//! Not guaranteed: that no other code of the process takes the last descriptor between this trial
+//! and the start, or has made the reactor's thread panic by using async-io directly.
+//! [`start_and_check`] detects and reports both, but cannot repair them.
 
 use async_io::Timer;
 use polling::Poller;
@@ -22,13 +21,13 @@ use std::time::Duration;
 
 use heist::__internal::sync::{Mutex, Parker, Unparker, thread};
 
-/// Set once the reactor was started.
+/// Set once the reactor has started.
 static STARTED: OnceLock<()> = OnceLock::new();
 
-/// One start at a time: the trial of one thread takes descriptors that another needs.
+/// Lets one thread at a time start the reactor: a trial takes descriptors that another start needs.
 static STARTING: OnceLock<Mutex<()>> = OnceLock::new();
 
-/// How long the reactor may take to fire its first timer on a very busy machine.
+/// How long to wait for the reactor's first timer. A very busy machine may need this long.
 const FIRST_TIMER_MAX: Duration = Duration::from_secs(5);
 
 /// Starts the reactor, unless it is running.
@@ -50,30 +49,31 @@ fn start_now() -> io::Result<()> {
         return Ok(());
     }
     try_out()?;
-    // It panics only if other code took a descriptor a moment ago.
+    // async-io panics only if other code has just taken a descriptor.
     catch_unwind(touch).map_err(|_panic| {
-        io::Error::other("what it needs was taken by another thread while it started")
+        io::Error::other("another thread took its descriptors while it started")
     })?;
     STARTED.get_or_init(|| ());
     Ok(())
 }
 
-/// Acquires and returns what the reactor needs.
+/// Acquires what the reactor needs, and releases it again.
 fn try_out() -> io::Result<()> {
     drop(Poller::new()?);
     let name = "heist-reactor-trial".to_owned();
-    // The thread does nothing, so its result says nothing.
+    // The thread does nothing, so its result does not matter.
     let _ended = thread::Builder::new().name(name).spawn(|| ())?.join();
     Ok(())
 }
 
-/// Registers a timer, which starts the reactor, and drops it.
+/// Registers a timer, which starts the reactor, and drops the timer.
 fn touch() {
     let timer = pin!(Timer::after(Duration::from_secs(3600)));
     let _pending = timer.poll(&mut Context::from_waker(Waker::noop()));
 }
 
-/// [`start`], and waits until the reactor has fired a timer: for callers that may block.
+/// Does the same as [`start`], and then waits until the reactor has fired a timer. For callers that
+/// may block.
 ///
 /// # Errors
 /// As [`start`]; or the reactor's thread has ended, so no timer of this process will fire.
@@ -83,7 +83,7 @@ pub(crate) fn start_and_check() -> io::Result<()> {
     if CHECKED.get().is_none() {
         if !fires() {
             return Err(io::Error::other(
-                "its thread has ended, because something used it when no descriptor was free",
+                "its thread has ended, because other code used it while no descriptor was free",
             ));
         }
         CHECKED.get_or_init(|| ());
@@ -99,15 +99,15 @@ impl Wake for WakeThread {
     }
 }
 
-/// Returns `true` once a timer has fired, `false` if none does.
+/// Returns `true` once a timer has fired, or `false` if none fires in time.
 fn fires() -> bool {
     let parker = Parker::new();
     let waker = Waker::from(std::sync::Arc::new(WakeThread(parker.unparker())));
     let mut cx = Context::from_waker(&waker);
     loop {
         let mut timer = pin!(Timer::after(Duration::from_micros(100)));
-        // Ready at once if this thread did not get to run for long: then the reactor was not
-        // involved.
+        // If this thread did not run for a while, the timer is ready at once. Then the reactor was
+        // not involved, and this proves nothing.
         if timer.as_mut().poll(&mut cx).is_pending() {
             return parker.park_timeout(FIRST_TIMER_MAX);
         }

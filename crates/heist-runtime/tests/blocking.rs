@@ -1,6 +1,6 @@
-//! Proves that each blocking call is made on a thread of its own; that threads start when they are needed, up
-//! to the limit, and end when they are not; and that calls are futures like others: they can be awaited and
-//! aborted, are counted, and their handles return their panics.
+//! Proves that blocking calls run on separate threads; that these threads start when they are
+//! needed, up to the limit, and end when they are idle; and that a blocking call can be awaited,
+//! aborted and counted like a future, and its handle returns its panic.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -17,7 +17,7 @@ fn start(build: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder) -> Runtime {
     build(Runtime::builder().workers(2)).build().unwrap()
 }
 
-/// Calls that have begun, and wait until they may go on.
+/// Calls that have begun and wait to be released.
 struct Held {
     calls: Vec<JoinHandle<()>>,
     latch: Latch,
@@ -50,7 +50,7 @@ impl Held {
 }
 
 #[test]
-fn a_call_is_made_elsewhere_and_its_result_comes_back() {
+fn a_call_runs_on_another_thread_and_returns_its_result() {
     watched(|| {
         let runtime = start(|builder| builder.thread_name("called"));
         let name = runtime.spawn_blocking(|| thread::current().name().map(str::to_owned));
@@ -65,7 +65,7 @@ fn a_call_is_made_elsewhere_and_its_result_comes_back() {
         assert_eq!(in_call, None, "a thread for calls is not a worker");
         let metrics = runtime.join();
         assert_eq!((metrics.futures_spawned, metrics.futures_ended, metrics.panics), (3, 3, 0));
-        assert_eq!(metrics.blocking_threads, 0, "none is left after the end");
+        assert_eq!(metrics.blocking_threads, 0, "no thread is left after the end");
     });
 }
 
@@ -83,18 +83,18 @@ fn a_call_may_spawn_await_and_call_again() {
 }
 
 #[test]
-fn threads_come_with_calls_and_are_used_again() {
+fn threads_start_for_calls_and_are_reused() {
     watched(|| {
         let runtime = start(|builder| builder);
-        assert_eq!(runtime.metrics().blocking_threads, 0, "none before the first call");
+        assert_eq!(runtime.metrics().blocking_threads, 0, "no thread before the first call");
         let held = hold(&runtime, 3);
         let metrics = runtime.metrics();
         assert_eq!((metrics.blocking_threads, metrics.blocking_threads_idle), (3, 0));
         held.release();
-        wait_until("they are idle", || runtime.metrics().blocking_threads_idle == 3);
+        wait_until("the threads are idle", || runtime.metrics().blocking_threads_idle == 3);
         for _ in 0..1_000 {
             runtime.block_on(runtime.spawn_blocking(|| ())).unwrap();
-            wait_until("it is idle again", || runtime.metrics().blocking_threads_idle == 3);
+            wait_until("the thread is idle again", || runtime.metrics().blocking_threads_idle == 3);
         }
         assert_eq!(runtime.metrics().blocking_threads, 3);
         hold(&runtime, 4).release();
@@ -103,7 +103,7 @@ fn threads_come_with_calls_and_are_used_again() {
 }
 
 #[test]
-fn beyond_the_limit_calls_wait_their_turn() {
+fn calls_beyond_the_thread_limit_wait() {
     watched(|| {
         let runtime = start(|builder| builder.max_blocking_threads(3));
         let held = hold(&runtime, 3);
@@ -152,19 +152,19 @@ fn idle_threads_end_after_the_keep_alive_time() {
         let runtime =
             start(|builder| builder.blocking_keep_alive(keep_alive).thread_name("leaving"));
         hold(&runtime, 5).release();
-        wait_until("all have left", || runtime.metrics().blocking_threads == 0);
-        // And the next call finds one all the same.
+        wait_until("all threads have ended", || runtime.metrics().blocking_threads == 0);
+        // The next call gets a new thread.
         assert_eq!(runtime.block_on(runtime.spawn_blocking(|| 7)).unwrap(), 7);
         #[cfg(target_os = "linux")]
-        wait_until("the system has forgotten them", || {
+        wait_until("the system has removed the threads", || {
             support::threads_named("leaving-blockin").is_empty()
         });
     });
 }
 
-/// Threads that leave as soon as they can meet calls that come at that very moment.
+/// Threads that retire at once race with calls that arrive at that moment.
 #[test]
-fn no_call_is_lost_to_a_thread_that_leaves() {
+fn no_call_is_lost_when_a_thread_retires() {
     watched(|| {
         for keep_alive_us in [0, 1, 20, 60, 100] {
             let runtime = start(|builder| {
@@ -186,7 +186,7 @@ fn no_call_is_lost_to_a_thread_that_leaves() {
                             let made =
                                 made.into_iter().map(|call| heist_runtime::block_on(call).unwrap());
                             assert_eq!(made.collect::<Vec<_>>(), expected);
-                            // From none to longer than they wait.
+                            // From no pause at all to one that is longer than a thread waits.
                             thread::sleep(Duration::from_micros((round * 7) % 120));
                         }
                     })
@@ -201,7 +201,7 @@ fn no_call_is_lost_to_a_thread_that_leaves() {
 }
 
 #[test]
-fn a_batch_is_made_as_a_whole_and_its_results_keep_their_order() {
+fn a_batch_returns_its_results_in_order() {
     watched(|| {
         let runtime = start(|builder| builder);
         assert!(runtime.spawn_blocking_batch(Vec::<fn()>::new()).is_empty());
@@ -216,12 +216,14 @@ fn a_batch_is_made_as_a_whole_and_its_results_keep_their_order() {
 
 /// Calls that wait for each other all get a thread, even if no thread is idle.
 #[test]
-fn a_batch_gets_as_many_threads_as_it_has_calls() {
+fn each_call_of_a_batch_gets_a_thread() {
     watched(|| {
         for idle in [0, 1, 3, 7] {
             let runtime = start(|builder| builder);
             hold(&runtime, idle).release();
-            wait_until("they are idle", || runtime.metrics().blocking_threads_idle == idle as u64);
+            wait_until("the threads are idle", || {
+                runtime.metrics().blocking_threads_idle == idle as u64
+            });
             let meeting = Arc::new(std::sync::Barrier::new(20));
             let met = runtime.spawn_blocking_batch((0..20).map(|_| {
                 let meeting = Arc::clone(&meeting);
@@ -229,13 +231,13 @@ fn a_batch_gets_as_many_threads_as_it_has_calls() {
             }));
             let leaders = met.into_iter().map(|call| runtime.block_on(call).unwrap());
             assert_eq!(leaders.filter(|is_leader| *is_leader).count(), 1);
-            assert_eq!(runtime.metrics().blocking_threads, 20, "one each, and no more");
+            assert_eq!(runtime.metrics().blocking_threads, 20, "one thread for each call");
         }
     });
 }
 
 #[test]
-fn a_panic_goes_to_the_handle_and_stops_nothing_else() {
+fn a_panic_is_returned_by_the_handle_and_stops_nothing_else() {
     watched(|| {
         silence_panics();
         let runtime = start(|builder| builder.thread_name(SILENT).max_blocking_threads(1));
@@ -256,7 +258,7 @@ fn a_panic_goes_to_the_handle_and_stops_nothing_else() {
     });
 }
 
-/// Reports when it is dropped.
+/// Reports that it was dropped.
 struct Dropped(Latch);
 
 impl Drop for Dropped {
@@ -274,7 +276,7 @@ fn a_call_that_is_aborted_before_it_begins_is_dropped() {
         let guard = Dropped(dropped.clone());
         let call = runtime.spawn_blocking(move || {
             let _guard = guard;
-            panic!("it was aborted");
+            panic!("an aborted call was made");
         });
         call.abort();
         held.release();
@@ -285,7 +287,7 @@ fn a_call_that_is_aborted_before_it_begins_is_dropped() {
 }
 
 #[test]
-fn a_call_that_is_aborted_while_it_runs_goes_on_to_its_end() {
+fn a_call_that_is_aborted_while_it_runs_still_finishes() {
     watched(|| {
         let runtime = start(|builder| builder);
         let mut held = hold(&runtime, 1);
@@ -293,14 +295,14 @@ fn a_call_that_is_aborted_while_it_runs_goes_on_to_its_end() {
         call.abort();
         let mut awaited = std::pin::pin!(call);
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(awaited.as_mut().poll(&mut cx).is_pending(), "it still runs");
+        assert!(awaited.as_mut().poll(&mut cx).is_pending(), "the call still runs");
         held.latch.open();
         assert!(matches!(runtime.block_on(awaited), Err(JoinError::Aborted)));
     });
 }
 
 #[test]
-fn a_call_whose_handle_is_dropped_is_still_made() {
+fn a_call_whose_handle_is_dropped_still_runs() {
     watched(|| {
         let runtime = start(|builder| builder);
         let made = Latch::default();

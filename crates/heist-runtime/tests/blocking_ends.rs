@@ -1,6 +1,6 @@
-//! Proves that blocking calls end with their runtime: `join` waits for them, a stop drops those that have not
-//! begun, and a deadline leaves behind those that have. If the system refuses threads, calls fail or wait, but
-//! never hang.
+//! Proves that blocking calls end with their runtime: `join` waits for them, a stop drops those
+//! that have not begun, and a deadline leaves those that run behind. If the system refuses threads,
+//! calls fail or wait for a running thread, but never hang.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -30,9 +30,9 @@ fn hold(runtime: &Runtime) -> (JoinHandle<()>, Latch) {
     (call, latch)
 }
 
-/// Calls that must not be made.
+/// Spawns calls that must not run.
 fn never(runtime: &Runtime, calls: usize) -> Vec<JoinHandle<()>> {
-    let never = || panic!("it was made after all");
+    let never = || panic!("a call ran that should have been dropped");
     (0..calls).map(|_| runtime.spawn_blocking(never)).collect()
 }
 
@@ -45,7 +45,7 @@ fn check_stopped(calls: Vec<JoinHandle<()>>) {
 }
 
 #[test]
-fn join_waits_for_calls_that_run_and_calls_that_wait() {
+fn join_waits_for_running_and_waiting_calls() {
     watched(|| {
         let runtime = start(1);
         let handle = runtime.handle();
@@ -72,7 +72,7 @@ fn join_waits_for_calls_that_run_and_calls_that_wait() {
     });
 }
 
-/// While a call runs, the runtime cannot end, so what the call spawns is never refused.
+/// A runtime cannot end while a call runs, so it never refuses what the call spawns.
 #[test]
 fn a_runtime_that_is_being_joined_accepts_what_its_calls_spawn() {
     watched(|| {
@@ -96,7 +96,7 @@ fn a_runtime_that_is_being_joined_accepts_what_its_calls_spawn() {
             })
         });
         let joining = thread::spawn(move || runtime.join());
-        wait_until("it is closed", || !handle.is_accepting());
+        wait_until("the runtime is closed", || !handle.is_accepting());
         closed.open();
         assert_eq!(heist_runtime::block_on(sum).unwrap(), 155);
         let metrics = joining.join().unwrap();
@@ -105,13 +105,13 @@ fn a_runtime_that_is_being_joined_accepts_what_its_calls_spawn() {
 }
 
 #[test]
-fn a_stop_drops_what_has_not_begun_and_waits_for_what_has() {
+fn a_stop_drops_calls_that_have_not_begun_and_waits_for_the_others() {
     watched(|| {
         let runtime = start(1);
         let (call, latch) = hold(&runtime);
         let waiting = never(&runtime, 10);
         runtime.handle().shutdown();
-        // Also while the only thread is busy.
+        // Also refused while the only thread is busy.
         check_stopped(waiting);
         check_refused(&runtime, SpawnErrorKind::ShutDown);
         let opens = thread::spawn(move || {
@@ -119,7 +119,7 @@ fn a_stop_drops_what_has_not_begun_and_waits_for_what_has() {
             latch.open();
         });
         drop(runtime);
-        heist_runtime::block_on(call).expect("it was running, so it ends by itself");
+        heist_runtime::block_on(call).expect("a running call finishes");
         opens.join().unwrap();
     });
 }
@@ -133,7 +133,7 @@ fn check_refused(runtime: &Runtime, expected: SpawnErrorKind) {
 }
 
 #[test]
-fn a_cancel_token_reaches_calls_that_wait() {
+fn a_cancel_token_drops_waiting_calls() {
     watched(|| {
         let cancel = CancelToken::new();
         let builder = Runtime::builder().workers(1).max_blocking_threads(1);
@@ -149,13 +149,13 @@ fn a_cancel_token_reaches_calls_that_wait() {
 }
 
 #[test]
-fn what_runs_when_the_time_is_up_is_left_behind_and_counted() {
+fn calls_that_outlast_the_shutdown_timeout_are_counted() {
     watched(|| {
         let runtime = start(3);
         let handle = runtime.handle();
         let (first, latch) = hold(&runtime);
         let (second, other_gate) = hold(&runtime);
-        // A poll that does not come back, and a future that is dropped.
+        // A poll that does not return, and a future that is dropped.
         let (polled, poll_latch) = (Latch::default(), Latch::default());
         let in_poll = (polled.clone(), poll_latch.clone());
         let stuck = runtime.spawn(async move {
@@ -170,20 +170,22 @@ fn what_runs_when_the_time_is_up_is_left_behind_and_counted() {
         assert_eq!((error.blocking_calls(), error.futures()), (2, 1), "{error}");
         assert!(error.to_string().contains("still run: 2"), "{error}");
         assert!(matches!(heist_runtime::block_on(waits), Err(JoinError::Stopped)));
-        // They end by themselves, and so do the threads.
+        // The call and the poll end by themselves, and then their threads do.
         latch.open();
         other_gate.open();
         poll_latch.open();
         heist_runtime::block_on(first).unwrap();
         heist_runtime::block_on(second).unwrap();
         heist_runtime::block_on(stuck).unwrap();
-        wait_until("all threads for calls are gone", || handle.metrics().blocking_threads == 0);
+        wait_until("all threads for blocking calls have ended", || {
+            handle.metrics().blocking_threads == 0
+        });
         assert_eq!(handle.metrics().futures_live(), 0);
     });
 }
 
 #[test]
-fn a_runtime_that_ends_in_time_gives_its_final_metrics() {
+fn a_runtime_that_ends_in_time_returns_its_final_metrics() {
     watched(|| {
         let runtime = start(3);
         runtime.block_on(runtime.spawn_blocking(|| ())).unwrap();
@@ -198,7 +200,7 @@ fn a_runtime_that_ends_in_time_gives_its_final_metrics() {
     });
 }
 
-/// Where a test leaves a runtime for one of the runtime's own threads.
+/// Passes a runtime to one of its own threads.
 type Slot = Arc<Mutex<Option<Runtime>>>;
 
 /// Runs `end` on one of the runtime's own threads for blocking calls.
@@ -210,13 +212,13 @@ fn end_in_own_call(end: impl FnOnce(Runtime) + Send + 'static) {
     let may_begin = placed.clone();
     let ending = runtime.spawn_blocking(move || {
         may_begin.wait();
-        let runtime = found.lock().unwrap().take().expect("the test has placed it");
+        let runtime = found.lock().unwrap().take().expect("the test has stored the runtime");
         end(runtime);
     });
     *slot.lock().unwrap() = Some(runtime);
     placed.open();
-    heist_runtime::block_on(ending).expect("it did not wait for itself");
-    wait_until("nothing lives", || {
+    heist_runtime::block_on(ending).expect("the runtime did not wait for itself");
+    wait_until("every future has ended", || {
         let metrics = handle.metrics();
         (metrics.futures_live(), metrics.blocking_threads) == (0, 0)
     });
@@ -234,7 +236,7 @@ fn a_runtime_that_is_ended_in_its_own_call_does_not_wait_for_itself() {
             let began = Instant::now();
             let error = runtime.shutdown_timeout(Duration::from_secs(50)).unwrap_err();
             assert_eq!(error.blocking_calls(), 1);
-            assert!(began.elapsed() < Duration::from_secs(10), "at once");
+            assert!(began.elapsed() < Duration::from_secs(10), "the runtime waited for itself");
         });
         end_in_own_call(|runtime| {
             let error = runtime.join_timeout(Duration::from_secs(50)).unwrap_err();
@@ -257,7 +259,7 @@ fn block_on_works_in_a_call_and_panics_on_a_worker() {
                 on_worker.block_on(std::future::pending::<()>());
             }));
             let text = support::panic_text(&*panicked.unwrap_err()).to_owned();
-            // Not the last one to hold it, so that the runtime does not end on its own worker.
+            // The test keeps a clone, so that the runtime does not end on its own worker.
             drop(on_worker);
             may_end.open();
             text
@@ -268,17 +270,19 @@ fn block_on_works_in_a_call_and_panics_on_a_worker() {
     });
 }
 
-/// A process that may not map much memory gets some threads with large stacks, and then no more.
+/// Limits the memory that the process may map: the system grants a few threads with large stacks,
+/// and then refuses more.
 #[cfg(target_os = "linux")]
 mod refused_threads {
     use super::*;
     use support::limited::is_limited;
 
-    /// A thread's stack of this size fits into the limit a few times.
+    /// A few stacks of this size fit into the limit.
     const LARGE_STACK: usize = 128 << 20;
 
-    /// Uses up the memory that this process may map, except for what is less than `LARGE_STACK`. Threads that have
-    /// just begun give back a part of what they map at first, so it goes on until it was refused for a while.
+    /// Uses up the memory that this process may map, until less than `LARGE_STACK` is left. A
+    /// thread that has just started returns a part of the memory that it mapped, so this continues
+    /// until the system has refused threads for a while.
     fn use_up() -> Vec<thread::JoinHandle<()>> {
         let latch: &'static Latch = Box::leak(Box::default());
         let mut started = Vec::new();
@@ -304,8 +308,8 @@ mod refused_threads {
     }
 
     #[test]
-    fn a_call_for_which_there_is_no_thread_at_all_is_an_error() {
-        if !is_limited("refused_threads::a_call_for_which_there_is_no_thread_at_all_is_an_error") {
+    fn a_call_fails_if_no_thread_exists_or_can_be_started() {
+        if !is_limited("refused_threads::a_call_fails_if_no_thread_exists_or_can_be_started") {
             return;
         }
         watched(|| {
@@ -328,8 +332,10 @@ mod refused_threads {
     }
 
     #[test]
-    fn calls_wait_for_the_threads_that_are_there() {
-        if !is_limited("refused_threads::calls_wait_for_the_threads_that_are_there") {
+    fn calls_wait_for_existing_threads_if_the_system_refuses_more() {
+        if !is_limited(
+            "refused_threads::calls_wait_for_existing_threads_if_the_system_refuses_more",
+        ) {
             return;
         }
         watched(|| {
@@ -361,11 +367,12 @@ fn a_stop_may_drop_a_call_that_holds_the_runtime() {
         let holds_it = Arc::clone(&runtime);
         let waits = runtime.spawn_blocking(move || drop(holds_it));
         drop(runtime);
-        // Drops the call, and with it the runtime: which is not to wait for the call, nor for the one that runs.
+        // Drops the waiting call, and the runtime with it. The runtime must wait neither for that
+        // call nor for the one that runs.
         handle.shutdown();
         assert!(matches!(heist_runtime::block_on(waits), Err(JoinError::Stopped)));
         latch.open();
         heist_runtime::block_on(held).unwrap();
-        wait_until("all have ended", || handle.metrics().blocking_threads == 0);
+        wait_until("all threads have ended", || handle.metrics().blocking_threads == 0);
     });
 }

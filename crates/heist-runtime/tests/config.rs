@@ -1,5 +1,5 @@
-//! Proves that a runtime's documented defaults are the real ones, that its builder sets every field,
-//! and that an impossible value is an error that names its field.
+//! Proves that a runtime's documented defaults are the real ones, that its builder sets every
+//! field, and that an impossible value is an error that names its field.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -16,7 +16,7 @@ fn check_names_field(error: &StartError, field: &str) {
     assert!(error.to_string().contains(&format!("`{field}`")), "{error}");
 }
 
-/// Every row of the guide's tables of knobs: what is in its first two columns.
+/// Returns the first two columns of every row in the guide's tables of knobs.
 fn documented_knobs() -> Vec<(&'static str, &'static str)> {
     include_str!("../src/lib.rs")
         .lines()
@@ -25,7 +25,7 @@ fn documented_knobs() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// Runtimes have no public fields, but their builder shows them.
+/// A runtime's settings are private, but its builder prints them.
 #[test]
 fn the_documented_defaults_of_runtimes_are_the_real_ones() {
     let documented = documented_knobs();

@@ -1,5 +1,6 @@
-//! Proves that a process without a free descriptor gets an error for a runtime, and not timers that never fire; and
-//! that the attempt leaves nothing broken. Each test is in a process of its own.
+//! Proves that building a runtime in a process without free descriptors is an error, instead of
+//! timers that never fire; and that a failed attempt breaks nothing. Each test runs in its own
+//! process.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 #![cfg(target_os = "linux")]
@@ -23,12 +24,12 @@ use support::{silent, watched, workers};
 
 const DESCRIPTORS_MAX: u32 = 64;
 
-/// What the system says when a process may open no more files (`EMFILE`).
+/// The system's error when a process may not open more files (`EMFILE`).
 const TOO_MANY_OPEN_FILES: i32 = 24;
 
 const MOMENT: Duration = Duration::from_millis(5);
 
-/// Opens files until the process may open no more.
+/// Opens files until the process may not open more.
 fn use_up_descriptors() -> Vec<File> {
     let mut files = Vec::new();
     loop {
@@ -43,7 +44,7 @@ fn use_up_descriptors() -> Vec<File> {
 }
 
 fn is_about_descriptors(error: &(dyn Error + 'static)) -> bool {
-    let error = error.downcast_ref::<io::Error>().expect("what the system said");
+    let error = error.downcast_ref::<io::Error>().expect("the system's error");
     error.raw_os_error() == Some(TOO_MANY_OPEN_FILES)
 }
 
@@ -57,16 +58,16 @@ fn check_timers(runtime: &Runtime) {
 }
 
 #[test]
-fn a_runtime_without_descriptors_is_an_error_and_can_be_had_later() {
+fn a_runtime_without_descriptors_is_an_error_and_can_be_built_later() {
     if !is_limited_to_descriptors(
-        "a_runtime_without_descriptors_is_an_error_and_can_be_had_later",
+        "a_runtime_without_descriptors_is_an_error_and_can_be_built_later",
         DESCRIPTORS_MAX,
     ) {
         return;
     }
     watched(|| {
         let mut files = use_up_descriptors();
-        // Also with some of the descriptors that it needs, but not all of them.
+        // Also with some of the descriptors that it needs, but not all.
         for _ in 0..2 {
             let error = Runtime::builder().workers(1).build().unwrap_err();
             assert!(matches!(error, StartError::Reactor(_)), "{error:?}");
@@ -80,8 +81,11 @@ fn a_runtime_without_descriptors_is_an_error_and_can_be_had_later() {
 }
 
 #[test]
-fn a_runtime_that_was_built_before_has_timers() {
-    if !is_limited_to_descriptors("a_runtime_that_was_built_before_has_timers", DESCRIPTORS_MAX) {
+fn timers_of_an_existing_runtime_work_without_free_descriptors() {
+    if !is_limited_to_descriptors(
+        "timers_of_an_existing_runtime_work_without_free_descriptors",
+        DESCRIPTORS_MAX,
+    ) {
         return;
     }
     watched(|| {
@@ -92,10 +96,14 @@ fn a_runtime_that_was_built_before_has_timers() {
     });
 }
 
-/// An executor of typed tasks is built without timers, and the first one that a future of it makes may fail.
+/// Building an executor does not start the reactor, so the first timer of one of its futures may
+/// fail.
 #[test]
-fn a_timer_without_a_runtime_fails_alone() {
-    if !is_limited_to_descriptors("a_timer_without_a_runtime_fails_alone", DESCRIPTORS_MAX) {
+fn a_timer_without_a_runtime_fails_without_harming_others() {
+    if !is_limited_to_descriptors(
+        "a_timer_without_a_runtime_fails_without_harming_others",
+        DESCRIPTORS_MAX,
+    ) {
         return;
     }
     watched(|| {
@@ -114,14 +122,14 @@ fn a_timer_without_a_runtime_fails_alone() {
     });
 }
 
-/// What another crate may do that uses async-io by itself, and what heist tries things out for.
+/// Another crate that uses async-io directly may end the reactor's thread; heist must detect that.
 #[test]
 fn a_reactor_whose_thread_has_ended_is_an_error() {
     if !is_limited_to_descriptors("a_reactor_whose_thread_has_ended_is_an_error", DESCRIPTORS_MAX) {
         return;
     }
     watched(|| {
-        // Silent about these panics, which are what is tested; and tells of that of the reactor's thread.
+        // Keeps these panics off the screen, and reports the names of the panicking threads.
         let (panicked, has_panicked) = channel();
         let panicked = Mutex::new(panicked);
         std::panic::set_hook(Box::new(move |_info| {

@@ -1,6 +1,6 @@
-//! Proves what futures cost in memory: one allocation each, for their data, their state and both handles; a
-//! waker in the pool's set for a future that waits; and nothing for a poll, a wake-up or a yield. A runtime can
-//! hold a million of them.
+//! Proves how much memory futures need: one allocation each, for their data, their state and both
+//! handles; a waker in the pool's set for a waiting future; and nothing for a poll, a wake-up or a
+//! yield. A runtime can hold a million futures.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -16,7 +16,8 @@ static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 /// The allocator counts for the whole process, so the tests run one at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// One allocation in this many futures is for queues and sets that double, and for the odd buffer.
+/// Tolerates one more allocation per this many futures: queues and sets double their capacity, and
+/// the system needs a buffer now and then.
 const PER_AMORTISED: u64 = 100;
 
 fn alone(test: impl FnOnce() + Send + 'static) {
@@ -28,7 +29,7 @@ fn start() -> Runtime {
     Runtime::builder().workers(2).build().unwrap()
 }
 
-/// Returns what `work` allocates after a first, unmeasured call.
+/// Returns how many allocations `work` makes in its second call. The first one is not measured.
 fn allocations(mut work: impl FnMut()) -> u64 {
     work();
     let before = ALLOCATOR.allocations();
@@ -36,7 +37,7 @@ fn allocations(mut work: impl FnMut()) -> u64 {
     ALLOCATOR.allocations() - before
 }
 
-/// What a thread allocates to wait for any number of futures.
+/// Returns how many allocations a thread makes to wait, independent of the number of futures.
 fn allocations_of_waiting() -> u64 {
     allocations(|| heist_runtime::block_on(async {}))
 }
@@ -50,8 +51,9 @@ fn check_each(what: &str, allocations: u64, of: u64, each: u64) {
     assert!(allocations <= most, "{what}: {allocations} allocations for {of}");
 }
 
-/// More than a task of this size needs in addition to its own data: two counters, the awaiter's waker, the
-/// pool, and a place in the pool's set, which has spare capacity because it grows by doubling.
+/// The most memory that a task of this size may need in addition to its data: two counters, the
+/// awaiter's waker, the pool, and a place in the pool's set, which has spare capacity because it
+/// doubles.
 const BYTES_PER_FUTURE_MAX: isize = 150;
 
 #[test]
@@ -63,7 +65,7 @@ fn a_million_futures_live_in_one_runtime() {
         for _ in 0..FUTURES {
             runtime.spawn(std::future::pending::<()>()).detach();
         }
-        wait_until("all of them wait", || runtime.metrics().polls == FUTURES);
+        wait_until("all futures wait", || runtime.metrics().polls == FUTURES);
         assert_eq!(runtime.metrics().futures_live(), FUTURES);
         let bytes = ALLOCATOR.live_bytes() - bytes_before;
         println!("{} bytes per future", bytes / FUTURES as isize);
@@ -73,7 +75,7 @@ fn a_million_futures_live_in_one_runtime() {
         drop(runtime);
         assert_eq!(handle.metrics().futures_ended, FUTURES);
         drop(handle);
-        // Some garbage of the queues is kept until the next collection.
+        // The queues keep some garbage until the next collection.
         let left = ALLOCATOR.live_bytes() - bytes_before;
         assert!(left < 1_000_000, "{left} bytes left after the runtime");
     });
@@ -143,7 +145,7 @@ fn a_member_of_a_group_is_two_allocations() {
                 });
             }
         };
-        // The future, and the waker that tells the group which one has ended.
+        // One for the future, and one for the waker that tells the group which member has ended.
         let members = allocations(&mut round) - MEMBERS / 100 * allocations_of_waiting();
         check_each("members", members, MEMBERS, 2);
     });

@@ -1,6 +1,7 @@
-//! Proves that no future and no task waits forever beside endless work. Neither kind starves the other, and
-//! a future that wakes itself starves no other. A stuck worker holds up only what it is running: other
-//! workers take the futures in its queue and its LIFO slot.
+//! Proves that no future and no task waits forever beside endless work. Tasks and futures do not
+//! starve each other, and a future that wakes itself does not starve the others. A stuck worker
+//! delays only the work that it is running: other workers take the futures in its queue and its
+//! LIFO slot.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -17,11 +18,11 @@ use support::event::Event;
 use support::sync::Mutex;
 use support::{wait_until, watched, workers};
 
-/// How much of the endless work may run before the other work gets its turn: far more than the rules allow,
-/// and far from endless.
+/// How much endless work may run before the other work runs: far more than the scheduling rules
+/// allow, but finite.
 const WORK_MAX: u64 = 10_000;
 
-/// Ends the endless work, and counts how much of it there was.
+/// Counts endless work, and ends it.
 #[derive(Clone, Default)]
 struct Endless {
     stop: Arc<AtomicBool>,
@@ -29,17 +30,17 @@ struct Endless {
 }
 
 impl Endless {
-    /// Counts one piece of work. Returns `true` if the work goes on.
-    fn goes_on(&self) -> bool {
+    /// Counts one unit of work. Returns `true` if the work should continue.
+    fn should_continue(&self) -> bool {
         self.work.fetch_add(1, Ordering::Relaxed);
         !self.stop.load(Ordering::Acquire)
     }
 
-    /// A future that never completes by itself, but is always ready to go on.
+    /// A future that is always ready to continue and ends only when the test ends it.
     fn future(&self) -> impl Future<Output = ()> + Send + 'static {
         let this = self.clone();
         poll_fn(move |cx| {
-            if !this.goes_on() {
+            if !this.should_continue() {
                 return Poll::Ready(());
             }
             cx.waker().wake_by_ref();
@@ -47,13 +48,13 @@ impl Endless {
         })
     }
 
-    /// Waits until the endless work has begun. Returns how much there was.
+    /// Waits until the endless work has begun, and returns how much of it was done.
     fn started(&self) -> u64 {
-        wait_until("it is under way", || self.work.load(Ordering::Relaxed) > 100);
+        wait_until("the endless work has begun", || self.work.load(Ordering::Relaxed) > 100);
         self.work.load(Ordering::Relaxed)
     }
 
-    /// Called when the work that might be starved runs.
+    /// Ends the endless work. Called by the work that might starve.
     fn end(&self) -> u64 {
         let work = self.work.load(Ordering::Relaxed);
         self.stop.store(true, Ordering::Release);
@@ -62,15 +63,15 @@ impl Endless {
 
     #[track_caller]
     fn check(before: u64, after: u64) {
-        println!("{} pieces of other work in between", after - before);
-        assert!(after - before < WORK_MAX, "starved for {} pieces of work", after - before);
+        println!("{} units of other work in between", after - before);
+        assert!(after - before < WORK_MAX, "starved for {} units of work", after - before);
     }
 }
 
 enum Task {
-    /// Spawns another task like itself, forever.
+    /// Spawns another task of its kind, forever.
     Chain(Endless),
-    /// Spawns a future from inside.
+    /// Spawns a future from a worker.
     SpawnFuture(Endless, Arc<AtomicU64>),
     /// Ends the endless work.
     End(Endless, Arc<AtomicU64>),
@@ -79,7 +80,7 @@ enum Task {
 fn start_tasks() -> Executor<Task> {
     let runner = |task, ctx: &mut WorkerCtx<'_, Task, ()>| match task {
         Task::Chain(endless) => {
-            if endless.goes_on() {
+            if endless.should_continue() {
                 ctx.spawn_local(Task::Chain(endless));
             }
         }
@@ -106,7 +107,7 @@ fn check_no_panic(executor: Executor<Task>) {
 #[test]
 fn an_endless_chain_of_tasks_does_not_starve_a_future() {
     watched(|| {
-        // One from outside.
+        // A future that is spawned from outside.
         let (executor, endless) = (start_tasks(), Endless::default());
         executor.spawn(Task::Chain(endless.clone())).unwrap();
         let before = endless.started();
@@ -114,7 +115,7 @@ fn an_endless_chain_of_tasks_does_not_starve_a_future() {
         let future = executor.handle().spawn_future(async move { ends.end() }).unwrap();
         Endless::check(before, heist_runtime::block_on(future).unwrap());
         check_no_panic(executor);
-        // One from inside, which yields in between.
+        // A future that is spawned on a worker and yields.
         let (executor, endless) = (start_tasks(), Endless::default());
         executor.spawn(Task::Chain(endless.clone())).unwrap();
         endless.started();
@@ -124,7 +125,7 @@ fn an_endless_chain_of_tasks_does_not_starve_a_future() {
 }
 
 #[test]
-fn a_future_that_never_rests_does_not_starve_a_task() {
+fn a_future_that_is_always_ready_does_not_starve_a_task() {
     watched(|| {
         let (executor, endless) = (start_tasks(), Endless::default());
         executor.handle().spawn_future(endless.future()).unwrap().detach();
@@ -135,7 +136,7 @@ fn a_future_that_never_rests_does_not_starve_a_task() {
 }
 
 #[test]
-fn a_future_that_wakes_itself_forever_starves_no_other() {
+fn a_future_that_wakes_itself_forever_does_not_starve_others() {
     watched(|| {
         for workers in [1, 2] {
             let runtime = Runtime::builder().workers(workers).build().unwrap();
@@ -145,7 +146,7 @@ fn a_future_that_wakes_itself_forever_starves_no_other() {
             let before = endless.started();
             let began = Instant::now();
             let (inside, ends) = (runtime.handle(), endless.clone());
-            // One from outside, and in it one from inside.
+            // A future from outside, which spawns one on a worker.
             let future = runtime
                 .spawn(async move { inside.spawn(async move { ends.end() }).await.unwrap() });
             let after = heist_runtime::block_on(future).unwrap();
@@ -156,9 +157,9 @@ fn a_future_that_wakes_itself_forever_starves_no_other() {
     });
 }
 
-/// Two futures that wake each other pass through the LIFO slot, before all queued futures.
+/// Two futures that wake each other use the LIFO slot, which comes before the queue.
 #[test]
-fn two_futures_that_wake_each_other_forever_starve_no_other() {
+fn two_futures_that_wake_each_other_forever_do_not_starve_others() {
     watched(|| {
         for lifo_slot in [true, false] {
             let runtime = Runtime::builder().workers(1).lifo_slot(lifo_slot).build().unwrap();
@@ -168,7 +169,7 @@ fn two_futures_that_wake_each_other_forever_starve_no_other() {
                 .map(|me| {
                     let (wakers, endless) = (Arc::clone(&wakers), endless.clone());
                     runtime.spawn(poll_fn(move |cx| {
-                        let goes_on = endless.goes_on();
+                        let should_continue = endless.should_continue();
                         let other = {
                             let mut wakers = wakers.lock().unwrap();
                             wakers[me] = Some(cx.waker().clone());
@@ -177,7 +178,7 @@ fn two_futures_that_wake_each_other_forever_starve_no_other() {
                         if let Some(other) = other {
                             other.wake();
                         }
-                        if goes_on { Poll::Pending } else { Poll::Ready(()) }
+                        if should_continue { Poll::Pending } else { Poll::Ready(()) }
                     }))
                 })
                 .collect();
@@ -196,13 +197,14 @@ fn two_futures_that_wake_each_other_forever_starve_no_other() {
 /// How long a poll is stuck.
 const STUCK: Duration = Duration::from_millis(100);
 
-/// Other work must run before this time has passed. It takes some 50 µs on an idle machine.
+/// Other work must run within this time. On an idle machine it takes about 50 µs.
 const DELAY_MAX: Duration = Duration::from_millis(50);
 
-/// On a busy machine one attempt may fail. If work really waits for the stuck worker, all attempts fail.
+/// A busy machine may delay one attempt. If the work really waits for the stuck worker, all
+/// attempts fail.
 const ATTEMPTS: usize = 10;
 
-/// Requires that in one of the attempts even the longest delay was short enough.
+/// Requires that in at least one attempt even the longest delay is short enough.
 #[track_caller]
 fn check_delay(what: &str, attempt: impl Fn() -> Duration) {
     let mut delays = Vec::new();
@@ -225,10 +227,10 @@ fn noted(began: Instant, longest_ns: &Arc<AtomicU64>) -> impl Future<Output = ()
 }
 
 #[test]
-fn other_workers_poll_what_a_stuck_worker_has_queued() {
+fn other_workers_poll_the_futures_queued_by_a_stuck_worker() {
     watched(|| {
         let runtime = Runtime::builder().workers(2).build().unwrap();
-        check_delay("what the stuck worker has spawned", || {
+        check_delay("futures spawned by the stuck worker", || {
             let longest_ns = Arc::new(AtomicU64::new(0));
             let notes = Arc::clone(&longest_ns);
             let stuck = runtime.spawn(async move {
@@ -247,12 +249,12 @@ fn other_workers_poll_what_a_stuck_worker_has_queued() {
 }
 
 #[test]
-fn other_workers_poll_what_a_stuck_worker_has_woken() {
+fn other_workers_poll_the_futures_woken_by_a_stuck_worker() {
     watched(|| {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         // The future that was woken last is in the LIFO slot, the others are in the queue.
         for woken in [1, 5] {
-            check_delay("what the stuck worker has woken", || {
+            check_delay("futures woken by the stuck worker", || {
                 let (longest_ns, event) = (Arc::new(AtomicU64::new(0)), Event::default());
                 let began: Arc<Mutex<Option<Instant>>> = Arc::default();
                 let waiting: Vec<_> = (0..woken)
@@ -261,12 +263,15 @@ fn other_workers_poll_what_a_stuck_worker_has_woken() {
                         let longest_ns = Arc::clone(&longest_ns);
                         runtime.spawn(async move {
                             event.wait().await;
-                            let began = began.lock().unwrap().expect("it was noted before");
+                            let began = began
+                                .lock()
+                                .unwrap()
+                                .expect("the time was recorded before the wake-up");
                             noted(began, &longest_ns).await;
                         })
                     })
                     .collect();
-                wait_until("they wait", || event.waiting() == woken);
+                wait_until("all futures wait", || event.waiting() == woken);
                 let (wakes, notes) = (event.clone(), Arc::clone(&began));
                 let stuck = runtime.spawn(async move {
                     *notes.lock().unwrap() = Some(Instant::now());
@@ -285,7 +290,7 @@ fn other_workers_poll_what_a_stuck_worker_has_woken() {
 fn futures_from_outside_do_not_wait_for_a_stuck_worker() {
     watched(|| {
         let runtime = Runtime::builder().workers(2).build().unwrap();
-        check_delay("what comes from outside", || {
+        check_delay("futures from outside", || {
             let entered = support::Latch::default();
             let enters = entered.clone();
             let stuck = runtime.spawn(async move {
@@ -303,9 +308,9 @@ fn futures_from_outside_do_not_wait_for_a_stuck_worker() {
     });
 }
 
-/// This is what the threads for blocking calls are for.
+/// This is why blocking calls have their own threads.
 #[test]
-fn blocking_calls_do_not_hold_up_workers() {
+fn blocking_calls_do_not_block_workers() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         check_delay("futures beside blocking calls", || {

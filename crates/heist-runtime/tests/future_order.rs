@@ -1,6 +1,6 @@
-//! Proves the order in which one worker polls futures: at most three in a row come from its LIFO slot,
-//! futures that yield take turns and go behind what was queued meanwhile, and a poll has 128 operations. The
-//! order is the same in every run.
+//! Proves the order in which one worker polls futures: at most three in a row come from its LIFO
+//! slot, a future that yields goes behind everything queued before, and a poll may do 128
+//! operations. The order is the same in every run.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -15,14 +15,14 @@ use std::task::{Poll, Waker};
 use support::sync::Mutex;
 use support::{Latch, watched};
 
-/// The polls, in order.
+/// A record of the polls, in order.
 type Log<T> = Arc<Mutex<Vec<T>>>;
 
 fn one_worker() -> Runtime {
     Runtime::builder().workers(1).build().unwrap()
 }
 
-/// Runs a future on a runtime with one worker, until everything that it has spawned has ended.
+/// Runs a future on a runtime with one worker, until everything that it spawned has ended.
 fn run_alone(future: impl Future<Output = ()> + Send + 'static) {
     let runtime = one_worker();
     let handle = runtime.spawn(future);
@@ -31,7 +31,7 @@ fn run_alone(future: impl Future<Output = ()> + Send + 'static) {
     assert_eq!(metrics.panics, 0, "{metrics}");
 }
 
-/// Two futures that wake each other, and what each needs for it.
+/// The state of two futures that wake each other.
 struct Players {
     wakers: Mutex<[Option<Waker>; 2]>,
     log: Log<char>,
@@ -50,7 +50,7 @@ impl Players {
                 self.log.lock().unwrap().push('s');
                 other.wake();
             }
-            // Both stop, whichever is polled last.
+            // Both players stop, whichever is polled last.
             let left = self.left.load(Ordering::Relaxed);
             self.left.store(left.saturating_sub(1), Ordering::Relaxed);
             if left > 0 { Poll::Pending } else { Poll::Ready(()) }
@@ -59,7 +59,7 @@ impl Players {
 }
 
 #[test]
-fn after_three_futures_from_the_lifo_slot_comes_one_from_the_queue() {
+fn the_queue_gets_every_fourth_poll_beside_the_lifo_slot() {
     watched(|| {
         let log = Log::default();
         let written = Arc::clone(&log);
@@ -72,7 +72,8 @@ fn after_three_futures_from_the_lifo_slot_comes_one_from_the_queue() {
             for me in 0..2 {
                 heist_runtime::spawn(Arc::clone(&players).player(me));
             }
-            // The first player waits; the second one wakes it, and from then on there is always one in the slot.
+            // The first player waits. The second one wakes it, and from then on there is always a
+            // future in the LIFO slot.
             for _ in 0..10 {
                 let log = Arc::clone(&written);
                 heist_runtime::spawn(async move { log.lock().unwrap().push('q') });
@@ -87,7 +88,7 @@ fn after_three_futures_from_the_lifo_slot_comes_one_from_the_queue() {
 }
 
 #[test]
-fn futures_that_yield_take_turns() {
+fn yielding_futures_alternate() {
     watched(|| {
         let log = Log::default();
         let written = Arc::clone(&log);
@@ -108,7 +109,7 @@ fn futures_that_yield_take_turns() {
 }
 
 #[test]
-fn a_future_that_yields_goes_behind_what_has_come_from_outside() {
+fn a_yielding_future_goes_behind_futures_from_outside() {
     watched(|| {
         let (runtime, log) = (one_worker(), Log::default());
         let (entered, latch) = (Latch::default(), Latch::default());
@@ -136,9 +137,9 @@ fn a_future_that_yields_goes_behind_what_has_come_from_outside() {
     });
 }
 
-/// Futures are polled in the order of their spawn, after the future that was woken last.
+/// The worker polls the future that was woken last, then the spawned futures in order.
 #[test]
-fn spawned_futures_come_in_order_and_a_woken_one_before_them() {
+fn a_woken_future_runs_before_spawned_futures_which_run_in_order() {
     watched(|| {
         let log = Log::default();
         let written = Arc::clone(&log);
@@ -161,7 +162,7 @@ fn spawned_futures_come_in_order_and_a_woken_one_before_them() {
 }
 
 #[test]
-fn a_poll_has_128_operations_exactly() {
+fn a_poll_may_do_exactly_128_operations() {
     watched(|| {
         assert_eq!(OPERATIONS_PER_POLL, 128);
         let (polls, other) = (Log::default(), Arc::new(AtomicU32::new(0)));
@@ -174,7 +175,7 @@ fn a_poll_has_128_operations_exactly() {
                     heist::yield_now().await;
                 }
             });
-            // Its budget is its own: what the spawning future did does not count.
+            // Each future has its own budget: the operations of the spawning future do not count.
             heist_runtime::spawn(poll_fn(move |cx| {
                 let mut operations = 0;
                 while coop::poll_proceed(cx).is_ready() {
@@ -187,17 +188,17 @@ fn a_poll_has_128_operations_exactly() {
         });
         let polls = polls.lock().unwrap();
         let expected: Vec<_> = (1..=10).map(|turn| (128, turn)).collect();
-        assert_eq!(*polls, expected, "and the other futures have a turn after each");
+        assert_eq!(*polls, expected, "the other futures run after each poll");
     });
 }
 
 #[test]
-fn awaiting_handles_counts_and_outside_of_polls_nothing_does() {
+fn awaiting_a_handle_counts_only_inside_a_poll() {
     watched(|| {
         let runtime = one_worker();
         let awaits = runtime.spawn(async {
             let mut handles: Vec<_> = (0..300).map(|_| heist_runtime::spawn(async {})).collect();
-            // They are all done after this.
+            // After this, all of them have ended.
             heist::yield_now().await;
             let mut awaited_per_poll = vec![0];
             poll_fn(|cx| {
@@ -225,9 +226,10 @@ fn awaiting_handles_counts_and_outside_of_polls_nothing_does() {
     });
 }
 
-/// A future that blocks on another runtime inside a poll has an unlimited budget: nothing would refill it.
+/// A future that blocks on another runtime inside a poll has an unlimited budget, because nothing
+/// would refill it.
 #[test]
-fn a_future_that_blocks_with_its_budget_used_up_is_not_kept_waiting() {
+fn block_on_inside_a_poll_ignores_the_used_up_budget() {
     watched(|| {
         let other = Runtime::builder().workers(1).build().unwrap();
         run_alone(poll_fn(move |cx| {
@@ -237,13 +239,16 @@ fn a_future_that_blocks_with_its_budget_used_up_is_not_kept_waiting() {
                     coop::consume_budget().await;
                 }
             });
-            assert!(coop::poll_proceed(cx).is_pending(), "its own is still used up");
+            assert!(
+                coop::poll_proceed(cx).is_pending(),
+                "the future's own budget is still used up"
+            );
             Poll::Ready(())
         }));
     });
 }
 
-/// A random tree of futures that spawn, yield, wait for each other and wake each other.
+/// A random tree of futures that spawn, yield, await each other and wake each other.
 fn grow(number: u32, seed: u64, log: &Log<(u32, u32)>) -> impl Future<Output = u64> + Send + use<> {
     let log = Arc::clone(log);
     async move {

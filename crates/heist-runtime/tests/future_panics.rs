@@ -1,6 +1,6 @@
-//! Proves that a panic ends its own future only. The handle returns it, the pool counts and reports it, and
-//! nothing else stops, whatever the pool does when a task panics. The same holds for a panic in the drop of a
-//! future, of its output, or of a payload.
+//! Proves that a panic ends only its own future. The handle returns the panic, the pool counts and
+//! reports it, and everything else continues, even if the pool stops when a task panics. The same
+//! holds for a panic in the drop of a future, of its output, or of a panic payload.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -42,7 +42,7 @@ fn check_panicked<T: std::fmt::Debug>(ended: Result<T, JoinError>, expected: &st
 }
 
 #[test]
-fn a_panic_goes_to_the_handle_is_counted_and_reported() {
+fn a_panic_is_returned_counted_and_reported() {
     watched(|| {
         let runtime = start(2);
         let at_once = runtime.spawn(async { panic!("at once") });
@@ -56,20 +56,24 @@ fn a_panic_goes_to_the_handle_is_counted_and_reported() {
         check_panicked::<()>(heist_runtime::block_on(no_text), "a panic whose payload is not text");
         let detached = runtime.spawn(async { panic!("not awaited") });
         detached.detach();
-        wait_until("it is reported", || runtime.panics().len() == 4);
+        wait_until("the panic is reported", || runtime.panics().len() == 4);
         let reports = runtime.panics();
         assert!(reports.iter().all(|report| report.worker.is_some()));
         let messages: Vec<_> = reports.iter().map(|report| report.message.as_str()).collect();
         let no_text = "a panic whose payload is not text";
         assert_eq!(messages, ["at once", "number 2", no_text, "not awaited"]);
-        assert_eq!(runtime.block_on(runtime.spawn(async { 5 })).unwrap(), 5, "it goes on");
+        assert_eq!(
+            runtime.block_on(runtime.spawn(async { 5 })).unwrap(),
+            5,
+            "the runtime continues"
+        );
         let metrics = runtime.join();
         assert_eq!((metrics.futures_ended, metrics.panics), (5, 4));
     });
 }
 
 #[test]
-fn the_awaiting_thread_can_resume_a_panic() {
+fn a_thread_that_awaits_a_future_can_resume_its_panic() {
     watched(|| {
         let runtime = start(1);
         let handle = runtime.spawn(async { panic!("passed on") });
@@ -83,7 +87,7 @@ fn the_awaiting_thread_can_resume_a_panic() {
     });
 }
 
-/// Even where a task's panic stops the pool.
+/// Holds even if the pool stops when a task panics.
 #[test]
 fn a_futures_panic_does_not_stop_a_pool_of_tasks() {
     watched(|| {
@@ -106,7 +110,7 @@ fn a_futures_panic_does_not_stop_a_pool_of_tasks() {
     });
 }
 
-/// A task's panic that stops the pool drops its futures.
+/// If a task's panic stops the pool, the pool drops its futures.
 #[test]
 fn a_tasks_panic_also_stops_the_futures() {
     watched(|| {
@@ -123,7 +127,7 @@ fn a_tasks_panic_also_stops_the_futures() {
                 executor.handle().spawn_future(future).unwrap()
             })
             .collect();
-        wait_until("they wait", || event.waiting() == 10);
+        wait_until("all futures wait", || event.waiting() == 10);
         executor.spawn(job(|_| panic!("of a task"))).unwrap();
         for handle in handles {
             assert!(matches!(heist_runtime::block_on(handle), Err(JoinError::Stopped)));
@@ -138,7 +142,7 @@ fn a_panic_in_the_drop_of_a_future_is_contained() {
     watched(|| {
         let runtime = start(1);
         let handle = runtime.handle();
-        // Dropped because it completed, because it panicked, because it was aborted.
+        // Dropped because it completed, because it panicked, or because it was aborted.
         let completes = runtime.spawn(async {
             let explosive = Explosive("in its last poll");
             heist::yield_now().await;
@@ -151,17 +155,21 @@ fn a_panic_in_the_drop_of_a_future_is_contained() {
             let _explosive = Explosive("aborted");
             waits.wait().await;
         });
-        wait_until("it waits", || event.waiting() == 1);
+        wait_until("the future waits", || event.waiting() == 1);
         aborted.abort();
         assert!(matches!(heist_runtime::block_on(aborted), Err(JoinError::Aborted)));
-        // Dropped because the runtime ends: one that waits, and one that never ran.
+        // Dropped because the runtime ends: a waiting future, and one that never ran.
         let waits = event.clone();
         runtime.spawn(async move {
             let _explosive = Explosive("stopped");
             waits.wait().await;
         });
-        wait_until("it waits", || event.waiting() == 2);
-        assert_eq!(runtime.block_on(runtime.spawn(async { 5 })).unwrap(), 5, "it goes on");
+        wait_until("the future waits", || event.waiting() == 2);
+        assert_eq!(
+            runtime.block_on(runtime.spawn(async { 5 })).unwrap(),
+            5,
+            "the runtime continues"
+        );
         drop(runtime);
         assert_eq!(handle.metrics().futures_live(), 0);
     });
@@ -173,23 +181,27 @@ fn a_panic_in_the_drop_of_an_output_that_is_not_taken_is_contained() {
         let runtime = start(1);
         runtime.spawn(async { Explosive("output of a future") }).detach();
         runtime.spawn_blocking(|| Explosive("output of a call")).detach();
-        // A payload that is not taken, and whose drop also panics.
+        // A payload that is not taken, and whose own drop panics.
         runtime.spawn(async { std::panic::panic_any(Explosive("payload")) }).detach();
-        // The handle is there when it completes, and then dropped without being awaited.
+        // The handle exists when the future completes, and is dropped without being awaited.
         let untaken = runtime.spawn(async { Explosive("untaken") });
-        wait_until("it has completed", || untaken.is_finished());
+        wait_until("the future has completed", || untaken.is_finished());
         let dropped = catch_unwind(AssertUnwindSafe(|| drop(untaken)));
-        assert!(dropped.is_ok(), "contained wherever it is dropped");
-        assert_eq!(runtime.block_on(runtime.spawn(async { 5 })).unwrap(), 5, "it goes on");
+        assert!(dropped.is_ok(), "the panic is contained");
+        assert_eq!(
+            runtime.block_on(runtime.spawn(async { 5 })).unwrap(),
+            5,
+            "the runtime continues"
+        );
         let metrics = runtime.join();
         assert_eq!(metrics.futures_live(), 0);
-        assert_eq!(metrics.panics, 1, "drops are contained, but only futures' own are counted");
+        assert_eq!(metrics.panics, 1, "only the panics of futures themselves are counted");
     });
 }
 
-/// No panic is lost when many futures panic at once.
+/// Many futures panic at once, and no panic is lost.
 #[test]
-fn panics_on_all_workers_are_all_delivered() {
+fn no_panic_is_lost_when_all_workers_panic() {
     watched(|| {
         let runtime = start(4);
         let handles: Vec<_> = (0..2_000)

@@ -1,5 +1,5 @@
-//! Proves that futures run beside typed tasks and by themselves. Each is polled when it is woken, awaited
-//! through its handle, counted from its spawn to its end, and ends with its pool.
+//! Proves that futures run beside typed tasks and alone. A future is polled when it is woken,
+//! awaited through its handle, counted from its spawn to its end, and ends with its pool.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -83,7 +83,7 @@ fn futures_run_beside_typed_tasks() {
     });
 }
 
-/// A run accepts nothing from outside, but its tasks may spawn futures, and it waits for them.
+/// A run accepts nothing from outside. But its tasks may spawn futures, and it waits for them.
 #[test]
 fn a_run_waits_for_the_futures_of_its_tasks() {
     watched(|| {
@@ -127,13 +127,17 @@ fn a_future_that_is_aborted_before_its_first_poll_is_dropped_unpolled() {
         let guard = Live::new(&live);
         let aborted = runtime.spawn(async move {
             let _guard = guard;
-            unreachable!("it was aborted");
+            unreachable!("an aborted future was polled");
         });
         aborted.abort();
-        assert_eq!(live.load(Ordering::Acquire), 1, "it is dropped by a worker");
+        assert_eq!(live.load(Ordering::Acquire), 1, "a worker drops the future");
         latch.open();
         assert!(matches!(heist_runtime::block_on(aborted), Err::<(), _>(JoinError::Aborted)));
-        assert_eq!(live.load(Ordering::Acquire), 0, "the awaited future is gone");
+        assert_eq!(
+            live.load(Ordering::Acquire),
+            0,
+            "the future was dropped before its handle returned"
+        );
         check_ended(&runtime.join(), 2);
     });
 }
@@ -149,12 +153,12 @@ fn a_future_that_is_aborted_while_it_waits_is_dropped_by_a_worker() {
             let _guard = OnDrop::new(|| dropped_by.send(heist::current_worker_id()).unwrap());
             waits.wait().await;
         });
-        wait_until("it waits", || event.waiting() == 1);
+        wait_until("the future waits", || event.waiting() == 1);
         assert!(!aborted.is_finished());
         aborted.abort();
         assert!(matches!(runtime.block_on(aborted), Err(JoinError::Aborted)));
-        assert!(worker.recv().unwrap().is_some(), "on the thread of a worker");
-        // Its waker is still there, and does nothing.
+        assert!(worker.recv().unwrap().is_some(), "a worker drops the future");
+        // A waker of the future still exists, and does nothing.
         event.set();
         check_ended(&runtime.join(), 1);
     });
@@ -179,7 +183,7 @@ fn a_future_that_is_aborted_while_it_is_polled_ends_with_that_poll() {
             // A second abort changes nothing.
             aborted.abort();
             let mut aborted = pin!(aborted);
-            assert!(poll_once(aborted.as_mut()).is_pending(), "the poll is under way");
+            assert!(poll_once(aborted.as_mut()).is_pending(), "the poll is still running");
             latch.open();
             let ended = heist_runtime::block_on(aborted);
             assert!(matches!(ended, Err(JoinError::Aborted)), "{ended:?}");
@@ -193,7 +197,7 @@ fn aborting_a_future_that_has_completed_changes_nothing() {
     watched(|| {
         let runtime = start(1);
         let handle = runtime.spawn(async { 42 });
-        wait_until("it has completed", || handle.is_finished());
+        wait_until("the future has completed", || handle.is_finished());
         handle.abort();
         handle.abort();
         assert!(handle.is_finished());
@@ -202,7 +206,7 @@ fn aborting_a_future_that_has_completed_changes_nothing() {
 }
 
 #[test]
-fn a_handle_that_is_dropped_or_detached_lets_the_future_go_on() {
+fn a_future_continues_when_its_handle_is_dropped_or_detached() {
     watched(|| {
         let runtime = start(2);
         let event = Event::default();
@@ -212,7 +216,7 @@ fn a_handle_that_is_dropped_or_detached_lets_the_future_go_on() {
             let handle = runtime.spawn(async move {
                 event.wait().await;
                 ended.fetch_add(1, Ordering::Relaxed);
-                // An output that is not taken is dropped.
+                // An output that is never taken is dropped.
                 vec![round]
             });
             if round % 2 == 0 { drop(handle) } else { handle.detach() }
@@ -223,9 +227,9 @@ fn a_handle_that_is_dropped_or_detached_lets_the_future_go_on() {
     });
 }
 
-/// Completion wakes the waker of the last poll.
+/// Completion wakes the waker of the last poll only.
 #[test]
-fn a_handle_may_be_awaited_by_one_and_then_by_another() {
+fn a_handle_may_be_awaited_by_one_task_and_then_by_another() {
     watched(|| {
         let runtime = start(2);
         let event = Event::default();
@@ -233,14 +237,14 @@ fn a_handle_may_be_awaited_by_one_and_then_by_another() {
         let mut handle = runtime.spawn(async move { waits.wait().await });
         assert!(poll_once(pin!(&mut handle)).is_pending());
         let other = runtime.spawn(handle);
-        wait_until("it waits", || event.waiting() == 1);
+        wait_until("the future waits", || event.waiting() == 1);
         event.set();
         heist_runtime::block_on(other).unwrap().unwrap();
     });
 }
 
 #[test]
-fn a_closed_runtime_refuses_futures_from_outside_and_gives_them_back() {
+fn a_closed_runtime_returns_futures_from_outside() {
     watched(|| {
         let runtime = start(1);
         let (latch, _occupies) = occupy(&runtime);
@@ -268,13 +272,14 @@ fn a_runtime_that_is_being_joined_accepts_what_its_futures_spawn() {
         let sum = runtime.spawn(async move {
             waits.wait().await;
             assert!(!from_future.is_accepting());
-            let by_handle = from_future.try_spawn(async { 1 }).expect("it comes from inside");
+            let by_handle =
+                from_future.try_spawn(async { 1 }).expect("the spawn comes from inside");
             let here =
                 heist_runtime::spawn(async { heist_runtime::spawn(async { 2 }).await.unwrap() });
             by_handle.await.unwrap() + here.await.unwrap()
         });
         let joining = thread::spawn(move || runtime.join());
-        wait_until("it is closed", || !handle.is_accepting());
+        wait_until("the runtime is closed", || !handle.is_accepting());
         event.set();
         assert_eq!(heist_runtime::block_on(sum).unwrap(), 3);
         check_ended(&joining.join().unwrap(), 4);
@@ -291,11 +296,11 @@ fn join_waits_for_a_future_that_is_woken_from_outside_after_the_close() {
             let event = event.clone();
             runtime.spawn(async move { event.wait().await });
         }
-        wait_until("they wait", || event.waiting() == 10);
+        wait_until("all futures wait", || event.waiting() == 10);
         let joining = thread::spawn(move || runtime.join());
-        wait_until("it is closed", || !handle.is_accepting());
+        wait_until("the runtime is closed", || !handle.is_accepting());
         thread::sleep(Duration::from_millis(20));
-        assert!(!joining.is_finished(), "ten futures live");
+        assert!(!joining.is_finished(), "ten futures are alive");
         event.set();
         check_ended(&joining.join().unwrap(), 10);
     });
@@ -314,7 +319,7 @@ fn a_cancel_token_reaches_a_pool_in_which_all_futures_wait() {
                 runtime.spawn(async move { event.wait().await })
             })
             .collect();
-        wait_until("they wait", || event.waiting() == 100);
+        wait_until("all futures wait", || event.waiting() == 100);
         parent.cancel();
         for handle in handles {
             assert!(matches!(heist_runtime::block_on(handle), Err(JoinError::Stopped)));
@@ -326,28 +331,28 @@ fn a_cancel_token_reaches_a_pool_in_which_all_futures_wait() {
 }
 
 #[test]
-fn a_stop_drops_futures_that_wait_and_those_that_are_queued() {
+fn a_stop_drops_waiting_and_queued_futures() {
     watched(|| {
         let runtime = start(1);
         let event = Event::default();
         let waits = event.clone();
         let waiting = runtime.spawn(async move { waits.wait().await });
-        wait_until("it waits", || event.waiting() == 1);
+        wait_until("the future waits", || event.waiting() == 1);
         let (latch, occupies) = occupy(&runtime);
-        let queued = runtime.spawn(async { unreachable!("the runtime was stopped") });
+        let queued = runtime.spawn(async { unreachable!("a stopped runtime polled a future") });
         let handle = runtime.handle();
         handle.shutdown();
         let dropping = thread::spawn(move || drop(runtime));
         latch.open();
         dropping.join().unwrap();
-        heist_runtime::block_on(occupies).expect("a poll that is under way ends by itself");
+        heist_runtime::block_on(occupies).expect("a running poll finishes");
         assert!(matches!(heist_runtime::block_on(waiting), Err(JoinError::Stopped)));
         assert!(matches!(heist_runtime::block_on(queued), Err(JoinError::Stopped)));
         check_ended(&handle.metrics(), 3);
     });
 }
 
-/// A future that spawns another one like it when it is dropped, up to a given number.
+/// Spawns a future that spawns another one of its kind when it is dropped, up to a given number.
 fn spawns_when_dropped(left: u32, dropped: &Arc<AtomicUsize>) {
     let inside = Arc::clone(dropped);
     let guard = OnDrop::new(move || {
@@ -363,7 +368,7 @@ fn spawns_when_dropped(left: u32, dropped: &Arc<AtomicUsize>) {
 }
 
 #[test]
-fn a_future_whose_drop_spawns_another_one_does_not_keep_a_stopped_runtime() {
+fn a_future_whose_drop_spawns_another_one_does_not_keep_a_stopped_runtime_alive() {
     watched(|| {
         for workers in [1, 2] {
             let runtime = start(workers);
@@ -380,20 +385,21 @@ fn a_future_whose_drop_spawns_another_one_does_not_keep_a_stopped_runtime() {
 }
 
 #[test]
-fn wakers_outlive_their_runtime_without_harm() {
+fn wakers_may_outlive_their_runtime() {
     watched(|| {
         let event = Event::default();
         let runtime = start(1);
         let waits = event.clone();
         let handle = runtime.spawn(async move { waits.wait().await });
-        wait_until("it waits", || event.waiting() == 1);
+        wait_until("the future waits", || event.waiting() == 1);
         drop(runtime);
         event.set();
         assert!(matches!(heist_runtime::block_on(handle), Err(JoinError::Stopped)));
     });
 }
 
-/// After every wake-up comes a poll that sees what was written before it, and two polls never overlap.
+/// Every wake-up is followed by a poll that sees everything written before it, and polls never
+/// overlap.
 #[test]
 fn no_wake_up_from_any_thread_is_lost() {
     const WAKES: u64 = 20_000;
@@ -405,20 +411,21 @@ fn no_wake_up_from_any_thread_is_lost() {
         let polling = Arc::new(AtomicU64::new(0));
         let (seen, leaves) = (Arc::clone(&counter), Arc::clone(&waker));
         let future = runtime.spawn(poll_fn(move |cx| {
-            assert_eq!(polling.fetch_add(1, Ordering::Relaxed), 0, "polled twice at a time");
+            assert_eq!(polling.fetch_add(1, Ordering::Relaxed), 0, "two polls overlap");
             *leaves.lock().unwrap() = Some(cx.waker().clone());
             let seen = seen.load(Ordering::Acquire);
             polling.fetch_sub(1, Ordering::Relaxed);
             if seen == THREADS * WAKES { Poll::Ready(()) } else { Poll::Pending }
         }));
-        wait_until("it waits", || waker.lock().unwrap().is_some());
+        wait_until("the future waits", || waker.lock().unwrap().is_some());
         let threads: Vec<_> = (0..THREADS)
             .map(|_| {
                 let (counter, waker) = (Arc::clone(&counter), Arc::clone(&waker));
                 thread::spawn(move || {
                     for _ in 0..WAKES {
                         counter.fetch_add(1, Ordering::Release);
-                        let waker = waker.lock().unwrap().clone().expect("it has been polled");
+                        let waker =
+                            waker.lock().unwrap().clone().expect("the future has been polled");
                         waker.wake();
                     }
                 })
@@ -450,7 +457,7 @@ fn runtimes_and_executors_may_await_each_other() {
     });
 }
 
-/// Is slow to drop.
+/// Takes a long time to drop.
 struct Slow(Arc<AtomicBool>);
 
 impl Drop for Slow {
@@ -470,7 +477,7 @@ fn a_future_that_is_aborted_twice_is_still_waited_for() {
             let _slow = slow;
             std::future::pending::<()>().await;
         });
-        wait_until("it waits", || runtime.metrics().polls == 1);
+        wait_until("the future waits", || runtime.metrics().polls == 1);
         handle.abort();
         handle.abort();
         assert!(matches!(runtime.block_on(handle), Err(JoinError::Aborted)));
@@ -479,20 +486,20 @@ fn a_future_that_is_aborted_twice_is_still_waited_for() {
 }
 
 #[test]
-fn a_future_that_is_aborted_twice_after_its_end_has_its_output() {
+fn a_finished_future_that_is_aborted_twice_returns_its_output() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let handle = runtime.spawn(async { 5 });
-        wait_until("it has ended", || handle.is_finished());
+        wait_until("the future has ended", || handle.is_finished());
         handle.abort();
         handle.abort();
         assert_eq!(runtime.block_on(handle).unwrap(), 5);
     });
 }
 
-/// It spawns more futures than a queue holds, so that some go to other workers.
+/// Spawns more futures than a queue holds, so that some of them go to other workers.
 #[test]
-fn a_future_that_yields_goes_behind_all_that_it_has_spawned() {
+fn a_yielding_future_goes_behind_the_futures_it_spawned() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let polled = Arc::new(AtomicUsize::new(0));
@@ -531,8 +538,8 @@ fn a_thread_local_may_block_on_a_runtime_when_its_thread_ends() {
         let at_the_end = AtTheEnd(runtime, Arc::clone(&answered));
         let thread = std::thread::spawn(move || {
             let runtime = Arc::clone(&at_the_end.0);
-            // Before the thread first uses the runtime, so that this is dropped after the runtime's
-            // thread-locals.
+            // Created before the thread first uses the runtime, so that it is dropped after the
+            // runtime's thread-locals.
             AT_THE_END.set(Some(at_the_end));
             runtime.block_on(async {});
         });
@@ -560,7 +567,7 @@ fn a_panic_in_the_drop_of_a_future_is_counted_and_reported() {
             let _fragile = fragile;
             std::future::pending::<()>().await;
         });
-        wait_until("it waits", || runtime.metrics().polls == 1);
+        wait_until("the future waits", || runtime.metrics().polls == 1);
         handle.abort();
         assert!(matches!(runtime.block_on(handle), Err(JoinError::Aborted)));
         assert_eq!(runtime.panics().len(), 1);
@@ -570,7 +577,7 @@ fn a_panic_in_the_drop_of_a_future_is_counted_and_reported() {
 }
 
 #[test]
-fn futures_that_await_the_token_wake_up() {
+fn cancelling_a_token_wakes_the_futures_that_await_it() {
     watched(|| {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         let root = CancelToken::new();

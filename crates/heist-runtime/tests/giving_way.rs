@@ -1,5 +1,5 @@
-//! Proves that a loop over one of heist's operations that is always ready yields to other futures, and ends
-//! when its runtime is dropped; and that an operation loses nothing by being postponed.
+//! Proves that a loop over one of heist's operations that is always ready yields to other futures,
+//! and ends when its runtime is dropped; and that a postponed operation loses nothing.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -20,8 +20,8 @@ use support::{Job, start_jobs, wait_until, watched, workers};
 
 const OPERATIONS: u64 = 10_000;
 
-/// Loops over an operation on a runtime with one worker until the runtime is dropped. Another future must
-/// have its turns meanwhile.
+/// Runs a loop over an operation on a runtime with one worker, until the runtime is dropped.
+/// Another future must be polled meanwhile.
 #[track_caller]
 fn check_gives_way<O>(operation: impl Fn() -> O + Clone + Send + 'static)
 where
@@ -40,15 +40,15 @@ where
     runtime.spawn(async move {
         loop {
             operation().await;
-            // The test stops listening after the first.
+            // The test listens only for the first message.
             let _ = begun.send(());
         }
     });
-    has_begun.recv().expect("the loop runs");
+    has_begun.recv().expect("the loop has begun");
     drop(runtime);
 }
 
-/// Consumes what a runtime's futures push.
+/// Creates the executor that consumes the items that a runtime's futures push.
 fn consumers() -> Executor<Job> {
     start_jobs(workers(1))
 }
@@ -75,7 +75,7 @@ fn acquiring_from_a_budget() {
 }
 
 #[test]
-fn being_refused_by_a_budget() {
+fn failing_to_acquire_from_a_budget() {
     watched(|| {
         let budget = CountBudget::new(1).unwrap();
         let too_small = budget.clone();
@@ -181,7 +181,7 @@ fn awaiting_futures_that_have_ended() {
     watched(|| {
         let others = Runtime::builder().workers(1).build().unwrap();
         let ended: Vec<_> = (0..OPERATIONS).map(|_| others.spawn(async {})).collect();
-        wait_until("they have ended", || ended.iter().all(heist::JoinHandle::is_finished));
+        wait_until("all of them have ended", || ended.iter().all(heist::JoinHandle::is_finished));
         check_fair(OPERATIONS, async move {
             for ended in ended {
                 ended.await.unwrap();
@@ -190,7 +190,7 @@ fn awaiting_futures_that_have_ended() {
             Ok(())
         });
         let calls = others.spawn_blocking_batch((0..OPERATIONS).map(|_| || ()));
-        wait_until("they have ended", || calls.iter().all(heist::JoinHandle::is_finished));
+        wait_until("all of them have ended", || calls.iter().all(heist::JoinHandle::is_finished));
         check_fair(OPERATIONS, async move {
             for call in calls {
                 call.await.unwrap();
@@ -221,7 +221,7 @@ mod io {
     use std::time::Duration;
 
     #[test]
-    fn waiting_for_a_time_that_is_over() {
+    fn sleeping_until_a_past_time() {
         watched(|| {
             check_gives_way(|| sleep(Duration::ZERO));
             check_gives_way(|| async {
@@ -233,9 +233,9 @@ mod io {
         });
     }
 
-    /// The limit must not depend on how many operations the limited future has left.
+    /// The timeout must not depend on how many operations the limited future has left.
     #[test]
-    fn a_limit_ends_a_future_that_uses_up_every_poll() {
+    fn a_timeout_ends_a_future_that_uses_up_the_budget_of_every_poll() {
         watched(|| {
             let runtime = Runtime::builder().workers(1).build().unwrap();
             let busy = runtime.spawn(timeout(Duration::from_millis(20), async {
@@ -248,7 +248,7 @@ mod io {
     }
 
     #[test]
-    fn making_sockets() {
+    fn creating_sockets() {
         watched(|| {
             check_gives_way(|| async {
                 drop(UdpSocket::bind("127.0.0.1:0").await.unwrap());
@@ -263,13 +263,13 @@ mod io {
     }
 }
 
-/// Uses up the rest of the running poll's budget.
+/// Uses up the rest of the current poll's budget.
 fn use_up_budget(cx: &mut Context<'_>) {
     while poll_proceed(cx).is_ready() {}
 }
 
 #[test]
-fn a_permit_that_was_granted_is_not_lost_when_its_future_yields() {
+fn a_granted_permit_is_not_lost_when_its_future_yields() {
     watched(|| {
         for taken in [true, false] {
             let runtime = Runtime::builder().workers(1).build().unwrap();
@@ -282,11 +282,11 @@ fn a_permit_that_was_granted_is_not_lost_when_its_future_yields() {
                 poll_fn(|cx| {
                     polls += 1;
                     match polls {
-                        1 => assert!(permit.as_mut().poll(cx).is_pending(), "it is held"),
+                        1 => assert!(permit.as_mut().poll(cx).is_pending(), "the permit is taken"),
                         2 => {
                             assert_eq!((asked.waiting(), asked.available()), (0, 0), "granted");
                             use_up_budget(cx);
-                            assert!(permit.as_mut().poll(cx).is_pending(), "it yields");
+                            assert!(permit.as_mut().poll(cx).is_pending(), "the future yields");
                             if !taken {
                                 return Poll::Ready(None);
                             }
@@ -300,16 +300,16 @@ fn a_permit_that_was_granted_is_not_lost_when_its_future_yields() {
                 .unwrap()
                 .is_some()
             });
-            wait_until("it waits", || budget.waiting() == 1);
+            wait_until("the future waits", || budget.waiting() == 1);
             drop(held);
             assert_eq!(runtime.block_on(future).unwrap(), taken);
-            assert_eq!((budget.available(), budget.waiting()), (1, 0), "it came back");
+            assert_eq!((budget.available(), budget.waiting()), (1, 0), "the permit was returned");
         }
     });
 }
 
 #[test]
-fn a_future_that_yields_keeps_its_place_in_line() {
+fn a_yielding_future_keeps_its_place_in_the_queue() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let budget = CountBudget::new(1).unwrap();
@@ -323,7 +323,7 @@ fn a_future_that_yields_keeps_its_place_in_line() {
             let _permit = poll_fn(|cx| {
                 polls += 1;
                 if polls == 1 {
-                    assert!(permit.as_mut().poll(cx).is_pending(), "it is held");
+                    assert!(permit.as_mut().poll(cx).is_pending(), "the permit is taken");
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
@@ -341,13 +341,13 @@ fn a_future_that_yields_keeps_its_place_in_line() {
             .unwrap();
             note.add("first");
         });
-        assert_eq!(has_given_way.recv().unwrap(), 1, "it is still in line");
+        assert_eq!(has_given_way.recv().unwrap(), 1, "the future is still in the queue");
         let (asked, note) = (budget.clone(), log.clone());
         let second = runtime.spawn(async move {
             let _permit = asked.acquire_async(1).await.unwrap();
             note.add("second");
         });
-        wait_until("both wait", || budget.waiting() == 2);
+        wait_until("both futures wait", || budget.waiting() == 2);
         drop(held);
         runtime.block_on(first).unwrap();
         runtime.block_on(second).unwrap();
@@ -355,7 +355,8 @@ fn a_future_that_yields_keeps_its_place_in_line() {
     });
 }
 
-/// A task that waits for many things at once must not spend its budget on those that are not ready.
+/// A task that waits for several things at once must not spend its budget on those that are not
+/// ready.
 #[test]
 fn an_operation_that_has_to_wait_is_not_counted() {
     watched(|| {
@@ -383,7 +384,8 @@ fn an_operation_that_has_to_wait_is_not_counted() {
     });
 }
 
-/// The first poll of a future, if no operation is left, takes neither a permit nor a place in line.
+/// If no operation is left in its first poll, a future takes neither a permit nor a place in the
+/// queue.
 #[test]
 fn a_future_without_an_operation_left_acquires_in_its_next_poll() {
     watched(|| {
@@ -414,7 +416,7 @@ fn a_future_without_an_operation_left_acquires_in_its_next_poll() {
 
 /// Outside of heist's workers, operations are not counted.
 #[test]
-fn on_another_runtime_no_operation_is_postponed() {
+fn outside_of_heist_no_operation_is_postponed() {
     watched(|| {
         let budget = CountBudget::new(1).unwrap();
         let mut cx = Context::from_waker(std::task::Waker::noop());

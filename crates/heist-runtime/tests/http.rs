@@ -1,7 +1,9 @@
-//! HTTP/1.1 with hyper, server and clients on one runtime, a thousand connections open at the same time.
+//! HTTP/1.1 with hyper: server and clients on one runtime, with a thousand connections open at the
+//! same time.
 //!
-//! Every byte of every request and every answer is checked. The server counts the connections that it has; no client
-//! goes on to its second request before all have had an answer to their first, so all of them are open at that moment.
+//! The test checks every byte of every request and every response, and the server counts its
+//! connections. No client sends its second request before every client has the response to its
+//! first, so at that moment all connections are open.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 #![cfg(unix)]
@@ -32,10 +34,10 @@ type AnyError = Box<dyn Error + Send + Sync>;
 const CONNECTIONS: usize = 1_000;
 const REQUESTS_PER_CONNECTION: usize = 4;
 
-/// Less than the watchdog of all tests has, so that the error says where it was stuck.
+/// Shorter than the watchdog of the tests, so that the error tells where the test is stuck.
 const DEADLINE: Duration = Duration::from_secs(50);
 
-/// How many connections there are, and the most there ever were.
+/// The number of open connections, and its maximum.
 #[derive(Default)]
 struct Connections {
     open: AtomicUsize,
@@ -50,7 +52,7 @@ impl Connections {
     }
 }
 
-/// One of [`Connections`], until it is dropped.
+/// An open connection of [`Connections`]. Dropping it counts the connection as closed.
 struct OpenConnection(Arc<Connections>);
 
 impl Drop for OpenConnection {
@@ -59,7 +61,7 @@ impl Drop for OpenConnection {
     }
 }
 
-/// Where tasks wait until a number of them have come.
+/// A barrier: tasks wait at it until a number of them have arrived.
 struct Meeting {
     missing: Mutex<(usize, Vec<Waker>)>,
 }
@@ -86,13 +88,14 @@ impl Meeting {
     }
 }
 
-/// The body of a request: its length and its bytes differ from every other's.
+/// Returns the body of a request. Its length and its bytes differ from those of every other
+/// request.
 fn body_of(client: usize, request: usize) -> Vec<u8> {
     let length = (client * 7 + request * 4_001) % 9_000;
     (0..length).map(|place| (place * 31 + place / 251 + client * 101 + request) as u8).collect()
 }
 
-/// What the server makes of a body: backwards, every bit turned.
+/// Returns the server's response to a body: reversed, with every bit inverted.
 fn answer_to(body: &[u8]) -> Vec<u8> {
     body.iter().rev().map(|byte| !byte).collect()
 }
@@ -100,12 +103,15 @@ fn answer_to(body: &[u8]) -> Vec<u8> {
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper::Error> {
     if request.method() != Method::POST {
         let status = StatusCode::METHOD_NOT_ALLOWED;
-        return Ok(Response::builder().status(status).body(Full::default()).expect("it is valid"));
+        return Ok(Response::builder()
+            .status(status)
+            .body(Full::default())
+            .expect("a valid message"));
     }
     let path = request.uri().path().to_owned();
     let body = request.into_body().collect().await?.to_bytes();
     let answer = Full::new(Bytes::from(answer_to(&body)));
-    Ok(Response::builder().header("x-path", path).body(answer).expect("it is valid"))
+    Ok(Response::builder().header("x-path", path).body(answer).expect("a valid message"))
 }
 
 async fn serve(runtime: RuntimeHandle, listener: TcpListener, connections: Arc<Connections>) {
@@ -130,7 +136,7 @@ async fn connect(
     let stream = TcpStream::connect(address).await?;
     let (sender, connection) =
         hyper::client::conn::http1::handshake(FuturesIo::new(stream)).await?;
-    // Reads and writes until the sender is dropped.
+    // The connection reads and writes until the sender is dropped.
     runtime.spawn(async move { connection.await.expect("no connection fails") }).detach();
     Ok(sender)
 }
@@ -154,15 +160,18 @@ async fn ask(
     Ok(())
 }
 
-/// Two descriptors for each connection, and some for the rest.
+/// Allows two descriptors for each connection, and some for the rest of the process.
 fn allow_open_files() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let wanted = 2 * CONNECTIONS as u64 + 100;
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|current| current < wanted) {
-        assert!(limit.maximum.is_none_or(|most| most >= wanted), "this needs {wanted} open files");
+        assert!(
+            limit.maximum.is_none_or(|most| most >= wanted),
+            "this test needs {wanted} open files"
+        );
         limit.current = Some(wanted);
-        setrlimit(Resource::Nofile, limit).expect("up to the maximum it is allowed");
+        setrlimit(Resource::Nofile, limit).expect("the limit may be raised to its maximum");
     }
 }
 
@@ -173,15 +182,15 @@ fn a_thousand_connections_at_the_same_time() {
         let runtime = Runtime::builder().workers(2).build().expect("the runtime starts");
         let handle = runtime.handle();
         let connections = Arc::new(Connections::default());
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("it is free");
-        let address = listener.local_addr().expect("it is bound");
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port is free");
+        let address = listener.local_addr().expect("the listener is bound");
         let server = runtime.spawn(serve(handle.clone(), listener, Arc::clone(&connections)));
 
-        let everybody = Arc::new(Meeting::of(CONNECTIONS));
+        let all_clients = Arc::new(Meeting::of(CONNECTIONS));
         let answered = Arc::new(AtomicUsize::new(0));
         let clients: Vec<_> = (0..CONNECTIONS)
             .map(|client| {
-                let (everybody, answered) = (Arc::clone(&everybody), Arc::clone(&answered));
+                let (all_clients, answered) = (Arc::clone(&all_clients), Arc::clone(&answered));
                 let (handle, connections) = (handle.clone(), Arc::clone(&connections));
                 runtime.spawn(async move {
                     let mut sender = connect(&handle, address).await?;
@@ -189,8 +198,9 @@ fn a_thousand_connections_at_the_same_time() {
                         ask(&mut sender, client, number).await?;
                         answered.fetch_add(1, Ordering::Relaxed);
                         if number == 0 {
-                            everybody.wait().await;
-                            // Nobody has left yet who did not do so after this moment.
+                            all_clients.wait().await;
+                            // A client leaves only after this barrier, so all connections have been
+                            // open at once.
                             assert!(connections.most.load(Ordering::Acquire) == CONNECTIONS);
                         }
                     }
@@ -203,7 +213,7 @@ fn a_thousand_connections_at_the_same_time() {
                 let ended = client.await.unwrap_or_else(|error| panic!("client {number}: {error}"));
                 ended.unwrap_or_else(|error| panic!("client {number}: {error}"));
             }
-            // The server notices that they are gone.
+            // Waits until the server has noticed that the clients are gone.
             while connections.open.load(Ordering::Acquire) > 0 {
                 yield_now().await;
             }
@@ -223,22 +233,22 @@ fn a_thousand_connections_at_the_same_time() {
 }
 
 #[test]
-fn a_method_that_is_not_served_is_refused_and_the_connection_goes_on() {
+fn an_unsupported_method_is_refused_and_the_connection_stays_open() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().expect("the runtime starts");
         let handle = runtime.handle();
         runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.expect("it is free");
-            let address = listener.local_addr().expect("it is bound");
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+            let address = listener.local_addr().expect("the listener is bound");
             let server =
                 runtime.spawn(serve(handle.clone(), listener, Arc::new(Connections::default())));
-            let mut sender = connect(&handle, address).await.expect("it listens");
+            let mut sender = connect(&handle, address).await.expect("the server listens");
             let request = Request::get("/").header("host", "localhost").body(Full::default());
-            let response = sender.send_request(request.expect("it is valid")).await;
-            let response = response.expect("an answer");
+            let response = sender.send_request(request.expect("a valid message")).await;
+            let response = response.expect("a response");
             assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
             response.into_body().collect().await.expect("an empty body");
-            ask(&mut sender, 1, 1).await.expect("the next one is answered");
+            ask(&mut sender, 1, 1).await.expect("the next request succeeds");
             server.abort();
         });
     });

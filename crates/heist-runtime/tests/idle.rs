@@ -16,9 +16,9 @@ fn check_silent(thread_name: &str, threads_wanted: usize) {
     check_silent_for(thread_name, threads_wanted, Duration::from_secs(1));
 }
 
-/// Futures that wait, and threads for blocking calls that wait for the next one, cost nothing.
+/// Waiting futures and idle threads for blocking calls use no CPU.
 #[test]
-fn a_runtime_whose_futures_wait_is_silent_and_they_wake_again() {
+fn a_runtime_with_waiting_futures_is_silent_until_they_wake() {
     watched(|| {
         let runtime = Runtime::builder().workers(2).thread_name("waiting").build().unwrap();
         let event = Event::default();
@@ -29,7 +29,7 @@ fn a_runtime_whose_futures_wait_is_silent_and_they_wake_again() {
             })
             .collect();
         runtime.block_on(runtime.spawn_blocking(|| ())).unwrap();
-        wait_until("they wait", || event.waiting() == 1_000);
+        wait_until("all futures wait", || event.waiting() == 1_000);
         check_silent("waiting", 2 + 1);
         event.set();
         futures.into_iter().for_each(|future| runtime.block_on(future).unwrap());
@@ -38,14 +38,16 @@ fn a_runtime_whose_futures_wait_is_silent_and_they_wake_again() {
 }
 
 #[test]
-fn a_runtime_whose_threads_for_blocking_calls_have_left_is_silent() {
+fn a_runtime_is_silent_after_its_threads_for_blocking_calls_have_ended() {
     watched(|| {
         let builder = Runtime::builder().workers(2).thread_name("left");
         let runtime = builder.blocking_keep_alive(Duration::from_millis(50)).build().unwrap();
         for call in runtime.spawn_blocking_batch([(); 10].map(|()| || ())) {
             runtime.block_on(call).unwrap();
         }
-        wait_until("they have left", || threads_named("left-").len() == 2);
+        wait_until("the threads for blocking calls have ended", || {
+            threads_named("left-").len() == 2
+        });
         check_silent("left", 2);
         assert_eq!(runtime.metrics().blocking_threads, 0);
     });

@@ -1,5 +1,5 @@
-//! Proves that timers and sockets which wait cost nothing: no thread of the process makes a context switch. It is alone
-//! in its file, because it looks at the whole process.
+//! Proves that waiting timers and sockets use no CPU: no thread of the process makes a context
+//! switch. This test has its own file because it observes the whole process.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 #![cfg(target_os = "linux")]
@@ -36,7 +36,8 @@ fn a_process_that_waits_for_timers_and_sockets_is_silent() {
                 })
                 .detach();
         }
-        // As far away as the clock goes: a limit that overflows would come back at once, again and again.
+        // Deadlines up to the limits of the clock: one that overflows would fire at once, again and
+        // again.
         for power in 12..64 {
             let waits = about_to_wait();
             runtime
@@ -46,14 +47,14 @@ fn a_process_that_waits_for_timers_and_sockets_is_silent() {
                 })
                 .detach();
         }
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("it is free");
-        let address = listener.local_addr().expect("it is bound");
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port is free");
+        let address = listener.local_addr().expect("the listener is bound");
         let waits = about_to_wait();
         let mut accepted = runtime.spawn(async move {
             waits();
             listener.accept().await.map(|(stream, _peer)| (listener, stream))
         });
-        let client = runtime.block_on(TcpStream::connect(address)).expect("it listens");
+        let client = runtime.block_on(TcpStream::connect(address)).expect("the listener accepts");
         let (_listener, mut server) = runtime.block_on(&mut accepted).unwrap().unwrap();
         let waits = about_to_wait();
         let reading = runtime.spawn(async move {
@@ -63,8 +64,8 @@ fn a_process_that_waits_for_timers_and_sockets_is_silent() {
         let waits = about_to_wait();
         runtime
             .spawn(async move {
-                let socket = UdpSocket::bind("127.0.0.1:0").await.expect("it is free");
-                let (mut one, _other) = UnixStream::pair().expect("there is room");
+                let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port is free");
+                let (mut one, _other) = UnixStream::pair().expect("a descriptor is free");
                 let mut ticks = interval(HOUR);
                 ticks.tick().await;
                 waits();
@@ -78,24 +79,28 @@ fn a_process_that_waits_for_timers_and_sockets_is_silent() {
                     .await;
             })
             .detach();
-        // A library that insists on tokio brings a thread of tokio's along.
+        // A library that needs tokio brings one of tokio's threads along.
         let waits = about_to_wait();
         let tokio = async move {
-            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("it is free");
+            let listener =
+                tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
             waits();
             drop(listener.accept().await);
         };
         runtime.spawn(async_compat::Compat::new(tokio)).detach();
-        wait_until("everybody waits", || waiting.load(Ordering::Acquire) == 1_000 + 52 + 4);
+        wait_until("every task waits", || waiting.load(Ordering::Acquire) == 1_000 + 52 + 4);
 
         let threads = check_process_silent_for(Duration::from_secs(2));
         assert_eq!(threads_named("async-io").len(), 1, "the reactor's thread");
         assert_eq!(threads_named("async-compat").len(), 1, "tokio's thread");
-        assert!(threads >= 5, "three workers and these two, at least, were looked at: {threads}");
+        assert!(
+            threads >= 5,
+            "only {threads} threads were observed; expected three workers and these two"
+        );
 
-        // And awake at once.
+        // The sleeping process reacts at once.
         let began = Instant::now();
-        std::io::Write::write_all(&mut client.as_std(), b"awake").expect("it is connected");
+        std::io::Write::write_all(&mut client.as_std(), b"awake").expect("the stream is connected");
         let read =
             runtime.block_on(reading).expect("no panic").expect("in time").expect("no error");
         assert_eq!(read, 5);

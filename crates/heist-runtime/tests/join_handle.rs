@@ -1,6 +1,6 @@
-//! Proves what a `JoinHandle` returns after an abort and after its result was taken; that an `AbortHandle` ends
-//! a future from anywhere; that a panic in a drop is counted and reported wherever it happens; and that calls
-//! in the wrong place panic with a helpful message.
+//! Proves what a `JoinHandle` returns after an abort and after its result was taken; that an
+//! `AbortHandle` ends a future from anywhere; that a panic in a drop is counted and reported
+//! wherever it happens; and that calls in the wrong place panic with a helpful message.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -18,7 +18,7 @@ use std::thread;
 use support::event::Live;
 use support::{job, panic_text, silence_panics, silent, start_jobs, wait_until, watched, workers};
 
-/// Its drop panics.
+/// Panics when it is dropped.
 struct Bomb(&'static str);
 
 impl Drop for Bomb {
@@ -30,7 +30,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn an_aborted_future_that_is_not_awaited_is_finished_when_it_is_gone() {
+fn an_aborted_future_is_finished_once_it_is_dropped() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let (begun, has_begun) = channel();
@@ -42,7 +42,10 @@ fn an_aborted_future_that_is_not_awaited_is_finished_when_it_is_gone() {
         has_begun.recv().unwrap();
         let aborted = runtime.spawn(pending::<()>());
         aborted.abort();
-        assert!(!aborted.is_finished(), "its only worker is busy, so it cannot be gone yet");
+        assert!(
+            !aborted.is_finished(),
+            "the only worker is busy, so it cannot have dropped the future"
+        );
         let_go.send(()).unwrap();
         wait_until("the aborted future is finished", || aborted.is_finished());
         assert!(aborted.is_finished());
@@ -70,7 +73,7 @@ fn is_finished_loses_no_wake_up() {
     });
 }
 
-/// The same, with one thread that calls `is_finished` while another thread awaits the handle.
+/// The same as above, but one thread calls `is_finished` while another awaits the handle.
 #[test]
 fn is_finished_on_another_thread_takes_no_wake_up() {
     watched(|| {
@@ -90,7 +93,7 @@ fn is_finished_on_another_thread_takes_no_wake_up() {
     });
 }
 
-/// A future that never ends by itself, and counts as alive until it is dropped.
+/// Spawns a future that never ends by itself, and counts as alive until it is dropped.
 fn endless(runtime: &Runtime, live: &Arc<AtomicUsize>) -> JoinHandle<()> {
     let guard = Live::new(live);
     runtime.spawn(async move {
@@ -115,14 +118,18 @@ fn an_abort_handle_ends_a_future_while_it_is_awaited() {
                 abort.abort();
             });
             assert!(matches!(heist_runtime::block_on(endless), Err(JoinError::Aborted)));
-            assert_eq!(live.load(Ordering::Acquire), 0, "the awaited future is gone");
+            assert_eq!(
+                live.load(Ordering::Acquire),
+                0,
+                "the future was dropped before its handle returned"
+            );
             aborting.join().unwrap();
         }
     });
 }
 
 #[test]
-fn a_future_aborts_another_one_that_a_third_one_awaits() {
+fn a_future_aborts_another_future_that_a_third_awaits() {
     watched(|| {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         for _ in 0..1_000 {
@@ -147,7 +154,7 @@ fn an_abort_handle_outlives_its_join_handle() {
         detached.detach();
         runtime.block_on(runtime.spawn(async {})).unwrap();
         assert!(!abort.is_finished());
-        assert_eq!(live.load(Ordering::Acquire), 1, "detaching it does not end it");
+        assert_eq!(live.load(Ordering::Acquire), 1, "detaching a future does not end it");
         abort.abort();
         wait_until("the aborted future is finished", || abort.is_finished());
         assert_eq!(live.load(Ordering::Acquire), 0);
@@ -155,7 +162,7 @@ fn an_abort_handle_outlives_its_join_handle() {
 }
 
 #[test]
-fn a_future_goes_on_when_its_handles_are_dropped() {
+fn a_future_continues_when_its_handles_are_dropped() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let (sent, received) = channel();
@@ -198,7 +205,7 @@ fn an_abort_handle_ends_a_blocking_call_that_has_not_begun() {
         let runtime = Runtime::builder().workers(1).max_blocking_threads(1).build().unwrap();
         let (let_go, waits) = channel::<()>();
         let busy = runtime.spawn_blocking(move || waits.recv().unwrap());
-        let waiting = runtime.spawn_blocking(|| unreachable!("it was aborted"));
+        let waiting = runtime.spawn_blocking(|| unreachable!("an aborted call was made"));
         waiting.abort_handle().abort();
         let_go.send(()).unwrap();
         assert!(matches!(runtime.block_on(waiting), Err(JoinError::Aborted)));
@@ -207,7 +214,7 @@ fn an_abort_handle_ends_a_blocking_call_that_has_not_begun() {
 }
 
 #[test]
-fn a_handle_that_is_polled_after_its_result_panics_with_a_message() {
+fn polling_a_handle_after_it_returned_its_result_panics_with_a_message() {
     silence_panics();
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
@@ -268,7 +275,7 @@ fn a_panic_in_the_drop_of_a_scratch_is_counted_and_reported() {
 
 /// Returns the message with which a call panics.
 fn panic_of(call: impl FnOnce()) -> String {
-    let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it must panic");
+    let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("the call must panic");
     panic_text(&*payload).to_owned()
 }
 
@@ -277,31 +284,31 @@ fn block_on_on_a_worker_panics_instead_of_waiting_for_itself() {
     silence_panics();
     watched(|| {
         let executor = start_jobs(workers(1));
-        let (said, says) = channel();
+        let (message_sender, messages) = channel();
         let task = job(move |ctx| {
             let answer = ctx.spawn_future(async { 7 });
-            said.send(panic_of(|| drop(heist_runtime::block_on(answer)))).unwrap();
+            message_sender.send(panic_of(|| drop(heist_runtime::block_on(answer)))).unwrap();
         });
         executor.spawn(task).unwrap();
-        let text = says.recv().unwrap();
+        let text = messages.recv().unwrap();
         assert!(text.starts_with("heist_runtime::block_on was called on a worker"), "{text}");
-        assert!(text.contains("spawn_blocking"), "it says what to do: {text}");
+        assert!(text.contains("spawn_blocking"), "the message does not say what to do: {text}");
         executor.join();
     });
 }
 
 #[test]
-fn spawn_on_an_executor_says_what_to_call_instead() {
+fn spawn_on_an_executor_names_the_right_function() {
     silence_panics();
     watched(|| {
         let executor = start_jobs(workers(1));
-        let (said, says) = channel();
+        let (message_sender, messages) = channel();
         let task = job(move |_ctx| {
-            said.send(panic_of(|| drop(heist_runtime::spawn(async {})))).unwrap();
-            said.send(panic_of(|| drop(heist_runtime::spawn_blocking(|| ())))).unwrap();
+            message_sender.send(panic_of(|| drop(heist_runtime::spawn(async {})))).unwrap();
+            message_sender.send(panic_of(|| drop(heist_runtime::spawn_blocking(|| ())))).unwrap();
         });
         executor.spawn(task).unwrap();
-        let (spawn, spawn_blocking) = (says.recv().unwrap(), says.recv().unwrap());
+        let (spawn, spawn_blocking) = (messages.recv().unwrap(), messages.recv().unwrap());
         assert!(spawn.contains("`ExecutorHandle::spawn_future`"), "{spawn}");
         assert!(spawn.contains("`WorkerCtx::spawn_future`"), "{spawn}");
         assert!(spawn_blocking.contains("`RuntimeHandle::spawn_blocking`"), "{spawn_blocking}");

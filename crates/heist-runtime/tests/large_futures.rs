@@ -1,5 +1,6 @@
-//! Proves that every function that spawns accepts a future of 900 KB, on a thread or worker with a stack of
-//! the default size, in builds with and without optimisation: heist boxes the future before it passes it on.
+//! Proves that every function that spawns accepts a future of 900 KB, on a thread or worker with a
+//! stack of the default size, in builds with and without optimisation: heist boxes the future
+//! before it passes it on.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -16,7 +17,7 @@ const SIZE: usize = 900 * 1024;
 /// The default stack size of threads in the standard library, and of workers in heist.
 const STACK_SIZE: usize = 2 * 1024 * 1024;
 
-/// A future of 900 KB that counts its bytes after it was moved to where it is polled.
+/// A future of 900 KB that counts its bytes after it was moved to the place where it is polled.
 async fn large() -> usize {
     let room = [1_u8; SIZE];
     heist::yield_now().await;
@@ -27,7 +28,7 @@ fn start() -> Runtime {
     Runtime::builder().workers(1).build().unwrap()
 }
 
-/// Calls `spawn` on a thread with a stack of the default size, and awaits what it has spawned.
+/// Calls `spawn` on a thread with a stack of the default size, and awaits the spawned future.
 #[track_caller]
 fn check_on_a_thread(spawn: impl FnOnce() -> JoinHandle<usize> + Send + 'static) {
     watched(|| {
@@ -36,7 +37,7 @@ fn check_on_a_thread(spawn: impl FnOnce() -> JoinHandle<usize> + Send + 'static)
     });
 }
 
-/// Calls `spawn` in a future on a worker, and awaits what it has spawned.
+/// Calls `spawn` in a future on a worker, and awaits the spawned future.
 #[track_caller]
 fn check_on_a_worker(spawn: impl FnOnce(&RuntimeHandle) -> JoinHandle<usize> + Send + 'static) {
     watched(|| {
@@ -63,7 +64,7 @@ fn spawned_by_a_handle() {
 }
 
 #[test]
-fn spawned_by_a_handle_that_may_refuse() {
+fn spawned_by_try_spawn() {
     let runtime = start();
     let handle = runtime.handle();
     check_on_a_thread(move || handle.try_spawn(large()).unwrap());
@@ -89,7 +90,7 @@ fn spawned_as_a_member_of_a_group() {
     });
 }
 
-/// Calls `spawn` in a typed task, and awaits what it has spawned.
+/// Calls `spawn` in a typed task, and awaits the spawned future.
 #[track_caller]
 fn check_in_a_task(
     spawn: impl Fn(&mut WorkerCtx<'_, (), ()>) -> JoinHandle<usize> + Send + Sync + 'static,
@@ -136,10 +137,10 @@ fn blocked_on_by_a_runtime() {
     check_blocked_on(move || runtime.block_on(large()));
 }
 
-/// heist boxes the future before it knows whether the runtime accepts it. (Unboxing it from the error needs a
-/// larger stack.)
+/// heist boxes the future before it knows whether the runtime accepts it. (Unboxing it from the
+/// error needs a larger stack.)
 #[test]
-fn a_large_future_that_is_refused_comes_back_unharmed() {
+fn a_large_future_that_is_refused_is_returned_intact() {
     watched(|| {
         let handle = start().handle();
         handle.shutdown();

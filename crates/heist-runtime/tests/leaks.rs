@@ -16,7 +16,8 @@ fn check_no_leak(cycle: impl Fn() + Send + 'static) {
     leaks::check_no_leak(&ALLOCATOR, cycle);
 }
 
-/// A runtime that is used in every way that there is, with one of each that lives on, waits, panics, is aborted.
+/// Creates a runtime and uses all its features: some futures keep running, wait, panic, or are
+/// aborted.
 fn used_runtime() -> Runtime {
     let builder = Runtime::builder().workers(2).max_blocking_threads(2);
     let runtime = builder.thread_name(SILENT).build().unwrap();
@@ -47,7 +48,7 @@ fn used_runtime() -> Runtime {
     assert!(panicked.map(|(): ()| ()).unwrap_err().is_panic());
     let aborted = runtime.spawn(std::future::pending::<Vec<u64>>());
     aborted.abort();
-    // And a group that is dropped with its members.
+    // Also a group that is dropped with its members.
     group.spawn(std::future::pending());
     runtime
 }
@@ -62,7 +63,7 @@ fn runtimes_that_are_joined_leak_nothing() {
 }
 
 #[test]
-fn runtimes_that_are_dropped_with_futures_that_wait_leak_nothing() {
+fn runtimes_that_are_dropped_with_waiting_futures_leak_nothing() {
     silence_panics();
     check_no_leak(|| {
         let runtime = used_runtime();
@@ -74,7 +75,7 @@ fn runtimes_that_are_dropped_with_futures_that_wait_leak_nothing() {
                 drop(data);
             });
         }
-        // One that is never polled, perhaps, and one whose output nobody takes.
+        // A future that may never be polled, and whose output is not taken.
         let untaken = runtime.spawn(async { vec![1_u64; 10] });
         let metrics = runtime.shutdown_timeout(Duration::from_secs(30)).unwrap();
         assert_eq!(metrics.futures_live(), 0);

@@ -1,4 +1,5 @@
-//! Datagrams, over UDP and between Unix sockets: whole, with their sender, and errors that name their address.
+//! Proves that datagrams over UDP and Unix sockets arrive whole and with their sender's address,
+//! and that errors name their address.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 
@@ -12,20 +13,20 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 use support::watched;
 
-/// Long enough to say that something does not happen; short enough to wait for.
+/// Long enough to show that something does not happen, short enough to wait for.
 const A_WHILE: Duration = Duration::from_millis(20);
 
 fn on_a_runtime<F: Future<Output = io::Result<()>> + Send + 'static>(body: F) {
     watched(|| {
         let runtime = Runtime::builder().workers(2).build().expect("the runtime starts");
         let ended = runtime.spawn(body);
-        runtime.block_on(ended).expect("it does not panic").expect("no error");
+        runtime.block_on(ended).expect("no panic").expect("no error");
         runtime.join();
     });
 }
 
 #[test]
-fn datagrams_go_there_and_back() {
+fn datagrams_are_sent_and_answered() {
     on_a_runtime(async {
         let server = UdpSocket::bind("127.0.0.1:0").await?;
         let address = server.local_addr()?;
@@ -41,14 +42,14 @@ fn datagrams_go_there_and_back() {
         client.connect(address).await?;
         assert_eq!(client.peer_addr()?, address);
         let mut buffer = [0; 1_000];
-        // One at a time: more could be too many for the receiver, and lost.
+        // One at a time: the receiver's buffer could overflow, and datagrams would be lost.
         for number in 0..50_u8 {
             let sent = vec![number; usize::from(number) * 20];
             assert_eq!(client.send(&sent).await?, sent.len());
             let length = client.recv(&mut buffer).await?;
             assert_eq!(&buffer[..length], sent);
         }
-        answering.await.expect("it does not panic")
+        answering.await.expect("no panic")
     });
 }
 
@@ -74,12 +75,13 @@ fn a_datagram_that_is_too_long_is_refused_with_its_address() {
     on_a_runtime(async {
         let socket = UdpSocket::bind("127.0.0.1:0").await?;
         let address = socket.local_addr()?;
-        let error = socket.send_to(&vec![0; 100_000], address).await.expect_err("too long");
+        let error =
+            socket.send_to(&vec![0; 100_000], address).await.expect_err("the datagram is too long");
         assert!(
             error.to_string().starts_with(&format!("could not send to {address}: ")),
             "{error}"
         );
-        let error = UdpSocket::bind(address).await.expect_err("it is taken");
+        let error = UdpSocket::bind(address).await.expect_err("the address is in use");
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         assert!(
             error.to_string().starts_with(&format!("could not bind to {address}: ")),
@@ -90,7 +92,7 @@ fn a_datagram_that_is_too_long_is_refused_with_its_address() {
 }
 
 #[test]
-fn one_socket_may_be_used_by_many() {
+fn many_tasks_may_use_one_socket() {
     on_a_runtime(async {
         let socket = UdpSocket::bind("127.0.0.1:0").await?;
         let address = socket.local_addr()?;
@@ -108,7 +110,7 @@ fn one_socket_may_be_used_by_many() {
         }
         let mut heard = Vec::new();
         for receiver in receiving {
-            heard.push(receiver.await.expect("it does not panic")?);
+            heard.push(receiver.await.expect("no panic")?);
         }
         heard.sort_unstable();
         assert_eq!(heard, (0..10).collect::<Vec<_>>());
@@ -117,12 +119,12 @@ fn one_socket_may_be_used_by_many() {
 }
 
 #[test]
-fn a_group_can_be_joined_and_the_socket_had_back() {
+fn a_socket_joins_a_group_and_converts_to_and_from_std() {
     on_a_runtime(async {
         let socket = UdpSocket::bind("127.0.0.1:0").await?;
         socket.set_broadcast(true)?;
         assert!(socket.as_std().broadcast()?);
-        // Whether a machine has an interface for it is not ours to know; that the call gets there is.
+        // The machine may not have a suitable interface, so only check that the call is made.
         let _ = socket.join_multicast_v4(Ipv4Addr::new(224, 0, 0, 251), Ipv4Addr::LOCALHOST);
         let address = socket.local_addr()?;
         let bare = socket.into_std()?;
@@ -137,28 +139,29 @@ mod unix {
     use heist_runtime::net::UnixDatagram;
     use std::path::PathBuf;
 
-    /// A folder of its own, gone at the end.
-    struct Folder(PathBuf);
+    /// A temporary directory that is removed when it is dropped.
+    struct TemporaryDirectory(PathBuf);
 
-    impl Folder {
+    impl TemporaryDirectory {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("heist-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(&path).expect("a folder for the sockets");
+            std::fs::create_dir_all(&path).expect("a directory for the sockets");
             Self(path)
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for TemporaryDirectory {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
     }
 
     #[test]
-    fn datagrams_find_their_way_by_name() {
+    fn datagrams_are_sent_to_paths() {
         on_a_runtime(async {
-            let folder = Folder::new("datagrams");
-            let (server_path, client_path) = (folder.0.join("server"), folder.0.join("client"));
+            let directory = TemporaryDirectory::new("datagrams");
+            let (server_path, client_path) =
+                (directory.0.join("server"), directory.0.join("client"));
             let server = UnixDatagram::bind(&server_path)?;
             let client = UnixDatagram::bind(&client_path)?;
             client.send_to(b"hello", &server_path).await?;
@@ -192,32 +195,32 @@ mod unix {
                 }
                 io::Result::Ok(())
             });
-            // More than any queue holds are on their way by now.
+            // By now, more datagrams were sent than any queue holds.
             heist_runtime::time::sleep(A_WHILE).await;
-            assert!(!sending.is_finished(), "all were sent at once");
+            assert!(!sending.is_finished(), "all datagrams were sent at once");
             let mut buffer = [0; 10];
             for number in 0..2_000_u32 {
                 assert_eq!(other.recv(&mut buffer).await?, 4);
                 assert_eq!(buffer[..4], number.to_le_bytes());
             }
-            sending.await.expect("it does not panic")
+            sending.await.expect("no panic")
         });
     }
 
     #[test]
     fn errors_name_the_path() {
         on_a_runtime(async {
-            let folder = Folder::new("no-datagrams");
-            let missing = folder.0.join("missing");
+            let directory = TemporaryDirectory::new("no-datagrams");
+            let missing = directory.0.join("missing");
             let socket = UnixDatagram::unbound()?;
             let named = |what: &str| format!("could not {what} {}: ", missing.display());
-            let error = socket.send_to(b"?", &missing).await.expect_err("not there");
+            let error = socket.send_to(b"?", &missing).await.expect_err("the path does not exist");
             assert_eq!(error.kind(), io::ErrorKind::NotFound);
             assert!(error.to_string().starts_with(&named("send to")), "{error}");
-            let error = socket.connect(&missing).expect_err("not there");
+            let error = socket.connect(&missing).expect_err("the path does not exist");
             assert!(error.to_string().starts_with(&named("connect to")), "{error}");
             std::fs::write(&missing, "now it is")?;
-            let error = UnixDatagram::bind(&missing).expect_err("it is there");
+            let error = UnixDatagram::bind(&missing).expect_err("the path exists");
             assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
             assert!(error.to_string().starts_with(&named("bind to")), "{error}");
             Ok(())
@@ -225,11 +228,11 @@ mod unix {
     }
 
     #[test]
-    fn a_pair_that_lost_its_other_half_is_told() {
+    fn sending_to_a_closed_peer_is_an_error() {
         on_a_runtime(async {
             let (one, other) = UnixDatagram::pair()?;
             drop(other.into_std()?);
-            let error = one.send(b"hello?").await.expect_err("nobody there");
+            let error = one.send(b"hello?").await.expect_err("the peer is closed");
             assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
             Ok(())
         });

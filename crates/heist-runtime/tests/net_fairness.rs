@@ -1,4 +1,5 @@
-//! A socket that is always ready leaves its worker to the others: at most 128 operations in a poll.
+//! Proves that a socket that is always ready leaves its worker to other tasks: a poll does at most
+//! 128 operations.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 
@@ -9,11 +10,12 @@ use heist_runtime::net::{TcpListener, TcpStream, UdpSocket};
 use support::fairness::{check_fair, count_operation};
 use support::watched;
 
-/// More than may be accepted in one poll and, except on Linux, no more than the system lets wait.
+/// More connections than one poll may accept and, except on Linux, at most as many as the system
+/// queues.
 const WAITING: u64 = if cfg!(target_os = "linux") { 300 } else { 128 };
 
 #[test]
-fn reading_what_is_there() {
+fn reading_available_bytes() {
     watched(|| {
         check_fair(10_000, async {
             let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -21,7 +23,7 @@ fn reading_what_is_there() {
             let (mut server, _peer) = listener.accept().await?;
             client.write_all(&[0; 10_000]).await?;
             for _ in 0..10_000 {
-                // Byte by byte: the next one is always there.
+                // One byte at a time: the next one is always available.
                 server.read_exact(&mut [0]).await?;
                 count_operation();
             }
@@ -31,7 +33,7 @@ fn reading_what_is_there() {
 }
 
 #[test]
-fn peeking_again_and_again() {
+fn peeking_repeatedly() {
     watched(|| {
         check_fair(10_000, async {
             let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -55,7 +57,7 @@ fn sending_to_a_peer_that_does_not_listen() {
             let address = receiver.local_addr()?;
             let sender = UdpSocket::bind("127.0.0.1:0").await?;
             for _ in 0..10_000 {
-                // What does not fit is lost; there is always room.
+                // The system discards datagrams that do not fit, so there is always room.
                 sender.send_to(&[0; 8], address).await?;
                 count_operation();
             }
@@ -65,7 +67,7 @@ fn sending_to_a_peer_that_does_not_listen() {
 }
 
 #[test]
-fn accepting_those_who_are_there() {
+fn accepting_queued_connections() {
     watched(|| {
         check_fair(2 * WAITING, async {
             let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -77,7 +79,7 @@ fn accepting_those_who_are_there() {
                 let mut incoming = listener.incoming();
                 for _ in 0..WAITING {
                     if as_stream {
-                        incoming.next().await.expect("it never ends")?;
+                        incoming.next().await.expect("the stream never ends")?;
                     } else {
                         listener.accept().await?;
                     }

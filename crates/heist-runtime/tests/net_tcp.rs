@@ -1,4 +1,5 @@
-//! TCP on a runtime: every byte arrives, errors name their address, and what is cancelled loses nothing.
+//! Proves that TCP streams deliver every byte, that errors name their address, and that a cancelled
+//! operation loses nothing.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 
@@ -15,20 +16,20 @@ use std::net::Shutdown;
 use std::time::Duration;
 use support::{wait_until, watched};
 
-/// Long enough to say that something does not happen; short enough to wait for.
+/// Long enough to show that something does not happen, short enough to wait for.
 const A_WHILE: Duration = Duration::from_millis(20);
 
 fn on_a_runtime<F: Future<Output = io::Result<()>> + Send + 'static>(body: F) {
     watched(|| {
         let runtime = Runtime::builder().workers(2).build().expect("the runtime starts");
-        // On a worker, as most code is.
+        // On a worker, where most code runs.
         let ended = runtime.spawn(body);
-        runtime.block_on(ended).expect("it does not panic").expect("no error");
+        runtime.block_on(ended).expect("no panic").expect("no error");
         runtime.join();
     });
 }
 
-/// Both ends of a connection.
+/// Creates both ends of a connection.
 async fn connected() -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let client = TcpStream::connect(listener.local_addr()?).await?;
@@ -37,20 +38,21 @@ async fn connected() -> io::Result<(TcpStream, TcpStream)> {
     Ok((client, server))
 }
 
-/// The bytes of stream `number`: no period that a buffer's length could hide.
+/// Returns the bytes of stream `number`, without a period that could hide an error at a buffer's
+/// end.
 fn bytes(number: usize, length: usize) -> Vec<u8> {
     (0..length).map(|place| ((place * 31 + place / 251 + number * 101) % 256) as u8).collect()
 }
 
 #[test]
-fn bytes_come_back_as_they_were_sent() {
+fn an_echo_returns_every_byte() {
     on_a_runtime(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let server = heist_runtime::spawn(async move {
             for _ in 0..20 {
                 let (stream, _peer) = listener.accept().await?;
-                // To the end of what the client has to say.
+                // Reads until the client ends its half.
                 heist_runtime::spawn(async move {
                     futures_lite::io::copy(stream.clone(), stream).await
                 })
@@ -65,28 +67,29 @@ fn bytes_come_back_as_they_were_sent() {
                     let mut reader = TcpStream::connect(address).await?;
                     let mut writer = reader.clone();
                     let to_send = sent.clone();
-                    // More than the system holds: writing and reading must go on side by side.
+                    // More than the system buffers: the client must write and read at the same
+                    // time.
                     let writing = heist_runtime::spawn(async move {
                         writer.write_all(&to_send).await?;
                         writer.close().await
                     });
                     let mut received = Vec::new();
                     reader.read_to_end(&mut received).await?;
-                    writing.await.expect("it does not panic")?;
+                    writing.await.expect("no panic")?;
                     assert!(received == sent, "stream {number}: {} bytes", received.len());
                     Ok(())
                 })
             })
             .collect();
         for client in clients {
-            client.await.expect("it does not panic")?;
+            client.await.expect("no panic")?;
         }
-        server.await.expect("it does not panic")
+        server.await.expect("no panic")
     });
 }
 
 #[test]
-fn several_buffers_go_in_one_call() {
+fn several_buffers_are_written_in_one_call() {
     on_a_runtime(async {
         let (mut client, mut server) = connected().await?;
         let sent = [io::IoSlice::new(b"one, "), io::IoSlice::new(b"two")];
@@ -100,7 +103,7 @@ fn several_buffers_go_in_one_call() {
 }
 
 #[test]
-fn a_name_is_as_good_as_an_address() {
+fn a_name_works_like_an_address() {
     on_a_runtime(async {
         let listener = TcpListener::bind(("localhost", 0)).await?;
         let port = listener.local_addr()?.port();
@@ -118,24 +121,25 @@ fn names_are_looked_up_on_the_threads_for_blocking_calls() {
     watched(|| {
         let runtime = Runtime::builder().workers(1).build().expect("the runtime starts");
         let looking_up = runtime.spawn(heist_runtime::net::resolve("localhost:80"));
-        let addresses =
-            runtime.block_on(looking_up).expect("it does not panic").expect("it is known");
+        let addresses = runtime.block_on(looking_up).expect("no panic").expect("the name is known");
         assert!(!addresses.is_empty());
-        // The future, and the call that it waited for.
+        // The future, and the call that it awaited.
         wait_until("both have ended", || runtime.metrics().futures_ended == 2);
         let addresses =
             runtime.block_on(heist_runtime::net::resolve("127.0.0.1:80")).expect("an address");
         assert_eq!(addresses.len(), 1);
         assert_eq!(runtime.metrics().futures_ended, 2, "an address is not looked up");
 
-        // Where the runtime takes no more, the lookup does without it.
+        // If the runtime accepts no calls, the lookup uses a separate thread.
         runtime.handle().shutdown();
-        runtime.block_on(heist_runtime::net::resolve("localhost:80")).expect("it is still known");
+        runtime
+            .block_on(heist_runtime::net::resolve("localhost:80"))
+            .expect("the name is still known");
     });
 }
 
 #[test]
-fn connections_come_as_a_stream() {
+fn incoming_is_a_stream_of_connections() {
     on_a_runtime(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -152,7 +156,7 @@ fn connections_come_as_a_stream() {
             stream?.read_to_end(&mut heard).await?;
         }
         assert_eq!(heard, (0..10).collect::<Vec<_>>());
-        clients.await.expect("it does not panic")
+        clients.await.expect("no panic")
     });
 }
 
@@ -162,7 +166,7 @@ fn errors_name_the_address_and_keep_their_kind() {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
 
-        let error = TcpListener::bind(address).await.expect_err("it is taken");
+        let error = TcpListener::bind(address).await.expect_err("the address is in use");
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         assert!(
             error.to_string().starts_with(&format!("could not listen on {address}: ")),
@@ -170,17 +174,18 @@ fn errors_name_the_address_and_keep_their_kind() {
         );
 
         drop(listener);
-        let error = TcpStream::connect(address).await.expect_err("nobody listens");
+        let error = TcpStream::connect(address).await.expect_err("no process listens");
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
         assert!(
             error.to_string().starts_with(&format!("could not connect to {address}: ")),
             "{error}"
         );
 
-        let error = TcpStream::connect("nobody.invalid:80").await.expect_err("no such name");
-        assert!(error.to_string().starts_with("could not look up nobody.invalid:80: "), "{error}");
+        let error =
+            TcpStream::connect("missing.invalid:80").await.expect_err("the name does not exist");
+        assert!(error.to_string().starts_with("could not look up missing.invalid:80: "), "{error}");
 
-        let error = TcpStream::connect("127.0.0.1").await.expect_err("no port");
+        let error = TcpStream::connect("127.0.0.1").await.expect_err("the port is missing");
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         assert_eq!(error.to_string(), "`127.0.0.1` is not an address: it has no `:port`");
         Ok(())
@@ -188,7 +193,7 @@ fn errors_name_the_address_and_keep_their_kind() {
 }
 
 #[test]
-fn a_peek_takes_nothing() {
+fn peeking_does_not_consume_bytes() {
     on_a_runtime(async {
         let (mut client, mut server) = connected().await?;
         client.write_all(b"once").await?;
@@ -204,7 +209,7 @@ fn a_peek_takes_nothing() {
 }
 
 #[test]
-fn readiness_can_be_waited_for() {
+fn readable_and_writable_wait_for_readiness() {
     on_a_runtime(async {
         let (client, server) = connected().await?;
         client.writable().await?;
@@ -217,7 +222,7 @@ fn readiness_can_be_waited_for() {
 }
 
 #[test]
-fn options_are_those_of_the_socket() {
+fn clones_share_the_socket_options() {
     on_a_runtime(async {
         let (client, server) = connected().await?;
         assert_eq!(client.peer_addr()?, server.local_addr()?);
@@ -231,7 +236,7 @@ fn options_are_those_of_the_socket() {
 }
 
 #[test]
-fn a_closed_half_is_an_end_and_closing_twice_is_no_error() {
+fn a_closed_half_ends_the_stream_and_closing_twice_succeeds() {
     on_a_runtime(async {
         let (mut client, mut server) = connected().await?;
         client.close().await?;
@@ -258,7 +263,7 @@ fn writing_to_a_closed_connection_is_an_error() {
             }
         };
         let error: io::Result<()> = written.await;
-        let kind = error.expect_err("nobody reads").kind();
+        let kind = error.expect_err("the other side is closed").kind();
         let gone = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
         assert!(gone.contains(&kind), "{kind}");
         Ok(())
@@ -266,7 +271,7 @@ fn writing_to_a_closed_connection_is_an_error() {
 }
 
 #[test]
-fn sockets_of_the_standard_library_go_in_and_out() {
+fn sockets_convert_to_and_from_the_standard_library() {
     on_a_runtime(async {
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         let listener = TcpListener::try_from(listener)?;
@@ -277,7 +282,7 @@ fn sockets_of_the_standard_library_go_in_and_out() {
         let mut buffer = [0; 2];
         server.read_exact(&mut buffer).await?;
 
-        // With a clone, it is a duplicate; without, the socket itself.
+        // If the socket has clones, this returns a duplicate; otherwise the socket itself.
         let kept = client.clone();
         let address = kept.local_addr()?;
         assert_eq!(client.into_std()?.local_addr()?, address);
@@ -288,16 +293,16 @@ fn sockets_of_the_standard_library_go_in_and_out() {
         drop(bare);
         let mut rest = String::new();
         server.read_to_string(&mut rest).await?;
-        assert_eq!(rest, "out", "and the end: no duplicate is left open");
+        assert_eq!(rest, "out", "the stream ended, so no duplicate is open");
         Ok(())
     });
 }
 
 #[test]
-fn what_is_cancelled_loses_nothing() {
+fn a_cancelled_operation_loses_nothing() {
     on_a_runtime(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        assert!(timeout(A_WHILE, listener.accept()).await.is_err(), "nobody comes");
+        assert!(timeout(A_WHILE, listener.accept()).await.is_err(), "no client connects");
         let mut client = TcpStream::connect(listener.local_addr()?).await?;
         let (mut server, _peer) = listener.accept().await?;
 
@@ -306,7 +311,7 @@ fn what_is_cancelled_loses_nothing() {
         let writing = heist_runtime::spawn(async move {
             for piece in sent.chunks(1_000) {
                 client.write_all(piece).await?;
-                // So that the reader mostly finds nothing.
+                // Slows the writer down, so that the reader mostly finds nothing.
                 heist::yield_now().await;
             }
             client.close().await
@@ -314,7 +319,7 @@ fn what_is_cancelled_loses_nothing() {
         let (mut received, mut cancelled) = (Vec::new(), 0);
         let mut buffer = vec![0; 700];
         loop {
-            // Polled once and dropped, as often as not.
+            // Polls each read once and often drops it.
             match future::poll_once(server.read(&mut buffer)).await {
                 Some(read) => match read? {
                     0 => break,
@@ -328,14 +333,14 @@ fn what_is_cancelled_loses_nothing() {
         }
         assert!(received == expected, "{} bytes", received.len());
         assert!(cancelled > 0, "nothing was cancelled");
-        writing.await.expect("it does not panic")
+        writing.await.expect("no panic")
     });
 }
 
-/// On Linux a connection to a full queue of connections is not answered.
+/// On Linux, a connection attempt is not answered while the listener's queue is full.
 #[cfg(target_os = "linux")]
 #[test]
-fn connecting_to_a_silent_host_can_be_given_up() {
+fn a_timeout_ends_a_connection_attempt_to_a_silent_host() {
     on_a_runtime(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -346,7 +351,7 @@ fn connecting_to_a_silent_host_can_be_given_up() {
                 Ok(stream) => waiting.push(stream?),
                 Err(elapsed) => break io::Error::from(elapsed),
             }
-            assert!(waiting.len() < 10, "it always answers");
+            assert!(waiting.len() < 10, "the listener's queue never fills");
         };
         assert_eq!(given_up.kind(), io::ErrorKind::TimedOut);
         for stream in waiting {
@@ -357,7 +362,7 @@ fn connecting_to_a_silent_host_can_be_given_up() {
 }
 
 #[test]
-fn everybody_who_waits_on_one_socket_is_woken() {
+fn all_tasks_that_wait_on_one_socket_are_woken() {
     on_a_runtime(async {
         let (mut client, server) = connected().await?;
         let readers: Vec<JoinHandle<io::Result<u8>>> = (0..10)
@@ -377,7 +382,7 @@ fn everybody_who_waits_on_one_socket_is_woken() {
             sleep(Duration::from_millis(1)).await;
         }
         for reader in readers {
-            heard.push(reader.await.expect("it does not panic")?);
+            heard.push(reader.await.expect("no panic")?);
         }
         heard.sort_unstable();
         assert_eq!(heard, (0..10).collect::<Vec<_>>());
@@ -403,14 +408,15 @@ fn several_tasks_accept_from_one_listener() {
             clients.push(TcpStream::connect(listener.local_addr()?).await?);
         }
         for accepted in accepting {
-            let peer = accepted.await.expect("it does not panic")?;
+            let peer = accepted.await.expect("no panic")?;
             assert!(clients.iter().any(|client| client.local_addr().is_ok_and(|own| own == peer)));
         }
         Ok(())
     });
 }
 
-/// Handing a socket's futures to a worker needs them to be `Send`; dropping it half-way must close it.
+/// A socket's futures must be `Send` to run on a worker, and dropping one in the middle must close
+/// the socket.
 #[test]
 fn an_aborted_task_closes_its_socket() {
     on_a_runtime(async {
@@ -419,7 +425,7 @@ fn an_aborted_task_closes_its_socket() {
         sleep(Duration::from_millis(5)).await;
         reading.abort();
         assert!(reading.await.is_err());
-        assert_eq!(client.read(&mut [0; 10]).await?, 0, "the other side is gone");
+        assert_eq!(client.read(&mut [0; 10]).await?, 0, "the aborted task closed its socket");
         Ok(())
     });
 }

@@ -1,4 +1,4 @@
-//! Unix sockets on a runtime: every byte arrives, and errors name their path.
+//! Proves that Unix sockets deliver every byte, and that their errors name the path.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 #![cfg(unix)]
@@ -17,12 +17,12 @@ fn on_a_runtime<F: Future<Output = io::Result<()>> + Send + 'static>(body: F) {
     watched(|| {
         let runtime = Runtime::builder().workers(2).build().expect("the runtime starts");
         let ended = runtime.spawn(body);
-        runtime.block_on(ended).expect("it does not panic").expect("no error");
+        runtime.block_on(ended).expect("no panic").expect("no error");
         runtime.join();
     });
 }
 
-/// The path of a socket, gone at the end.
+/// The path of a socket. Dropping it removes the file.
 struct SocketPath(PathBuf);
 
 impl SocketPath {
@@ -39,7 +39,7 @@ impl Drop for SocketPath {
 }
 
 #[test]
-fn bytes_go_there_and_back_by_name() {
+fn an_echo_over_a_path_returns_every_byte() {
     on_a_runtime(async {
         let path = SocketPath::new("echo");
         let listener = UnixListener::bind(&path.0)?;
@@ -66,9 +66,9 @@ fn bytes_go_there_and_back_by_name() {
             let mut received = Vec::new();
             stream.read_to_end(&mut received).await?;
             assert!(received == sent, "{} bytes", received.len());
-            writing.await.expect("it does not panic")?;
+            writing.await.expect("no panic")?;
         }
-        server.await.expect("it does not panic")
+        server.await.expect("no panic")
     });
 }
 
@@ -94,32 +94,32 @@ fn a_pair_is_connected() {
 fn errors_name_the_path_and_keep_their_kind() {
     on_a_runtime(async {
         let path = SocketPath::new("errors");
-        let error = UnixStream::connect(&path.0).await.expect_err("not there");
+        let error = UnixStream::connect(&path.0).await.expect_err("the path does not exist");
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         let named = format!("could not connect to {}: ", path.0.display());
         assert!(error.to_string().starts_with(&named), "{error}");
 
         let listener = UnixListener::bind(&path.0)?;
-        let error = UnixListener::bind(&path.0).expect_err("it is taken");
+        let error = UnixListener::bind(&path.0).expect_err("the path exists");
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         let named = format!("could not listen on {}: ", path.0.display());
         assert!(error.to_string().starts_with(&named), "{error}");
 
         drop(listener);
-        let error = UnixStream::connect(&path.0).await.expect_err("nobody listens");
+        let error = UnixStream::connect(&path.0).await.expect_err("no process listens");
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
         Ok(())
     });
 }
 
-/// The system does not say when there is room; waiting for it would block, or spin.
+/// The system does not report when the queue has room again; waiting for it would block, or spin.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_listener_that_is_full_refuses_at_once_and_says_why() {
+fn a_full_listener_refuses_at_once_and_explains_why() {
     on_a_runtime(async {
         let path = SocketPath::new("full");
         let listener = UnixListener::bind(&path.0)?;
-        // One more than this may wait.
+        // The queue holds one more than this number.
         rustix::net::listen(&listener, 2)?;
         let mut waiting = Vec::new();
         let error = loop {
@@ -127,7 +127,7 @@ fn a_listener_that_is_full_refuses_at_once_and_says_why() {
                 Ok(stream) => waiting.push(stream),
                 Err(error) => break error,
             }
-            assert!(waiting.len() < 10, "it is never full");
+            assert!(waiting.len() < 10, "the listener's queue never fills");
         };
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
         assert!(error.to_string().contains("too many connections wait"), "{error}");

@@ -1,5 +1,5 @@
-//! Proves that a runtime that is ended on one of its own workers does not wait for itself, and that a
-//! worker may block on another runtime.
+//! Proves that ending a runtime on one of its own workers does not deadlock, and that a worker may
+//! block on another runtime.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -20,12 +20,12 @@ fn end_runtime_on_own_worker(end: impl FnOnce(Runtime) + Send + 'static) -> Runt
     let may_begin = placed.clone();
     let ending = runtime.spawn(async move {
         may_begin.wait().await;
-        let runtime = found.lock().unwrap().take().expect("the test has placed it");
+        let runtime = found.lock().unwrap().take().expect("the test has stored the runtime");
         end(runtime);
     });
     *slot.lock().unwrap() = Some(runtime);
     placed.set();
-    heist_runtime::block_on(ending).expect("it did not wait for itself");
+    heist_runtime::block_on(ending).expect("the runtime did not wait for itself");
     handle
 }
 
@@ -53,14 +53,14 @@ fn a_runtime_that_is_ended_on_its_own_worker_does_not_wait_for_itself() {
         for end in ends {
             let began = Instant::now();
             let handle = end_runtime_on_own_worker(end);
-            wait_until("nothing lives", || handle.metrics().futures_live() == 0);
+            wait_until("every future has ended", || handle.metrics().futures_live() == 0);
             assert!(!handle.is_accepting());
-            assert!(began.elapsed() < Duration::from_secs(25), "at once");
+            assert!(began.elapsed() < Duration::from_secs(25), "the runtime waited for itself");
         }
     });
 }
 
-/// A worker may block on another runtime: it holds itself up, but that other one goes on.
+/// The worker blocks itself, but the other runtime continues.
 #[test]
 fn a_worker_may_block_on_another_runtime() {
     watched(|| {
@@ -70,7 +70,7 @@ fn a_worker_may_block_on_another_runtime() {
             let sum =
                 inner.block_on(async { heist_runtime::spawn(async { 1 }).await.unwrap() + 1 });
             assert_eq!(inner.join().futures_ended, 1);
-            // And is back where it was.
+            // The worker's own runtime is the current one again.
             sum + heist_runtime::spawn(async { 1 }).await.unwrap()
         });
         assert_eq!(runtime.block_on(sum).unwrap(), 3);

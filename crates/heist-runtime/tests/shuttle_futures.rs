@@ -1,8 +1,10 @@
-//! Whole runtimes under shuttle: futures that spawn, await, wake, yield, panic, are aborted and stopped, with
-//! more workers and threads than loom can handle. Every scenario ends, or shuttle reports a deadlock.
+//! Whole runtimes under shuttle: futures that spawn, await, wake, yield, panic, are aborted and
+//! stopped, with more workers and threads than loom can handle. Every scenario ends, or shuttle
+//! reports a deadlock.
 //!
-//! Shuttle is sequentially consistent, so it cannot find missing fences and missing Releases; loom does. The
-//! current runtime of a thread belongs to the real thread, so these futures spawn through handles.
+//! Shuttle is sequentially consistent, so it cannot find missing fences and missing Releases; loom
+//! does. The current runtime of a thread belongs to the real thread, so these futures spawn through
+//! handles.
 #![cfg(heist_shuttle)]
 
 mod shuttle_support;
@@ -18,7 +20,7 @@ use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Poll, Waker};
 
-/// Parks at once when there is no work: spinning adds schedules and nothing new.
+/// Workers park at once when they find no work: spinning would only add schedules.
 fn runtime(workers: usize) -> RuntimeBuilder {
     Runtime::builder().workers(workers).steal_tries(1).spin_iters(0)
 }
@@ -58,7 +60,7 @@ impl Event {
     }
 }
 
-/// Counts the values that were made and those that were dropped.
+/// Counts the values that were created and those that were dropped.
 #[derive(Clone, Default)]
 struct Values {
     made: Tally,
@@ -85,7 +87,7 @@ impl Drop for Value {
     }
 }
 
-/// Checks the metrics of a runtime that has ended. Returns how many futures there were.
+/// Checks the metrics of a runtime that has ended, and returns how many futures it had.
 #[track_caller]
 fn check_end(handle: &RuntimeHandle, values: &Values) -> u64 {
     let metrics = handle.metrics();
@@ -97,8 +99,8 @@ fn check_end(handle: &RuntimeHandle, values: &Values) -> u64 {
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A future that spawns two like it, yields, awaits them and returns how many ran; a refused child does not
-/// count.
+/// A future that spawns two of its kind, yields, awaits them, and returns how many ran. A refused
+/// child does not count.
 fn tree(handle: RuntimeHandle, values: Values, levels: usize) -> Boxed<usize> {
     Box::pin(async move {
         let _value = values.make();
@@ -112,7 +114,7 @@ fn tree(handle: RuntimeHandle, values: Values, levels: usize) -> Boxed<usize> {
     })
 }
 
-/// Two threads spawn trees; a third awaits one of its own.
+/// Two threads spawn trees; a third awaits a tree of its own.
 fn trees_from_two_threads() {
     let values = Values::default();
     let runtime = runtime(3).build().unwrap();
@@ -135,8 +137,8 @@ fn trees_of_futures_are_awaited() {
     check(2_000, trees_from_two_threads);
 }
 
-/// Futures wait for events, which other threads set while the runtime is joined: `join` waits for all of
-/// them.
+/// Futures wait for events, which other threads set while the runtime is joined. `join` must wait
+/// for all of them.
 fn wakes_against_join() {
     let values = Values::default();
     let runtime = runtime(2).build().unwrap();
@@ -167,12 +169,12 @@ fn wake_ups_against_a_join() {
     check(4_000, wakes_against_join);
 }
 
-/// A future wakes two others, one after the other, and can only end together with both: the one in its
-/// worker's LIFO slot and the one displaced from it. There are just enough `workers`.
+/// A future wakes two others, one after the other, and can only end together with both: the one in
+/// its worker's LIFO slot, and the one that was displaced from it. There are just enough `workers`.
 fn woken_futures_meet(workers: usize, lifo_stealing: bool) {
     let runtime = runtime(workers).lifo_stealing(lifo_stealing).build().unwrap();
     let (meeting, events) = (Rendezvous::new(workers), [Event::default(), Event::default()]);
-    // With private LIFO slots, the future that is woken last does not take part: no thief could reach it.
+    // With private LIFO slots, the future that is woken last is left out: no thief could reach it.
     let parties = if lifo_stealing { 2 } else { 1 };
     let woken: Vec<_> = events
         .iter()
@@ -187,7 +189,7 @@ fn woken_futures_meet(workers: usize, lifo_stealing: bool) {
             })
         })
         .collect();
-    // They wait before they are woken, so that this worker wakes them.
+    // The futures wait before they are woken, so that this worker wakes them.
     while runtime.metrics().polls < 2 {
         shuttle::thread::yield_now();
     }
@@ -217,7 +219,8 @@ fn futures_displaced_from_private_slots_are_taken_by_thieves() {
     check(4_000, a_displaced_future_finds_a_thief);
 }
 
-/// A future spawns more futures than its worker's queue keeps for itself, and waits for the last of them.
+/// A future spawns more futures than its worker's queue keeps for itself, and waits for the last of
+/// them.
 #[test]
 fn a_worker_shares_the_many_futures_it_spawns() {
     check(100, || {
@@ -241,8 +244,8 @@ fn a_worker_shares_the_many_futures_it_spawns() {
     });
 }
 
-/// Futures that wait, yield or end are aborted while they are woken. Awaiting a handle returns which of the
-/// two it was, after the future is gone.
+/// Aborts futures that wait, yield or end, while they are woken. Awaiting a handle returns whether
+/// its future completed or was aborted, after the future was dropped.
 fn aborts_against_polls() {
     let runtime = runtime(2).build().unwrap();
     let handle = runtime.handle();
@@ -277,7 +280,7 @@ fn aborts_against_polls_and_wake_ups() {
 
 /// A panic in a poll, or in the drop of a future, ends that future alone.
 #[test]
-fn panics_go_to_the_handle_and_no_further() {
+fn a_panic_ends_only_its_own_future() {
     struct PanicsInDrop;
     impl Drop for PanicsInDrop {
         fn drop(&mut self) {
@@ -364,8 +367,8 @@ fn a_drop_against_futures() {
     check(3_000, || stop_while_futures_live(Stop::Drop));
 }
 
-/// Typed tasks and futures on one executor wait for each other: a task spawns a future and a task, that task
-/// wakes the future, and the runtime is joined meanwhile.
+/// Typed tasks and futures on one executor wait for each other: a task spawns a future and a task,
+/// the second task wakes the future, and the executor is joined meanwhile.
 #[test]
 fn tasks_and_futures_wake_each_other() {
     check(4_000, || {

@@ -1,10 +1,11 @@
-//! Random executors and runtimes on which typed tasks, futures, blocking calls, queues and permits spawn each other,
-//! are aborted, panic, and are dropped with their pool, over and over.
+//! Random executors and runtimes on which typed tasks, futures, blocking calls, queues and permits
+//! spawn each other, are aborted, panic, and are dropped with their pool, over and over.
 //!
-//! The test counts each piece of work when it is made, run and gone. After a round, every piece is gone, every
-//! permit is back, and the metrics agree. After a `join` without a stop, every accepted piece has run, except
-//! those that were aborted. A lost piece shows as a wrong count, a lost wake-up as a hang. `ci/soak.sh` runs
-//! this for long; `support/rounds.rs` explains how to repeat a round.
+//! The test counts each piece of work when it is created, run and dropped. After a round, every
+//! piece was dropped, every permit was returned, and the metrics agree. After a `join` without a
+//! stop, every accepted piece has run, except those that were aborted. A lost piece shows as a
+//! wrong count, a lost wake-up as a hang. `ci/soak.sh` runs this for long; `support/rounds.rs`
+//! explains how to repeat a round.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod soak_support;
@@ -23,11 +24,11 @@ use std::thread;
 use std::time::Duration;
 use support::rounds::soak;
 
-/// Enough to meet every kind of work and every end many times, in a few seconds.
+/// Enough to see every kind of work and every kind of end many times, in a few seconds.
 const ROUNDS: u64 = if cfg!(heist_tsan) { 100 } else { 1_000 };
 
 #[test]
-fn everything_is_accounted_for_whatever_happens() {
+fn every_piece_of_work_is_accounted_for() {
     soak("everything", ROUNDS, round);
 }
 
@@ -92,7 +93,7 @@ impl Owner {
         }
     }
 
-    /// Joins the pool for a moment, and drops it if it is not done by then.
+    /// Joins the pool for a moment, and drops it if it has not ended by then.
     fn join_briefly(self) {
         let moment = Duration::from_micros(1);
         match self {
@@ -119,7 +120,8 @@ fn round(seed: u64) {
     let is_stopped_by_panics =
         panics && on_panic == OnPanic::StopPool && matches!(owner, Owner::Executor(_));
     let permits = CountBudget::new(PERMITS).unwrap();
-    // Held over the end of the pool, they leave everything that asks for a permit waiting when the pool is stopped.
+    // Held until the pool has ended, so everything that requests a permit still waits when the pool
+    // is stopped.
     let kept_permits =
         (end < 4 && random.below(3) == 0).then(|| permits.try_acquire(PERMITS).unwrap());
     let counts = Arc::<Counts>::default();
@@ -134,7 +136,8 @@ fn round(seed: u64) {
         stops: end < 4 || is_stopped_by_panics,
     });
 
-    // It ends when no piece and nothing else has the doors any more: a leak shows as a hang.
+    // This thread ends when every piece and everything else has dropped the doors: a leak shows as
+    // a hang.
     let aborter = thread::spawn(move || {
         for guard in aborted {
             drop(guard);
@@ -173,7 +176,7 @@ fn round(seed: u64) {
         3 => drop(owner),
         _ => owner.join(),
     }));
-    assert!(ended.is_ok() || is_stopped_by_panics, "a panic that is not a task's");
+    assert!(ended.is_ok() || is_stopped_by_panics, "something other than a task panicked");
     for producer in producers {
         producer.join().unwrap();
     }
@@ -187,15 +190,15 @@ fn round(seed: u64) {
     assert_eq!(metrics.injector_depth, 0, "work is left behind: {metrics}");
     assert_eq!(metrics.tasks_waiting, 0, "tasks still wait: {metrics}");
     assert_eq!(metrics.backstop_rescues, 0, "lost wake-ups: {metrics}");
-    assert_eq!(read(&counts.gone), read(&counts.made), "pieces that are gone: {metrics}");
-    assert_eq!(permits.available(), PERMITS, "permits that are back: {metrics}");
+    assert_eq!(read(&counts.gone), read(&counts.made), "pieces were not dropped: {metrics}");
+    assert_eq!(permits.available(), PERMITS, "permits were not returned: {metrics}");
     assert_eq!(read(&counts.unexpected), 0, "refusals and lost outcomes: {metrics}");
     if !stops {
         assert_eq!(read(&counts.not_run), read(&counts.refused), "lost pieces: {metrics}");
     }
 }
 
-/// The planted bugs that a round must notice.
+/// The planted bugs that a round must detect.
 #[cfg(heist_plant)]
 mod bites {
     use heist::__internal::sync::plant::{self, Plant};
@@ -204,7 +207,7 @@ mod bites {
     use std::thread;
     use std::time::Duration;
 
-    /// With one of these, pieces are lost, permits are lost, or `join` does not end.
+    /// Each of these loses pieces or permits, or makes `join` hang.
     const BUGS: [Plant; 8] = [
         Plant::InsideSpawnUncounted,
         Plant::DetachAborts,
@@ -216,21 +219,21 @@ mod bites {
         Plant::WakeWhileRunningLost,
     ];
 
-    /// Each of them shows within this many rounds.
+    /// Each bug shows within this many rounds.
     const ROUNDS: u64 = 2_000;
 
     /// A round takes milliseconds. One that takes this long hangs.
     const HANGS: Duration = Duration::from_secs(5);
 
-    /// The bug that is planted in the threads of this process.
+    /// The bug that is planted in this process.
     static PLANTED: Mutex<Option<Plant>> = Mutex::new(None);
 
-    /// Plants are switched on for each thread by itself.
+    /// Each thread switches its planted bugs on separately.
     pub(super) fn plant_on_this_thread() {
         plant::set(*PLANTED.lock().unwrap());
     }
 
-    /// Runs a round on a thread of its own, which is left behind if it hangs.
+    /// Runs a round on a separate thread, which is left behind if it hangs.
     fn ends_well(seed: u64, name: &str) -> bool {
         let (ended, when_ended) = channel();
         let round = thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -243,13 +246,13 @@ mod bites {
     }
 
     #[test]
-    fn bites_every_planted_bug_that_loses_something() {
-        // Installs the hook that keeps the panics of silent threads quiet.
+    fn bites_every_planted_bug_that_loses_work() {
+        // Installs the hook that hides the panics of silent threads.
         let name = super::support::silent(super::support::workers(1)).thread_name;
         for bug in BUGS {
             *PLANTED.lock().unwrap() = Some(bug);
             let found = (0..ROUNDS).find(|seed| !ends_well(*seed, &name));
-            assert!(found.is_some(), "{bug:?} was planted, and {ROUNDS} rounds saw nothing");
+            assert!(found.is_some(), "{bug:?} was planted, but {ROUNDS} rounds did not detect it");
         }
     }
 }

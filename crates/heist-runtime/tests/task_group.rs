@@ -1,6 +1,6 @@
-//! Proves that a group's results come in the order in which its members end, whenever they are taken; that an
-//! error aborts the other members and waits for them; that no result and no panic is lost; and that no member
-//! outlives its group.
+//! Proves that a group returns results in the order in which its members end, whenever they are
+//! taken; that an error aborts the other members and waits for them; that no result and no panic is
+//! lost; and that no member outlives its group.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 
 mod support;
@@ -20,17 +20,17 @@ fn start(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().unwrap()
 }
 
-/// A group whose members complete with their numbers when their events are set.
-fn told_group(runtime: &Runtime, members: usize) -> (TaskGroup<usize>, Vec<Event>) {
+/// Creates a group whose members return their numbers when their events are set.
+fn group_with_events(runtime: &Runtime, members: usize) -> (TaskGroup<usize>, Vec<Event>) {
     let mut group = runtime.handle().group();
-    let told: Vec<_> = (0..members).map(|_| Event::default()).collect();
-    for (number, member) in told.iter().cloned().enumerate() {
+    let events: Vec<_> = (0..members).map(|_| Event::default()).collect();
+    for (number, member) in events.iter().cloned().enumerate() {
         group.spawn(async move {
             member.wait().await;
             number
         });
     }
-    (group, told)
+    (group, events)
 }
 
 fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
@@ -41,11 +41,11 @@ fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
 fn results_come_in_the_order_in_which_members_end() {
     watched(|| {
         let runtime = start(2);
-        let (mut group, told) = told_group(&runtime, 5);
+        let (mut group, events) = group_with_events(&runtime, 5);
         assert_eq!((group.len(), group.is_empty()), (5, false));
         for number in [3, 0, 4, 1, 2] {
             assert!(poll_once(pin!(group.join_next())).is_pending());
-            told[number].set();
+            events[number].set();
             assert_eq!(runtime.block_on(group.join_next()).unwrap().unwrap(), number);
         }
         assert!(group.is_empty());
@@ -56,14 +56,14 @@ fn results_come_in_the_order_in_which_members_end() {
 
 /// The group keeps the order of members that end while it is not awaited.
 #[test]
-fn the_order_is_kept_for_results_that_are_taken_late() {
+fn results_that_are_taken_late_keep_their_order() {
     watched(|| {
         let runtime = start(1);
-        let (mut group, told) = told_group(&runtime, 100);
+        let (mut group, events) = group_with_events(&runtime, 100);
         let order: Vec<usize> = (0..100).map(|number| (number * 37) % 100).collect();
         for (ended, &number) in (0_u64..).zip(&order) {
-            told[number].set();
-            wait_until("it has ended", || runtime.metrics().futures_ended > ended);
+            events[number].set();
+            wait_until("the member has ended", || runtime.metrics().futures_ended > ended);
         }
         let results: Vec<_> = (0..100).map(|_| runtime.block_on(group.join_next())).collect();
         let results: Vec<_> = results.into_iter().map(|next| next.unwrap().unwrap()).collect();
@@ -72,11 +72,11 @@ fn the_order_is_kept_for_results_that_are_taken_late() {
 }
 
 #[test]
-fn all_results_come_in_the_order_of_their_spawn() {
+fn join_all_returns_results_in_spawn_order() {
     watched(|| {
         let runtime = start(2);
-        let (mut group, told) = told_group(&runtime, 10);
-        told.iter().rev().for_each(Event::set);
+        let (mut group, events) = group_with_events(&runtime, 10);
+        events.iter().rev().for_each(Event::set);
         group.spawn_blocking(|| 10);
         let results = runtime.block_on(group.join_all());
         let results: Vec<_> = results.into_iter().map(Result::unwrap).collect();
@@ -84,7 +84,7 @@ fn all_results_come_in_the_order_of_their_spawn() {
     });
 }
 
-/// Places are used again, and old wakers do no harm.
+/// The group reuses the places of its members, and old wakers do no harm.
 #[test]
 fn a_group_may_grow_while_it_is_awaited() {
     watched(|| {
@@ -112,14 +112,14 @@ fn a_group_may_grow_while_it_is_awaited() {
     });
 }
 
-/// Finding the next result must not mean checking every member.
+/// The group must not check every member to find the next result.
 #[test]
 fn a_result_is_found_in_constant_time() {
     watched(|| {
         let runtime = start(2);
-        // Members that wait all the time, and one that ends again and again.
+        // Members that wait all the time, and one that ends repeatedly.
         let mut polls_us = [1_000, 100_000].map(|members| {
-            let (mut group, _told) = told_group(&runtime, members);
+            let (mut group, _told) = group_with_events(&runtime, members);
             // The group has polled all of them before the clock starts.
             assert!(poll_once(pin!(group.join_next())).is_pending());
             let mut times: Vec<_> = (0..200)
@@ -141,7 +141,7 @@ fn a_result_is_found_in_constant_time() {
 }
 
 #[test]
-fn many_members_that_end_at_once_on_many_workers_all_arrive() {
+fn no_result_is_lost_when_many_members_end_at_once() {
     watched(|| {
         let runtime = start(4);
         for members in [1, 2, 17, 1_000, 20_000] {
@@ -178,24 +178,28 @@ fn endless_group<T: Send + 'static>(
 }
 
 #[test]
-fn an_aborted_group_ends_and_its_results_say_so() {
+fn the_members_of_an_aborted_group_return_aborted() {
     watched(|| {
         let runtime = start(1);
         let (mut group, live) = endless_group::<()>(&runtime, 100);
         group.spawn(async {});
-        // With one worker, all members that were spawned before have been polled.
+        // With one worker, all members that were spawned before were polled.
         runtime.block_on(runtime.spawn(async {})).unwrap();
         group.abort_all();
         let results = runtime.block_on(group.join_all());
         assert_eq!(results.len(), 101);
         let (last, aborted) = results.split_last().unwrap();
         assert!(aborted.iter().all(|result| matches!(result, Err(JoinError::Aborted))));
-        assert!(last.is_ok(), "it had ended before: {last:?}");
-        assert_eq!(live.load(Ordering::Acquire), 0, "the awaited members are gone");
+        assert!(last.is_ok(), "the member had ended before: {last:?}");
+        assert_eq!(
+            live.load(Ordering::Acquire),
+            0,
+            "the members were dropped before their results were returned"
+        );
     });
 }
 
-/// The thread that awaits the group learns of it, although another thread aborts the member.
+/// Another thread aborts the member, and the thread that awaits the group is woken.
 #[test]
 fn an_abort_handle_ends_one_member_alone() {
     watched(|| {
@@ -232,14 +236,14 @@ fn a_dropped_group_aborts_its_members() {
         let (group, live) = endless_group::<()>(&runtime, 100);
         assert_eq!(live.load(Ordering::Acquire), 100);
         drop(group);
-        wait_until("they are gone", || live.load(Ordering::Acquire) == 0);
+        wait_until("the members are dropped", || live.load(Ordering::Acquire) == 0);
         let (group, live) = endless_group::<()>(&runtime, 100);
-        // Also with one group inside the other.
+        // Also if one group is inside another.
         let outer = runtime.spawn(async move {
             let mut group = group;
             group.join_next().await.map(|result| result.is_ok())
         });
-        wait_until("it waits", || runtime.metrics().polls >= 101);
+        wait_until("the member waits", || runtime.metrics().polls >= 101);
         drop(runtime);
         assert!(matches!(heist_runtime::block_on(outer), Err(JoinError::Stopped)));
         assert_eq!(live.load(Ordering::Acquire), 0);
@@ -266,13 +270,17 @@ fn the_first_error_aborts_the_others_and_waits_for_them() {
             other => panic!("{other:?}"),
         }
         assert!(group.is_empty());
-        assert_eq!(live.load(Ordering::Acquire), 0, "all were waited for, also the blocking call");
+        assert_eq!(
+            live.load(Ordering::Acquire),
+            0,
+            "the group waited for all members, including the blocking call"
+        );
         assert_eq!(runtime.metrics().futures_live(), 0);
     });
 }
 
 #[test]
-fn without_an_error_all_values_come_in_order() {
+fn try_join_all_returns_values_in_spawn_order() {
     watched(|| {
         let runtime = start(2);
         let mut group = runtime.handle().group();
@@ -320,7 +328,7 @@ fn a_members_panic_is_its_result() {
 }
 
 #[test]
-fn the_group_of_a_stopped_runtime_still_has_results() {
+fn a_group_returns_results_after_its_runtime_has_stopped() {
     watched(|| {
         let runtime = start(1);
         let (mut group, _live) = endless_group::<()>(&runtime, 3);
@@ -332,7 +340,7 @@ fn the_group_of_a_stopped_runtime_still_has_results() {
     });
 }
 
-/// A loop over results that are all there yields, like other leaf futures.
+/// A loop over results that are all ready yields, like other leaf futures.
 #[test]
 fn taking_results_counts_against_the_budget() {
     watched(|| {
@@ -341,7 +349,7 @@ fn taking_results_counts_against_the_budget() {
         for number in 0..1_000 {
             group.spawn(async move { number });
         }
-        wait_until("all have ended", || runtime.metrics().futures_ended == 1_000);
+        wait_until("all members have ended", || runtime.metrics().futures_ended == 1_000);
         let polls = runtime.metrics().polls;
         let taken = runtime.spawn(async move {
             let mut taken = 0;
@@ -351,8 +359,8 @@ fn taking_results_counts_against_the_budget() {
             taken
         });
         assert_eq!(runtime.block_on(taken).unwrap(), 1_000);
-        // 128 a poll.
-        wait_until("they are counted", || runtime.metrics().polls - polls == 8);
+        // 128 per poll.
+        wait_until("the polls are counted", || runtime.metrics().polls - polls == 8);
     });
 }
 
@@ -368,7 +376,7 @@ fn outputs_that_panic_when_a_group_drops_them_are_contained() {
         silence_panics();
         let runtime = Runtime::builder().workers(2).thread_name(SILENT).build().unwrap();
         let handle = runtime.handle();
-        // Some of them end before the group can listen to them, others while it is dropped.
+        // Some of them end before the group can listen to them, others while the group is dropped.
         let drop_groups = move || {
             for _ in 0..100 {
                 let mut group = handle.group();

@@ -1,4 +1,5 @@
-//! Timers on a runtime: never early, in order, cancelled by dropping, and not in the way of others.
+//! Proves that timers are never early, fire in order, are cancelled by dropping them, and do not
+//! starve other tasks.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 
@@ -21,7 +22,7 @@ fn runtime(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().expect("the runtime starts")
 }
 
-/// Remembers the order in which it and its like are woken.
+/// A waker that records the order in which the wakers of a test are woken.
 struct InOrder {
     number: u32,
     order: Arc<Mutex<Vec<u32>>>,
@@ -33,14 +34,14 @@ impl Wake for InOrder {
     }
 }
 
-/// By their wakers: once woken, the tasks of several that were due may run in any order.
+/// Compares the order of their wake-ups. The woken tasks may run in any order.
 #[test]
 fn sleeps_fire_in_the_order_of_their_times() {
     watched(|| {
         let order = Arc::new(Mutex::new(Vec::new()));
-        // Far enough away that all of them wait before the first one fires, also on a busy machine.
+        // Late enough that all of them wait before the first one fires, even on a busy machine.
         let start = Instant::now() + Duration::from_millis(300);
-        // In an order that has nothing to do with it: 7 and 20 have no common divisor.
+        // In an order unrelated to their times: 7 and 20 have no common divisor.
         let sleeps: Vec<_> = (0..20)
             .map(|i| i * 7 % 20)
             .map(|number| {
@@ -51,7 +52,7 @@ fn sleeps_fire_in_the_order_of_their_times() {
                 sleep
             })
             .collect();
-        wait_until("all have fired", || order.lock().unwrap().len() == 20);
+        wait_until("all timers have fired", || order.lock().unwrap().len() == 20);
         assert_eq!(*order.lock().unwrap(), (0..20).collect::<Vec<_>>());
         drop(sleeps);
     });
@@ -72,14 +73,14 @@ fn ten_thousand_sleeps_all_end_and_none_is_early() {
             .collect();
         runtime.block_on(async {
             for sleep in sleeps {
-                assert!(sleep.await.expect("nothing stops it"), "early");
+                assert!(sleep.await.expect("the task completes"), "early");
             }
         });
         assert_eq!(runtime.join().tasks_dropped, 0);
     });
 }
 
-/// Counts how often it is woken.
+/// A waker that counts its wake-ups.
 #[derive(Default)]
 struct Woken(AtomicUsize);
 
@@ -104,20 +105,20 @@ fn a_dropped_sleep_does_not_wake_its_task() {
         drop(one);
         let mut another = sleep_until(due);
         poll(&mut another, &kept);
-        wait_until("the one that is kept fires", || kept.0.load(Ordering::Acquire) == 1);
+        wait_until("the kept timer fires", || kept.0.load(Ordering::Acquire) == 1);
         assert_eq!(dropped.0.load(Ordering::Acquire), 0);
     });
 }
 
 #[test]
-fn what_takes_too_long_is_dropped_and_the_rest_goes_on() {
+fn a_future_that_times_out_is_dropped_and_the_others_continue() {
     watched(|| {
         let runtime = runtime(2);
         let held = Arc::new(());
         let outcomes: Vec<_> = (0..100)
             .map(|number| {
                 let held = Arc::clone(&held);
-                // Every other one is stuck.
+                // Every other future never completes.
                 let (short, long) = (Duration::from_millis(10), HOUR);
                 let (given, needed) = if number % 2 == 0 { (long, short) } else { (short, long) };
                 runtime.spawn(timeout(given, async move {
@@ -129,11 +130,11 @@ fn what_takes_too_long_is_dropped_and_the_rest_goes_on() {
             .collect();
         runtime.block_on(async {
             for (number, outcome) in outcomes.into_iter().enumerate() {
-                let outcome = outcome.await.expect("nothing stops it");
+                let outcome = outcome.await.expect("the task completes");
                 assert_eq!(outcome.ok(), (number % 2 == 0).then_some(number));
             }
         });
-        assert_eq!(Arc::strong_count(&held), 1, "what was too late is dropped");
+        assert_eq!(Arc::strong_count(&held), 1, "the futures that timed out are dropped");
     });
 }
 
@@ -174,7 +175,7 @@ fn a_runtime_that_is_dropped_does_not_wait_for_timers() {
         }
         wait_until("all sleep", || polled.load(Ordering::Acquire) == 1_000);
         drop(runtime);
-        assert_eq!(Arc::strong_count(&held), 1, "every sleeping task is gone");
+        assert_eq!(Arc::strong_count(&held), 1, "every sleeping task is dropped");
     });
 }
 
@@ -192,7 +193,7 @@ fn a_sleeping_task_can_be_aborted() {
 }
 
 #[test]
-fn ticks_keep_their_rhythm_while_work_is_short() {
+fn ticks_stay_on_schedule_while_work_is_short() {
     watched(|| {
         let runtime = runtime(2);
         let due = runtime.block_on(async {
@@ -212,7 +213,7 @@ fn ticks_keep_their_rhythm_while_work_is_short() {
 }
 
 #[test]
-fn ticks_that_are_missed_are_skipped_if_so_wished() {
+fn missed_ticks_are_skipped_if_configured() {
     watched(|| {
         runtime(1).block_on(async {
             let period = Duration::from_millis(10);
@@ -220,16 +221,20 @@ fn ticks_that_are_missed_are_skipped_if_so_wished() {
             ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
             let first = ticks.tick().await;
             sleep(Duration::from_millis(45)).await;
-            assert_eq!(ticks.tick().await, first + period, "the late one");
+            assert_eq!(ticks.tick().await, first + period, "the late tick");
             let next = ticks.tick().await;
             assert!(next >= first + 5 * period, "{:?} after the first", next - first);
             let periods = (next - first).as_nanos() / period.as_nanos();
-            assert_eq!(next, first + u32::try_from(periods).unwrap() * period, "in the old rhythm");
+            assert_eq!(
+                next,
+                first + u32::try_from(periods).unwrap() * period,
+                "the tick is not on the old schedule"
+            );
         });
     });
 }
 
-/// With one worker, whoever is always ready must let the other come.
+/// With one worker, a task that is always ready must let the others run.
 #[test]
 fn timers_that_are_always_ready_do_not_starve_others() {
     watched(|| {
@@ -263,7 +268,7 @@ fn timers_that_are_always_ready_do_not_starve_others() {
 }
 
 #[test]
-fn no_runtime_is_needed() {
+fn timers_work_without_a_runtime() {
     watched(|| {
         future::block_on(async {
             let began = Instant::now();
@@ -274,7 +279,7 @@ fn no_runtime_is_needed() {
     });
 }
 
-/// A limit runs out although something else in its task uses up the operations of each poll before it is asked.
+/// The timeout expires although another future in its task uses up the budget of each poll first.
 #[test]
 fn a_timeout_fires_beside_a_future_that_uses_up_the_budget() {
     watched(|| {

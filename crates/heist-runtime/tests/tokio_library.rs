@@ -1,7 +1,8 @@
-//! Libraries that insist on tokio, on this runtime: what docs/TOKIO.md says of them.
+//! Runs libraries that need tokio on heist, and checks the claims of docs/TOKIO.md about them.
 //!
-//! `Compat` around a future makes a tokio runtime current while it is polled and while it is dropped; that runtime's
-//! one thread waits for tokio's sockets and timers, and the polls stay on heist's workers.
+//! Wrapping a future in `Compat` makes a tokio runtime current while the future is polled and
+//! dropped. That runtime's only thread waits for tokio's sockets and timers; heist's workers poll
+//! the future.
 #![cfg(not(any(heist_loom, heist_shuttle, heist_sim)))]
 #![cfg(all(feature = "io", not(heist_tsan)))]
 
@@ -36,7 +37,7 @@ fn runtime() -> Runtime {
 fn on_a_worker<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> T {
     let runtime = runtime();
     let output = runtime.spawn(Compat::new(future));
-    let output = runtime.block_on(output).expect("it does not panic");
+    let output = runtime.block_on(output).expect("no panic");
     runtime.join();
     output
 }
@@ -50,7 +51,7 @@ fn is_worker() -> bool {
 }
 
 #[test]
-fn without_the_adapter_tokio_says_what_is_missing() {
+fn without_the_adapter_tokio_reports_the_missing_runtime() {
     watched(|| {
         silence_panics();
         let runtime = Runtime::builder().workers(1).thread_name(SILENT).build().unwrap();
@@ -63,7 +64,7 @@ fn without_the_adapter_tokio_says_what_is_missing() {
 }
 
 #[test]
-fn sockets_and_timers_of_tokio_work_on_our_workers() {
+fn tokios_sockets_and_timers_work_on_heists_workers() {
     watched(|| {
         on_a_worker(async {
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
@@ -81,7 +82,7 @@ fn sockets_and_timers_of_tokio_work_on_our_workers() {
                 assert!(is_worker(), "{}", thread_name());
             }
             drop(stream);
-            assert_eq!(echo.await.expect("it does not panic")?, 400);
+            assert_eq!(echo.await.expect("no panic")?, 400);
 
             let began = Instant::now();
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -96,7 +97,7 @@ fn sockets_and_timers_of_tokio_work_on_our_workers() {
 }
 
 #[test]
-fn what_tokio_spawns_stays_with_tokio() {
+fn tokio_runs_the_tasks_that_it_spawns() {
     watched(|| {
         on_a_worker(async {
             assert_eq!(tokio::spawn(async { thread_name() }).await.unwrap(), TOKIO_THREAD);
@@ -112,9 +113,10 @@ fn what_tokio_spawns_stays_with_tokio() {
     });
 }
 
-/// Neither hands the worker's other tasks on, as they do on tokio's own workers: they hold the worker.
+/// On tokio's own workers, these calls move the worker's other tasks to another thread. Here they
+/// block the worker.
 #[test]
-fn what_blocks_in_place_holds_the_worker() {
+fn block_in_place_blocks_the_worker() {
     watched(|| {
         on_a_worker(async {
             let worker = std::thread::current().id();
@@ -130,7 +132,7 @@ fn what_blocks_in_place_holds_the_worker() {
 }
 
 #[test]
-fn what_is_aborted_is_dropped_with_tokio_around_it() {
+fn an_aborted_future_is_dropped_inside_the_tokio_runtime() {
     struct NeedsTokio;
     impl Drop for NeedsTokio {
         fn drop(&mut self) {
@@ -153,9 +155,9 @@ fn what_is_aborted_is_dropped_with_tokio_around_it() {
     });
 }
 
-/// Tokio's operations count against tokio's budget, which there is none of outside of its own tasks.
+/// Tokio's operations count against tokio's budget, which exists only in tokio's own tasks.
 #[test]
-fn a_busy_tokio_socket_gives_way_when_it_is_told_to() {
+fn a_busy_tokio_socket_yields_if_its_task_consumes_heists_budget() {
     watched(|| {
         check_fair(
             10_000,
@@ -175,9 +177,9 @@ fn a_busy_tokio_socket_gives_way_when_it_is_told_to() {
     });
 }
 
-/// Whose futures stay on one thread: on the one that blocks for them.
+/// Futures that are not `Send` stay on the thread that blocks on them.
 #[test]
-fn what_cannot_move_between_threads_works_in_block_on() {
+fn futures_that_are_not_send_work_in_block_on() {
     watched(|| {
         let runtime = runtime();
         let here = std::thread::current().id();
@@ -190,13 +192,13 @@ fn what_cannot_move_between_threads_works_in_block_on() {
             })
             .await
         })));
-        assert_eq!(there.expect("it does not panic"), here);
+        assert_eq!(there.expect("no panic"), here);
     });
 }
 
-/// A stream of ours where tokio's traits are wanted.
+/// A heist stream used through tokio's traits.
 #[test]
-fn our_sockets_pass_for_tokios() {
+fn heists_sockets_work_with_tokios_traits() {
     watched(|| {
         on_a_worker(async {
             let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -211,17 +213,17 @@ fn our_sockets_pass_for_tokios() {
     });
 }
 
-/// A pooled client that is made of tokio (its sockets, its timers, its blocking threads for names), and a server of
-/// ours.
+/// A pooled client built on tokio (its sockets, its timers, its threads for name lookups) and a
+/// server built on heist.
 #[test]
-fn a_tokio_bound_http_client_talks_to_our_server() {
+fn a_tokio_http_client_talks_to_a_heist_server() {
     watched(|| {
         on_a_worker(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.expect("it is free");
-            let port = listener.local_addr().expect("it is bound").port();
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+            let port = listener.local_addr().expect("the listener is bound").port();
             let server = heist_runtime::spawn(async move {
                 loop {
-                    let (stream, _peer) = listener.accept().await.expect("it works");
+                    let (stream, _peer) = listener.accept().await.expect("the listener accepts");
                     let answer = service_fn(async |request: Request<_>| {
                         let body = format!("you asked for {}", request.uri().path());
                         Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(body))))
@@ -236,9 +238,9 @@ fn a_tokio_bound_http_client_talks_to_our_server() {
                 .pool_idle_timeout(Duration::from_secs(1))
                 .build_http();
             for number in 0..20 {
-                let uri = format!("http://localhost:{port}/{number}").parse().expect("it is valid");
-                let response = client.get(uri).await.expect("an answer");
-                let body = response.into_body().collect().await.expect("to the end").to_bytes();
+                let uri = format!("http://localhost:{port}/{number}").parse().expect("a valid URI");
+                let response = client.get(uri).await.expect("a response");
+                let body = response.into_body().collect().await.expect("the whole body").to_bytes();
                 assert_eq!(body, format!("you asked for /{number}"));
             }
             server.abort();

@@ -223,8 +223,8 @@ impl Arguments {
 fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let runs = [with_lanes(arguments.trace.as_deref())?, with_one_semaphore()?];
     print_summary(&runs);
-    if let Some(folder) = arguments.svg {
-        let path = folder.join("device-lanes.svg");
+    if let Some(directory) = arguments.svg {
+        let path = directory.join("device-lanes.svg");
         fs::write(&path, picture::draw(&runs)).map_err(cannot_write(&path))?;
         println!("The picture is in {}.", path.display());
     }

@@ -1,5 +1,5 @@
-//! A make-believe system for the device tests: a sysfs in a temporary folder, with the links that the real one has, and
-//! a mount table. Nothing here looks at the real system.
+//! A fake system for the device tests: a sysfs in a temporary directory, with the same links as the
+//! real one, and a mount table. Nothing here reads the real system.
 
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
@@ -10,16 +10,16 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder that is gone when this is.
-pub(crate) struct TemporaryFolder(PathBuf);
+/// A temporary directory that is removed when it is dropped.
+pub(crate) struct TemporaryDirectory(PathBuf);
 
-impl TemporaryFolder {
+impl TemporaryDirectory {
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("heist-device-{}-{count}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).expect("a temporary folder");
+        fs::create_dir_all(&path).expect("a temporary directory");
         Self(path)
     }
 
@@ -28,67 +28,67 @@ impl TemporaryFolder {
     }
 }
 
-impl Drop for TemporaryFolder {
+impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// `8:1` as a number.
+/// Parses a device number such as `8:1`.
 pub(crate) fn number(text: &str) -> DeviceNumber {
     let (major, minor) = text.split_once(':').expect("major:minor");
     DeviceNumber::new(major.parse().expect("major"), minor.parse().expect("minor"))
 }
 
-/// `8:1` as the id of a device.
+/// Returns the id of the device with a number such as `8:1`.
 pub(crate) fn id(text: &str) -> DeviceId {
     number(text).into()
 }
 
-/// Built step by step; every step takes the kernel's names.
+/// A fake system, built step by step. All names are the kernel's.
 pub(crate) struct FakeSystem {
-    sysfs: TemporaryFolder,
+    sysfs: TemporaryDirectory,
     mounts: String,
 }
 
 impl FakeSystem {
     pub(crate) fn new() -> Self {
-        Self { sysfs: TemporaryFolder::new(), mounts: String::new() }
+        Self { sysfs: TemporaryDirectory::new(), mounts: String::new() }
     }
 
     pub(crate) fn sysfs(&self) -> &Path {
         self.sysfs.path()
     }
 
-    /// The folder of a block device.
-    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+    /// Returns the directory of a block device.
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
         let link = self.sysfs().join("class/block").join(name);
-        link.canonicalize().expect("a device that was made before")
+        link.canonicalize().expect("the device was created before")
     }
 
-    /// Writes a file of sysfs, which ends in a newline there.
+    /// Writes a file of sysfs, with the newline that ends it there.
     pub(crate) fn write(&self, name: &str, file: &str, text: &str) -> &Self {
-        let path = self.folder(name).join(file);
-        fs::create_dir_all(path.parent().expect("it has one")).expect("a folder");
+        let path = self.directory(name).join(file);
+        fs::create_dir_all(path.parent().expect("the path has a parent")).expect("a directory");
         fs::write(path, format!("{text}\n")).expect("a file of the fake sysfs");
         self
     }
 
-    /// A disk on a bus (`pci0000:00/ata1`), with what its driver says of it.
+    /// Adds a disk on a bus (`pci0000:00/ata1`), with the properties that its driver reports.
     pub(crate) fn disk(&self, bus: &str, name: &str, number: &str, rotational: &str) -> &Self {
         self.device(&format!("devices/{bus}/block/{name}"), name, number);
-        fs::create_dir_all(self.folder(name).join("slaves")).expect("a folder");
+        fs::create_dir_all(self.directory(name).join("slaves")).expect("a directory");
         self.write(name, "queue/rotational", rotational)
     }
 
-    /// A SATA disk that rotates.
+    /// Adds a rotating SATA disk.
     pub(crate) fn sata(&self, name: &str, number: &str) -> &Self {
         self.disk(&format!("pci0000:00/ata-{name}/host0"), name, number, "1")
             .write(name, "device/vendor", "ATA     ")
             .write(name, "device/model", "WDC WD40EFRX-68N")
     }
 
-    /// An NVMe disk.
+    /// Adds an NVMe disk.
     pub(crate) fn nvme(&self, name: &str, number: &str) -> &Self {
         self.disk("pci0000:00/0000:01:00.0/nvme/nvme0", name, number, "0").write(
             name,
@@ -97,16 +97,16 @@ impl FakeSystem {
         )
     }
 
-    /// A partition: a folder within the disk's, without a queue.
+    /// Adds a partition: a directory within the disk's, without a queue.
     pub(crate) fn partition(&self, disk: &str, name: &str, number: &str) -> &Self {
-        let folder = self.folder(disk).join(name);
+        let directory = self.directory(disk).join(name);
         let root = self.sysfs().canonicalize().expect("the root");
-        let below = folder.strip_prefix(&root).expect("it is below").to_owned();
+        let below = directory.strip_prefix(&root).expect("the path is below the root").to_owned();
         self.device(below.to_str().expect("UTF-8"), name, number);
         self.write(name, "partition", "1")
     }
 
-    /// A virtual device on members: device-mapper, md, bcache.
+    /// Adds a virtual device on members: device-mapper, md, bcache.
     pub(crate) fn stack(&self, name: &str, number: &str, members: &[&str]) -> &Self {
         self.disk("virtual", name, number, "1");
         for member in members {
@@ -115,28 +115,28 @@ impl FakeSystem {
         self
     }
 
-    /// One more member of a stack.
+    /// Adds a member to a stack.
     pub(crate) fn member(&self, stack: &str, member: &str) -> &Self {
-        self.link_to_device(&self.folder(stack).join("slaves").join(member), member);
+        self.link_to_device(&self.directory(stack).join("slaves").join(member), member);
         self
     }
 
-    /// A file system in `fs/btrfs`.
+    /// Adds a file system to `fs/btrfs`.
     pub(crate) fn btrfs(&self, uuid: &str, members: &[&str]) -> &Self {
-        // The real one has this folder beside those of file systems.
+        // The real sysfs has this directory beside those of the file systems.
         let features = self.sysfs().join("fs/btrfs/features");
-        fs::create_dir_all(features).expect("a folder");
+        fs::create_dir_all(features).expect("a directory");
         let devices = self.sysfs().join("fs/btrfs").join(uuid).join("devices");
-        fs::create_dir_all(&devices).expect("a folder");
+        fs::create_dir_all(&devices).expect("a directory");
         for member in members {
             self.link_to_device(&devices.join(member), member);
         }
         self
     }
 
-    /// A line of the mount table.
+    /// Adds a line to the mount table.
     pub(crate) fn mount(&mut self, line: &str) -> &mut Self {
-        writeln!(self.mounts, "{line}").expect("a String");
+        writeln!(self.mounts, "{line}").expect("writing to a String cannot fail");
         self
     }
 
@@ -146,34 +146,40 @@ impl FakeSystem {
         Detector::new(self.sysfs().to_owned(), mounts)
     }
 
-    /// The device of the files with this number, which is a block device's.
+    /// Returns the device of the files with this number, which is that of a block device.
     pub(crate) fn detect(&self, number_of_files: &str) -> PhysicalDevice {
         self.detector().detect_at(number(number_of_files), None)
     }
 
-    /// The device of the files with this number in this mount.
+    /// Returns the device of the files with this number in this mount.
     pub(crate) fn detect_in(&self, number_of_files: &str, mount_id: u64) -> PhysicalDevice {
         self.detector().detect_at(number(number_of_files), Some(mount_id))
     }
 
-    /// A device's folder, and the links to it by number and by name.
-    fn device(&self, folder: &str, name: &str, number: &str) {
-        fs::create_dir_all(self.sysfs().join(folder)).expect("a folder");
-        fs::write(self.sysfs().join(folder).join("dev"), format!("{number}\n")).expect("a file");
+    /// Creates the directory of a device, and the links to it by number and by name.
+    fn device(&self, directory: &str, name: &str, number: &str) {
+        fs::create_dir_all(self.sysfs().join(directory)).expect("a directory");
+        fs::write(self.sysfs().join(directory).join("dev"), format!("{number}\n")).expect("a file");
         for link in [format!("dev/block/{number}"), format!("class/block/{name}")] {
             let link = self.sysfs().join(link);
-            fs::create_dir_all(link.parent().expect("it has one")).expect("a folder");
-            symlink(Path::new("../..").join(folder), link).expect("a link");
+            fs::create_dir_all(link.parent().expect("the path has a parent")).expect("a directory");
+            symlink(Path::new("../..").join(directory), link).expect("a link");
         }
     }
 
-    /// A link from anywhere below the root to a device's folder: relative, as in the real sysfs.
+    /// Creates a link from anywhere below the root to a device's directory: relative, as in the
+    /// real sysfs.
     fn link_to_device(&self, link: &Path, device: &str) {
         let root = self.sysfs().canonicalize().expect("the root");
-        let folder = link.parent().expect("it has one").canonicalize().expect("it exists");
-        let depth = folder.strip_prefix(&root).expect("it is below").components().count();
-        let target = self.folder(device);
-        let target = target.strip_prefix(&root).expect("it is below");
+        let directory = link
+            .parent()
+            .expect("the path has a parent")
+            .canonicalize()
+            .expect("the directory exists");
+        let depth =
+            directory.strip_prefix(&root).expect("the path is below the root").components().count();
+        let target = self.directory(device);
+        let target = target.strip_prefix(&root).expect("the path is below the root");
         let up: PathBuf = std::iter::repeat_n("..", depth).collect();
         symlink(up.join(target), link).expect("a link");
     }

@@ -1,4 +1,4 @@
-//! How the loom tests explore: as those of heist do.
+//! Explores executions in the same way as heist's own loom tests.
 
 #[path = "../../../heist/tests/loom_support/mod.rs"]
 mod shared;

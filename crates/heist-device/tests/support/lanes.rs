@@ -1,10 +1,10 @@
-//! Consumers of lanes over a pool of jobs.
+//! Runs the jobs of lanes on a pool of jobs.
 
 use super::{Job, job};
 use heist_device::{DeviceSlotPermit, DeviceTurn};
 use std::sync::Arc;
 
-/// Makes the job that runs one job of a lane.
+/// Returns a function that makes a pool's job from a turn: it runs one job of the lane.
 pub(crate) fn run_by<T: Send + 'static>(
     each: impl Fn(T, DeviceSlotPermit) + Send + Sync + 'static,
 ) -> impl Fn(DeviceTurn<T>) -> Job + Send + Sync + 'static {

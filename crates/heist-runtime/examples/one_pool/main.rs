@@ -206,8 +206,8 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         fs::write(path, &json).map_err(cannot_write(path))?;
         println!("\nThe trace is in {}; https://ui.perfetto.dev opens it.", path.display());
     }
-    if let Some(folder) = &arguments.svg {
-        let path = folder.join("one-pool.svg");
+    if let Some(directory) = &arguments.svg {
+        let path = directory.join("one-pool.svg");
         let picture = picture::draw(&Slices::read(&json)?, &material);
         fs::write(&path, picture).map_err(cannot_write(&path))?;
         println!("\nThe picture is in {}.", path.display());

@@ -35,7 +35,7 @@ pub(crate) struct Material {
     pub(crate) objects: Arc<[Object]>,
     /// All hidden keys, if they are known.
     pub(crate) keys: Option<BTreeSet<String>>,
-    _folder: Option<Folder>,
+    _directory: Option<TemporaryDirectory>,
 }
 
 impl Material {
@@ -43,18 +43,18 @@ impl Material {
     pub(crate) fn make() -> Result<Self, String> {
         let mut maker = Maker { random: XorShift64::new(SEED), keys: BTreeSet::new() };
         let objects = maker.objects();
-        let folder = Folder::make()
+        let directory = TemporaryDirectory::make()
             .map_err(|error| format!("cannot create a temporary directory: {error}"))?;
         let long = [LONG_FILE_BYTES; LONG_FILES];
         let short = [SHORT_FILE_BYTES; SHORT_FILES];
         let mut files = Vec::new();
         for (number, bytes) in long.into_iter().chain(short).enumerate() {
-            let path = folder.0.join(format!("{number}.log"));
+            let path = directory.0.join(format!("{number}.log"));
             fs::write(&path, maker.text(bytes, KEYS_PER_FILE))
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
             files.push(path);
         }
-        Ok(Self { files, objects, keys: Some(maker.keys), _folder: Some(folder) })
+        Ok(Self { files, objects, keys: Some(maker.keys), _directory: Some(directory) })
     }
 
     /// Generates the same objects, and uses every file below these paths.
@@ -72,7 +72,7 @@ impl Material {
                 files.push(path);
             }
         }
-        Ok(Self { files, objects: maker.objects(), keys: None, _folder: None })
+        Ok(Self { files, objects: maker.objects(), keys: None, _directory: None })
     }
 }
 
@@ -122,9 +122,9 @@ impl Maker {
 
 /// A directory among the system's temporary files. Dropping it removes the directory and its
 /// contents.
-struct Folder(PathBuf);
+struct TemporaryDirectory(PathBuf);
 
-impl Folder {
+impl TemporaryDirectory {
     fn make() -> io::Result<Self> {
         let path = env::temp_dir().join(format!("heist-one-pool-{}", process::id()));
         fs::create_dir(&path)?;
@@ -132,7 +132,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         // Nothing can be done if the directory cannot be removed.
         let _ = fs::remove_dir_all(Path::new(&self.0));

@@ -55,7 +55,8 @@ impl Refusal {
     }
 }
 
-/// Ends a call without making it, because there is no thread for it and the system refuses one.
+/// Ends a call without running it, because no thread exists for it and the system refuses to start
+/// one.
 fn refuse(call: Runnable, source: &io::Error) {
     let refusal = Refusal { kind: source.kind(), code: source.raw_os_error() };
     REFUSING.with(|refusing| refusing.set(Some(refusal)));

@@ -90,7 +90,7 @@ impl ThreadsState {
         }
     }
 
-    /// Returns `true` if calls are dropped instead of made.
+    /// Returns `true` if calls are dropped instead of run.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped || self.is_done()
     }
@@ -176,9 +176,9 @@ impl ThreadsState {
         }
     }
 
-    /// Records that the system has refused thread `id`. If there is no other thread, this returns
-    /// the queued calls, which none will take. Otherwise the other threads take them when they are
-    /// free; one of them may have to be woken.
+    /// Records that the system has refused thread `id`. If it was the only thread, this returns the
+    /// queued calls, because no thread will take them. Otherwise the other threads take them when
+    /// they are free; one of them may have to be woken.
     pub(super) fn refused(&mut self, id: u64) -> (VecDeque<Runnable>, Option<Unparker>) {
         self.threads.remove(&id);
         self.to_look -= 1;

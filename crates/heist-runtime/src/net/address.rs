@@ -1,7 +1,7 @@
 //! The forms of an address, and how they become socket addresses.
 //!
-//! The standard library's trait of the same name blocks while it looks up a name. This one
-//! separates addresses, which need no thread and no waiting, from names.
+//! The standard library's trait of the same name blocks while it looks up a name. This trait keeps
+//! addresses, which are ready at once, apart from names, which have to be looked up.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,11 +13,11 @@ use super::error::could_not;
 use super::lookup::lookup;
 use crate::operation;
 
-/// An address: `"localhost:80"`, `("localhost", 80)`, `"127.0.0.1:80"`, `(Ipv4Addr::LOCALHOST, 80)`, a [`SocketAddr`],
-/// or several of those in a slice.
+/// An address, or several in a slice: `"localhost:80"`, `("localhost", 80)`, `"127.0.0.1:80"`,
+/// `(Ipv4Addr::LOCALHOST, 80)` or a [`SocketAddr`].
 ///
-/// Only names are looked up, on another thread: one of the runtime's threads for blocking calls or,
-/// without a runtime, a thread for this purpose.
+/// Only names are looked up. That happens on one of the runtime's threads for blocking calls or,
+/// without a runtime, on a new thread.
 ///
 /// This trait is sealed. It is implemented for the types that implement the standard library's
 /// trait of the same name.
@@ -26,7 +26,7 @@ pub trait ToSocketAddrs: sealed::Given {}
 pub(super) mod sealed {
     use super::{Address, io};
 
-    /// What the caller has given.
+    /// Returns the address as the caller wrote it, without looking it up.
     pub trait Given {
         /// # Errors
         ///
@@ -35,14 +35,14 @@ pub(super) mod sealed {
     }
 }
 
-/// An address as it was given.
+/// An address as the caller wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address<'a> {
-    /// Nothing to look up.
+    /// One socket address, ready to use.
     Known(SocketAddr),
-    /// Several addresses; nothing to look up.
+    /// Several socket addresses, ready to use.
     Several(Cow<'a, [SocketAddr]>),
-    /// A name, and the port.
+    /// A name to look up, and a port.
     Name(&'a str, u16),
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for Address<'_> {
     }
 }
 
-/// Returns the socket addresses of an address: one, or those of a name.
+/// Returns the socket addresses that an address stands for: one, or all of a name.
 ///
 /// ```
 /// # heist_runtime::block_on(async {
@@ -68,12 +68,12 @@ impl fmt::Display for Address<'_> {
 ///
 /// # Errors
 ///
-/// The text is not an address, or the name is unknown.
+/// The text is not an address, or the name cannot be looked up.
 pub async fn resolve(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
     operation::counted(addresses_of(address)).await
 }
 
-/// [`resolve`] as a part of an operation that counts by itself.
+/// Does the same as [`resolve`], for callers that count the operation themselves.
 async fn addresses_of(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
     match address.given()? {
         Address::Known(address) => Ok(vec![address]),
@@ -84,14 +84,15 @@ async fn addresses_of(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>
     }
 }
 
-/// Tries all socket addresses of an address in turn, until one works; otherwise returns the error
-/// of the last.
+/// Tries the socket addresses of an address one after the other until an attempt succeeds. If all
+/// fail, returns the error of the last attempt.
 ///
-/// `action` names the attempt in the error.
+/// `action` says in the error what was attempted.
 pub(super) async fn first_that<T, F: Future<Output = io::Result<T>>>(
     action: &str,
     address: impl ToSocketAddrs,
-    // Not an `AsyncFnMut`: its future would be `Send` for some lifetimes only, as far as the compiler can see.
+    // Not an `AsyncFnMut`: the compiler could not prove that its future is `Send` for every
+    // lifetime.
     mut attempt: impl FnMut(SocketAddr) -> F,
 ) -> io::Result<T> {
     let given = address.given()?;
@@ -117,7 +118,7 @@ pub(super) async fn first_that<T, F: Future<Output = io::Result<T>>>(
     })
 }
 
-/// `name:port`.
+/// Splits `name:port`.
 fn parse(text: &str) -> io::Result<Address<'_>> {
     if let Ok(address) = text.parse() {
         return Ok(Address::Known(address));
@@ -197,9 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn addresses_need_no_lookup_however_they_are_given() {
-        let SocketAddr::V4(v4) = HOME else { unreachable!("it is") };
-        let SocketAddr::V6(v6) = HOME_6 else { unreachable!("it is") };
+    fn every_form_of_an_address_is_used_without_a_lookup() {
+        let SocketAddr::V4(v4) = HOME else { unreachable!("wrong address family") };
+        let SocketAddr::V6(v6) = HOME_6 else { unreachable!("wrong address family") };
         check_given(HOME, &Address::Known(HOME));
         check_given(v4, &Address::Known(HOME));
         check_given(v6, &Address::Known(HOME_6));
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_a_name() {
+    fn text_that_is_not_an_address_is_a_name() {
         check_given("localhost:80", &Address::Name("localhost", 80));
         check_given(("localhost", 80), &Address::Name("localhost", 80));
         check_given((String::from("localhost"), 80), &Address::Name("localhost", 80));
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_an_address_is_said_to_be_none() {
+    fn an_error_says_why_text_is_not_an_address() {
         for (text, why) in [
             ("localhost", "it has no `:port`"),
             ("localhost:http", "its port is not a number up to 65535"),
@@ -241,36 +242,39 @@ mod tests {
 
     #[test]
     fn a_name_is_looked_up() {
-        let addresses = block_on(resolve("localhost:80")).expect("every machine has it");
+        let addresses = block_on(resolve("localhost:80")).expect("every machine knows localhost");
         assert!(!addresses.is_empty());
         assert!(addresses.iter().all(|address| address.ip().is_loopback() && address.port() == 80));
     }
 
     #[test]
-    fn an_unknown_name_is_in_the_error() {
-        // Reserved for this purpose: no name ends so.
-        let error = block_on(resolve("nobody.invalid:80")).expect_err("nobody has it");
-        assert!(error.to_string().starts_with("could not look up nobody.invalid:80: "), "{error}");
+    fn an_error_names_the_unknown_name() {
+        // `.invalid` is reserved, so this name never exists.
+        let error = block_on(resolve("missing.invalid:80")).expect_err("the name does not exist");
+        assert!(error.to_string().starts_with("could not look up missing.invalid:80: "), "{error}");
     }
 
     #[test]
-    fn addresses_are_tried_in_turn_and_the_last_error_is_told() {
+    fn addresses_are_tried_in_order_and_the_last_error_is_returned() {
         block_on(async {
-            let fail_but_for = |port| {
+            let fail_except_for = |port| {
                 move |address: SocketAddr| {
                     let error = io::ErrorKind::AddrNotAvailable;
                     ready(if address.port() == port { Ok(address) } else { Err(error.into()) })
                 }
             };
             let two = [SocketAddr::new(HOME.ip(), 1), SocketAddr::new(HOME.ip(), 2)];
-            assert_eq!(first_that("use", two, fail_but_for(2)).await.expect("the second"), two[1]);
-            let error = first_that("use", two, fail_but_for(3)).await.expect_err("none");
+            assert_eq!(
+                first_that("use", two, fail_except_for(2)).await.expect("the second"),
+                two[1]
+            );
+            let error = first_that("use", two, fail_except_for(3)).await.expect_err("none");
             assert_eq!(error.kind(), io::ErrorKind::AddrNotAvailable);
             assert!(error.to_string().starts_with("could not use 127.0.0.1:2: "), "{error}");
-            let error = first_that("use", ("localhost", 1), fail_but_for(3)).await;
+            let error = first_that("use", ("localhost", 1), fail_except_for(3)).await;
             let error = error.expect_err("none").to_string();
             assert!(error.starts_with("could not use localhost:1 ("), "{error}");
-            let error = first_that("use", Vec::new(), fail_but_for(3)).await.expect_err("none");
+            let error = first_that("use", Vec::new(), fail_except_for(3)).await.expect_err("none");
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
             assert_eq!(error.to_string(), "could not use []: no address to try");
         });

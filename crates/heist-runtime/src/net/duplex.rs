@@ -1,9 +1,10 @@
-//! A stream of bytes in both directions: the traits of futures-io over a socket, whichever it is.
+//! A stream of bytes in both directions: implements the traits of futures-io for any socket.
 //!
 //! Invariants:
-//! - each clone has its own place in the reactor for each direction, so a task that reads and one that writes, or two
-//!   that read, do not take each other's wake-ups;
-//! - a place is given up as soon as an operation comes through: no stale readiness is left for the next one.
+//! - each clone waits in the reactor separately for each direction. So two tasks that read, or one
+//!   that reads and one that writes, do not take each other's wake-ups;
+//! - a clone stops waiting as soon as its operation succeeds, so the next operation never sees
+//!   stale readiness.
 
 use std::future::Future;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -16,13 +17,13 @@ use async_io::{Async, ReadableOwned, WritableOwned};
 use super::source::{Source, uninterrupted};
 use heist::__internal::coop;
 
-/// A socket, and this clone's places in the reactor.
+/// A socket, with the reactor registrations of this clone.
 #[derive(Debug)]
 pub(super) struct Duplex<T> {
     pub(super) source: Source<T>,
-    /// Where this clone waits to read.
+    /// The registration while this clone waits to read.
     readable: Option<ReadableOwned<T>>,
-    /// Where it waits to write.
+    /// The registration while this clone waits to write.
     writable: Option<WritableOwned<T>>,
 }
 
@@ -56,24 +57,24 @@ impl<T> Duplex<T> {
     }
 }
 
-/// Does `operation`, or waits in `place` until it is worth another try.
+/// Tries `operation`. If it would block, waits in `registration` until the socket may be ready.
 fn poll_operation<T, R, W>(
     cx: &mut Context<'_>,
     socket: &Arc<Async<T>>,
-    place: &mut Option<W>,
+    registration: &mut Option<W>,
     wait: impl Fn(Arc<Async<T>>) -> W,
     operation: impl FnMut(&T) -> io::Result<R>,
 ) -> Poll<io::Result<R>>
 where
     W: Future<Output = io::Result<()>> + Unpin,
 {
-    coop::poll_counted(cx, |cx| poll_uncounted(cx, socket, place, wait, operation))
+    coop::poll_counted(cx, |cx| poll_uncounted(cx, socket, registration, wait, operation))
 }
 
 fn poll_uncounted<T, R, W>(
     cx: &mut Context<'_>,
     socket: &Arc<Async<T>>,
-    place: &mut Option<W>,
+    registration: &mut Option<W>,
     wait: impl Fn(Arc<Async<T>>) -> W,
     mut operation: impl FnMut(&T) -> io::Result<R>,
 ) -> Poll<io::Result<R>>
@@ -84,13 +85,13 @@ where
         match uninterrupted(|| operation(socket.get_ref())) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             result => {
-                *place = None;
+                *registration = None;
                 return Poll::Ready(result);
             }
         }
-        let waiting = place.get_or_insert_with(|| wait(Arc::clone(socket)));
+        let waiting = registration.get_or_insert_with(|| wait(Arc::clone(socket)));
         let became_ready = ready!(Pin::new(waiting).poll(cx));
-        *place = None;
+        *registration = None;
         became_ready?;
     }
 }
@@ -132,7 +133,7 @@ where
     }
 }
 
-/// Nothing more is written. A connection that the other side has ended already is as closed as can be.
+/// Ends the writing half. If the other side has already ended the connection, that is not an error.
 pub(super) fn closed(shutdown: io::Result<()>) -> io::Result<()> {
     match shutdown {
         Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
@@ -140,7 +141,7 @@ pub(super) fn closed(shutdown: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The traits of futures-io, for a socket whose field `duplex` is a [`Duplex`].
+/// Implements the traits of futures-io for a socket whose field `duplex` is a [`Duplex`].
 macro_rules! stream_of_bytes {
     ($socket:ident, $std:ty) => {
         impl From<crate::net::source::Source<$std>> for $socket {
@@ -190,12 +191,12 @@ macro_rules! stream_of_bytes {
                 self.duplex.poll_write_vectored(cx, buffers)
             }
 
-            /// Nothing is held back, so there is nothing to flush.
+            /// Does nothing, because writes are not buffered.
             fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
                 Poll::Ready(Ok(()))
             }
 
-            /// Ends the writing half, for all clones: the other side reads to the end.
+            /// Ends the writing half for all clones: the other side sees the end of the stream.
             fn poll_close(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
                 Poll::Ready(crate::net::duplex::closed(self.shutdown(std::net::Shutdown::Write)))
             }

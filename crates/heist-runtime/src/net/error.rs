@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt::{self, Display};
 use std::io;
 
-/// The attempt, and the system's error.
+/// The attempt that failed, and the system's error.
 #[derive(Debug)]
 struct Failed {
     /// `could not connect to 127.0.0.1:9`
@@ -27,7 +27,7 @@ impl Error for Failed {
     }
 }
 
-/// `could not {action} {address}: {source}`, with the source's kind.
+/// Creates the error `could not {action} {address}: {source}`, with the kind of `source`.
 pub(super) fn could_not(action: &str, address: impl Display, source: io::Error) -> io::Error {
     let attempt = format!("could not {action} {address}");
     io::Error::new(source.kind(), Failed { attempt, source })
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kind_the_text_and_the_code_are_kept() {
+    fn an_error_keeps_its_kind_text_and_code() {
         let refused = io::Error::from_raw_os_error(1);
         let (kind, text) = (refused.kind(), refused.to_string());
         let error = could_not("connect to", "127.0.0.1:9", refused);

@@ -2,7 +2,7 @@
 //!
 //! Not guaranteed: that continuing after an error helps. A connection that ended before it was
 //! accepted is a harmless error; a process that may not open more files gets the same error at once
-//! forevery connection, until it closes some.
+//! for every connection, until it closes some.
 
 use std::future::Future;
 use std::io;
@@ -15,11 +15,11 @@ use futures_core::Stream;
 use super::source::{Source, uninterrupted};
 use heist::__internal::coop;
 
-/// Never ends. `A` accepts a connection.
+/// A stream of connections that never ends. `A` accepts one connection.
 pub(super) struct Incoming<'a, T, A> {
     source: &'a Source<T>,
     accept: A,
-    /// Where it waits in the reactor.
+    /// The registration while the stream waits in the reactor.
     readable: Option<Readable<'a, T>>,
 }
 

@@ -26,8 +26,8 @@ pub(super) async fn lookup(name: &str, port: u16) -> io::Result<Vec<SocketAddr>>
     if let Some(runtime) = crate::current() {
         match Awaited(runtime.spawn_blocking(call())).await {
             Ok(found) => return found,
-            // In the `block_on` of a runtime that was shut down in the meantime: use a thread of
-            // our own.
+            // This is the `block_on` of a runtime that was shut down in the meantime: use a new
+            // thread.
             Err(JoinError::Refused(_)) => {}
             Err(JoinError::NoThread(refused)) => return Err(refused),
             Err(stopped) => return Err(io::Error::other(stopped)),

@@ -13,7 +13,7 @@
 //!     heist_runtime::spawn(async move {
 //!         loop {
 //!             let (stream, _peer) = listener.accept().await?;
-//!             // A task for each connection. A clone is the same socket: one to read from, one to write to.
+//!             // Each connection has a task. Clones share the socket: one reads, one writes.
 //!             heist_runtime::spawn(async move { io::copy(stream.clone(), stream).await }).detach();
 //!         }
 //!         # #[expect(unreachable_code, reason = "it names the type of the errors")]
@@ -37,7 +37,7 @@
 //! methods for them. The adapter of `smol-hyper` connects the streams to hyper, and `async-compat`
 //! to code that needs tokio's traits.
 //!
-//! # What is guaranteed
+//! # Guarantees
 //!
 //! - **No call blocks its thread.** Names are looked up on another thread.
 //! - **Silence.** A waiting socket uses no CPU; one thread of the process sleeps for all of them.
@@ -58,7 +58,7 @@
 //! [source](std::error::Error::source) and has the code. Errors of reading and writing are returned
 //! unchanged.
 //!
-//! # What is not here
+//! # What is not included
 //!
 //! Racing of addresses ("happy eyeballs"): the addresses of a name are tried one after the other. A
 //! limit on the number of connections: use a [`CountBudget`](heist::CountBudget). A limit on their

@@ -16,7 +16,7 @@ use async_io::Async;
 
 use crate::operation;
 
-/// A registered socket. Clones are the same one.
+/// A registered socket. All clones share it.
 #[derive(Debug)]
 pub(super) struct Source<T>(pub(super) Arc<Async<T>>);
 
@@ -84,7 +84,7 @@ pub(super) fn uninterrupted<R>(mut operation: impl FnMut() -> io::Result<R>) -> 
 macro_rules! every_socket {
     ($socket:ident, $std:ty, $($source:ident).+) => {
         impl $socket {
-            /// Returns the standard library's socket, foreverything that has no method here.
+            /// Returns the standard library's socket, for everything that has no method here.
             ///
             /// Do not set it to blocking: every task that uses it would block its worker.
             pub fn as_std(&self) -> &$std {

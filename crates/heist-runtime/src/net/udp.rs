@@ -1,4 +1,4 @@
-//! UDP: single datagrams, which may be lost, doubled and reordered.
+//! UDP: single datagrams, which may be lost, duplicated or reordered.
 
 use std::future::ready;
 use std::io;
@@ -8,9 +8,9 @@ use super::address::{ToSocketAddrs, first_that};
 use super::source::{Source, every_socket};
 use crate::operation;
 
-/// A UDP socket. Clones are the same socket, and any number of tasks may use it at the same time.
+/// A UDP socket. Clones share the socket, and any number of tasks may use it at the same time.
 ///
-/// A datagram that is longer than the buffer it is received into is cut off.
+/// A datagram that does not fit in the receiving buffer is truncated.
 ///
 /// ```
 /// # heist_runtime::block_on(async {
@@ -35,11 +35,12 @@ pub struct UdpSocket {
 every_socket!(UdpSocket, net::UdpSocket, source);
 
 impl UdpSocket {
-    /// Makes a socket with this address; with the first that will do if it is several. Port 0 is any that is free.
+    /// Creates a socket bound to an address; if there are several, to the first that works. Port 0
+    /// selects any free port.
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address.
+    /// The system's errors, with the address.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         let bound = first_that("bind to", address, |address| {
             ready(net::UdpSocket::bind(address).and_then(Self::try_from))
@@ -47,22 +48,25 @@ impl UdpSocket {
         operation::counted(bound).await
     }
 
-    /// Sets the peer that [`Self::send`] sends to. From then on the socket receives from that peer only.
+    /// Sets the peer that [`Self::send`] sends to. From then on, the socket receives only from that
+    /// peer.
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address.
+    /// The system's errors, with the address.
     pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
         let connected =
             first_that("connect to", address, |address| ready(self.as_std().connect(address)));
         operation::counted(connected).await
     }
 
-    /// Sends a datagram to an address; to the first that it can be sent to if it is several.
+    /// Sends a datagram to an address; if there are several, to the first that accepts it. Returns
+    /// the number of bytes sent.
     ///
     /// # Errors
     ///
-    /// Those of the system, with the address: it is too long, it cannot be reached, or an earlier one came back.
+    /// The system's errors, with the address: the datagram is too long, the address cannot be
+    /// reached, or an earlier datagram was rejected.
     pub async fn send_to(&self, bytes: &[u8], address: impl ToSocketAddrs) -> io::Result<usize> {
         first_that("send to", address, |address| async move {
             self.source.write(|socket| socket.send_to(bytes, address)).await
@@ -70,7 +74,7 @@ impl UdpSocket {
         .await
     }
 
-    /// Waits for a datagram: its length, and where it is from.
+    /// Waits for a datagram. Returns its length and the address of its sender.
     ///
     /// # Errors
     ///
@@ -79,7 +83,7 @@ impl UdpSocket {
         self.source.read(|socket| socket.recv_from(buffer)).await
     }
 
-    /// [`Self::recv_from`], but the datagram is there for the next one as well.
+    /// Does the same as [`Self::recv_from`], but leaves the datagram for the next receiver.
     ///
     /// # Errors
     ///
@@ -88,16 +92,17 @@ impl UdpSocket {
         self.source.read(|socket| socket.peek_from(buffer)).await
     }
 
-    /// Sends a datagram to the one this socket is connected to.
+    /// Sends a datagram to the peer that this socket is connected to.
     ///
     /// # Errors
     ///
-    /// The system's errors: not connected, or an earlier datagram came back (`ConnectionRefused`).
+    /// The system's errors: the socket is not connected, or an earlier datagram was rejected
+    /// (`ConnectionRefused`).
     pub async fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         self.source.write(|socket| socket.send(bytes)).await
     }
 
-    /// Waits for a datagram: its length.
+    /// Waits for a datagram and returns its length.
     ///
     /// # Errors
     ///
@@ -106,7 +111,7 @@ impl UdpSocket {
         self.source.read(|socket| socket.recv(buffer)).await
     }
 
-    /// [`Self::recv`], but the datagram is there for the next one as well.
+    /// Does the same as [`Self::recv`], but leaves the datagram for the next receiver.
     ///
     /// # Errors
     ///
@@ -115,7 +120,7 @@ impl UdpSocket {
         self.source.read(|socket| socket.peek(buffer)).await
     }
 
-    /// This socket's address, with the port that was chosen.
+    /// Returns the address of this socket, with the port that the system selected.
     ///
     /// # Errors
     ///
@@ -124,16 +129,16 @@ impl UdpSocket {
         self.as_std().local_addr()
     }
 
-    /// Whom it is connected to.
+    /// Returns the peer that this socket is connected to.
     ///
     /// # Errors
     ///
-    /// The system's errors: `NotConnected` if it is not.
+    /// The system's errors: `NotConnected` if the socket is not connected.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().peer_addr()
     }
 
-    /// Allows sending to all of a network at once.
+    /// Sets whether the socket may send to broadcast addresses.
     ///
     /// # Errors
     ///
@@ -142,7 +147,8 @@ impl UdpSocket {
         self.as_std().set_broadcast(broadcast)
     }
 
-    /// Receives what is sent to this group, too, at the interface with this address (unspecified: any).
+    /// Joins a multicast group on the interface with this address. If the address is unspecified,
+    /// the system selects an interface.
     ///
     /// # Errors
     ///
@@ -151,7 +157,8 @@ impl UdpSocket {
         self.as_std().join_multicast_v4(&group, &interface)
     }
 
-    /// Receives what is sent to this group, too, at the interface with this number (0: any).
+    /// Joins a multicast group on the interface with this index. With 0, the system selects an
+    /// interface.
     ///
     /// # Errors
     ///

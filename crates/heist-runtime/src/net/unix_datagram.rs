@@ -1,4 +1,4 @@
-//! Single datagrams within this machine: whole, in order, and never lost once they are sent.
+//! Datagrams between processes of this machine: complete, in order, and never lost once sent.
 
 use std::io;
 use std::net::Shutdown;
@@ -8,10 +8,11 @@ use std::path::Path;
 use super::error::could_not;
 use super::source::{Source, every_socket};
 
-/// A Unix socket for datagrams. Clones are the same socket, and any number of tasks may use it at the same time.
+/// A Unix socket for datagrams. Clones share the socket, and any number of tasks may use it at the
+/// same time.
 ///
-/// A datagram that is longer than the buffer it is received into is cut off. Sending waits while the receiver has as
-/// many as it can hold. The file of a bound one stays behind when it is dropped.
+/// A datagram that does not fit in the receiving buffer is truncated. Sending waits while the
+/// receiver's queue is full. Dropping a bound socket does not remove its file.
 ///
 /// ```
 /// # heist_runtime::block_on(async {
@@ -31,18 +32,18 @@ pub struct UnixDatagram {
 every_socket!(UnixDatagram, net::UnixDatagram, source);
 
 impl UnixDatagram {
-    /// Makes a socket of this name, which must not be there yet.
+    /// Creates a socket bound to `path`, which must not exist yet.
     ///
     /// # Errors
     ///
-    /// Those of the system, with the path.
+    /// The system's errors, with the path.
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let bound = net::UnixDatagram::bind(path).and_then(Self::try_from);
         bound.map_err(|error| could_not("bind to", path.display(), error))
     }
 
-    /// Makes a socket without a name: it can send, but cannot be answered.
+    /// Creates a socket without a path: it can send, but its receivers cannot reply.
     ///
     /// # Errors
     ///
@@ -51,7 +52,7 @@ impl UnixDatagram {
         net::UnixDatagram::unbound()?.try_into()
     }
 
-    /// Two that are connected with each other.
+    /// Creates two sockets that are connected to each other.
     ///
     /// # Errors
     ///
@@ -61,29 +62,30 @@ impl UnixDatagram {
         Ok((one.try_into()?, other.try_into()?))
     }
 
-    /// Sets the peer that [`Self::send`] sends to. From then on the socket receives from that peer only.
+    /// Sets the peer that [`Self::send`] sends to. From then on, the socket receives only from that
+    /// peer.
     ///
     /// # Errors
     ///
-    /// Those of the system, with the path.
+    /// The system's errors, with the path.
     pub fn connect(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
         let connected = self.as_std().connect(path);
         connected.map_err(|error| could_not("connect to", path.display(), error))
     }
 
-    /// Sends a datagram to the socket of this name.
+    /// Sends a datagram to the socket at `path`.
     ///
     /// # Errors
     ///
-    /// Those of the system, with the path.
+    /// The system's errors, with the path.
     pub async fn send_to(&self, bytes: &[u8], path: impl AsRef<Path>) -> io::Result<usize> {
         let path = path.as_ref();
         let sent = self.source.write(|socket| socket.send_to(bytes, path)).await;
         sent.map_err(|error| could_not("send to", path.display(), error))
     }
 
-    /// Waits for a datagram: its length, and where it is from.
+    /// Waits for a datagram. Returns its length and the address of its sender.
     ///
     /// # Errors
     ///
@@ -92,16 +94,16 @@ impl UnixDatagram {
         self.source.read(|socket| socket.recv_from(buffer)).await
     }
 
-    /// Sends a datagram to the one this socket is connected to.
+    /// Sends a datagram to the peer that this socket is connected to.
     ///
     /// # Errors
     ///
-    /// The system's errors: not connected, or the other one is gone.
+    /// The system's errors: the socket is not connected, or its peer was closed.
     pub async fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         self.source.write(|socket| socket.send(bytes)).await
     }
 
-    /// Waits for a datagram: its length.
+    /// Waits for a datagram and returns its length.
     ///
     /// # Errors
     ///
@@ -110,7 +112,7 @@ impl UnixDatagram {
         self.source.read(|socket| socket.recv(buffer)).await
     }
 
-    /// Ends one direction, or both, for all clones.
+    /// Shuts down one direction, or both, for all clones.
     ///
     /// # Errors
     ///
@@ -119,7 +121,7 @@ impl UnixDatagram {
         self.as_std().shutdown(how)
     }
 
-    /// This socket's address.
+    /// Returns the address of this socket.
     ///
     /// # Errors
     ///
@@ -128,11 +130,11 @@ impl UnixDatagram {
         self.as_std().local_addr()
     }
 
-    /// Whom it is connected to.
+    /// Returns the address of the peer.
     ///
     /// # Errors
     ///
-    /// The system's errors: `NotConnected` if it is not.
+    /// The system's errors: `NotConnected` if the socket is not connected.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.as_std().peer_addr()
     }

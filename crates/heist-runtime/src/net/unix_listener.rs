@@ -1,4 +1,4 @@
-//! Waiting for connections within this machine, under a name in the file system.
+//! Accepts connections from processes of this machine, at a path in the file system.
 
 use std::io;
 use std::os::unix::net::{self, SocketAddr};
@@ -11,10 +11,10 @@ use super::error::could_not;
 use super::incoming::Incoming;
 use super::source::{Source, every_socket};
 
-/// A Unix socket that connections are made to. Clones are the same socket.
+/// A Unix socket that accepts connections. Clones share the socket.
 ///
-/// Its file stays behind when it is dropped, as it does with the standard library's, and is in the way of the next one:
-/// remove it.
+/// As with the standard library's listener, dropping it does not remove its file. Remove the file
+/// before you bind to the same path again.
 #[derive(Clone, Debug)]
 pub struct UnixListener {
     source: Source<net::UnixListener>,
@@ -23,11 +23,11 @@ pub struct UnixListener {
 every_socket!(UnixListener, net::UnixListener, source);
 
 impl UnixListener {
-    /// Listens under this name, which must not be there yet.
+    /// Listens at `path`, which must not exist yet.
     ///
     /// # Errors
     ///
-    /// The system's errors, with the path: it exists, it is too long, there is no such directory.
+    /// The system's errors, with the path: it exists, it is too long, its directory does not exist.
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let bound = net::UnixListener::bind(path).and_then(Self::try_from);
@@ -38,12 +38,12 @@ impl UnixListener {
     ///
     /// # Errors
     ///
-    /// Those of the system, with the path; see [`TcpListener::accept`](super::TcpListener::accept).
+    /// The system's errors, with the path; see [`TcpListener::accept`](super::TcpListener::accept).
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
         self.source.read(accept).await.map_err(|error| self.named(error))
     }
 
-    /// The connections, one after the other: [`Self::accept`] as a stream that never ends.
+    /// Returns the connections, one after the other: [`Self::accept`] as a stream that never ends.
     pub fn incoming(&self) -> impl Stream<Item = io::Result<UnixStream>> + Send + Unpin + '_ {
         Incoming::new(&self.source, move |listener: &net::UnixListener| match accept(listener) {
             Ok((stream, _peer)) => Ok(stream),
@@ -52,7 +52,7 @@ impl UnixListener {
         })
     }
 
-    /// The address: the path.
+    /// Returns the address, which is the path.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A connection within this machine.
+//! A connection between processes of this machine.
 
 use std::io;
 use std::net::Shutdown;
@@ -15,7 +15,7 @@ use super::source::{Source, every_socket};
 use crate::operation;
 use crate::reactor;
 
-/// A connection of Unix sockets: read from it and write to it by the traits of futures-io.
+/// A connection between Unix sockets. Read from it and write to it with the traits of futures-io.
 ///
 /// A clone is the same connection; see [`TcpStream`](super::TcpStream).
 ///
@@ -41,12 +41,13 @@ every_socket!(UnixStream, net::UnixStream, duplex.source);
 stream_of_bytes!(UnixStream, net::UnixStream);
 
 impl UnixStream {
-    /// Connects to the listener of this name.
+    /// Connects to the listener at `path`.
     ///
     /// # Errors
     ///
-    /// The system's errors, with the path: there is no such file, no process listens. `WouldBlock` if too many
-    /// connections wait to be accepted there: the system does not tell when there is room again, so try again later.
+    /// The system's errors, with the path: the file does not exist, or no process listens there.
+    /// `WouldBlock` means that the listener's queue of connections is full. The system does not
+    /// report when it has room again, so try again later.
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let connected = async {
@@ -59,7 +60,7 @@ impl UnixStream {
         }
     }
 
-    /// Two that are connected with each other.
+    /// Creates two streams that are connected to each other.
     ///
     /// # Errors
     ///
@@ -78,7 +79,7 @@ impl UnixStream {
         self.as_std().shutdown(how)
     }
 
-    /// This side's address, which mostly has no name.
+    /// Returns the address of this side, which is usually unnamed.
     ///
     /// # Errors
     ///
@@ -87,7 +88,7 @@ impl UnixStream {
         self.as_std().local_addr()
     }
 
-    /// The other side's address.
+    /// Returns the address of the other side.
     ///
     /// # Errors
     ///
@@ -97,7 +98,7 @@ impl UnixStream {
     }
 }
 
-/// A connection that was begun and is none afterwards was never begun: the listener's queue is full.
+/// Explains `WouldBlock`, which means that the listener's queue of connections is full.
 fn explained(error: io::Error) -> io::Error {
     if error.kind() != io::ErrorKind::NotConnected {
         return error;

@@ -1,12 +1,12 @@
-//! Ticking: a timer that fires again and again.
+//! A timer that fires repeatedly.
 //!
 //! Invariants:
 //! - the first tick is at the start, and the n-th is due at `start + n * period`: a late tick does
 //!   not shift the following ones, unless [`MissedTickBehavior::Delay`] is set;
 //! - dropping the future of `tick` loses nothing: the next call returns that tick.
 //!
-//! Not guaranteed: that the waiting task sees ticks exactly a period apart. They are due so; the
-//! task's thread may be late.
+//! Not guaranteed: that the waiting task sees ticks exactly a period apart. They are due a period
+//! apart, but the task may run late.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
@@ -17,9 +17,9 @@ use heist::__internal::coop;
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
-/// Ticks every `period`, for the first time at once.
+/// Creates a timer that ticks every `period`. The first tick is immediate.
 ///
-/// With a period of zero, every call of `tick` returns at once. [`MissedTickBehavior`] says what
+/// With a period of zero, every call of `tick` returns at once. [`MissedTickBehavior`] defines what
 /// happens to ticks that the task does not take in time.
 ///
 /// ```
@@ -38,7 +38,7 @@ pub fn interval(period: Duration) -> Interval {
     interval_at(Instant::now(), period)
 }
 
-/// Ticks every `period`, for the first time at `start`.
+/// Creates a timer that ticks every `period`. The first tick is due at `start`.
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     Interval {
         next: Sleep::until(Some(start)),
@@ -59,11 +59,12 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissedTickBehavior {
-    /// Makes up forevery missed tick, as fast as the task asks: the number of ticks is right.
+    /// Delivers every missed tick, as fast as the task asks: the number of ticks stays right.
     #[default]
     Burst,
-    /// The next tick is due a period after the late one was taken. (This applies if that one was
-    /// late by a period or more; otherwise no tick was missed, and the next is due on schedule.)
+    /// The next tick is due a period after the late tick was taken. (This applies if the tick was
+    /// late by a period or more. Otherwise no tick was missed, and the next one is due on
+    /// schedule.)
     Delay,
     /// Skips the missed ticks: ticks stay on multiples of the period since the start.
     Skip,
@@ -105,7 +106,7 @@ impl Interval {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
 
-    /// [`Self::tick`] for hand-written futures.
+    /// Does the same as [`Self::tick`], for hand-written futures.
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         // A burst, or a period of zero, would otherwise occupy its worker forever.
         ready!(coop::poll_counted(cx, |cx| self.next.poll_elapsed(cx)));
@@ -154,31 +155,32 @@ mod tests {
 
     const PERIOD: Duration = Duration::from_millis(100);
 
-    /// The table of [`MissedTickBehavior`]: the tick of 200 ms is taken at 450 ms, the others at once or when due.
+    /// The table of [`MissedTickBehavior`]: the tick of 200 ms is taken at 450 ms, and every later
+    /// tick at once or when it is due.
     #[track_caller]
     fn check_table(behavior: MissedTickBehavior, expected_millis: [u64; 4]) {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let (mut due, mut now) = (at(200), at(450));
         for expected in expected_millis {
-            due = behavior.next_after(due, now, PERIOD).expect("not the end of time");
+            due = behavior.next_after(due, now, PERIOD).expect("the clock can express this time");
             now = now.max(due);
             assert_eq!(due, at(expected), "{behavior:?}");
         }
     }
 
     #[test]
-    fn missed_ticks_are_made_up_for() {
+    fn burst_delivers_missed_ticks() {
         check_table(MissedTickBehavior::Burst, [300, 400, 500, 600]);
     }
 
     #[test]
-    fn missed_ticks_delay_the_others() {
+    fn delay_postpones_the_next_ticks() {
         check_table(MissedTickBehavior::Delay, [550, 650, 750, 850]);
     }
 
     #[test]
-    fn missed_ticks_are_left_out() {
+    fn skip_drops_missed_ticks() {
         check_table(MissedTickBehavior::Skip, [500, 600, 700, 800]);
     }
 
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn no_period_is_too_long_or_too_short() {
+    fn extreme_periods_work() {
         block_on(async {
             for behavior in
                 [MissedTickBehavior::Burst, MissedTickBehavior::Delay, MissedTickBehavior::Skip]
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_that_is_not_waited_for_is_not_lost() {
+    fn dropping_a_tick_future_loses_no_tick() {
         block_on(async {
             let mut ticks = interval(Duration::from_millis(5));
             let first = ticks.tick().await;
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_can_start_anew() {
+    fn an_interval_can_be_reset() {
         block_on(async {
             let mut ticks = interval_at(Instant::now() + Duration::from_secs(3600), PERIOD);
             assert_eq!(ticks.period(), PERIOD);

@@ -1,4 +1,4 @@
-//! Waiting for a point in time: the timer that the others are built from.
+//! A timer for one point in time, on which the other timers are built.
 //!
 //! Invariants:
 //! - a deadline that the clock cannot express is `None`, and never arrives;
@@ -32,7 +32,7 @@ pub fn sleep(duration: Duration) -> Sleep {
     Sleep::until(Instant::now().checked_add(duration))
 }
 
-/// Waits until this instant. If it has passed, there is no wait.
+/// Waits until `deadline`. Returns at once if it has passed.
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::until(Some(deadline))
 }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_that_has_passed_is_no_wait() {
+    fn a_past_instant_is_ready_at_once() {
         block_on(async {
             let mut sleep = sleep_until(Instant::now());
             assert!(sleep.is_elapsed());
@@ -134,9 +134,10 @@ mod tests {
         });
     }
 
-    /// Every power of two: somewhere among them are the limits of the clock, of the poller and of the system call.
+    /// Tests every power of two, because the limits of the clock, the poller and the system call
+    /// are among them.
     #[test]
-    fn no_duration_is_too_long() {
+    fn extreme_durations_work() {
         block_on(async {
             let mut waiting: Vec<_> =
                 (12..64).map(|power| sleep(Duration::from_secs(1 << power))).collect();
@@ -144,7 +145,8 @@ mod tests {
             for sleep in &mut waiting {
                 assert!(future::poll_once(&mut *sleep).await.is_none(), "{sleep:?}");
                 assert!(!sleep.is_elapsed());
-                // The reactor goes on with this one as the earliest, and with those before it dropped.
+                // This timer is now the reactor's earliest, because the ones before it were
+                // dropped.
                 super::sleep(Duration::from_millis(1)).await;
                 sleep.timer = None;
             }
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_can_be_reset_either_way() {
+    fn a_sleep_can_be_reset_to_an_earlier_or_later_time() {
         block_on(async {
             let mut sleep = sleep(Duration::from_secs(3600));
             assert!(future::poll_once(&mut sleep).await.is_none());
@@ -171,7 +173,7 @@ mod tests {
     #[test]
     fn the_task_that_polled_last_is_woken() {
         let mut sleep = sleep(Duration::from_millis(20));
-        // By another task's waker first, which is gone by then.
+        // First polled with the waker of another task, which must not be woken.
         assert!(block_on(future::poll_once(&mut sleep)).is_none());
         block_on(future::or(sleep, async {
             super::sleep(Duration::from_secs(20)).await;

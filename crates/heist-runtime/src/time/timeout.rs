@@ -1,12 +1,12 @@
 //! A future with a time limit.
 //!
 //! Invariants:
-//! - a future that is ready in the very poll in which its time runs out counts as in time;
-//! - the future is not dropped when its time runs out, but with the [`Timeout`]: `.await` does both
-//!   at once.
+//! - a future that is ready in the same poll in which its time runs out counts as in time;
+//! - the future is dropped together with the [`Timeout`], not when its time runs out. With
+//!   `.await`, both happen at once.
 //!
-//! Not guaranteed: that a future which does not return from `poll` is stopped. The time is checked
-//! only when it returns.
+//! Not guaranteed: that a future which does not return from `poll` is stopped. The timeout checks
+//! the time only after `poll` returns.
 
 use std::error::Error;
 use std::future::Future;
@@ -20,7 +20,7 @@ use pin_project_lite::pin_project;
 use super::sleep::{Sleep, sleep, sleep_until};
 use heist::__internal::coop;
 
-/// Limits a future to `duration`, from now on. A future that is not ready by then is dropped, and
+/// Limits a future to `duration` from now. If the future is not ready by then, it is dropped, and
 /// the result is [`Elapsed`].
 ///
 /// ```
@@ -37,7 +37,7 @@ pub fn timeout<F: Future>(duration: Duration, future: F) -> Timeout<F> {
     Timeout { future, sleep: sleep(duration), has_waited: false }
 }
 
-/// Limits a future to the time until this instant.
+/// Limits a future to the time until `deadline`.
 pub fn timeout_at<F: Future>(deadline: Instant, future: F) -> Timeout<F> {
     Timeout { future, sleep: sleep_until(deadline), has_waited: false }
 }
@@ -71,13 +71,14 @@ impl<F: Future> Future for Timeout<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        // First: a future that is ready needs no timer, and a late result is better than an error.
+        // The future goes first: if it is ready it needs no timer, and a late result is better than
+        // an error.
         if let Poll::Ready(output) = this.future.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        // The budget may defer only the first poll. Limits that are always over, one after the
-        // other, must give way; but a limit that has waited must run out even if other code in its
-        // task uses up the budget of each poll.
+        // The budget may postpone only the first poll. A loop over timeouts that have expired must
+        // yield. But a timeout that has waited must expire even if other code in its task uses up
+        // the budget of every poll.
         let elapsed = if std::mem::replace(this.has_waited, true) {
             this.sleep.poll_elapsed(cx).map(|()| coop::count_operation())
         } else {
@@ -89,13 +90,13 @@ impl<F: Future> Future for Timeout<F> {
 
 /// The time ran out before the future was ready.
 ///
-/// It turns into an [`io::Error`] of the kind [`TimedOut`](io::ErrorKind::TimedOut) with `?`.
+/// `?` converts it to an [`io::Error`] of the kind [`TimedOut`](io::ErrorKind::TimedOut).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed(());
 
 impl fmt::Display for Elapsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the time given was over before the future was ready")
+        f.write_str("the time limit passed before the future was ready")
     }
 }
 
@@ -115,7 +116,7 @@ mod tests {
     use std::rc::Rc;
 
     #[test]
-    fn what_is_ready_at_once_makes_it_even_with_no_time() {
+    fn a_ready_future_succeeds_even_with_a_limit_of_zero() {
         block_on(async {
             assert_eq!(timeout(Duration::ZERO, future::ready(1)).await, Ok(1));
             assert_eq!(timeout_at(Instant::now(), future::ready(2)).await, Ok(2));
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_late_is_dropped_after_its_time_and_not_before() {
+    fn a_late_future_is_dropped_only_after_its_limit() {
         block_on(async {
             let held = Rc::new(());
             let future = {
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_future_can_be_had_back() {
+    fn into_inner_returns_the_future() {
         block_on(async {
             let mut limited = timeout(Duration::ZERO, sleep(Duration::from_millis(2)));
             assert_eq!(
@@ -155,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn an_elapsed_time_is_an_io_error_that_says_so() {
+    fn elapsed_converts_to_an_io_error() {
         let error = io::Error::from(Elapsed(()));
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert_eq!(error.to_string(), "the time given was over before the future was ready");
+        assert_eq!(error.to_string(), "the time limit passed before the future was ready");
     }
 
     #[test]
-    fn a_limit_does_not_double_the_future() {
+    fn a_timeout_does_not_double_the_size_of_its_future() {
         let future = async {
             let room = [0_u8; 4096];
             future::yield_now().await;

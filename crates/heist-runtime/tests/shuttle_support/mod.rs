@@ -1,4 +1,4 @@
-//! How the shuttle tests explore: as those of heist do.
+//! Explores schedules in the same way as heist's own shuttle tests.
 
 #[path = "../../../heist/tests/shuttle_support/mod.rs"]
 mod shared;

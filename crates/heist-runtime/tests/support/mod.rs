@@ -1,4 +1,4 @@
-//! What the behaviour tests share: heist's own helpers, and those that need this crate.
+//! Helpers of the behaviour tests: heist's own, and those that need this crate.
 
 #![allow(dead_code, unused_imports, reason = "every test file uses its own part of this")]
 
