@@ -1,9 +1,11 @@
-//! [`Naive`]: every literal compared at every position. Obvious, and the measure for the others.
+//! [`Naive`]: compares every literal at every position. The reference that the others are tested
+//! against.
 
 use super::{AnchorHit, Candidates, Prefilter, Sought, begins_long_run, begins_run, may_be_value};
 use std::ops::Range;
 
-/// Also finds literals whose gate is shut: no rule matches there, and if one does, the gate was wrong.
+/// Also finds literals whose gate is closed. No rule should match there; if one does, the gate is
+/// wrong.
 #[derive(Debug)]
 pub(crate) struct Naive(pub(crate) Vec<Sought>);
 
