@@ -190,7 +190,7 @@ fn assess(user: &[u8], secret: &[u8], host: &[u8]) -> Assessment {
     let words = shape.digits == 0 && (shape.upper == 0 || shape.others == 0 && shape.upper == 1);
     let simple = words || shape.classes() == 1 || stands_in || secret.eq_ignore_ascii_case(user);
     if stands_in {
-        return Err("it is a word that stands for a password");
+        return Err("it is a placeholder for a password");
     }
     if simple && host == Host::Example {
         return Err("it is a word or a number, and the host is an example");

@@ -45,8 +45,8 @@ pub(crate) struct Anchor {
 }
 
 impl Anchors {
-    /// Returns the cost of searching for these literals: how often they occur, with a discount for
-    /// literals at a fixed distance from the start of the match.
+    /// Returns the cost of searching for these literals: how often they occur, times the
+    /// number of positions at which the match could then begin.
     fn cost(&self) -> f64 {
         let cost = |anchor: &Anchor| {
             let starts = anchor.after_max.map_or(64, |max| max - anchor.after_min + 1).min(64);
@@ -58,7 +58,7 @@ impl Anchors {
 }
 
 /// Returns the cheapest anchors of a regular expression, or `None` if its matches do not share any
-/// useful literals.
+/// literals that are long enough.
 pub(crate) fn anchors_of(hir: &Hir) -> Option<Anchors> {
     let mut best = Best(None);
     collect(hir, 0, Some(0), &mut best);

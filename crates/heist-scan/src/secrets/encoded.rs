@@ -115,10 +115,10 @@ pub(crate) fn scan_encoded(
         }
     }
     let mut decoder = Decoder { detector, chunk, matches, scratch: encoded };
-    decoder.look_at_utf16();
-    decoder.look_at_digits(&examiner.candidates.runs);
+    decoder.scan_utf16();
+    decoder.scan_digits(&examiner.candidates.runs);
     for kind in [EscapeKind::Url, EscapeKind::Json] {
-        decoder.look_at_escapes(kind, &examiner.candidates);
+        decoder.scan_escapes(kind, &examiner.candidates);
     }
 }
 
@@ -155,7 +155,7 @@ struct Decoder<'a, 'b> {
 
 impl Decoder<'_, '_> {
     /// Scans base64 and hexadecimal digits: near runs, and in long stretches without a run.
-    fn look_at_digits(&mut self, runs: &[usize]) {
+    fn scan_digits(&mut self, runs: &[usize]) {
         let owned = self.chunk.owned.clone();
         let outside = std::mem::take(&mut self.scratch.outside);
         let (before, after) =
@@ -166,23 +166,23 @@ impl Decoder<'_, '_> {
         let (mut done, mut probe) = (0, if begins_object { LONG_STRETCH } else { owned.start });
         for &run in before.iter().chain(runs).chain(after) {
             while probe < run.min(owned.end) {
-                (done, probe) = self.look_at_long_stretch(probe, done);
+                (done, probe) = self.scan_long_stretch(probe, done);
             }
             if run >= done {
                 let begin =
                     base64_begin(self.chunk.bytes, run, run.saturating_sub(NEAR_RUN).max(done));
-                done = self.look_at_stretch(begin, run);
+                done = self.scan_stretch(begin, run);
             }
         }
         while probe < owned.end {
-            (done, probe) = self.look_at_long_stretch(probe, done);
+            (done, probe) = self.scan_long_stretch(probe, done);
         }
         self.scratch.outside = outside;
     }
 
     /// Scans the stretch of base64 at `probe` if it began long before. Returns how far base64 is
     /// scanned now, and the next position to probe.
-    fn look_at_long_stretch(&mut self, probe: usize, done: usize) -> (usize, usize) {
+    fn scan_long_stretch(&mut self, probe: usize, done: usize) -> (usize, usize) {
         let text = self.chunk.bytes;
         let (at, next) = (after_break(text, probe), probe + LONG_STRETCH);
         if at < done || !is_base64(text, at) {
@@ -191,7 +191,7 @@ impl Decoder<'_, '_> {
         let begin = base64_begin(text, at, at.saturating_sub(2 * LONG_STRETCH).max(done));
         let from = begin + LONG_STRETCH;
         if from <= at {
-            (self.look_at_stretch(from, at), next)
+            (self.scan_stretch(from, at), next)
         } else {
             // Scan the runs before that point first.
             let goes_on = base64_end(text, at, (from + DECODE_MARGIN).min(text.len())) > from;
@@ -200,7 +200,7 @@ impl Decoder<'_, '_> {
     }
 
     /// Scans a stretch of base64 that contains the digit at `at`, from `begin` on. Returns its end.
-    fn look_at_stretch(&mut self, begin: usize, at: usize) -> usize {
+    fn scan_stretch(&mut self, begin: usize, at: usize) -> usize {
         let (text, owned) = (self.chunk.bytes, self.chunk.owned.clone());
         let limit = (owned.end.max(at) + BASE64_STRETCH_MIN).min(text.len());
         let end = base64_end(text, at, limit);
@@ -214,7 +214,7 @@ impl Decoder<'_, '_> {
             let seen = begin..end;
             let (begin, last) = (Some(begin), Some(end));
             let window = EncodedWindow { piece: place, first: begin, begin, end: last };
-            self.look_at_base64(&window, seen);
+            self.scan_base64(&window, seen);
             return end;
         }
         for piece in pieces(place) {
@@ -225,17 +225,17 @@ impl Decoder<'_, '_> {
                 let seen = base64_begin(text, at, start)..base64_end(text, at, limit);
                 let begin = begins_base64(text, seen.start).then_some(seen.start);
                 let end = self.end_before(seen.end, limit);
-                self.look_at_base64(&EncodedWindow { piece, first, begin, end }, seen);
+                self.scan_base64(&EncodedWindow { piece, first, begin, end }, seen);
             }
         }
         end
     }
 
     /// Scans a piece of base64. `seen` is the part of the source that rules see from it.
-    fn look_at_base64(&mut self, window: &EncodedWindow, seen: Range<usize>) {
+    fn scan_base64(&mut self, window: &EncodedWindow, seen: Range<usize>) {
         let text = self.chunk.bytes;
-        // A match may begin before the piece, and a search from there may continue after it: at
-        // most this far, unless a line break extends it.
+        // Everything that a match in this piece depends on is this near, unless there are line
+        // breaks: it may begin before the piece, and a search from there may continue after it.
         let near = seen.start.max(window.piece.start.saturating_sub(DECODE_MARGIN))
             ..seen.end.min(window.piece.end + 2 * DECODED_SEARCH_MAX);
         let near = &text[near];
@@ -243,15 +243,15 @@ impl Decoder<'_, '_> {
             gather_base64(text, seen.clone(), &mut self.scratch.decoded);
             for phase in 0..BASE64_PHASES {
                 if base64_phase(phase, &mut self.scratch.decoded) {
-                    self.look(Encoding::Base64, window);
+                    self.scan_decoded(Encoding::Base64, window);
                 }
             }
         }
-        self.look_at_hex(window, seen);
+        self.scan_hex(window, seen);
     }
 
     /// Scans hexadecimal digits in a piece of base64.
-    fn look_at_hex(&mut self, base64: &EncodedWindow, seen: Range<usize>) {
+    fn scan_hex(&mut self, base64: &EncodedWindow, seen: Range<usize>) {
         let (text, piece) = (self.chunk.bytes, base64.piece.clone());
         let mut places = piece.clone();
         while let Some(stretch) = hex_stretch(text, seen.clone(), places.clone()) {
@@ -261,14 +261,14 @@ impl Decoder<'_, '_> {
             let window = EncodedWindow { piece: piece.clone(), first: base64.first, begin, end };
             for phase in 0..HEX_PHASES {
                 if hex(text, stretch.clone(), phase, &mut self.scratch.decoded) {
-                    self.look(Encoding::Hex, &window);
+                    self.scan_decoded(Encoding::Hex, &window);
                 }
             }
         }
     }
 
     /// Scans the text near escapes.
-    fn look_at_escapes(&mut self, kind: EscapeKind, candidates: &Candidates) {
+    fn scan_escapes(&mut self, kind: EscapeKind, candidates: &Candidates) {
         let wanted = match kind {
             EscapeKind::Url => LiteralUse::UrlEscape,
             EscapeKind::Json => LiteralUse::JsonEscape,
@@ -297,7 +297,7 @@ impl Decoder<'_, '_> {
             place = begin.max(place.end)..kind.end(text, escape, limit);
         }
         self.add_escaped(kind, place, first);
-        self.look_at_escaped(kind);
+        self.scan_escaped(kind);
         self.scratch.escapes = escapes;
     }
 
@@ -309,7 +309,7 @@ impl Decoder<'_, '_> {
             if let Some(together) = together(&self.scratch.places) {
                 let is_same_stretch = kind.end(text, together.end, piece.start) == piece.start;
                 if !is_same_stretch || piece.end - together.start > PIECE_BYTES {
-                    self.look_at_escaped(kind);
+                    self.scan_escaped(kind);
                 }
             }
             self.scratch.places.push(WaitingPiece { piece, first });
@@ -317,7 +317,7 @@ impl Decoder<'_, '_> {
     }
 
     /// Scans the waiting pieces near escapes.
-    fn look_at_escaped(&mut self, kind: EscapeKind) {
+    fn scan_escaped(&mut self, kind: EscapeKind) {
         let Some(together) = together(&self.scratch.places) else { return };
         let text = self.chunk.bytes;
         let Range { start: first, end: last } = self.seen_around(&together);
@@ -330,20 +330,20 @@ impl Decoder<'_, '_> {
             EscapeKind::Url => Encoding::UrlEscaped,
             EscapeKind::Json => Encoding::JsonEscaped,
         };
-        self.look_at_places(encoding, begin, end);
+        self.scan_places(encoding, begin, end);
     }
 
     /// Scans the waiting pieces, after all of them are decoded.
-    fn look_at_places(&mut self, encoding: Encoding, begin: Option<usize>, end: Option<usize>) {
+    fn scan_places(&mut self, encoding: Encoding, begin: Option<usize>, end: Option<usize>) {
         let mut places = std::mem::take(&mut self.scratch.places);
         for WaitingPiece { piece, first } in places.drain(..) {
-            self.look(encoding, &EncodedWindow { piece, first, begin, end });
+            self.scan_decoded(encoding, &EncodedWindow { piece, first, begin, end });
         }
         self.scratch.places = places;
     }
 
     /// Scans UTF-16. If the whole object is UTF-16, scans all of it.
-    fn look_at_utf16(&mut self) {
+    fn scan_utf16(&mut self) {
         let (text, owned, encoding) =
             (self.chunk.bytes, self.chunk.owned.clone(), self.chunk.encoding);
         if matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
@@ -351,7 +351,7 @@ impl Decoder<'_, '_> {
             let first_unit = (self.chunk.offset % 2) as usize;
             for piece in pieces(owned) {
                 self.scratch.places.push(WaitingPiece { piece, first: None });
-                self.look_at_units(encoding, first_unit);
+                self.scan_units(encoding, first_unit);
             }
             return;
         }
@@ -364,19 +364,19 @@ impl Decoder<'_, '_> {
                 if let Some(together) = together(&self.scratch.places)
                     && (first_unit != span.start % 2 || piece.end - together.start > PIECE_BYTES)
                 {
-                    self.look_at_units(Encoding::Utf16Le, first_unit);
+                    self.scan_units(Encoding::Utf16Le, first_unit);
                 }
                 first_unit = span.start % 2;
                 let first = (span.start > window.start).then_some(span.start);
                 self.scratch.places.push(WaitingPiece { piece, first });
             }
         }
-        self.look_at_units(Encoding::Utf16Le, first_unit);
+        self.scan_units(Encoding::Utf16Le, first_unit);
     }
 
     /// Scans the waiting pieces whose code units begin at positions of the same parity as
     /// `first_unit`.
-    fn look_at_units(&mut self, encoding: Encoding, first_unit: usize) {
+    fn scan_units(&mut self, encoding: Encoding, first_unit: usize) {
         let Some(together) = together(&self.scratch.places) else { return };
         let text = self.chunk.bytes;
         let Range { start, end } = self.seen_around(&together);
@@ -385,7 +385,7 @@ impl Decoder<'_, '_> {
         let is_object = self.chunk.encoding == encoding;
         let begins = is_object && self.chunk.offset == 0 && start == 0;
         let ends = is_object && self.chunk.is_end && end == text.len();
-        self.look_at_places(encoding, begins.then_some(start), ends.then_some(end));
+        self.scan_places(encoding, begins.then_some(start), ends.then_some(end));
     }
 
     /// Returns the part of the source that rules see from a piece, plus a margin, so that
@@ -405,7 +405,7 @@ impl Decoder<'_, '_> {
     }
 
     /// Scans the decoded text.
-    fn look(&mut self, encoding: Encoding, window: &EncodedWindow) {
+    fn scan_decoded(&mut self, encoding: Encoding, window: &EncodedWindow) {
         let EncodedScratch { inner, decoded, explanations, .. } = &mut *self.scratch;
         let view = View {
             decoded,

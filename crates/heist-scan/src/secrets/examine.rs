@@ -146,56 +146,56 @@ impl Examiner {
         self.searched.clear();
         detector.prefilter.sweep(text.bytes, text.owned.clone(), &mut candidates);
         for hit in &candidates.anchors {
-            self.look_from(text, hit.at, |examiner, text, at| {
+            self.examine_from(text, hit.at, |examiner, text, at| {
                 for &place in detector.plan.uses(hit.literal) {
-                    examiner.look(detector, text, at, place);
+                    examiner.apply_use(detector, text, at, place);
                 }
             });
         }
         if !detector.plan.at_runs.is_empty() {
             for &at in &candidates.runs {
-                self.look_from(text, at, |examiner, text, at| {
+                self.examine_from(text, at, |examiner, text, at| {
                     for &(rule, kind) in &detector.plan.at_runs {
-                        examiner.look(detector, text, at, LiteralUse::Parser { rule, kind });
+                        examiner.apply_use(detector, text, at, LiteralUse::Parser { rule, kind });
                     }
                 });
             }
         }
         if !detector.plan.keywords.is_empty() {
             for &at in candidates.runs.iter().chain(&candidates.values) {
-                self.look_from(text, at, |examiner, text, at| {
-                    examiner.look_at_value(detector, text, at);
+                self.examine_from(text, at, |examiner, text, at| {
+                    examiner.examine_value(detector, text, at);
                 });
             }
         }
         self.candidates = candidates;
         match text.origin {
-            TextOrigin::Plain { offset } => self.look_everywhere(detector, text, offset),
-            TextOrigin::Decoded(view) => self.look_everywhere_in_view(detector, text, &view),
+            TextOrigin::Plain { offset } => self.search_everywhere(detector, text, offset),
+            TextOrigin::Decoded(view) => self.search_view_everywhere(detector, text, &view),
             TextOrigin::Seen => {}
         }
     }
 
     /// Scans from one position: the whole text if it is plain, or else the part seen from there.
-    fn look_from<'a>(
+    fn examine_from<'a>(
         &mut self,
         text: &Text<'a>,
         at: usize,
-        look: impl FnOnce(&mut Self, &Text<'a>, usize),
+        examine: impl FnOnce(&mut Self, &Text<'a>, usize),
     ) {
-        let TextOrigin::Decoded(view) = text.origin else { return look(self, text, at) };
+        let TextOrigin::Decoded(view) = text.origin else { return examine(self, text, at) };
         if view.must_be_text && !is_in_text(text.bytes, at) {
             return;
         }
         let (seen, from) = view.seen_from(text, at);
-        self.look_moved(from, |examiner| look(examiner, &seen, at - from));
+        self.examine_part(from, |examiner| examine(examiner, &seen, at - from));
     }
 
     /// Scans a part of a text that begins at `from`, then shifts the results to the whole text.
-    fn look_moved(&mut self, from: usize, look: impl FnOnce(&mut Self)) {
+    fn examine_part(&mut self, from: usize, examine: impl FnOnce(&mut Self)) {
         let before = self.found.len();
         let noted_before = self.notes.as_ref().map_or(0, Vec::len);
-        look(self);
+        examine(self);
         for found in &mut self.found[before..] {
             found.move_by(from);
         }
@@ -204,13 +204,13 @@ impl Examiner {
         }
     }
 
-    fn look(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, place: LiteralUse) {
+    fn apply_use(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, place: LiteralUse) {
         match place {
             LiteralUse::Regex { rule, after_min, after_max } => {
-                self.look_around(detector, text, at, rule, after_min, after_max);
+                self.search_around(detector, text, at, rule, after_min, after_max);
             }
-            LiteralUse::Near { rule } => self.look_near(detector, text, at, rule),
-            LiteralUse::Assignment { rule } => self.look_at_assignment(detector, text, at, rule),
+            LiteralUse::Near { rule } => self.search_near(detector, text, at, rule),
+            LiteralUse::Assignment { rule } => self.examine_assignment(detector, text, at, rule),
             LiteralUse::Parser { rule, kind } => {
                 let (window, from) = cut(text, at, kind.reach());
                 let mut hits = std::mem::take(&mut self.hits);
@@ -230,7 +230,7 @@ impl Examiner {
     }
 
     /// Tries an expression whose literal is at `at`.
-    fn look_around(
+    fn search_around(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
@@ -274,12 +274,12 @@ impl Examiner {
             }
         } else {
             let covers = |whole: &Range<usize>| whole.contains(&at);
-            self.look_in(detector, text, rule, first..end(last), covers);
+            self.search_window(detector, text, rule, first..end(last), covers);
         }
     }
 
     /// Finds all matches of an expression in a window, and keeps those that `wanted` accepts.
-    fn look_in(
+    fn search_window(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
@@ -303,14 +303,14 @@ impl Examiner {
     }
 
     /// Searches a whole plain text for expressions without a literal, from the owned search starts.
-    fn look_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, offset: u64) {
+    fn search_everywhere(&mut self, detector: &SecretDetector, text: &Text<'_>, offset: u64) {
         if detector.plan.everywhere.is_empty() {
             return;
         }
         let starts = self.take_starts(text, offset, text.owned.clone());
         for (start, next) in starts.within(text.owned.clone()) {
             for &rule in &detector.plan.everywhere {
-                self.look_between(detector, text, rule, start, next);
+                self.search_between(detector, text, rule, start, next);
             }
         }
         self.starts = starts;
@@ -318,15 +318,15 @@ impl Examiner {
 
     /// Searches for an expression near a keyword. Searches from each start only once, even if
     /// several keywords are near it.
-    fn look_near(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, rule: u32) {
-        // In decoded text, `examine_view_everywhere` searches for it.
+    fn search_near(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, rule: u32) {
+        // In decoded text, `search_view_everywhere` searches for it.
         let TextOrigin::Plain { offset } = text.origin else { return };
         let reach = KEYWORD_REACH + detector.plan.longest[rule as usize];
         let near = at.saturating_sub(reach)..(at + reach).min(text.bytes.len());
         let starts = self.take_starts(text, offset, near.clone());
         for (start, next) in starts.within(starts.before(near.start)..near.end) {
             if self.searched.insert((rule, start)) {
-                self.look_between(detector, text, rule, start, next);
+                self.search_between(detector, text, rule, start, next);
             }
         }
         self.starts = starts;
@@ -341,7 +341,7 @@ impl Examiner {
 
     /// Searches a whole decoded text for expressions without a literal, from the owned search
     /// starts. Each search sees only the part of the source around its start.
-    fn look_everywhere_in_view(
+    fn search_view_everywhere(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
@@ -361,9 +361,9 @@ impl Examiner {
         for (start, next) in starts.within(text.owned.clone()) {
             let (seen, from) = view.seen_from(text, start);
             let next = next.min(start + DECODED_SEARCH_MAX).min(from + seen.bytes.len());
-            self.look_moved(from, |examiner| {
+            self.examine_part(from, |examiner| {
                 for &rule in everywhere.iter().chain(near) {
-                    examiner.look_between(detector, &seen, rule, start - from, next - from);
+                    examiner.search_between(detector, &seen, rule, start - from, next - from);
                 }
             });
         }
@@ -402,7 +402,7 @@ impl Examiner {
 
     /// Searches for an expression from one start up to the next one. Later matches are found from
     /// the next start.
-    fn look_between(
+    fn search_between(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,
@@ -412,12 +412,12 @@ impl Examiner {
     ) {
         let reach = detector.plan.longest[rule as usize];
         let window = start..next.saturating_add(reach).min(text.bytes.len());
-        self.look_in(detector, text, rule, window, |whole| whole.start < next);
+        self.search_window(detector, text, rule, window, |whole| whole.start < next);
     }
 
     /// Finds the assignment whose value contains the run at `at`, and tries the rules whose
     /// keywords are in its key.
-    fn look_at_value(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize) {
+    fn examine_value(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize) {
         let (window, from) = cut(text, at, ASSIGNMENT_REACH);
         let Some(found) = assignment::from_value_within(&window, VALUE_BEFORE_RUN) else { return };
         let mut keywords = std::mem::take(&mut self.keywords);
@@ -436,7 +436,7 @@ impl Examiner {
         self.keywords = keywords;
     }
 
-    fn look_at_assignment(
+    fn examine_assignment(
         &mut self,
         detector: &SecretDetector,
         text: &Text<'_>,

@@ -79,7 +79,7 @@ impl Literal {
 
     /// Returns `true` if the literal occurs in `text` at `at`.
     #[inline]
-    pub(crate) fn stands_at(&self, text: &[u8], at: usize) -> bool {
+    pub(crate) fn occurs_at(&self, text: &[u8], at: usize) -> bool {
         text.get(at..at + self.0.len())
             .is_some_and(|text| self.0.iter().zip(text).all(|(wanted, &byte)| wanted.is(byte)))
     }
@@ -112,16 +112,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_literal_stands_where_its_text_is() {
+    fn a_literal_occurs_where_its_text_is() {
         let literal = Literal::exactly(b"ghp_");
-        assert!(literal.stands_at(b"x ghp_", 2));
-        assert!(!literal.stands_at(b"x GHP_", 2));
-        assert!(!literal.stands_at(b"x ghp", 2));
-        assert!(!literal.stands_at(b"x", 2));
+        assert!(literal.occurs_at(b"x ghp_", 2));
+        assert!(!literal.occurs_at(b"x GHP_", 2));
+        assert!(!literal.occurs_at(b"x ghp", 2));
+        assert!(!literal.occurs_at(b"x", 2));
         let literal = Literal::either_case(b"Api-Key");
-        assert!(literal.stands_at(b"aPI-kEY", 0));
+        assert!(literal.occurs_at(b"aPI-kEY", 0));
         // 0x0d is '-' without the bit that distinguishes upper from lower case.
-        assert!(!literal.stands_at(b"api\x0dkey", 0));
+        assert!(!literal.occurs_at(b"api\x0dkey", 0));
     }
 
     #[test]

@@ -202,8 +202,8 @@ fn reach(rules: &[Rule], plan: &Plan, start: usize) -> Overlap {
                 at_least(after_max.unwrap_or(longest) + keyword, longest + keyword);
             }
             LiteralUse::Near { rule } => {
-                // The match may be a keyword distance away from the literal, and another keyword as
-                // far from the match.
+                // The match may be this far from the keyword that led to it, and the judgement
+                // searches for keywords just as far around the match.
                 let reach = 2 * KEYWORD_REACH + 2 * plan.longest[rule as usize] + start;
                 at_least(reach, reach);
             }

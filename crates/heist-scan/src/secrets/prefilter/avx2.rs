@@ -118,7 +118,7 @@ impl Avx2 {
                     &padded
                 }
             };
-            let (windows, class) = self.look(step);
+            let (windows, class) = self.classify(step);
             waiting.push(windows, at);
             if waiting.is_full() {
                 self.look_up_all(&mut waiting, text, windows_end, &owned, found);
@@ -159,7 +159,7 @@ impl Avx2 {
     /// Returns the positions where a bucket remains, and which bytes are letters or digits.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     #[inline]
-    fn look(&self, step: &[u8; STEP_READS]) -> (u64, u64) {
+    fn classify(&self, step: &[u8; STEP_READS]) -> (u64, u64) {
         let zero = _mm256_setzero_si256();
         // Process both vectors together, so that each table is loaded once.
         let mut left = [[zero; 2]; GROUPS];

@@ -13,7 +13,7 @@ impl Prefilter for Naive {
     fn sweep(&self, text: &[u8], owned: Range<usize>, found: &mut Candidates) {
         for at in owned {
             for (number, sought) in self.0.iter().enumerate() {
-                if sought.literal.stands_at(text, at) {
+                if sought.literal.occurs_at(text, at) {
                     found.anchors.push(AnchorHit { at, literal: number as u32 });
                 }
             }

@@ -145,7 +145,7 @@ impl LiteralTable {
         while let Some(entry) = self.entries.get(next as usize) {
             if let Some(at) = window.checked_sub(entry.window_at)
                 && owned.contains(&at)
-                && entry.literal.stands_at(text, at)
+                && entry.literal.occurs_at(text, at)
                 && (!entry.begins_word || begins_word(text, at))
             {
                 found.anchors.push(AnchorHit { at, literal: entry.number });
