@@ -164,7 +164,10 @@ mod tests {
         let digest = "9f86d081884c7d659a2feaa0c55ad015";
         assert_eq!(hash_named_by(digest, "file_md5", ""), Some(HashNamedBy::Key));
         assert_eq!(hash_named_by(digest, "rev", ""), Some(HashNamedBy::Key));
-        assert_eq!(hash_named_by(digest, "x", &format!("checksum: {digest}")), Some(HashNamedBy::Line));
+        assert_eq!(
+            hash_named_by(digest, "x", &format!("checksum: {digest}")),
+            Some(HashNamedBy::Line)
+        );
         assert_eq!(hash_named_by(digest, "token", &format!("token: {digest} # md5")), None);
         assert_eq!(hash_named_by(&digest[1..], "file_md5", ""), None);
     }

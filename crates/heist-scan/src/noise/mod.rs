@@ -34,7 +34,7 @@ mod tests;
 pub use entropy::shannon_entropy;
 
 use composition::SECRET_BYTES_READ;
-use regular::{Regularity, is_empty_form, regularity};
+use regular::{Regularity, is_prefix_and_one_character, regularity};
 use std::path::Path;
 
 /// The noise filter. It never changes, so all workers share one.
@@ -136,7 +136,7 @@ impl Noise {
             return NoiseVerdict::Keep;
         }
         let text = &secret[..secret.len().min(SECRET_BYTES_READ)];
-        if is_empty_form(text) {
+        if is_prefix_and_one_character(text) {
             NoiseVerdict::Drop("a prefix and one repeated character")
         } else if let Some(regularity) = regularity(text) {
             NoiseVerdict::Lower(reason(regularity))

@@ -8,7 +8,7 @@ use super::form::is_mail_address;
 use super::vocabulary::Reading;
 
 /// Placeholder words for a password.
-const NO_PASSWORDS: [&str; 30] = [
+const PLACEHOLDER_WORDS: [&str; 30] = [
     "password",
     "passwd",
     "passphrase",
@@ -58,7 +58,7 @@ pub(super) fn judge(secret: &[u8], shape: &Composition, reading: &Reading) -> No
         .all(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
     if shape.len < 4 {
         NoiseVerdict::Drop("too short for a password")
-    } else if NO_PASSWORDS.iter().any(is_word) {
+    } else if PLACEHOLDER_WORDS.iter().any(is_word) {
         NoiseVerdict::Drop("a placeholder for a password")
     } else if spaces >= 2 && mostly_words || spaces >= 1 && all_words {
         NoiseVerdict::Drop("text with spaces")

@@ -43,7 +43,7 @@ pub(super) fn regularity(text: &[u8]) -> Option<Regularity> {
 }
 
 /// Returns `true` if the text is a short prefix followed by one repeated character.
-pub(super) fn is_empty_form(text: &[u8]) -> bool {
+pub(super) fn is_prefix_and_one_character(text: &[u8]) -> bool {
     let Some(&last) = text.last() else { return true };
     let tail = text.iter().rev().take_while(|&&byte| byte == last).count();
     tail >= 8 && tail * 2 >= text.len() && text.len() - tail <= 12
@@ -278,9 +278,9 @@ mod tests {
 
     #[test]
     fn a_prefix_with_one_repeated_character_is_recognised() {
-        assert!(is_empty_form(b"tok_xxxxxxxxxxxxxxxxxxxx"));
-        assert!(is_empty_form(b"0000000000000000"));
-        assert!(!is_empty_form(b"tok_k3Qz9fxxxxxxxx0000000000"));
-        assert!(!is_empty_form(b"xxxx"));
+        assert!(is_prefix_and_one_character(b"tok_xxxxxxxxxxxxxxxxxxxx"));
+        assert!(is_prefix_and_one_character(b"0000000000000000"));
+        assert!(!is_prefix_and_one_character(b"tok_k3Qz9fxxxxxxxx0000000000"));
+        assert!(!is_prefix_and_one_character(b"xxxx"));
     }
 }

@@ -204,7 +204,13 @@ impl Examiner {
         }
     }
 
-    fn apply_use(&mut self, detector: &SecretDetector, text: &Text<'_>, at: usize, place: LiteralUse) {
+    fn apply_use(
+        &mut self,
+        detector: &SecretDetector,
+        text: &Text<'_>,
+        at: usize,
+        place: LiteralUse,
+    ) {
         match place {
             LiteralUse::Regex { rule, after_min, after_max } => {
                 self.search_around(detector, text, at, rule, after_min, after_max);

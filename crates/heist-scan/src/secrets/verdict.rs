@@ -48,7 +48,7 @@ pub enum Step {
     Checksum,
     /// The secret has the entropy that the rule requires.
     Entropy,
-    /// No allowlist contains the secret, the match or the line.
+    /// No allowlist matches the secret, the match or the line.
     Allowlist,
     /// The noise filter does not recognise a placeholder, a word, a hash or similar noise.
     Noise,
@@ -56,7 +56,7 @@ pub enum Step {
     VendorChecksum,
     /// The rule applies to the object's path.
     Path,
-    /// No allowlist contains the object's path.
+    /// No allowlist matches the object's path.
     PathAllowlist,
     /// Neither the path nor the kind of line suggests that a generic secret is made up.
     Location,
@@ -311,10 +311,10 @@ impl SecretDetector {
 
         if rule.generic {
             if self.has_wrong_checksum(text, &candidate.secret, searchers) {
-                let reason = "a vendor's form with a wrong checksum, so an example";
+                let reason = "a vendor's format with a wrong checksum, so an example";
                 return Err(witness.reject(Step::VendorChecksum, reason));
             }
-            witness.passed(Step::VendorChecksum, || "not a vendor's form".into());
+            witness.passed(Step::VendorChecksum, || "not in a vendor's format".into());
         }
         Ok(ContentVerdict { confidence, reason, location })
     }
@@ -428,9 +428,9 @@ impl SecretDetector {
 /// Returns the reason for a match of a rule without a parser.
 fn default_reason(active: &ActiveRule) -> Cow<'static, str> {
     Cow::Borrowed(match (&active.rule.pattern, active.rule.confidence) {
-        (Pattern::Assignment(_), _) => "assigned to a name of this vendor's, and of the right form",
+        (Pattern::Assignment(_), _) => "assigned to a name of this vendor, in the right format",
         (_, Confidence::Certain | Confidence::High) => "the vendor's prefix, length and alphabet",
-        _ => "the form that the rule describes",
+        _ => "the format that the rule describes",
     })
 }
 
